@@ -16,7 +16,7 @@ from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import RunSettings, method_of, simulate
 from hopflow.checks import instance, one_number, refuse_options, seed_number, whole
-from hopflow.execution.executing import Bar, check_executor, completed
+from hopflow.execution.executing import Bar, check_executor, run_tasks
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.status import Interrupted
@@ -117,7 +117,7 @@ def ensemble(
         return Ensemble(scenario, complete, jitter, seed, seconds, waits, chosen)
 
     try:
-        for run, one in completed(
+        for run, one in run_tasks(
             some, seeds, executor, threads=True, bar=Bar(scenario.name, "run")
         ):
             done[run] = one

@@ -1,6 +1,6 @@
 """Input checks: each raises ValueError with the parameter's name, its value and the allowed range.
 
-An object of a wrong class raises TypeError, alike.
+An object of the wrong class raises TypeError.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 T = TypeVar("T")
-MOST_SHOWN = 80
-"""Longest representation of a value in a message, in characters."""
-MAX_LISTED = 40
+MAX_VALUE_LENGTH = 80
+"""Maximum length of a value in a message, in characters."""
+MAX_CHOICES_SHOWN = 40
 """Largest number of allowed names listed in a message; otherwise the closest matches are shown."""
-EXACT = 2**53
-"""Whole numbers of smaller size are floats too."""
+MAX_EXACT_INTEGER = 2**53
+"""Integers below this magnitude are exact as float64."""
 
 __all__ = [
     "ascending",
@@ -79,7 +79,7 @@ def number(
     Raises
     ------
     ValueError
-        Naming the parameter, the first offending value and what is allowed.
+        Naming the parameter, the first offending value and the allowed range.
 
     Examples
     --------
@@ -94,29 +94,29 @@ def number(
         ("<", np.less, below),
         ("<=", np.less_equal, at_most),
     )
-    given = [(sign, compare, bound) for sign, compare, bound in bounds if bound is not None]
+    limits = [(sign, compare, bound) for sign, compare, bound in bounds if bound is not None]
 
-    def wrong(shown_value: str) -> ValueError:
-        limits = " and ".join(f"{sign} {_show(bound)}" for sign, _, bound in given)
-        rule = f"must be a finite number{limits and ' '}{limits}{hint and '; '}{hint}"
+    def refusal(shown_value: str) -> ValueError:
+        range_text = " and ".join(f"{sign} {_show(bound)}" for sign, _, bound in limits)
+        rule = f"must be a finite number{range_text and ' '}{range_text}{hint and '; '}{hint}"
         return ValueError(f"{name} = {shown_value}: {rule}")
 
     try:
         array = np.asarray(value)
     except (ValueError, TypeError):  # rows of different lengths; what is no array
-        raise wrong(shown(value)) from None
+        raise refusal(shown(value)) from None
     objects = array.dtype.kind == "O" and all(map(_is_real, array.flat))
     if not objects and array.dtype.kind not in "iuf":  # strings, booleans, complex numbers, dates
-        raise wrong(shown(value))
+        raise refusal(shown(value))
     try:
         array = array.astype(np.float64)
     except OverflowError:
-        raise wrong(shown(value)) from None
-    good = np.isfinite(array)
-    for _, compare, bound in given:
-        good = good & compare(array, bound)
-    if not np.all(good):
-        raise wrong(_show(array[~good].flat[0]))
+        raise refusal(shown(value)) from None
+    allowed = np.isfinite(array)
+    for _, compare, bound in limits:
+        allowed = allowed & compare(array, bound)
+    if not np.all(allowed):
+        raise refusal(_show(array[~allowed].flat[0]))
     return array
 
 
@@ -131,9 +131,10 @@ def one_number(
     hint: str = "",
 ) -> float:
     """Return ``value`` as a float after checking that it is a single number; see `number`."""
-    given: Any = value
-    if type(given) in (float, int) and -EXACT < given < EXACT:  # a thirtieth of an array's time
-        plain = float(given)
+    untyped: Any = value
+    # a thirtieth of an array's time
+    if type(untyped) in (float, int) and -MAX_EXACT_INTEGER < untyped < MAX_EXACT_INTEGER:
+        plain = float(untyped)
         if (
             (above is None or plain > above)
             and (at_least is None or plain >= at_least)
@@ -153,9 +154,9 @@ def _is_real(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _show(given: float) -> str:
+def _show(number: float) -> str:
     """Format a number with enough digits to be unambiguous."""
-    value = float(given)
+    value = float(number)
     short = f"{value:g}"
     return short if np.isnan(value) or float(short) == value else repr(float(value))
 
@@ -166,7 +167,7 @@ def seconds(name: str, value: ArrayLike, *, longest: float = 1000.0) -> NDArray[
 
 
 def ascending(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return times >= 0 that ascend, or one time, as an array of shape (times,), at least one.
+    """Return ascending times >= 0, or one time, as an array of shape (times,); at least one.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
 
 
 def is_endless(value: object) -> bool:
-    """Return whether a value is the number `inf`, as where a parameter has no end.
+    """Return whether a value is the number `inf`, which some parameters take for "no limit".
 
     >>> is_endless(np.float32(np.inf)), is_endless([np.inf]), is_endless("inf")
     (True, False, False)
@@ -202,7 +203,7 @@ def is_endless(value: object) -> bool:
 
 
 def unboxed(value: Any) -> Any:
-    """Return an array without dimensions as the number in it, and anything else as it is.
+    """Return the number in a zero-dimensional array; return other values unchanged.
 
     >>> unboxed(np.array(3)), unboxed([3])
     (3, [3])
@@ -212,7 +213,7 @@ def unboxed(value: Any) -> Any:
 
 
 def plain_number(value: Any) -> int | float:
-    """Return a number that was checked as one of Python: ints and floats as they are, others as a float.
+    """Convert a checked number to an int or a float of Python.
 
     >>> from fractions import Fraction
     >>> plain_number(Fraction(1, 2)), plain_number(np.array(3)), plain_number(4)
@@ -239,33 +240,33 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
     """Return ``value`` after checking that it is one of ``allowed``; suggest the closest of many."""
     options = list(allowed)
     try:  # NumPy before 2.2 compares an empty array with a warning
-        known = not (hasattr(value, "__array__") and np.ndim(value)) and value in options
+        is_allowed = not (hasattr(value, "__array__") and np.ndim(value)) and value in options
     except (ValueError, TypeError):  # a value that compares as unknown
-        known = False
-    if not known:
+        is_allowed = False
+    if not is_allowed:
         raise ValueError(f"{name} = {shown(value)}: must be one of {listed_for(value, options)}")
     return value
 
 
 def listed_for(value: object, options: Iterable[object]) -> str:
-    """Return names for a message in which ``value`` is none of them: all with the closest one, or the closest of many.
+    """Return the allowed names for a message: all of a few with the closest to ``value``, or the closest of many.
 
     >>> listed_for("cubic", ["BIC", "CUBIC"])
     "'BIC', 'CUBIC'; did you mean 'CUBIC'?"
     """
     options = list(options)
     names = list(map(repr, options))
-    folded = {str(each).casefold(): repr(each) for each in reversed(options)}
-    wanted = str(value).casefold()
-    if len(names) > MAX_LISTED:
-        near = difflib.get_close_matches(wanted, folded, 3, cutoff=0.0)
-        return f"{len(names)}, such as {', '.join(folded[each] for each in near)}"
-    nearest = difflib.get_close_matches(wanted, folded, 1)
+    folded = {str(option).casefold(): repr(option) for option in reversed(options)}
+    target = str(value).casefold()
+    if len(names) > MAX_CHOICES_SHOWN:
+        matches = difflib.get_close_matches(target, folded, 3, cutoff=0.0)
+        return f"{len(names)}, such as {', '.join(folded[name] for name in matches)}"
+    nearest = difflib.get_close_matches(target, folded, 1)
     return ", ".join(names) + (f"; did you mean {folded[nearest[0]]}?" if nearest else "")
 
 
 def flag(name: str, value: object) -> bool:
-    """Return a truth value; ValueError for anything else, a string such as "no" above all."""
+    """Return ``value`` as a bool; ValueError for anything else, such as the string "no"."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} = {shown(value)}: must be True or False")  # noqa: TRY004
     return bool(value)
@@ -283,12 +284,12 @@ def instance(name: str, value: Any, kind: type[T] | tuple[type[T], ...], like: s
     kind
         The class, or a tuple of classes.
     like
-        What is allowed in words; the name of the class is the default.
+        Description of the class in the message; "": its name.
 
     Raises
     ------
     TypeError
-        Naming the parameter, the value and what is allowed.
+        Naming the parameter, the value and the allowed class.
 
     Examples
     --------
@@ -300,7 +301,7 @@ def instance(name: str, value: Any, kind: type[T] | tuple[type[T], ...], like: s
     if isinstance(value, kind):
         return value
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    words = like or " or ".join(f"a {each.__name__}" for each in kinds)
+    words = like or " or ".join(f"a {cls.__name__}" for cls in kinds)
     raise TypeError(f"{name} = {shown(value)}: must be {words}")
 
 
@@ -315,17 +316,17 @@ def listed(name: str, value: Any, kind: type[T], like: str = "") -> tuple[T, ...
     words = like or f"a {kind.__name__}"
     if isinstance(value, str) or not isinstance(value, Iterable):
         if isinstance(value, type) and issubclass(value, kind):
-            said = f"must be a list; each entry {words}; write [{value.__name__}()]"
-            raise TypeError(f"{name} is the class {value.__name__}: {said}")
+            hint = f"must be a list; each entry {words}; write [{value.__name__}()]"
+            raise TypeError(f"{name} is the class {value.__name__}: {hint}")
         raise TypeError(f"{name} = {shown(value)}: must be a list; each entry {words}")
-    found = tuple(value)
-    if set(map(type, found)) == {kind}:  # a look at the classes that occur, not at each entry
-        return found
-    return tuple(instance(f"{name}[{n}]", each, kind, words) for n, each in enumerate(found))
+    entries = tuple(value)
+    if set(map(type, entries)) == {kind}:  # one comparison of sets instead of a check per entry
+        return entries
+    return tuple(instance(f"{name}[{n}]", entry, kind, words) for n, entry in enumerate(entries))
 
 
 def random_generator(name: str, value: Any) -> np.random.Generator:
-    """Return a generator of random numbers from a seed, a Generator, or None for a fresh one.
+    """Return a random number generator from a seed, a Generator, or None for a fresh one.
 
     >>> random_generator("seed", "7")
     Traceback (most recent call last):
@@ -336,7 +337,7 @@ def random_generator(name: str, value: Any) -> np.random.Generator:
 
 
 def random_source(name: str, value: Any) -> Any:
-    """Return what `numpy.random.default_rng` takes for what `random_generator` takes.
+    """Convert the argument of `random_generator` to one of `numpy.random.default_rng`.
 
     >>> random_source("seed", np.float32(7.0))
     7
@@ -353,15 +354,15 @@ def random_source(name: str, value: Any) -> Any:
     )
 
 
-def seed_number(name: str, value: Any, *, least: int = 0, most: int = 2**63) -> int:
-    """Return a seed as a whole number, drawn where a `numpy.random.Generator` is given.
+def seed_number(name: str, value: Any, *, minimum: int = 0, maximum: int = 2**63) -> int:
+    """Return an integer seed, drawn from a `numpy.random.Generator` if that is given.
 
     >>> seed_number("seed", 7), seed_number("seed", np.random.default_rng(1))
     (7, 1016164991)
     """
     if isinstance(value, np.random.Generator):
         return int(value.integers(1, 2**31 - 1))
-    return whole(name, value, least, most, why="or a numpy.random.Generator")
+    return whole(name, value, minimum, maximum, why="or a numpy.random.Generator")
 
 
 def check_limit(name: str, value: object, hint: str = "") -> None:
@@ -371,19 +372,21 @@ def check_limit(name: str, value: object, hint: str = "") -> None:
 
 
 def check_arguments(name: str, function: Any, args: Any, options: Any, error: TypeError) -> None:
-    """Raise a TypeError that lists the parameters, where a call does not fit them.
+    """Raise a TypeError that lists the parameters if a call does not match the signature.
 
-    A method that was called on its class, as in ``CUBIC.rate(1e-3, 0.04)``, has a number where an instance is expected.
+    A method called on its class, as in ``CUBIC.rate(1e-3, 0.04)``, receives a number in place of the instance.
     """
     refuse_former(name, function, options)
-    if f"; {name} takes " in str(error):  # `hopflow.keywords.check_keywords` has said it
+    if f"; {name} takes " in str(error):  # raised by `hopflow.keywords.check_keywords`
         return
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **options)
     except TypeError:
-        known = ", ".join(each for each in signature.parameters if each != "self")
-        hint = f"{error}; {name} takes {known}"
+        parameters = ", ".join(
+            parameter for parameter in signature.parameters if parameter != "self"
+        )
+        hint = f"{error}; {name} takes {parameters}"
         if "self" in signature.parameters and args and _is_real(args[0]):
             hint += f"; call {name} on an instance, not on the class"
         raise TypeError(hint) from None
@@ -397,10 +400,10 @@ def refuse_former(name: str, function: Any, options: Any) -> None:
 
 
 def refuse_options(**hints: str) -> Callable[[T], T]:
-    """Return a decorator: keywords that a function or class does not have raise TypeError with what to write instead.
+    """Return a decorator that raises TypeError with a hint for removed keywords of a function or class.
 
-    The signature stays. A function under `hopflow.units.quantities` or with further keywords looks for them itself
-    (`refuse_former`), where a call does not fit.
+    The signature stays. A function under `hopflow.units.quantities` or with ``**keywords`` calls `refuse_former` itself
+    when a call does not match.
 
     Examples
     --------
@@ -414,30 +417,30 @@ def refuse_options(**hints: str) -> Callable[[T], T]:
     TypeError: Sender(speed=): was removed; write rate=
     """
 
-    def decorate(given: T) -> T:
-        kind: Any = given
-        if not inspect.isclass(given):
+    def decorate(target: T) -> T:
+        kind: Any = target
+        if not inspect.isclass(target):
             kind.__refused__ = inspect.unwrap(kind).__refused__ = hints
-            return given
+            return target
         constructor = kind.__init__
 
         @functools.wraps(constructor)
-        def checked(self: Any, *args: Any, **options: Any) -> None:
+        def call(self: Any, *args: Any, **options: Any) -> None:
             try:
                 constructor(self, *args, **options)
             except TypeError as error:
-                check_arguments(kind.__name__, checked, (self, *args), options, error)
+                check_arguments(kind.__name__, call, (self, *args), options, error)
                 raise
 
-        checked.__refused__ = hints  # type: ignore[attr-defined]
-        kind.__init__ = checked
-        return given
+        call.__refused__ = hints  # type: ignore[attr-defined]
+        kind.__init__ = call
+        return target
 
     return decorate
 
 
 def file_path(name: str, value: Any) -> Path:
-    """Return a path after checking that it is a text or a `pathlib.Path`, and not empty.
+    """Return a path after checking that it is a nonempty string or a `pathlib.Path`.
 
     >>> file_path("path", 3)
     Traceback (most recent call last):
@@ -452,7 +455,7 @@ def file_path(name: str, value: Any) -> Path:
 
 
 def shown(value: object) -> str:
-    """Return a value for a message, in one line and shortened.
+    """Format a value for a message: one line, at most `MAX_VALUE_LENGTH` characters.
 
     >>> shown(10**100)[:24]
     '100000000000000000000000'
@@ -463,4 +466,4 @@ def shown(value: object) -> str:
         text = " ".join(repr(value).split())
     except ValueError:  # more digits than Python prints
         text = f"a {type(value).__name__}"
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 4]} ..."
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 4]} ..."

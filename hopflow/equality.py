@@ -1,4 +1,4 @@
-"""Equality by value of results and models: numbers, arrays, tables, functions and what is made of them."""
+"""Equality by value of results and models: numbers, arrays, tables, functions and their containers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["ByValue", "WithoutCaches", "same", "state_of"]
 
 
 class WithoutCaches:
-    """Objects that are pickled and copied without their cached properties, which hold solvers and figures."""
+    """Base class of objects that are pickled and copied without cached properties, which hold solvers and figures."""
 
     def __getstate__(self) -> dict[str, Any]:
         kind: Any = type(self)
-        cached = _cached_names(kind)
+        cached = _cache_names(kind)
         return {name: value for name, value in vars(self).items() if name not in cached}
 
 
 @functools.lru_cache(maxsize=512)
-def _cached_names(kind: Any) -> frozenset[str]:
+def _cache_names(kind: Any) -> frozenset[str]:
     """Return the names of the cached properties of a class."""
     members: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
@@ -34,10 +34,10 @@ def _cached_names(kind: Any) -> frozenset[str]:
 
 
 class ByValue(WithoutCaches):
-    """Objects that are equal when their fields are, whatever computing them took."""
+    """Base class of objects that are equal if their fields are equal, except `NOT_COMPARED`."""
 
     NOT_COMPARED: ClassVar[tuple[str, ...]] = ("seconds", "memory")
-    """Fields that equal objects need not share."""
+    """Fields in which equal objects may differ."""
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -52,7 +52,7 @@ class ByValue(WithoutCaches):
 def same(one: Any, other: Any) -> bool:
     """Return whether two values are equal: arrays entry by entry, NaN equal to NaN.
 
-    Functions are equal that have the same code, defaults and enclosed values.
+    Functions are equal if code, defaults and enclosed values are.
 
     >>> same({"a": np.array([1.0, np.nan])}, {"a": np.array([1.0, np.nan])}), same(1, 2)
     (True, False)
@@ -88,21 +88,21 @@ def same(one: Any, other: Any) -> bool:
 
 
 def state_of(value: object, without: Collection[str]) -> dict[str, Any]:
-    """Return what defines an object: its fields, or its attributes, without some names and what is cached."""
+    """Return the fields, or the attributes, of an object by name, except ``without`` and cached properties."""
     if dataclasses.is_dataclass(value):
-        names = [each.name for each in dataclasses.fields(value)]
+        names = [field.name for field in dataclasses.fields(value)]
     else:
         kind: Any = type(value)
-        cached = _cached_names(kind)
+        cached = _cache_names(kind)
         names = [name for name in vars(value) if name not in cached]
     return {name: getattr(value, name) for name in names if name not in without}
 
 
 def _are_columns(one: Any, other: Any) -> bool:
-    """Return whether one is a tuple and the other a sequence of another kind, such as columns, which may stand for it."""
+    """Return whether one is a tuple and the other another kind of sequence, such as columns, which may equal it."""
     kinds = {type(one), type(other)}
-    plain = [kind for kind in kinds if issubclass(kind, (tuple, list, str, bytes))]
-    return plain == [tuple] and all(issubclass(kind, Sequence) for kind in kinds)
+    builtin = [kind for kind in kinds if issubclass(kind, (tuple, list, str, bytes))]
+    return builtin == [tuple] and all(issubclass(kind, Sequence) for kind in kinds)
 
 
 def _same_arrays(one: Any, other: Any) -> bool:
@@ -126,7 +126,9 @@ def _same_sparse(one: Any, other: Any) -> bool:
 
 
 def _same_functions(one: types.FunctionType, other: types.FunctionType) -> bool:
-    cells = [[cell.cell_contents for cell in each.__closure__ or ()] for each in (one, other)]
+    cells = [
+        [cell.cell_contents for cell in function.__closure__ or ()] for function in (one, other)
+    ]
     return (
         one.__code__ == other.__code__
         and same(one.__defaults__, other.__defaults__)

@@ -1,4 +1,4 @@
-"""Errors in user-defined rules, with the place in the source and a hint at the remedy."""
+"""Errors in user-defined rules, with the source location and a suggested remedy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RuleError(ValueError):
     Attributes
     ----------
     file, line
-        Place in the user's source; None if unknown.
+        Location in the user's source; None if unknown.
 
     Examples
     --------
@@ -76,26 +76,28 @@ class RuleError(ValueError):
         return str(self.args[0]) if self.args else ""  # a KeyError would show quotes around it
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let an error come back from another process."""
-        raised = next((k for k in type(self).__bases__ if not issubclass(k, RuleError)), ValueError)
-        return _rebuilt, (type(self) if raised is ValueError else raised, self.args, self.__dict__)
+        """Pickle the error, so that it can be raised in another process."""
+        raised = next(
+            (base for base in type(self).__bases__ if not issubclass(base, RuleError)), ValueError
+        )
+        return _rebuild, (type(self) if raised is ValueError else raised, self.args, self.__dict__)
 
     @classmethod
-    def at(cls, place: tuple[str, int] | None, said: str, hint: str = "") -> RuleError:
-        """Return an error for a place in the user's source.
+    def at(cls, location: tuple[str, int] | None, problem: str, hint: str = "") -> RuleError:
+        """Return an error for a location in the user's source.
 
         Parameters
         ----------
-        place
+        location
             File and line, or None.
-        said
+        problem
             Description of the problem.
         hint
             Suggested remedy.
         """
-        error = cls("".join([said, shown_place(place), f"; {hint}" if hint else ""]))
-        if place is not None:
-            error.file, error.line = place
+        error = cls("".join([problem, shown_place(location), f"; {hint}" if hint else ""]))
+        if location is not None:
+            error.file, error.line = location
         return error
 
 
@@ -110,11 +112,11 @@ class RuleWarning(UserWarning):
     """
 
 
-def shown_place(place: tuple[str, int] | None) -> str:
-    """Return a place in parentheses, with its source line."""
-    if place is None:
+def shown_place(location: tuple[str, int] | None) -> str:
+    """Format a source location in parentheses, with the text of the line."""
+    if location is None:
         return ""
-    file, line = place
+    file, line = location
     text = linecache.getline(file, line).strip()
     return f" ({Path(file).name}, line {line}{f': {text}' if text else ''})"
 
@@ -132,7 +134,7 @@ def place_of(function: Callable[..., Any]) -> tuple[str, int] | None:
 
 
 def failed_rule(
-    error: Exception, rule: Callable[..., Any], said: str, remedy: str | None = None
+    error: Exception, rule: Callable[..., Any], context: str, remedy: str | None = None
 ) -> RuleError:
     """Return the `RuleError` for an exception raised inside a rule.
 
@@ -142,42 +144,42 @@ def failed_rule(
         The exception, with its traceback.
     rule
         The user's function; the error names the innermost line in its file.
-    said
+    context
         Name of the rule and the state.
     remedy
-        What to write instead; None: by the class of the exception.
+        Code to write instead; None: a hint by the class of the exception.
     """
     if isinstance(error, RuleError):
         return error
-    place = place_of(rule)
+    location = place_of(rule)
     trace = error.__traceback__
     while trace is not None:
-        if place is None or trace.tb_frame.f_code.co_filename == place[0]:
-            place = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        if location is None or trace.tb_frame.f_code.co_filename == location[0]:
+            location = trace.tb_frame.f_code.co_filename, trace.tb_lineno
         trace = trace.tb_next
-    known = (text for kind, text in _HINTS.items() if isinstance(error, kind))
-    hint = next(known, "") if remedy is None else remedy
-    met = f"{said}: {type(error).__name__}: {error}".removesuffix(": ")
-    found = _kind(type(error)).at(place, met, hint)  # type: ignore[arg-type]
-    found.__cause__ = error
-    return found
+    hints = (text for cls, text in _HINTS.items() if isinstance(error, cls))
+    hint = next(hints, "") if remedy is None else remedy
+    message = f"{context}: {type(error).__name__}: {error}".removesuffix(": ")
+    rule_error = _combined_class(type(error)).at(location, message, hint)  # type: ignore[arg-type]
+    rule_error.__cause__ = error
+    return rule_error
 
 
-def _rebuilt(kind: type[Exception], args: tuple[Any, ...], fields: dict[str, Any]) -> RuleError:
-    error = (kind if issubclass(kind, RuleError) else _kind(kind))(*args)  # type: ignore[arg-type]
+def _rebuild(kind: type[Exception], args: tuple[Any, ...], fields: dict[str, Any]) -> RuleError:
+    error = (kind if issubclass(kind, RuleError) else _combined_class(kind))(*args)  # type: ignore[arg-type]
     error.__dict__.update(fields)
     return error
 
 
 @functools.cache
-def _kind(raised: type[Exception]) -> type[RuleError]:
+def _combined_class(raised: type[Exception]) -> type[RuleError]:
     """Return a subclass of both `RuleError` and the class of the exception."""
     if issubclass(RuleError, raised):
         return RuleError
     try:
-        both = types.new_class("RuleError", (RuleError, raised))
-        both("said")
+        combined = types.new_class("RuleError", (RuleError, raised))
+        combined("problem")
     except TypeError:  # incompatible layouts of the two classes
         return RuleError
-    both.__module__ = RuleError.__module__
-    return both
+    combined.__module__ = RuleError.__module__
+    return combined

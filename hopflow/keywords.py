@@ -1,4 +1,4 @@
-"""Keywords that several functions share: a `TypedDict` after the parameters of each."""
+"""Keywords shared by several functions, declared in a `TypedDict`."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ class _Elsewhere:
 
 
 ELSEWHERE = _Elsewhere()
-"""The default that a signature shows of a shared keyword that is handed on; the documentation says it."""
+"""Default shown in the signature for a keyword that is passed on; the documentation states the value."""
 REQUIRED = "Required["
-"""How the text of an annotation in a `TypedDict` begins whose keyword must be given."""
+"""Prefix of the annotation of a required keyword in a `TypedDict`."""
 
 
 def takes_keywords(kind: Any, defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
-    """Return a decorator: the signature of a function with ``**keywords: Unpack[kind]`` names each of them.
+    """Return a decorator that lists the keys of ``**keywords: Unpack[kind]`` in the signature of a function.
 
-    Keywords of another annotation remain in it: the function takes these and any others. The signature is what `help`, Jupyter, completion and the decorators of `hopflow.units` read.
+    ``**keywords`` of another annotation stay in the signature. `help`, Jupyter, completion and the decorators of
+    `hopflow.units` read it.
 
     Parameters
     ----------
     kind
         A `typing.TypedDict`.
     defaults
-        Of its keywords; None: they are where the function hands them on.
+        Default by keyword; None: the functions to which the keywords are passed on have the defaults.
 
     Examples
     --------
@@ -43,53 +44,60 @@ def takes_keywords(kind: Any, defaults: Mapping[str, Any] | None = None) -> Call
     >>> str(inspect.signature(ensemble).parameters["level"])
     "level: 'Level | None' = None"
     """
-    texts = {
+    annotations = {
         name: getattr(t, "__forward_arg__", str(t)) for name, t in kind.__annotations__.items()
     }
-    known = {} if defaults is None else dict(defaults)
-    required = kind.__required_keys__ | {n for n in texts if texts[n].startswith(REQUIRED)}
-    shared = [
+    default_values = {} if defaults is None else dict(defaults)
+    required = kind.__required_keys__ | {
+        n for n in annotations if annotations[n].startswith(REQUIRED)
+    }
+    keywords = [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if name in required else known.get(name, ELSEWHERE),
+            default=inspect.Parameter.empty if name in required else default_values.get(name, ELSEWHERE),
             annotation=text[len(REQUIRED) : -1] if text.startswith(REQUIRED) else text,
         )
-        for name, text in texts.items()
+        for name, text in annotations.items()
     ]  # fmt: skip
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
-        own = [
-            each
-            for each in signature.parameters.values()
-            if each.kind is not each.VAR_KEYWORD or not str(each.annotation).startswith("Unpack")
+        parameters = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+            or not str(parameter.annotation).startswith("Unpack")
         ]
-        shown: Any = function
-        listed = sorted([*own, *shared], key=_place)
-        shown.__signature__ = signature.replace(parameters=listed)
-        shown.__shared__ = {name: name in required for name in texts}
-        shown.__shared_defaults__ = known
+        target: Any = function
+        listed = sorted([*parameters, *keywords], key=_sort_key)
+        target.__signature__ = signature.replace(parameters=listed)
+        target.__shared__ = {name: name in required for name in annotations}
+        target.__shared_defaults__ = default_values
         return function
 
     return decorate
 
 
-def _place(parameter: inspect.Parameter) -> tuple[int, bool]:
-    """Return by what parameters are ordered: their kinds, and of keywords first those that must be given."""
-    alone = parameter.kind is parameter.KEYWORD_ONLY
-    return parameter.kind, alone and parameter.default is not parameter.empty
+def _sort_key(parameter: inspect.Parameter) -> tuple[int, bool]:
+    """Return the sort key of a parameter: its kind, then required keywords before optional ones."""
+    keyword_only = parameter.kind is parameter.KEYWORD_ONLY
+    return parameter.kind, keyword_only and parameter.default is not parameter.empty
 
 
-def check_keywords(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the shared keywords of a function with their defaults; TypeError for an unknown or a missing one, with all there are."""
+def check_keywords(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the shared keywords of a call with defaults filled in; TypeError for an unknown or a missing keyword."""
     name = function.__name__
-    known: Mapping[str, bool] = function.__shared__  # type: ignore[attr-defined]
-    refuse_former(name, function, given)
-    unknown = [f"got an unexpected keyword argument {n!r}" for n in given if n not in known]
-    missing = [
-        f"missing a required keyword argument: {n!r}" for n in known if known[n] and n not in given
+    is_required: Mapping[str, bool] = function.__shared__  # type: ignore[attr-defined]
+    refuse_former(name, function, arguments)
+    unknown = [
+        f"got an unexpected keyword argument {n!r}" for n in arguments if n not in is_required
     ]
-    for said in (*unknown, *missing):
+    missing = [
+        f"missing a required keyword argument: {n!r}"
+        for n in is_required
+        if is_required[n] and n not in arguments
+    ]
+    for fault in (*unknown, *missing):
         takes = ", ".join(inspect.signature(function).parameters)
-        raise TypeError(f"{name}() {said}; {name} takes {takes}")
-    return {**function.__shared_defaults__, **given}  # type: ignore[attr-defined]
+        raise TypeError(f"{name}() {fault}; {name} takes {takes}")
+    return {**function.__shared_defaults__, **arguments}  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Long runs in parts of a quarter of a second, between which they can be stopped and progress is shown."""
+"""Long runs in parts of a quarter of a second, with progress and a check for cancellation between them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LONGER", "check_stop", "parts", "thread"]
+__all__ = ["MAX_GROWTH", "check_stop", "parts", "thread"]
 
 thread = threading.local()
-"""``stop`` of a thread of `hopflow.execution.executing.completed`: the event that ends its work."""
-PART = 0.25
-"""What a part takes, s."""
-LONGER = 8
-"""Times as many samples as the first part, or as the one before, that a part has at most."""
+"""``stop`` of a thread of `hopflow.execution.executing.run_tasks`: the event that ends its work."""
+PART_SECONDS = 0.25
+"""Target duration of a part, s."""
+MAX_GROWTH = 8
+"""Maximum ratio of the samples of consecutive parts."""
 
 
 def check_stop() -> None:
-    """Raise CancelledError on a thread of `hopflow.execution.executing.completed` whose work was ended; long work calls it between its parts.
+    """Raise CancelledError on a thread of `hopflow.execution.executing.run_tasks` that was cancelled; long runs call it between parts.
 
     >>> from hopflow.long_runs import check_stop
-    >>> check_stop()  # nothing has been ended
+    >>> check_stop()  # nothing was cancelled
     """
     stop = getattr(thread, "stop", None)
     if stop is not None and stop.is_set():
@@ -32,25 +32,25 @@ def check_stop() -> None:
 
 
 class Sampled(Protocol):
-    """A run that counts the samples that it has completed, with a bar of progress or None."""
+    """A run that counts its completed samples, with a progress bar or None."""
 
     done: int
     bar: Any
 
 
-def parts(run: Sampled, until: int, first: int, most: int | None = None) -> Iterator[int]:
-    """Yield up to which sample a run goes on in each part, until it is there.
+def parts(run: Sampled, until: int, first: int, max_samples: int | None = None) -> Iterator[int]:
+    """Yield the last sample of each part of a run.
 
     Parameters
     ----------
     run
-        Whose ``done`` the caller sets between two parts.
+        The caller updates its ``done`` after each part.
     until
-        The sample at whose end it stops.
+        Last sample of the run.
     first
-        Samples of the first part, the least of all.
-    most
-        Of any part; None: `LONGER` times as many as the part before.
+        Samples of the first part, and minimum of all parts.
+    max_samples
+        Maximum samples of a part; None: `MAX_GROWTH` times as many as in the part before.
 
     Raises
     ------
@@ -60,10 +60,10 @@ def parts(run: Sampled, until: int, first: int, most: int | None = None) -> Iter
     size = first
     while run.done < until:
         check_stop()
-        before, began = run.done, time.perf_counter()
+        before, start = run.done, time.perf_counter()
         yield min(before + size, until)
-        spent = max(time.perf_counter() - began, 1e-6)
-        fits = int(PART * max(1, run.done - before) / spent)
-        size = min(max(first, fits), LONGER * size if most is None else most)
+        seconds = max(time.perf_counter() - start, 1e-6)
+        fits = int(PART_SECONDS * max(1, run.done - before) / seconds)
+        size = min(max(first, fits), MAX_GROWTH * size if max_samples is None else max_samples)
         if run.bar is not None:
             run.bar.update(run.done - before)

@@ -32,13 +32,13 @@ from hopflow.units import BARE, Dimension, PacketUnits, quantity
 __all__ = [
     "Declaration",
     "Parametrized",
-    "Swept",
+    "SweepValues",
     "canonical_text",
     "extends",
     "in_packets_of",
     "param",
     "series",
-    "swept",
+    "sweep_values",
 ]
 
 
@@ -75,22 +75,22 @@ class Declaration(NamedTuple):
                 hint="" if unit == "1" else f"in {unit}",
             )
 
-    def completed_by(self, base: Declaration | None) -> Declaration:
-        """Return the declaration with unit and range of a base class's parameter where it states none itself."""
+    def inherit_from(self, base: Declaration | None) -> Declaration:
+        """Return the declaration with unit and range of the base class's parameter where it has none itself."""
         if base is None:
             return self
-        stated = self if self.has_range or self.choices is not None else base
+        ranged = self if self.has_range or self.choices is not None else base
         unit = base.unit if self.unit == "1" else self.unit
-        return Declaration(self.default, unit, self.source, *stated[3:])
+        return Declaration(self.default, unit, self.source, *ranged[3:])
 
     def with_default(self, default: Any) -> Declaration:
-        """Return the declaration with another default, of which no source is known."""
-        same = default is self.default or _key(_frozen(default)) == _key(_frozen(self.default))
+        """Return the declaration with another default, whose source is unknown."""
+        same = default is self.default or _key(_freeze(default)) == _key(_freeze(self.default))
         return self if same else self._replace(default=default, source="")
 
     @property
     def has_range(self) -> bool:
-        """Whether a bound is stated."""
+        """Whether a bound is declared."""
         return any(bound is not None for bound in self[3:7])
 
     @property
@@ -127,7 +127,7 @@ def param(
         ``"rate"``, ``"time"``, ``"amount"``, ``"share"`` or another `hopflow.units.Dimension` of a parameter that may be a
         string with a unit, such as ``"40ms"``; otherwise a unit in words, such as ``"round trips"``; ``"1"``: none.
     source
-        Where the default is from: document, section, and the number as it stands there.
+        Source of the default: document, section, and the number as printed there.
     above, at_least, below, at_most
         Bounds of one number; without any of them the parameter is not checked.
     choices
@@ -146,14 +146,14 @@ def param(
     ...
     ValueError: b = 2: must be a finite number > 0 and <= 1
     """
-    declared = Declaration(default, unit, source, above, at_least, below, at_most, choices)
-    return cast("T", declared)  # what `Parametrized` replaces by the default
+    declaration = Declaration(default, unit, source, above, at_least, below, at_most, choices)
+    return cast("T", declaration)  # `Parametrized` replaces it by the default
 
 
 def extends(base: type[Any]) -> Callable[[K], K]:
-    """Put the fields of a NamedTuple, all with defaults, before those of the decorated one.
+    """Return a decorator that prepends the fields of a NamedTuple, all with defaults, to a NamedTuple.
 
-    A field that both declare keeps its place in the first and has the default of the second.
+    A field of both keeps its position in ``base`` and takes the default of the decorated class.
 
     Examples
     --------
@@ -169,23 +169,23 @@ def extends(base: type[Any]) -> Callable[[K], K]:
     Timed(cwnd=2.0, ssthresh=8.0, since=0.0)
     """
 
-    def extended(own: Any) -> Any:
-        return _declared(own, base._field_defaults | own._field_defaults, base.__annotations__)
+    def decorate(cls: Any) -> Any:
+        return _rebuild_tuple(cls, base._field_defaults | cls._field_defaults, base.__annotations__)
 
-    return extended
+    return decorate
 
 
-def series(ends: Iterable[object], **defaults: float) -> Callable[[K], K]:
-    """Put fields ``name_end``, for each name and end, behind those of the decorated NamedTuple, which all have defaults.
+def series(suffixes: Iterable[object], **defaults: float) -> Callable[[K], K]:
+    """Return a decorator that appends fields ``name_suffix`` to a NamedTuple whose fields all have defaults.
 
-    A field that it declares itself keeps its place and default.
+    A field that the class declares itself keeps its position and default.
 
     Parameters
     ----------
-    ends
-        Numbers or words.
+    suffixes
+        Numbers or strings.
     **defaults
-        Default of the fields of each name.
+        Default of the fields by name.
 
     Examples
     --------
@@ -197,35 +197,41 @@ def series(ends: Iterable[object], **defaults: float) -> Callable[[K], K]:
     >>> Lowest()
     Lowest(cwnd=1.0, low_2=9.0, low_1=8.0, low_3=8.0)
     """
-    added = {f"{name}_{end}": value for end in ends for name, value in defaults.items()}
+    defaults_by_name = {
+        f"{name}_{suffix}": value for suffix in suffixes for name, value in defaults.items()
+    }
 
-    def continued(own: Any) -> Any:
-        return _declared(
-            own, own._field_defaults | added | own._field_defaults, dict.fromkeys(added, "float")
+    def decorate(cls: Any) -> Any:
+        return _rebuild_tuple(
+            cls,
+            cls._field_defaults | defaults_by_name | cls._field_defaults,
+            dict.fromkeys(defaults_by_name, "float"),
         )
 
-    return continued
+    return decorate
 
 
-def _declared(own: Any, defaults: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
-    """Return a NamedTuple of fields with defaults that stands for another one; ``others``: types of those it lacks."""
-    types = {**others, **own.__annotations__}
+def _rebuild_tuple(cls: Any, defaults: Mapping[str, Any], other_types: Mapping[str, Any]) -> Any:
+    """Return a copy of a NamedTuple class with these defaults; ``other_types``: types of fields that it does not declare."""
+    types = {**other_types, **cls.__annotations__}
     if missing := types.keys() - defaults.keys():
-        msg = f"{own.__qualname__}: the fields {', '.join(sorted(missing))} must have defaults"
+        msg = f"{cls.__qualname__}: the fields {', '.join(sorted(missing))} must have defaults"
         raise TypeError(msg)
-    make: Any = namedtuple  # noqa: PYI024  # its fields are not all in one class
-    made = make(own.__name__, defaults, defaults=defaults.values(), module=own.__module__)
-    made.__annotations__ = {name: types[name] for name in defaults}
-    made.__qualname__, made.__doc__ = own.__qualname__, own.__doc__
-    return made
+    new_namedtuple: Any = namedtuple  # noqa: PYI024  # its fields are not all in one class
+    replacement = new_namedtuple(
+        cls.__name__, defaults, defaults=defaults.values(), module=cls.__module__
+    )
+    replacement.__annotations__ = {name: types[name] for name in defaults}
+    replacement.__qualname__, replacement.__doc__ = cls.__qualname__, cls.__doc__
+    return replacement
 
 
 class _NoParams(NamedTuple):
     pass
 
 
-def _frozen(value: Any, declared: object = "") -> Any:
-    """Return lists as tuples and scalars of NumPy and JAX as Python scalars.
+def _freeze(value: Any, declared: object = "") -> Any:
+    """Convert lists to tuples, and scalars of NumPy and JAX to Python scalars.
 
     Arrays become tuples if the parameter is declared as a tuple, otherwise read-only copies.
     """
@@ -238,7 +244,7 @@ def _frozen(value: Any, declared: object = "") -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if type(value) in (list, tuple):
-        return tuple(_frozen(part, "tuple") for part in value)
+        return tuple(_freeze(part, "tuple") for part in value)
     return value
 
 
@@ -250,7 +256,7 @@ def _key(value: Any) -> Any:
 
 
 def _in_units(name: str, value: Any, dimension: Dimension, declared: object = "int") -> Any:
-    """Return strings with units as numbers, whole amounts as integers where the parameter is declared as one."""
+    """Convert strings with units to numbers; whole amounts to integers if the parameter is declared as int."""
     if isinstance(value, tuple):
         return tuple(_in_units(name, part, dimension, declared) for part in value)
     if (
@@ -258,21 +264,28 @@ def _in_units(name: str, value: Any, dimension: Dimension, declared: object = "i
         or not (value[-1:].isalpha() or value[-1:] == "%")
         or value[0].isalpha()
     ):
-        return value  # texts without a number or without a unit are refused by `check`
-    found = quantity(name, value, dimension)
-    whole = dimension == "amount" and found.is_integer() and "int" in str(declared)
-    return int(found) if whole else found
+        return value  # strings without a number or a unit are refused by `check`
+    amount = quantity(name, value, dimension)
+    is_count = dimension == "amount" and amount.is_integer() and "int" in str(declared)
+    return int(amount) if is_count else amount
 
 
 def _take_declarations(params: Any) -> dict[str, Declaration]:
-    """Return the declarations that stand for defaults of a NamedTuple, and put their defaults there."""
-    stated = params._field_defaults
-    taken = {name: value for name, value in stated.items() if isinstance(value, Declaration)}
-    if taken:
-        defaults = {**stated, **{name: each.default for name, each in taken.items()}}
+    """Return the declarations among the defaults of a NamedTuple, and replace them by their defaults."""
+    defaults_or_declarations = params._field_defaults
+    declarations = {
+        name: value
+        for name, value in defaults_or_declarations.items()
+        if isinstance(value, Declaration)
+    }
+    if declarations:
+        defaults = {
+            **defaults_or_declarations,
+            **{name: declaration.default for name, declaration in declarations.items()},
+        }
         params._field_defaults = defaults
         params.__new__.__defaults__ = tuple(defaults.values())
-        params._declarations = taken
+        params._declarations = declarations
     return cast("dict[str, Declaration]", getattr(params, "_declarations", {}))
 
 
@@ -288,7 +301,7 @@ class Parametrized:
         The parameters as the NamedTuple that the class declares.
     declared
         Unit, source and range of each parameter of the class that is declared by `param`. A declaration in a derived class
-        that states no unit or no range has those of the base class.
+        inherits the unit or the range that it does not state.
 
     Raises
     ------
@@ -306,7 +319,7 @@ class Parametrized:
     >>> Window(b=0.25), Window(b=0.25).replace(a=2.0).a
     (Window(b=0.25), 2.0)
 
-    The printed form shows what was given, and `canonical_text` what makes a difference:
+    The printed form shows the arguments, and `canonical_text` only values that differ from the defaults:
 
     >>> Window(b=0.5), canonical_text(Window(b=0.5))
     (Window(b=0.5), 'Window()')
@@ -314,9 +327,9 @@ class Parametrized:
 
     Params: ClassVar[type[Any]] = _NoParams
     UNITS: ClassVar[Mapping[str, Dimension]] = {}
-    """Dimensions of the parameters that may be given as texts with a unit, such as ``"40ms"``."""
+    """Dimensions of the parameters that accept strings with a unit, such as ``"40ms"``."""
     declared: ClassVar[Mapping[str, Declaration]] = {}
-    """The declarations of the parameters that have one, by name; a subclass inherits those of its parameters."""
+    """Declarations by parameter; subclasses inherit them."""
     params: Any
     _given: set[str]
     __slots__ = ("__dict__", "_given", "params")
@@ -329,13 +342,13 @@ class Parametrized:
             declared |= vars(base).get("declared", {})
             units |= vars(base).get("UNITS", {})
         for name, declaration in _take_declarations(cls.Params).items():
-            declared[name] = declaration.completed_by(declared.get(name))
-        units |= {name: each.unit for name, each in declared.items() if each.unit in BARE}
+            declared[name] = declaration.inherit_from(declared.get(name))
+        units |= {name: entry.unit for name, entry in declared.items() if entry.unit in BARE}
         fields = cls.Params._fields
         defaults = cls.Params._field_defaults
         cls.declared = {
-            name: each.with_default(defaults[name]) if name in defaults else each
-            for name, each in declared.items()
+            name: entry.with_default(defaults[name]) if name in defaults else entry
+            for name, entry in declared.items()
             if name in fields
         }
         cls.UNITS = {
@@ -356,7 +369,7 @@ class Parametrized:
             msg = f"{type(self).__name__}: {reason}; its parameters: {allowed}"
             raise TypeError(msg) from None
         declared = getattr(self.Params, "__annotations__", {})
-        frozen = {k: _frozen(v, declared.get(k, "")) for k, v in params._asdict().items()}
+        frozen = {k: _freeze(v, declared.get(k, "")) for k, v in params._asdict().items()}
         frozen |= {
             name: _in_units(name, frozen[name], of, declared.get(name, ""))
             for name, of in self.UNITS.items()
@@ -372,7 +385,7 @@ class Parametrized:
         """Raise ValueError for invalid parameters; called by the constructor."""
 
     def _has_default(self, name: str) -> bool:
-        """Return whether a parameter has its default, which a scenario may have converted to its packets."""
+        """Return whether a parameter has its default, also after conversion to a scenario's packet size."""
         defaults = self.Params._field_defaults
         if name not in defaults:
             return False
@@ -382,11 +395,11 @@ class Parametrized:
                 return False
             same: bool = value == default.in_packets_of(value.packet_size)
             return same
-        return bool(_key(value) == _key(_frozen(default)))
+        return bool(_key(value) == _key(_freeze(default)))
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some parameters changed."""
-        return _made(type(self), {**self.params._asdict(), **changes}, {*self._given, *changes})
+        """Return a copy with changed parameters."""
+        return _build(type(self), {**self.params._asdict(), **changes}, {*self._given, *changes})
 
     def __getattr__(self, name: str) -> Any:
         if name != "params" and name in self.Params._fields:
@@ -411,40 +424,40 @@ class Parametrized:
         return hash((type(self), _key(self.params)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (type(self), self.params._asdict(), self._given)
+        return _build, (type(self), self.params._asdict(), self._given)
 
     def _repr_html_(self) -> str:
         rows = {name: shown(value) for name, value in self.params._asdict().items()}
         return table_html(type(self).__name__, rows)
 
     def __repr__(self) -> str:
-        """Name the class and the parameters that were given."""
+        """Format the class and the arguments of its constructor."""
         return _text(self, self._given)
 
 
 def canonical_text(value: object) -> str:
-    """Return the printed form without parameters that have their defaults: equal for equal objects."""
+    """Format an object without parameters at their defaults: equal for equal objects."""
     return _text(value, ()) if isinstance(value, Parametrized) else repr(value)
 
 
-def _text(value: Parametrized, given: Collection[str]) -> str:
-    """Name the class, its given parameters and those that differ from their defaults."""
-    shown = [
+def _text(value: Parametrized, explicit: Collection[str]) -> str:
+    """Format the class, its explicit parameters and all that differ from their defaults."""
+    arguments = [
         f"{name}={part!r}"
         for name, part in value.params._asdict().items()
-        if name in given or not value._has_default(name)
+        if name in explicit or not value._has_default(name)
     ]
-    return f"{type(value).__name__}({', '.join(shown)})"
+    return f"{type(value).__name__}({', '.join(arguments)})"
 
 
 def in_packets_of(value: Any, size: float) -> Any:
-    """Return a value whose parts in bits or bytes are converted to packets of ``size`` bytes; without such parts the value itself.
+    """Convert quantities in bits or bytes within a value to packets of ``size`` bytes; a value without any is returned itself.
 
     Parameters
     ----------
     value
-        A number, a tuple of values, a dataclass, which checks its fields again, or an object of `Parametrized`, whose parameters do
-        not count as given on that account.
+        A number, a tuple of values, a dataclass, which checks its fields again, or an object of `Parametrized`, whose
+        explicit parameters stay the same.
     size
         Bytes of a packet.
 
@@ -468,7 +481,7 @@ def in_packets_of(value: Any, size: float) -> Any:
     if isinstance(value, Parametrized):
         fields = value.params._asdict()
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     else:
         return value
     changes = {}
@@ -482,35 +495,38 @@ def in_packets_of(value: Any, size: float) -> Any:
     if not changes:
         return value
     if isinstance(value, Parametrized):
-        return _made(type(value), {**fields, **changes}, value._given)
+        return _build(type(value), {**fields, **changes}, value._given)
     return dataclasses.replace(value, **changes)
 
 
-class Swept(NamedTuple):
-    """Values of one parameter as models hold them, and their unit: ``packets/s``, ``s``, ``packets`` or none."""
+class SweepValues(NamedTuple):
+    """Values of a sweep parameter in the units of models, and the unit: ``packets/s``, ``s``, ``packets`` or None."""
 
     values: list[Any]
     unit: str | None
 
 
-def swept(model: object, name: str, values: Iterable[Any]) -> Swept:
-    """Return the values of a parameter that is swept, strings such as ``"40ms"`` in the parameter's unit.
+def sweep_values(model: object, name: str, values: Iterable[Any]) -> SweepValues:
+    """Convert the values of a sweep parameter: strings such as ``"40ms"`` to its unit.
 
     Examples
     --------
     >>> from markov import PauseTandem
-    >>> swept(PauseTandem(), "rtt", ["500ms", 2]), swept(PauseTandem(), "recovery", ["up"])
-    (Swept(values=[0.5, 2], unit='s'), Swept(values=['up'], unit=None))
+    >>> sweep_values(PauseTandem(), "rtt", ["500ms", 2]), sweep_values(PauseTandem(), "recovery", ["up"])
+    (SweepValues(values=[0.5, 2], unit='s'), SweepValues(values=['up'], unit=None))
     """
     dimension = getattr(model, "UNITS", {}).get(name)
     if dimension is None:
-        return Swept(list(values), None)
+        return SweepValues(list(values), None)
     frozen = [tuple(value) if type(value) is list else value for value in values]
-    return Swept([_in_units(name, value, dimension) for value in frozen], BARE[dimension])
+    return SweepValues([_in_units(name, value, dimension) for value in frozen], BARE[dimension])
 
 
-def _made(kind: type[P], params: Mapping[str, Any], given: set[str]) -> P:
-    """Return an object of all parameters, of which some count as given."""
-    made = kind(**params)
-    object.__setattr__(made, "_given", given)
-    return made
+def _build(kind: type[P], params: Mapping[str, Any], explicit: set[str]) -> P:
+    """Build an object from all its parameters; ``explicit`` names those that its printed form shows."""
+    model = kind(**params)
+    object.__setattr__(model, "_given", explicit)
+    return model
+
+
+_made = _build  # files of results saved before 0.3 name it

@@ -22,7 +22,7 @@ __all__ = [
 
 OnFailure = Literal["raise", "return"]
 R = TypeVar("R", bound="HasStatus")
-RESULT_PLACE = " complete, kept as `result` of this error (sys.last_value.result)"
+RESULT_LOCATION = " complete, kept as `result` of this error (sys.last_value.result)"
 
 
 class Status(enum.Enum):
@@ -77,8 +77,7 @@ class Status(enum.Enum):
     def ok(self) -> bool:
         """Whether the result may be used: the equations are met to the tolerance.
 
-        So are those of a network that is deadlocked, in which a port has failed, or that loses packets of a lossless
-        class.
+        This includes networks that deadlock, have a failed port, or lose packets of a lossless class.
         """
         return self in (
             Status.CONVERGED,
@@ -95,31 +94,31 @@ class Status(enum.Enum):
 
 
 def worst(statuses: Sequence[Status]) -> Status:
-    """Return the status of several runs: of the first one that failed; else of the first that is not completed; else COMPLETED.
+    """Return the status of several runs: the first failure, else the first other than COMPLETED, else COMPLETED.
 
     >>> worst([Status.COMPLETED, Status.DEADLOCKED, Status.NOT_FINITE]).label
     'not finite'
     >>> worst([Status.COMPLETED, Status.LOST_LOSSLESS]).label
     'lost in a lossless class'
     """
-    others = [each for each in statuses if each is not Status.COMPLETED]
-    failed = [each for each in others if not each.ok]
+    others = [status for status in statuses if status is not Status.COMPLETED]
+    failed = [status for status in others if not status.ok]
     return next(iter([*failed, *others]), Status.COMPLETED)
 
 
 def of_several(statuses: Sequence[Status]) -> str:
-    """Return the status of several runs in words, with the number of runs that have it.
+    """Describe the status of several runs, with the number of runs that have it.
 
     >>> print(of_several([Status.COMPLETED, Status.COMPLETED]))
     completed
     >>> print(of_several([Status.COMPLETED, Status.STORM]))
     storm, in 1 of 2 runs: a port with a fault pauses others for ever: all that waits for it stands still
     """
-    found = worst(statuses)
-    if found is Status.COMPLETED:
-        return str(found)
-    count = f"in {statuses.count(found)} of {len(statuses)} runs"
-    return ": ".join(filter(None, (f"{found.label}, {count}", found.remedy)))
+    status = worst(statuses)
+    if status is Status.COMPLETED:
+        return str(status)
+    count = f"in {statuses.count(status)} of {len(statuses)} runs"
+    return ": ".join(filter(None, (f"{status.label}, {count}", status.remedy)))
 
 
 class NotSolvedError(ArithmeticError):
@@ -141,7 +140,7 @@ class NotSolvedError(ArithmeticError):
         super().__init__(f"{type(result).__name__}: {result.status}{advice and f': {advice}'}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let an error come back from another process."""
+        """Pickle the error, so that it can be raised in another process."""
         return type(self), (self.result,)
 
 
@@ -188,7 +187,7 @@ class UndecidedError(NotSolvedError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended an ensemble or a sweep; ``result`` is what was complete by then.
+    """Ctrl-C ended an ensemble or a sweep; ``result`` is the complete part.
 
     Where nothing catches it, the message is printed without a traceback; an interactive session has the error as
     ``sys.last_value``.
@@ -198,10 +197,10 @@ class Interrupted(KeyboardInterrupt):
     result
         The ensemble of the complete runs, at least two; the sweep with NaN (None for strings) where nothing is
         complete; None if the sweep has a store.
-    said
-        How much is complete.
-    kept
-        Where it is, the end of the message.
+    progress
+        Number of complete runs or points.
+    location
+        End of the message: where the complete part is.
 
     Examples
     --------
@@ -213,9 +212,9 @@ class Interrupted(KeyboardInterrupt):
     1 of 3 points complete, kept as `result` of this error (sys.last_value.result) [1.5]
     """
 
-    def __init__(self, result: Any, said: str, kept: str = RESULT_PLACE) -> None:
+    def __init__(self, result: Any, progress: str, location: str = RESULT_LOCATION) -> None:
         self.result = result
-        super().__init__(f"{said}{kept}")
+        super().__init__(f"{progress}{location}")
         if getattr(sys.excepthook, "func", None) is not _print_uncaught:
             sys.excepthook = functools.partial(_print_uncaught, sys.excepthook)
 
@@ -235,11 +234,11 @@ def _print_uncaught(
 
 
 class HasStatus(Protocol):
-    """What `deliver` takes."""
+    """Argument of `deliver`."""
 
     @property
     def status(self) -> Status:
-        """How the computation ended."""
+        """Outcome of the computation."""
 
 
 def deliver(result: R, on_failure: OnFailure) -> R:

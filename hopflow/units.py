@@ -54,7 +54,7 @@ PACKET_SIZE = 1500
 """Default packet size on the wire in bytes."""
 
 ROUNDING = 1e-12
-"""Part of a size by which the conversion of its unit may be off."""
+"""Relative error allowed in the conversion of a size."""
 
 Dimension = Literal["rate", "bit_rate", "time", "amount", "size", "length", "share"]
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ if TYPE_CHECKING:
     WithUnits: TypeAlias = Sequence[Any]
 else:
     WithUnit, WholeWithUnit, WithUnits = float, int, Sequence[float]
-"""The types of parameters of `quantities`: numbers in SI units inside, for which type checkers also accept strings with units.
+"""Types of parameters of `quantities`: numbers in SI units, for which type checkers also accept strings with units.
 
-`WithUnits` is a sequence of them."""
+`WithUnits` is a sequence of such values."""
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
@@ -87,12 +87,12 @@ BARE = {
     "length": "m",
     "share": "1",
 }
-OF_WHAT = {
+PERCENTAGE_HINTS = {
     "amount": "the buffer, in packets",
     "rate": "the rate of the link",
     "bit_rate": "the rate of the link",
 }
-"""What a refused percentage probably is a part of."""
+"""Quantity that a rejected percentage probably refers to."""
 LENGTHS = {"m": 1.0, "km": 1e3, "ft": 0.3048}
 BINARY = {"KiB": 1024.0, "MiB": 1048576.0}
 SHOWN = {
@@ -106,23 +106,23 @@ SHOWN["byte"] = SHOWN["bytes"]
 def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     """Convert Mb/s (10^6 bits per second) to packets/s for packets of ``packet_size`` bytes.
 
-    One number becomes a `PacketUnits`, which a scenario converts to its own packets, and so do the entries of an array where they
-    are taken one by one. What is computed from an array is one of numbers: give ``packet_size``.
+    A number becomes a `PacketUnits`, which a scenario converts to its own packets. Indexing an array yields `PacketUnits` too.
+    Arithmetic on an array yields plain numbers: pass ``packet_size`` there.
 
     >>> mbps(370)
     30833.333333333332
     """
     size = _packet_size(packet_size)
-    said = f"is too large, or packet_size = {packet_size!r} too small"
-    given: Any = rate
-    result: Any = _converted(
-        "rate", given, lambda value: value * 1e6 / (8.0 * size), "packets/s", said
+    too_large = f"is too large, or packet_size = {packet_size!r} too small"
+    untyped: Any = rate
+    result: Any = _convert(
+        "rate", untyped, lambda value: value * 1e6 / (8.0 * size), "packets/s", too_large
     )
     if type(result) is np.ndarray:
         result = result.view(PacketArray)
         result.packet_size = size
     elif type(result) is float:
-        result = PacketUnits(result, size, float(given) * 1e6 / 8.0)
+        result = PacketUnits(result, size, float(untyped) * 1e6 / 8.0)
     return cast("Number", result)
 
 
@@ -133,7 +133,7 @@ def gbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     >>> gbps(1.2)
     100000.0
     """
-    return mbps(_converted("rate", rate, lambda given: 1000.0 * given, "Mb/s"), packet_size)
+    return mbps(_convert("rate", rate, lambda gigabits: 1000.0 * gigabits, "Mb/s"), packet_size)
 
 
 def to_mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
@@ -146,13 +146,13 @@ def to_mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     size = _packet_size(packet_size)
     if isinstance(rate, PacketUnits):
         rate = rate.in_packets_of(size)
-    said = f"is too large, or packet_size = {packet_size!r}"
-    return _converted("rate", rate, lambda given: given * 8.0 * size / 1e6, "Mb/s", said)
+    too_large = f"is too large, or packet_size = {packet_size!r}"
+    return _convert("rate", rate, lambda packets: packets * 8.0 * size / 1e6, "Mb/s", too_large)
 
 
-def _packet_size(given: float | str) -> float:
-    """Return a size of packets in bytes, which may be a string."""
-    return one_number("packet_size", in_units("packet_size", given, "size"), above=0.0)
+def _packet_size(size: float | str) -> float:
+    """Return a packet size in bytes, given as a number or a string."""
+    return one_number("packet_size", in_units("packet_size", size, "size"), above=0.0)
 
 
 def ms(time: Number) -> Number:
@@ -162,7 +162,7 @@ def ms(time: Number) -> Number:
     >>> ms(40)
     0.04
     """
-    return _converted("time", time, lambda given: given * 1e-3, "s")
+    return _convert("time", time, lambda milliseconds: milliseconds * 1e-3, "s")
 
 
 def us(time: Number) -> Number:
@@ -172,32 +172,32 @@ def us(time: Number) -> Number:
     >>> us(250)
     0.00025
     """
-    return _converted("time", time, lambda given: given * 1e-6, "s")
+    return _convert("time", time, lambda microseconds: microseconds * 1e-6, "s")
 
 
-def _converted(
+def _convert(
     name: str,
     value: Number,
     convert: Callable[[Any], Any],
     unit: str,
     too_large: str = "is too large",
 ) -> Number:
-    """Return a number or an array converted, in double precision; labels are kept, a unit among them is changed."""
-    given: Any = value
-    if type(given) in (float, int):  # a tenth of an array's time
-        plain: Any = convert(one_number(name, given, at_least=0.0))
+    """Convert a number or an array in double precision; labels are kept, their unit is changed."""
+    untyped: Any = value
+    if type(untyped) in (float, int):  # a tenth of an array's time
+        plain: Any = convert(one_number(name, untyped, at_least=0.0))
         if not math.isfinite(plain):
             raise ValueError(f"{name} = {shown(value)}: {too_large}")
         return plain  # type: ignore[no-any-return]
     array = number(name, value, at_least=0.0)
-    labels = type(value).__module__.partition(".")[0] in ("pandas", "xarray")
+    is_labelled = type(value).__module__.partition(".")[0] in ("pandas", "xarray")
     with np.errstate(over="ignore"):
-        found: Any = convert(value if labels else array if array.ndim else float(array))
-        if not np.all(np.isfinite(found)):
+        converted: Any = convert(value if is_labelled else array if array.ndim else float(array))
+        if not np.all(np.isfinite(converted)):
             raise ValueError(f"{name} = {shown(value)}: {too_large}")
-    if labels and "units" in getattr(given, "attrs", ()):
-        found.attrs = {**given.attrs, "units": unit}
-    return found  # type: ignore[no-any-return]
+    if is_labelled and "units" in getattr(untyped, "attrs", ()):
+        converted.attrs = {**untyped.attrs, "units": unit}
+    return converted  # type: ignore[no-any-return]
 
 
 def quantity(
@@ -236,30 +236,30 @@ def quantity(
     125000.0
     """
     packet_size = _packet_size(packet_size)
-    found = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)", text.strip())
-    if found and (unit := _unit(dimension, found.group(2), packet_size, bare)):
-        value = float(found.group(1)) * unit[0] / unit[1]
+    match = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)", text.strip())
+    if match and (unit := _unit(dimension, match.group(2), packet_size, bare)):
+        value = float(match.group(1)) * unit[0] / unit[1]
         by_size = dimension in ("rate", "amount") and unit[1] != 1.0
-        in_bytes = float(found.group(1)) * unit[0] / 8.0
+        in_bytes = float(match.group(1)) * unit[0] / 8.0
         return PacketUnits(value, packet_size, in_bytes) if by_size else value
     if dimension == "share":
-        said = "must be a percentage, such as '80%', or a number, such as 0.8"
-    elif found and found.group(2) == "%":
-        of = OF_WHAT.get(dimension)
-        write = f": write {float(found.group(1)) / 100.0:.12g} times {of}" if of else ""
-        said = f"must be a number and a unit of {FORMS[dimension]}; a percentage is accepted for shares and probabilities only{write}"
+        allowed = "must be a percentage, such as '80%', or a number, such as 0.8"
+    elif match and match.group(2) == "%":
+        of = PERCENTAGE_HINTS.get(dimension)
+        rewritten = f": write {float(match.group(1)) / 100.0:.12g} times {of}" if of else ""
+        allowed = f"must be a number and a unit of {FORMS[dimension]}; a percentage is accepted for shares and probabilities only{rewritten}"
     else:
         alone = f", or a number alone, in {BARE[dimension]}" if bare else ""
-        said = f"must be a number and a unit of {FORMS[dimension]}{alone}"
-    raise ValueError(f"{name} = {shown(text)}: {said}")
+        allowed = f"must be a number and a unit of {FORMS[dimension]}{alone}"
+    raise ValueError(f"{name} = {shown(text)}: {allowed}")
 
 
 class PacketUnits(float):
     """A rate or an amount in packets that was given in bits or bytes, and keeps these.
 
     Its value is the number of packets of ``packet_size`` bytes. `Scenario` converts it to packets of its own size. Multiples,
-    parts, sums and differences of such quantities are such quantities, and ratios are numbers. The sum of one and of a
-    number of packets holds for packets of its size only; the conversion refuses it.
+    fractions, sums and differences are `PacketUnits` too; ratios are numbers. A sum with a number of packets is valid for
+    packets of this size only, and its conversion is refused.
 
     Parameters
     ----------
@@ -268,10 +268,10 @@ class PacketUnits(float):
     packet_size
         Bytes of a packet.
     in_bytes
-        Bytes, or bytes/s; nan: not known, the value holds for packets of ``packet_size`` only. None: as ``value``, in
-        which case it is rounded to 12 digits.
+        Bytes, or bytes/s. NaN: unknown, the value is valid for packets of ``packet_size`` only. None: computed from
+        ``value`` and rounded to 12 digits.
     framing
-        Bytes that each packet takes besides its own.
+        Overhead of each packet in bytes.
 
     Examples
     --------
@@ -281,7 +281,7 @@ class PacketUnits(float):
 
     __slots__ = ("framing", "in_bytes", "packet_size")
     __array_priority__ = -1.0
-    """Above that of NumPy's scalars, which leave operations to this class, and below that of arrays."""
+    """Between NumPy scalars, which defer to this class, and arrays, which do not."""
     packet_size: float
     in_bytes: float
     framing: float
@@ -289,12 +289,12 @@ class PacketUnits(float):
     def __new__(  # noqa: D102
         cls, value: float, packet_size: float, in_bytes: float | None = None, framing: float = 0.0
     ) -> Self:
-        made = super().__new__(cls, value)
-        made.packet_size, made.framing = packet_size, framing
+        packets = super().__new__(cls, value)
+        packets.packet_size, packets.framing = packet_size, framing
         if in_bytes is None:
             in_bytes = float(f"{float(value) * (packet_size + framing):.12g}")
-        made.in_bytes = in_bytes
-        return made
+        packets.in_bytes = in_bytes
+        return packets
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (float(self), self.packet_size, self.in_bytes, self.framing)
@@ -305,7 +305,7 @@ class PacketUnits(float):
         Raises
         ------
         ValueError
-            For the sum of such a quantity and of a number of packets.
+            For a sum of a quantity in bytes and a number of packets.
 
         >>> quantity("rate", "12Mbps", "rate").in_packets_of(1000)
         1500.0
@@ -368,12 +368,12 @@ class PacketUnits(float):
 
 
 class PacketArray(np.ndarray[Any, Any]):
-    """An array of rates that were given in bits, whose entries are `PacketUnits`; what is computed from it is an array of numbers.
+    """Array of rates that were given in bits; its entries are `PacketUnits`, results of arithmetic are plain arrays.
 
     Attributes
     ----------
     packet_size
-        Bytes of a packet; None: of numbers.
+        Bytes of a packet; None: entries are plain numbers.
     """
 
     packet_size: float | None
@@ -394,14 +394,14 @@ class PacketArray(np.ndarray[Any, Any]):
         """Return the entries as nested lists."""
         if self.packet_size is None:
             return super().tolist()
-        return [each.tolist() if isinstance(each, PacketArray) else each for each in self]
+        return [entry.tolist() if isinstance(entry, PacketArray) else entry for entry in self]
 
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
 
 def _of_numbers(name: str, *, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """Return an operation of `PacketUnits` whose result is that of numbers."""
+    """Return a method of `PacketUnits` that applies an operator to plain numbers."""
     operate = getattr(operator, name)
     if reflected:
         return lambda self, other: operate(other, float(self))
@@ -415,7 +415,7 @@ for _name in ("truediv", "floordiv", "mod", "pow"):
 
 
 def whole_packets(size: PacketUnits) -> PacketUnits:
-    """Return the packets of a transfer whose size was given in bytes: the last one need not be full.
+    """Return the packets of a transfer given in bytes, rounded up to whole packets.
 
     >>> whole_packets(quantity("size", "100kB", "amount"))
     67.0
@@ -425,7 +425,7 @@ def whole_packets(size: PacketUnits) -> PacketUnits:
 
 
 def distinction(value: Any) -> Any:
-    """Return what a column of values tells apart: of a `PacketUnits` its bytes too, another value as it is.
+    """Return a key that distinguishes values in a column: a `PacketUnits` includes its bytes.
 
     >>> distinction(quantity("size", "3kB", "amount")), distinction(2.0)
     ((2.0, 1500.0, 3000.0, 0.0), 2.0)
@@ -443,7 +443,7 @@ def in_units(name: str, value: float | str | None, dimension: Dimension, packet_
 @overload
 def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = ...) -> Any: ...
 def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = PACKET_SIZE) -> Any:
-    """Return a string such as ``"40ms"`` as a number in hopflow's units, and anything else as it is.
+    """Convert a string such as ``"40ms"`` to a number in hopflow's units; return other values unchanged.
 
     Lists, tuples and the values of dictionaries are converted one by one. Bits and bytes become a `PacketUnits` of
     ``packet_size`` bytes.
@@ -454,24 +454,23 @@ def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = P
     if isinstance(value, str):
         return quantity(name, value, dimension, packet_size)
     if type(value) is dict:
-        return {key: in_units(name, each, dimension, packet_size) for key, each in value.items()}
-    several: Any = value
+        return {key: in_units(name, entry, dimension, packet_size) for key, entry in value.items()}
+    entries: Any = value
     if isinstance(value, PacketArray) and value.packet_size is not None and value.ndim:
         return value.tolist()
     if type(value) is np.ndarray and value.dtype.kind in "UO":
-        several = value.tolist()
-    plain = type(several) not in (list, tuple)
-    if plain or {type(each) for each in several} <= {float, int}:
+        entries = value.tolist()
+    is_list = type(entries) in (list, tuple)
+    if not is_list or {type(entry) for entry in entries} <= {float, int}:
         return value
-    found = [in_units(name, each, dimension, packet_size) for each in several]
-    return type(several)(found)
+    return type(entries)([in_units(name, entry, dimension, packet_size) for entry in entries])
 
 
 def quantities(**dimensions: Dimension) -> Callable[[F], F]:
     """Return a decorator of a function or class: strings with units become numbers before the call.
 
-    Every public parameter with a unit is declared so; `quantities_of` lists what is declared. A parameter that is
-    given as None, a number, an array or an object of its own is passed on as it is.
+    Every public parameter with a unit is declared so; `quantities_of` lists the declarations. None, numbers, arrays and
+    other objects are passed on unchanged.
 
     Parameters
     ----------
@@ -498,30 +497,30 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
             kind.UNITS = {**kind.UNITS, **dimensions}
             return function
         inner = kind.__init__ if of_class else kind
-        places = list(inspect.signature(inner).parameters)
-        if missing := dimensions.keys() - places:
+        parameters = list(inspect.signature(inner).parameters)
+        if missing := dimensions.keys() - parameters:
             raise TypeError(f"{kind.__name__} has no parameter {', '.join(sorted(missing))}")
         declared = {**getattr(kind, "__quantities__", {}), **dimensions}
         signature = _with_strings(inspect.signature(inner), dimensions)
-        if of_class and _checks_itself(kind, dimensions):
+        if of_class and _has_own_checks(kind, dimensions):
             _convert_fields(kind, dimensions)
             inner.__signature__, kind.__quantities__ = signature, declared
             return function
-        positions = tuple((n, name) for n, name in enumerate(places) if name in dimensions)
+        positions = tuple((n, name) for n, name in enumerate(parameters) if name in dimensions)
 
         @functools.wraps(inner)
         def call(*args: Any, **options: Any) -> Any:
-            given = len(args)
+            positional = len(args)
             for n, name in positions:
-                value = args[n] if n < given else options.get(name)
+                value = args[n] if n < positional else options.get(name)
                 if type(value) is float or value is None or type(value) is int:
                     continue
                 size = options.get("packet_size")
-                found = in_units(name, value, dimensions[name], size or PACKET_SIZE)
-                if n < given:
-                    args = (*args[:n], found, *args[n + 1 :])
+                converted = in_units(name, value, dimensions[name], size or PACKET_SIZE)
+                if n < positional:
+                    args = (*args[:n], converted, *args[n + 1 :])
                 else:
-                    options[name] = found
+                    options[name] = converted
             try:
                 return inner(*args, **options)
             except TypeError as error:
@@ -542,48 +541,52 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
     return decorate
 
 
-def _checks_itself(kind: Any, names: Iterable[str]) -> bool:
-    """Return whether a class is a dataclass with some fields that checks them once they are set."""
+def _has_own_checks(kind: Any, names: Iterable[str]) -> bool:
+    """Return whether a class is a dataclass with ``__post_init__`` and these fields."""
     if not (dataclasses.is_dataclass(kind) and hasattr(kind, "__post_init__")):
         return False
-    return set(names) <= {each.name for each in dataclasses.fields(kind)}
+    return set(names) <= {field.name for field in dataclasses.fields(kind)}
 
 
 def _convert_fields(kind: Any, dimensions: Mapping[str, Dimension]) -> None:
-    """Have strings in fields converted before a dataclass checks these: cheaper than in a call in front of its own."""
-    check, given = kind.__post_init__, tuple(dimensions.items())
+    """Convert strings in fields before ``__post_init__`` of a dataclass: cheaper than a wrapped constructor."""
+    check, items = kind.__post_init__, tuple(dimensions.items())
 
     @functools.wraps(check)
     def convert_and_check(self: Any) -> None:
-        for name, dimension in given:
+        for name, dimension in items:
             value = getattr(self, name)
             if type(value) is float or value is None or type(value) is int:
                 continue
             size = PACKET_SIZE if name == "packet_size" else getattr(self, "packet_size", None)
-            found = in_units(name, value, dimension, size or PACKET_SIZE)
-            if isinstance(found, np.ndarray) and found.ndim == 0:
-                found = found.item()  # so that the object has a hash
-            object.__setattr__(self, name, found)
+            converted = in_units(name, value, dimension, size or PACKET_SIZE)
+            if isinstance(converted, np.ndarray) and converted.ndim == 0:
+                converted = converted.item()  # so that the object has a hash
+            object.__setattr__(self, name, converted)
         check(self)
 
     kind.__post_init__ = convert_and_check
 
 
 def _with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect.Signature:
-    """Return a signature whose parameters of some names are annotated as strings, too."""
-    changed = dict(signature.parameters)
+    """Return a signature in which the named parameters are annotated as strings too."""
+    parameters = dict(signature.parameters)
     for name in names:
-        kind = changed[name].annotation
-        text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+        annotation = parameters[name].annotation
+        text = (
+            annotation
+            if isinstance(annotation, str)
+            else getattr(annotation, "__name__", str(annotation))
+        )
         text = text.replace("WithUnits", "Sequence[WithUnit]")
         text = text.replace("WholeWithUnit", "int | str").replace("WithUnit", "float | str")
         if "str" not in text and ("float" in text or "int" in text):
-            changed[name] = changed[name].replace(annotation=f"{text} | str")
-    return signature.replace(parameters=list(changed.values()))
+            parameters[name] = parameters[name].replace(annotation=f"{text} | str")
+    return signature.replace(parameters=list(parameters.values()))
 
 
 def declares(**dimensions: Dimension) -> Callable[[F], F]:
-    """Return a decorator that declares parameters with units which the function itself reads by `in_units`.
+    """Return a decorator that declares parameters with units, which the function itself converts by `in_units`.
 
     Examples
     --------
@@ -609,7 +612,7 @@ for _function in (mbps, gbps, to_mbps):
 
 
 def quantities_of(function: Any) -> Mapping[str, Dimension]:
-    """Return the dimensions of the parameters that a function or class takes as strings with units.
+    """Return the dimensions of the parameters of a function or class that accept strings with units.
 
     Examples
     --------
@@ -627,7 +630,7 @@ def _unit(
 ) -> tuple[float, float] | None:
     """Return numerator and denominator of a unit in packets/s, s or packets; None if unknown.
 
-    They are separate so that 1.5 Gb/s is rounded exactly as by `gbps`.
+    Two numbers, so that 1.5 Gb/s is rounded exactly as by `gbps`.
     """
     if not unit:
         return (1.0, 1.0) if bare else None
@@ -647,12 +650,12 @@ def _unit(
         packet_size = 1.0 if dimension == "size" else 0.125
     elif re.fullmatch("(packets?|pkts?)" + ending, unit) or (dimension, unit) == ("rate", "pps"):
         return 1.0, 1.0
-    found = re.fullmatch(f"([kKmMgGtT]?){letter}{ending}", unit)
-    return (bits * PREFIXES[found.group(1).lower()], 8.0 * packet_size) if found else None
+    match = re.fullmatch(f"([kKmMgGtT]?){letter}{ending}", unit)
+    return (bits * PREFIXES[match.group(1).lower()], 8.0 * packet_size) if match else None
 
 
 def readable(unit: str, largest: float) -> tuple[float, str]:
-    """Return a scale factor and a unit in which numbers up to ``largest`` are short.
+    """Return the scale factor and the unit for displaying numbers up to ``largest``.
 
     Parameters
     ----------
@@ -672,7 +675,7 @@ def readable(unit: str, largest: float) -> tuple[float, str]:
 
 
 def readable_text(value: float, unit: str) -> str:
-    """Return a number to four digits, with the unit in which it is short.
+    """Format a number with four digits and a suitable unit.
 
     >>> readable_text(2.253e-4, "s"), readable_text(1048576, "bytes")
     ('225.3 µs', '1.049 MB')

@@ -22,7 +22,7 @@ from dfcmodel.engine.link_traces import delay_changes, rate_changes, set_delays,
 from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.network.callback_events import manager_events_of
 from dfcmodel.network.run_tables import LAST_PART
-from hopflow.execution.progress import alone, progress_bar
+from hopflow.execution.progress import may_show_bar, progress_bar
 from hopflow.kernels import engine
 from hopflow.long_runs import check_stop
 from responsefn.rule_events import refuse_fault
@@ -195,7 +195,7 @@ def _parts(
     size = max(1, BLOCK // (work * every)) * every
     begins = sorted({*range(0, steps, size), *boundaries})
     parts = list(itertools.pairwise([*begins, steps]))
-    if len(parts) < 3 or not alone():
+    if len(parts) < 3 or not may_show_bar():
         return parts
     bar: Iterable[tuple[int, int]] = progress_bar(parts, desc=plan.scenario.name, unit="part")
     return bar

@@ -34,7 +34,7 @@ from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.limits import limits_of_several
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, one_number, whole
-from hopflow.execution.executing import Bar, check_executor, completed
+from hopflow.execution.executing import Bar, check_executor, run_tasks
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import WithUnit, declares, quantities
@@ -148,7 +148,7 @@ def explain(
         for each in asked.seeds()
         for simulated, setting in pairs
     ]
-    done = dict(completed(_runs, tasks, executor, threads=True, bar=Bar(scenario.name, "run")))
+    done = dict(run_tasks(_runs, tasks, executor, threads=True, bar=Bar(scenario.name, "run")))
     found = [done[n] for n in range(len(tasks))]
     values = np.array([each.values for each in found]).reshape(
         asked.count, len(pairs), len(quantities)

@@ -50,10 +50,10 @@ from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from dfcmodel.packets.routed_plans import ENDLESS
-from hopflow.execution.progress import alone, progress_bar
+from hopflow.execution.progress import may_show_bar, progress_bar
 from hopflow.fork_safety import cached_property
 from hopflow.kernels import engine
-from hopflow.long_runs import LONGER, parts
+from hopflow.long_runs import MAX_GROWTH, parts
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.rule_events import (
     RuleSignature,
@@ -176,7 +176,7 @@ class PacketRun:
         """
         plan, arrays, records = self.plan, self.layout.arrays, self.records
         run, counters = engine(KERNEL), arrays["counters"]
-        for last in parts(self, until, self.part, LONGER * self.part):
+        for last in parts(self, until, self.part, MAX_GROWTH * self.part):
             self.done = run(*self.groups(), self.layout.ahead, self.done, last)
             self._check_rules()
             if counters[WRONG]:
@@ -422,7 +422,7 @@ def with_room(plan: Plan, work: Callable[[PacketRun, int], T | None]) -> T:
     spare = 1
     while True:
         run = begin_run(plan, spare)
-        if plan.samples > PARTS_WITHOUT_PROGRESS * run.part and alone():
+        if plan.samples > PARTS_WITHOUT_PROGRESS * run.part and may_show_bar():
             run.bar = progress_bar(total=plan.samples, desc=plan.scenario.name, unit="sample")
         found = work(run, spare)
         if run.bar is not None:

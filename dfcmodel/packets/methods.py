@@ -162,7 +162,7 @@ class Packets(Described):
     def __post_init__(self) -> None:
         if self.seed is not None:
             least = 0 if self.convention == "standard" else 1
-            seed = seed_number("seed", self.seed, least=least, most=2**31 - 1)
+            seed = seed_number("seed", self.seed, minimum=least, maximum=2**31 - 1)
             object.__setattr__(self, "seed", seed)
         choice("convention", self.convention, CONVENTIONS)
         choice("spraying", self.spraying, SPRAYINGS)

@@ -347,7 +347,7 @@ def compare_rules(
     """
     chosen = checked_rules(listed("rules", rules, WindowRule), path.discipline)  # type: ignore[type-abstract]
     whole("number of rules", len(chosen), 1, 100)
-    first, runs = seed_number("seed", seed, most=2**30) % 2**30, whole("runs", runs, 1, 10_000)
+    first, runs = seed_number("seed", seed, maximum=2**30) % 2**30, whole("runs", runs, 1, 10_000)
     seeds = range(first, first + runs)
     R = len(chosen)
     factors = DURATION_FACTORS if flag("prolong", prolong) else DURATION_FACTORS[:1]

@@ -259,7 +259,7 @@ def evaluate_rfc9743(
     if discipline is not None:
         instance("discipline", discipline, Discipline, "a discipline, such as CoDel() or DualPI2()")
     (own,) = checked_rules((rule,), discipline)
-    first, runs = seed_number("seed", seed, most=2**30) % 2**30, whole("runs", runs, 1, 10_000)
+    first, runs = seed_number("seed", seed, maximum=2**30) % 2**30, whole("runs", runs, 1, 10_000)
     seeds = range(first, first + runs)
     duration = one_number("duration", duration, above=0.0, hint="in s")
     rows = []

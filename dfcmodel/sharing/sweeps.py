@@ -124,7 +124,7 @@ def coexist_sweep(
     whole("number of rules", len(flows), 1, 1000)
     time = in_units("duration", asked["duration"], "time")
     time = one_number("duration", time, above=0.0)
-    first = seed_number("seed", seed, most=2**30) % 2**30
+    first = seed_number("seed", seed, maximum=2**30) % 2**30
     given = {
         "bandwidth": _values("bandwidth", bandwidth, "rate"),
         "rtt": _values("rtt", rtt, "time"),

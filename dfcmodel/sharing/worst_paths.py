@@ -223,7 +223,7 @@ def worst_case(
     instance("path", path, JitteredPath, "a JitteredPath(...)")
     choice("measure", measure, (SHARE, UTILISATION))
     whole("runs", runs, 1, 100_000)
-    seed = seed_number("seed", seed, most=2**30)
+    seed = seed_number("seed", seed, maximum=2**30)
 
     def cost(trace: DelayTrace | None) -> float:
         return _measured(own, path, measure, trace, seed)[1]

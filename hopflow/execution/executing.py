@@ -1,7 +1,7 @@
 """Many independent tasks on any executor: processes, threads, Dask, MPI.
 
-Tasks go out in parts of about a second's work, a few for each worker, so that neither memory nor a
-cluster's scheduler holds all of them. Tasks assigned to a worker that died are recomputed.
+Tasks are submitted in batches of about one second, a few per worker, so that neither memory nor a
+cluster's scheduler holds all of them. Tasks of a worker that died are recomputed.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from hopflow.checks import instance
 from hopflow.execution.progress import progress_bar
 from hopflow.long_runs import thread
 
-__all__ = ["Bar", "check_executor", "completed", "cores"]
+__all__ = ["Bar", "check_executor", "cores", "run_tasks"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-SECONDS = 1.0
-"""What a part is to take."""
-AHEAD = 2
-"""Parts for each worker that are under way or next."""
-WORKERS = 32
-"""Workers of an executor that does not say how many it has."""
-LOSSES = 3
-"""A part that so many workers died on, or so many pools that broke before any part was done, end all."""
+BATCH_SECONDS = 1.0
+"""Target duration of a batch in s."""
+BATCHES_PER_WORKER = 2
+"""Batches in flight per worker."""
+DEFAULT_WORKERS = 32
+"""Workers assumed for an executor that does not report their number."""
+MAX_LOSSES = 3
+"""Worker deaths on one batch, or broken pools in a row without a finished batch, after which the run ends."""
 
 
 class Bar(NamedTuple):
-    """A progress bar: what is done, and what one of its steps is called."""
+    """A progress bar: description and name of a step."""
 
     desc: str
     unit: str
@@ -57,7 +57,7 @@ def cores() -> int:
 
 
 def check_executor(executor: object) -> None:
-    """Raise TypeError for what is neither an Executor nor None.
+    """Raise TypeError unless ``executor`` is an Executor or None.
 
     >>> check_executor(2)
     Traceback (most recent call last):
@@ -68,222 +68,227 @@ def check_executor(executor: object) -> None:
         instance("executor", executor, Executor, "an Executor of concurrent.futures, or None")
 
 
-def completed(
+def run_tasks(
     function: Callable[[Sequence[T]], Iterable[R]],
     tasks: Sequence[T],
     executor: Executor | None = None,
     *,
     threads: bool = False,
-    most: int | None = None,
+    max_batch: int | None = None,
     bar: Bar | None = None,
 ) -> Iterator[tuple[int, R]]:
-    """Yield the number and the result of each task when it is done, in any order.
+    """Yield the number and the result of each task as it completes, in any order.
 
     Parameters
     ----------
     function
-        Yields the results of some consecutive tasks. It must not depend on which tasks come together.
+        Yields the results of consecutive tasks. The results must not depend on the partition into batches.
     tasks
-        Indexed from 0; a task is looked up only when it is sent.
+        Indexed from 0; a task is looked up when it is submitted.
     executor
-        Any `concurrent.futures.Executor`. It stays open, and belongs to the caller. None: this process.
+        Any `concurrent.futures.Executor`. It belongs to the caller and stays open. None: this process.
     threads
-        Without an executor: whether to use a thread per core, after a first task that compiles what all
-        share.
-    most
-        Tasks of a part at most; None: as many as take a second.
+        Without an executor: use one thread per core, after a first task that compiles the shared kernels.
+    max_batch
+        Maximum number of tasks per batch; None: as many as take one second.
     bar
-        The progress bar over all tasks; None shows none.
+        Progress bar over all tasks; None: no bar.
 
     Raises
     ------
     BrokenExecutor
-        When three pools in a row broke before any part was done, or three workers died on one part.
+        When three pools in a row broke before any batch was done, or three workers died on one batch.
     Exception
-        What the function raises; other tasks are cancelled, as on Ctrl-C.
+        Any exception of the function; other tasks are cancelled, as on Ctrl-C.
 
     Notes
     -----
-    A broken ``ProcessPoolExecutor`` is replaced by a new one with the same settings, another executor
-    that breaks by this process, with a warning. Dask moves tasks to other workers by itself; what it
-    gives up after several lost workers is submitted again.
+    A broken ``ProcessPoolExecutor`` is replaced by a new one with the same settings, any other broken
+    executor by this process, with a warning. Dask itself moves tasks to other workers; a task that it
+    drops after several lost workers is submitted again.
 
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from hopflow.execution.executing import completed
+    >>> from hopflow.execution.executing import run_tasks
     >>> with ThreadPoolExecutor(2) as pool:
-    ...     found = dict(completed(lambda part: [n * n for n in part], range(5), pool))
-    >>> [found[n] for n in range(5)]
+    ...     results = dict(run_tasks(lambda part: [n * n for n in part], range(5), pool))
+    >>> [results[n] for n in range(5)]
     [0, 1, 4, 9, 16]
     """
-    found = _completed(function, tasks, executor, threads, most or len(tasks))
+    results = _dispatch(function, tasks, executor, threads, max_batch or len(tasks))
     if bar is None:
-        yield from found
+        yield from results
         return
-    yield from progress_bar(found, total=len(tasks), desc=bar.desc, unit=bar.unit)
+    yield from progress_bar(results, total=len(tasks), desc=bar.desc, unit=bar.unit)
 
 
-def _completed(
+def _dispatch(
     function: Callable[[Sequence[T]], Iterable[R]],
     tasks: Sequence[T],
     executor: Executor | None,
     threads: bool,
-    most: int,
+    max_batch: int,
 ) -> Iterator[tuple[int, R]]:
     if executor is not None:
-        yield from _Parts(function, tasks, executor, most).results()
+        yield from _Batches(function, tasks, executor, max_batch).results()
     elif not threads:
         yield from enumerate(function(tasks))
     elif len(tasks):
         yield from enumerate(function([tasks[0]]))
         stop = threading.Event()
-        own = ThreadPoolExecutor(cores(), initializer=setattr, initargs=(thread, "stop", stop))
+        pool = ThreadPoolExecutor(cores(), initializer=setattr, initargs=(thread, "stop", stop))
         try:
-            yield from _Parts(function, tasks, own, most, first=1).results()
+            yield from _Batches(function, tasks, pool, max_batch, first=1).results()
         finally:
             stop.set()
-            own.shutdown(cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
 
 
-class _Parts(Generic[T, R]):
-    """The tasks in parts, each of them waiting, under way on an executor, or done."""
+class _Batches(Generic[T, R]):
+    """Batches of tasks, each waiting, in flight on an executor, or done."""
 
     def __init__(
         self,
         function: Callable[[Sequence[T]], Iterable[R]],
         tasks: Sequence[T],
         executor: Executor,
-        most: int,
+        max_batch: int,
         first: int = 0,
     ) -> None:
-        self.function, self.tasks, self.most = function, tasks, most
+        self.function, self.tasks, self.max_batch = function, tasks, max_batch
         self.executor: Executor | None = executor
-        self.own: Executor | None = None
+        self.replacement: Executor | None = None
         self.workers = _workers(executor)
-        self.next = first
-        self.again: deque[tuple[range, int]] = deque()
-        self.under_way: dict[Future[tuple[list[R], float]], tuple[range, int]] = {}
-        self.per_task: float | None = None
-        self.broken = 0
+        self.next_task = first
+        self.retries: deque[tuple[range, int]] = deque()
+        self.pending: dict[Future[tuple[list[R], float]], tuple[range, int]] = {}
+        self.seconds_per_task: float | None = None
+        self.broken_pools = 0
 
     def results(self) -> Iterator[tuple[int, R]]:
         """Yield the numbers and results of all tasks."""
         try:
-            while self.under_way or self.again or self.next < len(self.tasks):
+            while self.pending or self.retries or self.next_task < len(self.tasks):
                 if self.executor is None:
-                    yield from self._here()
+                    yield from self._run_locally()
                     continue
                 self._submit(self.executor)
-                done, _ = wait(self.under_way, return_when=FIRST_COMPLETED)
+                done, _ = wait(self.pending, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield from self._received(future)
+                    yield from self._collect(future)
         finally:
-            for future in self.under_way:
+            for future in self.pending:
                 future.cancel()
-            if self.own is not None:
-                self.own.shutdown(wait=False, cancel_futures=True)
+            if self.replacement is not None:
+                self.replacement.shutdown(wait=False, cancel_futures=True)
 
     def _submit(self, executor: Executor) -> None:
-        """Keep a few parts for each worker under way."""
-        while len(self.under_way) < AHEAD * self.workers and (part := self._part()):
-            numbers, lost = part
-            some = [self.tasks[n] for n in numbers]
-            try:  # the count of losses makes Dask take it for another task
-                future = executor.submit(_timed, self.function, some, lost)
+        """Submit batches until each worker has a few in flight."""
+        while len(self.pending) < BATCHES_PER_WORKER * self.workers and (
+            batch := self._next_batch()
+        ):
+            numbers, lost = batch
+            tasks = [self.tasks[n] for n in numbers]
+            try:  # with the count of losses Dask does not identify it with the lost task
+                future = executor.submit(_run_timed, self.function, tasks, lost)
             except BrokenExecutor as error:
-                self.again.append(part)
-                if not self.under_way:
+                self.retries.append(batch)
+                if not self.pending:
                     self._replace(error)
                 return
-            self.under_way[future] = part
+            self.pending[future] = batch
 
-    def _part(self) -> tuple[range, int] | None:
-        """Return the numbers of the tasks to send next, and how often they were lost.
+    def _next_batch(self) -> tuple[range, int] | None:
+        """Return the numbers of the next tasks, and how often they were lost.
 
-        A part whose worker died is under way alone: Dask blames whatever the worker had before it.
+        A batch whose worker died is submitted alone: Dask blames every task that the dead worker held.
         """
-        suspect = any(lost for _, lost in self.under_way.values())
-        if suspect or (self.again and self.again[0][1] and self.under_way):
+        suspect = any(lost for _, lost in self.pending.values())
+        if suspect or (self.retries and self.retries[0][1] and self.pending):
             return None
-        if self.again:
-            return self.again.popleft()
-        left = len(self.tasks) - self.next
-        if not left:
+        if self.retries:
+            return self.retries.popleft()
+        remaining = len(self.tasks) - self.next_task
+        if not remaining:
             return None
         size = 1
-        if self.per_task is not None:
-            fair = -(-left // (AHEAD * self.workers))
-            size = max(1, min(int(SECONDS / max(self.per_task, 1e-6)), fair, self.most))
-        numbers = range(self.next, self.next + min(size, left))
-        self.next = numbers.stop
+        if self.seconds_per_task is not None:
+            fair = -(-remaining // (BATCHES_PER_WORKER * self.workers))
+            size = max(
+                1, min(int(BATCH_SECONDS / max(self.seconds_per_task, 1e-6)), fair, self.max_batch)
+            )
+        numbers = range(self.next_task, self.next_task + min(size, remaining))
+        self.next_task = numbers.stop
         return numbers, 0
 
-    def _received(self, future: Future[tuple[list[R], float]]) -> Iterator[tuple[int, R]]:
-        """Yield the results of a part, or put it back when its worker was lost."""
-        numbers, lost = self.under_way.pop(future)
+    def _collect(self, future: Future[tuple[list[R], float]]) -> Iterator[tuple[int, R]]:
+        """Yield the results of a batch, or queue it again if its worker was lost."""
+        numbers, lost = self.pending.pop(future)
         try:
-            found, seconds = future.result()
+            results, seconds = future.result()
         except (BrokenExecutor, CancelledError) as error:
-            self.again.append((numbers, lost))
-            if not self.under_way:  # all others broke as well, and are put back
+            self.retries.append((numbers, lost))
+            if not self.pending:  # all others broke too, and are queued again
                 self._replace(error)
             return
         except Exception as error:
             if not _worker_died(error):
                 raise
-            if lost + 1 == LOSSES:
-                raise BrokenExecutor(_gave_up(numbers, lost + 1)) from error
-            self.again.append((numbers, lost + 1))
+            if lost + 1 == MAX_LOSSES:
+                raise BrokenExecutor(_loss_message(numbers, lost + 1)) from error
+            self.retries.append((numbers, lost + 1))
             return
-        self.broken = 0
-        self.per_task = seconds / len(numbers)
-        yield from zip(numbers, found, strict=True)
+        self.broken_pools = 0
+        self.seconds_per_task = seconds / len(numbers)
+        yield from zip(numbers, results, strict=True)
 
     def _replace(self, error: BaseException) -> None:
-        """Take a new pool for one that broke, or this process."""
-        self.broken += 1
-        if self.broken == LOSSES:
-            numbers = min((part for part, _ in self.again), key=lambda part: part.start)
-            raise BrokenExecutor(_gave_up(numbers, self.broken)) from error
-        if self.own is not None:
-            self.own.shutdown(wait=False)
-        self.own = self.executor = _like(self.executor)
+        """Replace a broken executor by a new pool or by this process."""
+        self.broken_pools += 1
+        if self.broken_pools == MAX_LOSSES:
+            numbers = min((batch for batch, _ in self.retries), key=lambda batch: batch.start)
+            raise BrokenExecutor(_loss_message(numbers, self.broken_pools)) from error
+        if self.replacement is not None:
+            self.replacement.shutdown(wait=False)
+        self.replacement = self.executor = _new_pool(self.executor)
         if self.executor is None:
-            left = len(self.tasks) - self.next + sum(len(part) for part, _ in self.again)
-            said = f"the executor broke ({error!r}): its {left} tasks run in this process"
-            warnings.warn(said, RuntimeWarning, stacklevel=2)
+            remaining = (
+                len(self.tasks) - self.next_task + sum(len(batch) for batch, _ in self.retries)
+            )
+            message = f"the executor broke ({error!r}): its {remaining} tasks run in this process"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
 
-    def _here(self) -> Iterator[tuple[int, R]]:
-        while part := self._part():
-            numbers, _ = part
-            some = [self.tasks[n] for n in numbers]
-            yield from zip(numbers, self.function(some), strict=True)
+    def _run_locally(self) -> Iterator[tuple[int, R]]:
+        while batch := self._next_batch():
+            numbers, _ = batch
+            tasks = [self.tasks[n] for n in numbers]
+            yield from zip(numbers, self.function(tasks), strict=True)
 
 
-def _timed(
+def _run_timed(
     function: Callable[[Sequence[T]], Iterable[R]],
     tasks: Sequence[T],
     lost: int,  # noqa: ARG001
 ) -> tuple[list[R], float]:
-    """Return the results of a part and the seconds that they took; runs on a worker."""
-    began = time.perf_counter()
-    found = list(function(tasks))
-    return found, time.perf_counter() - began
+    """Run a batch on a worker; return the results and the wall time in s."""
+    start = time.perf_counter()
+    results = list(function(tasks))
+    return results, time.perf_counter() - start
 
 
 def _workers(executor: Any) -> int:
-    """Return how many workers an executor has, as far as it says so."""
+    """Return the number of workers of an executor, if it reports it."""
     client = getattr(executor, "_client", None)  # Dask's
     if client is not None and hasattr(client, "nthreads"):
-        return max(int(sum(client.nthreads().values())), WORKERS)  # others may join
+        return max(int(sum(client.nthreads().values())), DEFAULT_WORKERS)  # others may join
     for name in ("num_workers", "_max_workers"):  # of mpi4py, of the standard library
         if isinstance(count := getattr(executor, name, None), int) and count > 0:
             return count
-    return WORKERS
+    return DEFAULT_WORKERS
 
 
-def _like(broken: Executor | None) -> Executor | None:
+def _new_pool(broken: Executor | None) -> Executor | None:
     """Return a new pool of processes in place of a broken one; None for other executors."""
     from concurrent.futures import ProcessPoolExecutor  # Python in a browser has none
 
@@ -299,14 +304,14 @@ def _like(broken: Executor | None) -> Executor | None:
 
 
 def _worker_died(error: Exception) -> bool:
-    """Whether Dask gave a task up because several workers died that had it."""
+    """Whether Dask dropped a task after the death of several workers that had it."""
     distributed = sys.modules.get("distributed")
     return distributed is not None and isinstance(error, distributed.KilledWorker)
 
 
-def _gave_up(numbers: range, times: int) -> str:
-    which = f"task {numbers[0]}" if len(numbers) == 1 else f"tasks {numbers[0]} to {numbers[-1]}"
+def _loss_message(numbers: range, times: int) -> str:
+    label = f"task {numbers[0]}" if len(numbers) == 1 else f"tasks {numbers[0]} to {numbers[-1]}"
     return (
-        f"{which}: {times} workers died one after the other before it was done; is there memory enough? "
+        f"{label}: {times} workers died one after the other before it was done; is there memory enough? "
         'A script that uses processes begins its work under `if __name__ == "__main__":`'
     )

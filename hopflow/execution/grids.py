@@ -1,4 +1,4 @@
-"""All combinations of some parameters' values, what is computed at each, and the types of the results of all."""
+"""Grids of parameter values, the result at each point, and the common types of all results."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hopflow.checks import shown
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Field", "Form", "Grid", "Row", "array_of", "axis", "missing"]
+__all__ = ["Field", "Form", "Grid", "Row", "array_of", "axis", "dtype_with_gaps"]
 
-NUMBERS = "biufc"
-"""Kinds of NumPy's types that are numbers or truth values."""
+NUMBER_KINDS = "biufc"
+"""Kinds of NumPy dtypes that are numbers or booleans."""
 
 T = TypeVar("T")
 
 
 class Row(NamedTuple):
-    """What was computed at one point.
+    """Result at one grid point.
 
     Attributes
     ----------
@@ -37,21 +37,21 @@ class Row(NamedTuple):
 
 
 class Grid(Generic[T]):
-    """All combinations of values, the last name's varying fastest; what is to be done at each.
+    """All combinations of values, the last parameter varying fastest, with a task at each point.
 
     Parameters
     ----------
     values
         The values by name.
     task
-        Makes the task of a point from its values by name, whenever it is asked for.
+        Function that makes the task of a point from its values by name, at each access.
     units
-        Units by name, of the values that have one.
+        Unit by name, for values that have one.
 
     Raises
     ------
     ValueError
-        For what is no list of values, or an empty one.
+        For an argument that is no list of values, or an empty list.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class Grid(Generic[T]):
         task: Callable[[dict[str, Any]], T],
         units: Mapping[str, str] | None = None,
     ) -> None:
-        for name, given in values.items():
-            if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        for name, column in values.items():
+            if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__"):
                 msg = "values to sweep over are expected"
-                raise ValueError(f"{name} = {given!r}: {msg}")
-        self.values = {name: list(given) for name, given in values.items()}
-        for name, listed in self.values.items():
-            if not listed:
-                raise ValueError(f"{name} = {listed!r}: at least one value is expected")
+                raise ValueError(f"{name} = {column!r}: {msg}")
+        self.values = {name: list(column) for name, column in values.items()}
+        for name, column in self.values.items():
+            if not column:
+                raise ValueError(f"{name} = {column!r}: at least one value is expected")
         self.task = task
         self.units = dict(units or {})
         self.shape = tuple(map(len, self.values.values()))
@@ -76,15 +76,15 @@ class Grid(Generic[T]):
         return math.prod(self.shape)
 
     def __getitem__(self, number: int) -> T:
-        places = np.unravel_index(number, self.shape) if self.shape else ()
-        pairs = zip(self.values.items(), places, strict=True)
-        return self.task({name: listed[place] for (name, listed), place in pairs})
+        indices = np.unravel_index(number, self.shape) if self.shape else ()
+        pairs = zip(self.values.items(), indices, strict=True)
+        return self.task({name: column[index] for (name, column), index in pairs})
 
     def __iter__(self) -> Iterator[T]:
         return (self[number] for number in range(len(self)))
 
     def point(self, number: int) -> str:
-        """Return the values of a point in words, for messages.
+        """Format the values of a point for messages.
 
         >>> Grid({"x": [1, 2], "y": ["a"]}, print).point(1)
         "x = 2, y = 'a'"
@@ -96,7 +96,7 @@ class Grid(Generic[T]):
     def coords(self) -> dict[str, Any]:
         """Return the values as coordinates of a Dataset."""
         return {
-            name: (name, axis(listed), self.attrs(name)) for name, listed in self.values.items()
+            name: (name, axis(column), self.attrs(name)) for name, column in self.values.items()
         }
 
     def attrs(self, name: str) -> dict[str, str]:
@@ -105,9 +105,9 @@ class Grid(Generic[T]):
 
 
 def axis(values: list[Any]) -> Any:
-    """Return values as a coordinate: numbers, or strings, as they are; a mixture, tuples and None as objects; others as texts.
+    """Return values as a coordinate: numbers or strings unchanged; mixtures, tuples and None as objects; others as strings.
 
-    A text selects, ``found.sel(discipline="DFC()")``, and can be written to files.
+    Strings can be selected, ``data.sel(discipline="DFC()")``, and written to files.
 
     Examples
     --------
@@ -121,13 +121,13 @@ def axis(values: list[Any]) -> Any:
         value is None or isinstance(value, (tuple, float, int, np.number, str)) for value in values
     ):
         return [str(value) for value in values]
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
 
 
 class Field(NamedTuple):
-    """The form of the results under one name: the same dimensions and shape at every point, and a type that holds all values."""
+    """Schema of one result: dimensions and shape, equal at every point, and a dtype that holds all values."""
 
     dims: tuple[Any, ...]
     shape: tuple[int, ...]
@@ -136,18 +136,18 @@ class Field(NamedTuple):
 
 
 class Form:
-    """The form of the rows of a grid, the same in memory and in a store.
+    """Schema of the rows of a grid, the same in memory and in a store.
 
-    The first row decides names, dimensions, shapes and coordinates. Types grow: whole numbers and truth values become
-    floating-point numbers beside those, texts become longer. Where a point has no number under a name, it is NaN.
-    Numbers beside texts, and other objects, are objects, which memory keeps and a store refuses.
+    The first row sets names, dimensions, shapes and coordinates. Dtypes are promoted: integers and booleans to floats
+    if a float occurs, strings to the greatest length. A missing number is NaN. Mixtures of numbers and strings, and other
+    objects, have dtype object, which memory keeps and a store refuses.
 
     Attributes
     ----------
     fields
-        By name.
+        Schema of each result by name.
     coords
-        Of the first row.
+        Coordinates of the first row.
     """
 
     def __init__(self, grid: Grid[Any]) -> None:
@@ -161,20 +161,20 @@ class Form:
         Raises
         ------
         ValueError
-            For a value that is no single number, text or object where the row has no dimension for it, and for dimensions,
-            shapes or coordinates that differ from those of the points before; it names the value and the point.
+            Naming the value and the point: for a value that is no scalar although the row has no dimension for it, and for
+            dimensions, shapes or coordinates that differ from earlier points.
         """
-        found = {}
+        arrays = {}
         for name, (dims, value, _) in row.variables.items():
             try:
-                found[name] = array = array_of(value)
+                arrays[name] = array = array_of(value)
             except (TypeError, ValueError):  # a list of lists of several lengths, a Dataset
-                raise ValueError(self._refusal(name, value, number, SINGLE)) from None
+                raise ValueError(self._refusal(name, value, number, SCALAR_EXPECTED)) from None
             if array.ndim != len(dims):
-                raise ValueError(self._refusal(name, value, number, SINGLE))
-            if taken := {name, *dims}.intersection(self.grid.values):
-                said = f"{min(taken, key=str)} is a parameter of the sweep; give the result another name"
-                raise ValueError(self._refusal(name, value, number, said))
+                raise ValueError(self._refusal(name, value, number, SCALAR_EXPECTED))
+            if shadowed := {name, *dims}.intersection(self.grid.values):
+                fault = f"{min(shadowed, key=str)} is a parameter of the sweep; give the result another name"
+                raise ValueError(self._refusal(name, value, number, fault))
             field = self.fields.get(name)
             if field is not None and (field.dims, field.shape) != (tuple(dims), array.shape):
                 before, after = (
@@ -182,38 +182,38 @@ class Form:
                     or "none"
                     for names, sizes in ((field.dims, field.shape), (dims, array.shape))
                 )
-                said = f"has the dimensions {after}, at earlier points {before}"
-                raise ValueError(self._refusal(name, value, number, said))
+                fault = f"has the dimensions {after}, at earlier points {before}"
+                raise ValueError(self._refusal(name, value, number, fault))
         for name, (dims, value, _) in row.coords.items() if self.coords is not None else ():
             if name in self.grid.values:
                 continue
             first = (self.coords or {}).get(name)
             if first is None or first[0] != tuple(dims) or not _equal(first[1], value):
-                said = (
+                fault = (
                     "differs from the coordinate at earlier points, so that there is none for all"
                 )
-                raise ValueError(self._refusal(name, value, number, said))
-        return found
+                raise ValueError(self._refusal(name, value, number, fault))
+        return arrays
 
     def fields_with(
         self, row: Row, arrays: Mapping[Hashable, NDArray[Any]]
     ) -> dict[Hashable, Field]:
-        """Return the fields as they are with a row, whose values are these arrays; the first row counts the names."""
+        """Return the fields after a row with these arrays; the first row sets the names."""
         fields = dict(self.fields)
         for name, array in arrays.items():
             dims, _, attrs = row.variables[name]
             field = fields.get(name)
             if field is None:
-                dtype = missing(array.dtype) if self.coords is not None else array.dtype
+                dtype = dtype_with_gaps(array.dtype) if self.coords is not None else array.dtype
                 fields[name] = Field(tuple(dims), array.shape, dtype, dict(attrs))
             else:
-                fields[name] = field._replace(dtype=common(field.dtype, array.dtype))
+                fields[name] = field._replace(dtype=common_dtype(field.dtype, array.dtype))
         for name in fields.keys() - arrays.keys():
-            fields[name] = fields[name]._replace(dtype=missing(fields[name].dtype))
+            fields[name] = fields[name]._replace(dtype=dtype_with_gaps(fields[name].dtype))
         return fields
 
-    def take(self, row: Row, fields: Mapping[Hashable, Field]) -> None:
-        """Let a row, which has no fault, be the first or a further one."""
+    def add(self, row: Row, fields: Mapping[Hashable, Field]) -> None:
+        """Add a valid row: update the fields, and take the coordinates from the first."""
         self.fields = dict(fields)
         if self.coords is None:
             self.coords = {
@@ -222,18 +222,18 @@ class Form:
                 if name not in self.grid.values
             }
 
-    def _refusal(self, name: Hashable, value: object, number: int, said: str) -> str:
+    def _refusal(self, name: Hashable, value: object, number: int, fault: str) -> str:
         at = f" at {self.grid.point(number)}" if self.grid.values else ""
-        return f"{name}{at} is {shown(value)}: {said}"
+        return f"{name}{at} is {shown(value)}: {fault}"
 
 
-SINGLE = (
+SCALAR_EXPECTED = (
     "must be a single number or text; return a Dataset, or an object with to_xarray(), for arrays"
 )
 
 
 def array_of(value: Any) -> NDArray[Any]:
-    """Return a value as an array: texts in an array of texts, other objects than numbers and texts as objects.
+    """Convert a value to an array: numbers and strings by their dtype, other objects as dtype object.
 
     >>> array_of("a").dtype, array_of(None).dtype, array_of(2**70).dtype
     (dtype('<U1'), dtype('O'), dtype('O'))
@@ -250,8 +250,8 @@ def array_of(value: Any) -> NDArray[Any]:
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
-def common(one: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type that holds the values of two.
+def common_dtype(one: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the common dtype of two dtypes.
 
     >>> common(np.dtype(int), np.dtype(float)), common(np.dtype("U2"), np.dtype("U8")), common(np.dtype(int), np.dtype("U2"))
     (dtype('float64'), dtype('<U8'), dtype('O'))
@@ -259,16 +259,16 @@ def common(one: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
     if one == other:
         return one
     kinds = one.kind + other.kind
-    if not set(kinds) <= set(NUMBERS) and (kinds[0] != kinds[1] or kinds[0] not in "UMm"):
+    if not set(kinds) <= set(NUMBER_KINDS) and (kinds[0] != kinds[1] or kinds[0] not in "UMm"):
         return np.dtype(object)
     dtype = np.promote_types(one, other)
     inexact = dtype.kind == "f" and "f" not in kinds  # signed and unsigned numbers of 64 bits
     return np.dtype(object) if inexact else dtype
 
 
-def missing(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type of values of which some are missing: NaN among numbers, None among others."""
-    return np.promote_types(dtype, np.float64) if dtype.kind in NUMBERS else np.dtype(object)
+def dtype_with_gaps(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype for values with gaps: NaN among numbers, None among others."""
+    return np.promote_types(dtype, np.float64) if dtype.kind in NUMBER_KINDS else np.dtype(object)
 
 
 def _equal(one: Any, other: Any) -> bool:

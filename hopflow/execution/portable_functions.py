@@ -1,4 +1,4 @@
-"""Functions of users that can be pickled: by their name where they have one, otherwise by their code."""
+"""Pickling of user functions: by name if importable, otherwise by code."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["portable"]
 
 
 def portable(value: Any) -> Any:
-    """Return a function in a form that can be pickled, and any other value as it is.
+    """Return a function in a form that can be pickled; return other values unchanged.
 
-    A function at the top level of an imported module is pickled by its name. Other functions, such as those of a notebook,
-    lambdas and functions within functions, are pickled by their code, as Dask does.
+    A function at the top level of an imported module is pickled by its name. Functions of a notebook, lambdas
+    and nested functions are pickled by their code, as in Dask.
 
     Examples
     --------
@@ -21,26 +21,26 @@ def portable(value: Any) -> Any:
     >>> pickle.loads(pickle.dumps(portable(lambda x: x + 1)))(2)
     3
     """
-    if not isinstance(value, types.FunctionType) or _has_name(value):
+    if not isinstance(value, types.FunctionType) or _is_importable(value):
         return value
     return _ByCode(value)
 
 
-def _has_name(function: types.FunctionType) -> bool:
-    """Return whether a process that imports the function's module finds it there."""
+def _is_importable(function: types.FunctionType) -> bool:
+    """Return whether another process can import the function by its module and name."""
     if function.__module__ in (None, "__main__"):
         return False
     try:
-        found: Any = importlib.import_module(function.__module__)
+        target: Any = importlib.import_module(function.__module__)
         for name in function.__qualname__.split("."):
-            found = getattr(found, name)
+            target = getattr(target, name)
     except (ImportError, AttributeError):
         return False
-    return found is function
+    return target is function
 
 
 class _ByCode:
-    """A function that is pickled by its code, and comes back as itself."""
+    """A function that is pickled by its code and unpickled as a plain function."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
@@ -48,10 +48,10 @@ class _ByCode:
     def __reduce__(self) -> tuple[Any, ...]:
         import cloudpickle
 
-        return _function_of, (cloudpickle.dumps(self.function),)
+        return _load, (cloudpickle.dumps(self.function),)
 
 
-def _function_of(code: bytes) -> Any:
+def _load(code: bytes) -> Any:
     import pickle
 
     return pickle.loads(code)

@@ -1,4 +1,4 @@
-"""Progress bars: on terminals and in notebooks, for what takes longer than a second."""
+"""Progress bars on terminals and in notebooks, for computations longer than a second."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from hopflow.fork_safety import ForkSafeLock
 
-__all__ = ["alone", "in_notebook", "progress_bar", "shown"]
+__all__ = ["in_notebook", "is_visible", "may_show_bar", "progress_bar"]
 
 DELAY = 1.0
 """Time in s before a bar is shown."""
@@ -32,13 +32,13 @@ def progress_bar(iterable: Any = None, **settings: Any) -> Any:
     >>> list(progress_bar(range(3), desc="runs"))
     [0, 1, 2]
     """
-    given = {"delay": DELAY, "leave": False, "disable": not shown(), **settings}
-    return _tqdm()(iterable, **given)
+    options = {"delay": DELAY, "leave": False, "disable": not is_visible(), **settings}
+    return _tqdm()(iterable, **options)
 
 
 @cache
 def _tqdm() -> Any:
-    """Return tqdm's class of bars. Filters of warnings are those of all threads: they are changed for one import only."""
+    """Import tqdm's class of bars. Warning filters are global to all threads, so they change for one import only."""
     with _importing, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # without ipywidgets a notebook has a bar of text
         from tqdm.auto import tqdm
@@ -46,19 +46,19 @@ def _tqdm() -> Any:
     return tqdm
 
 
-def alone() -> bool:
-    """Return whether no other thread or process, as an ensemble has, may show a bar of what this is a part of."""
+def may_show_bar() -> bool:
+    """Return whether this is the main thread of the main process: workers of an ensemble show no bars."""
     return threading.current_thread() is threading.main_thread() and parent_process() is None
 
 
-def shown() -> bool:
-    """Return whether anybody would see a bar."""
+def is_visible() -> bool:
+    """Return whether a bar would be visible."""
     if os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
         return False
     return in_notebook() or bool(getattr(sys.stderr, "isatty", bool)())
 
 
 def in_notebook() -> bool:
-    """Return whether this runs in the kernel of a notebook, whose output is no terminal."""
+    """Return whether this process is the kernel of a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and "IPKernelApp" in shell.config

@@ -1,4 +1,4 @@
-"""A function at every point of a grid: on any executor, in memory or streaming into a store."""
+"""Evaluation of a function at every grid point: on any executor, in memory or streaming into a store."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from hopflow.checks import instance
-from hopflow.execution.executing import Bar, check_executor, completed
-from hopflow.execution.grids import Form, Grid, Row, missing
+from hopflow.execution.executing import Bar, check_executor, run_tasks
+from hopflow.execution.grids import Form, Grid, Row, dtype_with_gaps
 from hopflow.status import Interrupted
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ __all__ = ["over_grid"]
 T = TypeVar("T")
 
 
-class _Some(Sequence[T]):
-    """The tasks of some points of a grid, given by their numbers in a range or an array."""
+class _Subset(Sequence[T]):
+    """Tasks of the grid points whose numbers are in a range or an array."""
 
     def __init__(self, grid: Grid[T], numbers: Any) -> None:
         self.grid, self.numbers = grid, numbers
@@ -35,10 +35,10 @@ class _Some(Sequence[T]):
     @overload
     def __getitem__(self, number: int) -> T: ...
     @overload
-    def __getitem__(self, number: slice) -> _Some[T]: ...
-    def __getitem__(self, number: int | slice) -> T | _Some[T]:
+    def __getitem__(self, number: slice) -> _Subset[T]: ...
+    def __getitem__(self, number: int | slice) -> T | _Subset[T]:
         if isinstance(number, slice):
-            return _Some(self.grid, self.numbers[number])
+            return _Subset(self.grid, self.numbers[number])
         return self.grid[int(self.numbers[number])]
 
 
@@ -54,61 +54,59 @@ def over_grid(
     store: str | Path | None = None,
     bar: Bar = SWEEP,
 ) -> xr.Dataset:
-    """Return what a function finds at every point of a grid.
+    """Evaluate a function at every grid point; return all results as a Dataset.
 
     Parameters
     ----------
     function
-        Yields the rows of some tasks, in their order.
+        Yields the rows of consecutive tasks, in their order.
     grid
-        Its points and their tasks.
+        Points and their tasks.
     about
-        What the results depend on besides the grid, in words: attributes of the Dataset, and what the
-        store of a sweep is known by.
+        Further dependencies of the results, as text: attributes of the Dataset, by which a store is
+        identified too.
     executor, bar
-        As for `hopflow.execution.executing.completed`.
+        As for `hopflow.execution.executing.run_tasks`.
     store
-        A ``.zarr`` folder or a ``.nc`` file into which results stream; points that it has are not
-        computed again. None: results stay in memory.
+        A ``.zarr`` folder or a ``.nc`` file into which results stream; points in it are not computed
+        again. None: results stay in memory.
 
     Returns
     -------
     xarray.Dataset
-        The grid's dimensions before those of the rows. From a store its values are read when used.
+        Dimensions of the grid, then of the rows. Values from a store are read when used.
 
     Raises
     ------
     Interrupted
-        On Ctrl-C once a point is complete: its ``result`` has NaN where none is, None for what is no number. With a store the
-        points are there, and ``result`` is None.
+        On Ctrl-C after the first complete point: missing numbers in its ``result`` are NaN, other values None. With a store,
+        ``result`` is None.
     """
     check_executor(executor)
     if store is not None:
         from hopflow.execution.stores import Store
 
         instance("store", store, (str, Path), "a path that ends in .zarr or .nc, or None")
-        kept = Store(Path(store), grid, about)
-        numbers = kept.missing()
+        results = Store(Path(store), grid, about)
+        numbers = results.remaining()
         done = len(grid) - len(numbers)
         try:
-            with kept:
-                for n, row in completed(function, _Some(grid, numbers), executor, bar=bar):
-                    kept.put(int(numbers[n]), row)
+            with results:
+                for n, row in run_tasks(function, _Subset(grid, numbers), executor, bar=bar):
+                    results.put(int(numbers[n]), row)
                     done += 1
         except KeyboardInterrupt:
-            said = (
-                f"{done} of {len(grid)} points are in {kept.place}; the same call computes the rest"
-            )
-            raise Interrupted(None, said, kept="") from None
-        return kept.dataset()
-    rows = _Some(grid, range(len(grid)))
-    return _dataset(grid, completed(function, rows, executor, bar=bar), about)
+            progress = f"{done} of {len(grid)} points are in {results.location}; the same call computes the rest"
+            raise Interrupted(None, progress, location="") from None
+        return results.dataset()
+    rows = _Subset(grid, range(len(grid)))
+    return _collect(grid, run_tasks(function, rows, executor, bar=bar), about)
 
 
-def _dataset(
+def _collect(
     grid: Grid[Any], rows: Iterable[tuple[int, Row]], about: Mapping[str, str]
 ) -> xr.Dataset:
-    """Return rows that come in any order as a Dataset."""
+    """Assemble rows, in any order, into a Dataset."""
     import xarray as xr
 
     columns: dict[Hashable, dict[int, NDArray[Any]]] = {}
@@ -117,7 +115,7 @@ def _dataset(
     try:
         for n, row in rows:
             arrays = form.arrays(n, row)
-            form.take(row, form.fields_with(row, arrays))
+            form.add(row, form.fields_with(row, arrays))
             for name, array in arrays.items():
                 columns.setdefault(name, {})[n] = array
             done += 1
@@ -125,20 +123,20 @@ def _dataset(
         if not done:
             raise
         interrupted = True
-    swept = {}
+    variables = {}
     for name, column in columns.items():
         field = form.fields[name]
-        dtype = field.dtype if len(column) == len(grid) else missing(field.dtype)
+        dtype = field.dtype if len(column) == len(grid) else dtype_with_gaps(field.dtype)
         values = np.empty((len(grid), *field.shape), dtype)
         if len(column) < len(grid):
             values[...] = None if dtype.kind == "O" else np.nan
         for n, array in column.items():
             values[n] = array.tolist() if array.ndim == 0 and dtype.kind == "O" else array
         dims, values = (*grid.values, *field.dims), values.reshape((*grid.shape, *field.shape))
-        absent = dtype.kind == "O" and any(value is None for value in values.flat)
-        # xarray makes NaN of None among texts, except in a variable that is already made
-        swept[name] = xr.Variable(dims, values, field.attrs, fastpath=absent)
-    data = xr.Dataset(swept, coords={**(form.coords or {}), **grid.coords()}, attrs=dict(about))
+        has_none = dtype.kind == "O" and any(value is None for value in values.flat)
+        # xarray turns None among strings into NaN, except with fastpath
+        variables[name] = xr.Variable(dims, values, field.attrs, fastpath=has_none)
+    data = xr.Dataset(variables, coords={**(form.coords or {}), **grid.coords()}, attrs=dict(about))
     if interrupted:
         raise Interrupted(data, f"{done} of {len(grid)} points")
     return data

@@ -1,10 +1,14 @@
-"""One sweep for scenarios, chains, rules, headrooms and functions that return one of them.
+"""One sweep for scenarios, chains, rules, headrooms and functions that return them.
 
-A class whose objects are swept names a module in ``SWEPT_BY``. That module has ``units(thing)``, the units of its
-parameters by name (None: no unit), ``variant(thing, **changes)``, the same with other parameters, ``rows(things,
-settings, options)``, which yields what is found of each, ``about(thing)``, which describes it, ``SETTINGS``, the
-settings at which a thing may be looked at, with their units, and ``checked(things, points)``, which raises for what cannot be
-run and returns options for ``rows``. It may have ``remarks(data)``, which yields warnings about the results.
+A class that supports sweeps names a module in ``SWEPT_BY``. That module has
+
+- ``units(thing)``: units of its parameters by name (None: no unit),
+- ``variant(thing, **changes)``: a copy with other parameters,
+- ``rows(things, settings, options)``: yields the row of each thing,
+- ``about(thing)``: a description,
+- ``SETTINGS``: settings of a run, with their units,
+- ``checked(things, points)``: validates all points and returns options for ``rows``,
+- optionally ``remarks(data)``: yields warnings about the results.
 """
 
 from __future__ import annotations
@@ -35,12 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = ["sweep"]
 
-SCALARS = (str, bytes)
-"""Iterables that are one value."""
-LIST = re.compile(
+SCALAR_TYPES = (str, bytes)
+"""Iterables that count as one value."""
+LIST_ANNOTATION = re.compile(
     r"(?:typing\.|collections\.abc\.)?(?:Iterable|Sequence|Collection|[Ll]ist|[Tt]uple)\[[^|]*\](?: \| None)?"
 )
-"""Annotations of parameters whose values are lists."""
+"""Annotation of a parameter whose value is a list."""
 
 
 def sweep(
@@ -52,7 +56,7 @@ def sweep(
     store: str | Path | None = None,
     **parameters: Any,
 ) -> xr.Dataset:
-    """Return what is found at every combination of some parameters' values.
+    """Evaluate a model at every combination of parameter values.
 
     Work of more than a second shows a progress bar on terminals.
 
@@ -60,17 +64,17 @@ def sweep(
     ----------
     thing
         - a function that returns a `Scenario`, such as ``takano2006`` or your own: it is called at each combination,
-          and its scenario simulated; one that returns links, such as ``dumbbell``, needs ``source=``, the rule of a flow
-          from each first node to the last node of the same number;
+          and its scenario simulated; a function that returns links, such as ``dumbbell``, needs ``source=``, the rule of
+          a flow from each first node to the last node of the same number;
         - a `Scenario`: its fields and the settings of `simulate` are the parameters;
-        - a chain: a `ChainModel`, or what `explore` found of a function with parameters;
+        - a chain: a `ChainModel`, or the result of `explore` for a function with parameters;
         - a rule, such as ``CUBIC()``: its own parameters, ``p``, ``rtt`` and ``bandwidth`` give its rate;
         - a list of rules: they share a bottleneck, with the parameters of `coexist_sweep`;
-        - another function, such as ``headroom``: what it returns is a number, a mapping of numbers, or has
+        - another function, such as ``headroom``, whose result is a number, a mapping of numbers, or has
           ``to_xarray()``.
     levels
-        Of scenarios: ``"fluid"``, ``"packets"`` or both, the dimension ``level``; None: that of ``method``, or the
-        one that `choose_level` picks at each point.
+        Of scenarios: ``"fluid"``, ``"packets"`` or both, the dimension ``level``; None: the level of ``method``, or
+        the choice of `choose_level` at each point.
     method
         Of scenarios: the settings of a level, as for `simulate`. Of chains: as for `stationary`.
     executor
@@ -79,8 +83,8 @@ def sweep(
         their predicted costs, loading included, so that results of chains may differ by rounding, within their bounds.
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into it, and the same
-        call after an interruption computes what is missing. The result is that of memory; the first value that cannot be
-        stored is refused.
+        call after an interruption computes the missing points. The result is the same as in memory; the first value that
+        cannot be stored is refused.
     **parameters
         The values of each parameter: several (a list, a range, an array) are a dimension of the result, in the order
         given; one value is the same everywhere. A parameter that a function annotates as a list, such as ``rules`` of `compare`,
@@ -129,13 +133,13 @@ def sweep(
             raise ValueError(
                 "levels, method: are for scenarios and chains; rules run at the packet level"
             )
-        found: xr.Dataset = package("dfcmodel").coexist_sweep(
+        shares: xr.Dataset = package("dfcmodel").coexist_sweep(
             thing, executor=executor, store=store, **parameters
         )
-        return found
+        return shares
     if levels is not None:
-        chosen = [levels] if isinstance(levels, str) else list(listed("levels", levels, str))
-        parameters = {**parameters, "level": chosen}
+        level_names = [levels] if isinstance(levels, str) else list(listed("levels", levels, str))
+        parameters = {**parameters, "level": level_names}
     plan = _plan(thing, parameters)
     if method is not None and plan.kind is None:
         raise ValueError(f"method = {shown(method)}: is for scenarios and chains")
@@ -156,16 +160,16 @@ def sweep(
 
 
 class Point(NamedTuple):
-    """What is computed at a point: a call that makes the thing, and the settings at which it is looked at."""
+    """Task of a grid point: the call that makes the thing, and the settings of its run."""
 
     make: Callable[..., Any]
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     settings: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """The points of a sweep, the module of their kind (None: any other result), and words about them."""
+    """Points of a sweep, the module that runs them (None: plain results), and their description."""
 
     called: str
     grid: Grid[Point]
@@ -176,57 +180,61 @@ class _Plan:
 
 
 def _is_rules(thing: Any) -> bool:
-    listed = isinstance(thing, (list, tuple)) and len(thing) > 0 and not hasattr(thing, "_fields")
-    return listed and all(_kind_of(each) == "responsefn.sweeps" for each in thing)
+    is_list = isinstance(thing, (list, tuple)) and len(thing) > 0 and not hasattr(thing, "_fields")
+    return is_list and all(_kind_of(rule) == "responsefn.sweeps" for rule in thing)
 
 
 def _kind_of(thing: object) -> str | None:
-    """Return the name of the module by which a thing, or a list of things, is swept; None: it has none."""
+    """Return the module that sweeps a thing or a list of things; None without ``SWEPT_BY``."""
     if type(thing) is tuple and thing:
         thing = thing[0]
-    found: str | None = getattr(type(thing), "SWEPT_BY", None)
-    return found
+    module: str | None = getattr(type(thing), "SWEPT_BY", None)
+    return module
 
 
-class _Made(NamedTuple):
-    """A thing that is swept as a function of its parameters: what it is called, their dimensions, and notes on it."""
+class _Factory(NamedTuple):
+    """Function that makes the thing of a point: its name, the dimensions of its parameters, and a description."""
 
     make: Callable[..., Any]
     called: str
-    own: dict[str, str | None]
+    dimensions: dict[str, str | None]
     about: dict[str, Any]
 
 
 def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
-    """Return the points of a thing, or of a function that makes one; all are checked."""
+    """Validate parameters and return the points of a thing or of a function that makes it."""
     if inspect.isclass(thing) and hasattr(thing, "SWEPT_BY") and hasattr(thing, "Params"):
         thing = thing()
     kind = _kind_of(thing)
-    make, called, own, about = _made(thing, kind)
-    several, fixed = _split(parameters, _lists_of(make) if kind is None else frozenset())
+    make, called, dimensions, about = _factory(thing, kind)
+    columns, fixed = _split(parameters, _lists_of(make) if kind is None else frozenset())
     if kind is None:
-        first = {n: several[n][0] if n in several else fixed[n] for n in parameters}
-        kind = _kind_of(_first_made(thing, called, own, first))
+        first = {n: columns[n][0] if n in columns else fixed[n] for n in parameters}
+        kind = _kind_of(_call_first(thing, called, dimensions, first))
     settings = {} if kind is None else dict(importlib.import_module(kind).SETTINGS)
     for name in parameters:
-        if name not in own and name not in settings:
-            known = ", ".join([*own, *settings]) or "none"
+        if name not in dimensions and name not in settings:
+            allowed = ", ".join([*dimensions, *settings]) or "none"
             other = "; to vary others, write a function of them that returns the scenario or chain"
-            raise ValueError(f"{name}: thing = {called} has no such parameter, but {known}{other}")
-    units = {**settings, **own}
-    undeclared = {n: _inferred(n, values) for n, values in several.items() if units[n] is None}
-    units |= undeclared
-    axes = {name: _converted(name, values, units[name]) for name, values in several.items()}
-    written = {
-        name: dict(zip(axes[name], several[name], strict=True))
-        for name, dimension in undeclared.items()
-        if dimension is not None
+            raise ValueError(
+                f"{name}: thing = {called} has no such parameter, but {allowed}{other}"
+            )
+    units = {**settings, **dimensions}
+    undeclared = {
+        n: _infer_dimension(n, values) for n, values in columns.items() if units[n] is None
     }
-    constant = {n: _converted(n, [v], units[n])[0] for n, v in fixed.items()}
+    units |= undeclared
+    axes = {name: _convert(name, values, units[name]) for name, values in columns.items()}
+    written = {
+        name: dict(zip(axes[name], columns[name], strict=True))
+        for name, inferred in undeclared.items()
+        if inferred is not None
+    }
+    constant = {n: _convert(n, [v], units[n])[0] for n, v in fixed.items()}
     grid = Grid(
         axes,
-        functools.partial(_point, make, own, constant, written),
-        {name: unit for name in several if (unit := _unit(units[name]))},
+        functools.partial(_point, make, dimensions, constant, written),
+        {name: unit for name in columns if (unit := _unit(units[name]))},
     )
     options = {} if kind is None else importlib.import_module(kind).checked(_Things(grid), grid)
     about |= {name: repr(value) for name, value in fixed.items()}
@@ -234,41 +242,41 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     return _Plan(called, grid, kind, options, about, objects)
 
 
-def _made(thing: Any, kind: str | None) -> _Made:
-    """Return a thing of a kind that is swept, or a function that makes one, as a function of its parameters."""
+def _factory(thing: Any, kind: str | None) -> _Factory:
+    """Return a thing, or a function that makes it, as a function of its parameters."""
     if kind is not None:
         module: Any = importlib.import_module(kind)
         make = functools.partial(module.variant, thing)
-        return _Made(make, type(thing).__name__, module.units(thing), module.about(thing))
+        return _Factory(make, type(thing).__name__, module.units(thing), module.about(thing))
     if not callable(thing):
-        said = (
+        expected = (
             "must be a scenario, a chain, a rule, a list of rules, or a function that returns one"
         )
-        raise ValueError(f"thing = {shown(thing)}: {said}")  # noqa: TRY004
+        raise ValueError(f"thing = {shown(thing)}: {expected}")  # noqa: TRY004
     called = getattr(thing, "__name__", repr(thing))
-    return _Made(thing, called, _parameters_of(thing), {"function": called})
+    return _Factory(thing, called, _parameters_of(thing), {"function": called})
 
 
-def _first_made(
-    function: Any, called: str, own: Mapping[str, str | None], first: Mapping[str, Any]
+def _call_first(
+    function: Any, called: str, dimensions: Mapping[str, str | None], first: Mapping[str, Any]
 ) -> Any:
-    """Return what a function makes of the first values of its parameters; ValueError where some are missing."""
-    if missing := _required(function) - first.keys():
-        names, given = ", ".join(sorted(missing)), ", ".join(first) or "none"
+    """Call a function with the first value of each parameter; ValueError if a required parameter is missing."""
+    if missing := _required_parameters(function) - first.keys():
+        names, named = ", ".join(sorted(missing)), ", ".join(first) or "none"
         raise ValueError(
-            f"thing = {called}: needs values of {names}, without a default; given are {given}"
+            f"thing = {called}: needs values of {names}, without a default; given are {named}"
         )
-    return function(**{name: first[name] for name in first if name in own})
+    return function(**{name: first[name] for name in first if name in dimensions})
 
 
 def _objects(axes: Mapping[str, list[Any]], fixed: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return those values of parameters that lead to code; numbers and texts are compared by themselves."""
+    """Return the parameter values that refer to code; numbers and strings are compared by value."""
     values = itertools.chain(*axes.values(), fixed.values())
-    return tuple(each for each in values if not is_plain(each))
+    return tuple(value for value in values if not is_plain(value))
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature of a function, which some that are compiled do not have."""
+    """Return the signature of a function; TypeError if Python cannot read it."""
     try:
         return inspect.signature(function)
     except ValueError:
@@ -277,51 +285,63 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:
-    """Return the dimensions of the parameters of a function by name; None: it has no unit."""
-    units, named = quantities_of(function), _signature(function).parameters.values()
+    """Return the dimension of each parameter of a function; None: no unit."""
+    units, parameters = quantities_of(function), _signature(function).parameters.values()
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    return {each.name: units.get(each.name) for each in named if each.kind in kinds}
+    return {
+        parameter.name: units.get(parameter.name)
+        for parameter in parameters
+        if parameter.kind in kinds
+    }
 
 
-def _required(function: Callable[..., Any]) -> set[str]:
-    """Return the parameters of a function that have no default."""
-    named = _signature(function).parameters.values()
+def _required_parameters(function: Callable[..., Any]) -> set[str]:
+    """Return the parameters of a function without a default."""
+    parameters = _signature(function).parameters.values()
     variable = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
-    return {each.name for each in named if each.default is each.empty and each.kind not in variable}
+    return {
+        parameter.name
+        for parameter in parameters
+        if parameter.default is parameter.empty and parameter.kind not in variable
+    }
 
 
 def _lists_of(function: Callable[..., Any]) -> frozenset[str]:
-    """Return the parameters of a function whose values are lists, by their annotations."""
-    named = _signature(function).parameters.values()
-    return frozenset(each.name for each in named if LIST.fullmatch(str(each.annotation)))
+    """Return the parameters of a function that are annotated as lists."""
+    parameters = _signature(function).parameters.values()
+    return frozenset(
+        parameter.name
+        for parameter in parameters
+        if LIST_ANNOTATION.fullmatch(str(parameter.annotation))
+    )
 
 
 def _split(
     parameters: Mapping[str, Any], lists: frozenset[str]
 ) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """Return the parameters with several values, as lists, and those with one, which may be a list for some of them."""
-    several, fixed = {}, {}
-    for name, given in parameters.items():
-        one = isinstance(given, SCALARS) or not isinstance(given, Iterable)
-        if name in lists and isinstance(given, (list, tuple)) and given:
-            one = not all(isinstance(value, (list, tuple)) for value in given)
-        if one or getattr(given, "ndim", 1) == 0:
-            fixed[name] = given
+    """Split parameters into swept columns and single values; a parameter in ``lists`` takes a list as one value."""
+    columns, fixed = {}, {}
+    for name, argument in parameters.items():
+        is_single = isinstance(argument, SCALAR_TYPES) or not isinstance(argument, Iterable)
+        if name in lists and isinstance(argument, (list, tuple)) and argument:
+            is_single = not all(isinstance(value, (list, tuple)) for value in argument)
+        if is_single or getattr(argument, "ndim", 1) == 0:
+            fixed[name] = argument
             continue
-        several[name] = list(given)
-        if not several[name]:
-            raise ValueError(f"{name} = {several[name]!r}: at least one value is expected")
-    return several, fixed
+        columns[name] = list(argument)
+        if not columns[name]:
+            raise ValueError(f"{name} = {columns[name]!r}: at least one value is expected")
+    return columns, fixed
 
 
-def _inferred(name: str, values: list[Any]) -> str | None:
-    """Return the dimension of values that are all strings with units, of a parameter that declares none."""
+def _infer_dimension(name: str, values: list[Any]) -> str | None:
+    """Return the dimension of strings with units, for a parameter without a declared unit; None for other values."""
     if not all(isinstance(value, str) for value in values):
         return None
     for dimension in ("time", "rate", "length", "share", "size", "amount"):
-        known: Any = dimension
+        untyped: Any = dimension
         with contextlib.suppress(ValueError):
-            in_units(name, values, known)
+            in_units(name, values, untyped)
             return dimension
     return None
 
@@ -332,19 +352,19 @@ def _unit(dimension: str | None) -> str | None:
     return dimension if dimension is None else units.get(dimension, dimension)
 
 
-def _converted(name: str, values: list[Any], dimension: str | None) -> list[Any]:
-    """Return values with strings in the unit of their dimension; whole amounts as integers."""
+def _convert(name: str, values: list[Any], dimension: str | None) -> list[Any]:
+    """Convert strings to the unit of their dimension, and whole amounts to integers."""
     if dimension not in BARE:
         return values
-    known: Any = dimension
-    found: list[Any] = in_units(name, values, known)
-    return [_whole(value) for value in found] if dimension == "amount" else found
+    untyped: Any = dimension
+    converted: list[Any] = in_units(name, values, untyped)
+    return [_integers(value) for value in converted] if dimension == "amount" else converted
 
 
-def _whole(value: Any) -> Any:
-    """Return whole amounts as integers, in tuples too."""
+def _integers(value: Any) -> Any:
+    """Convert whole amounts to integers, in tuples too."""
     if type(value) in (tuple, list):
-        return tuple(map(_whole, value))
+        return tuple(map(_integers, value))
     if isinstance(value, PacketUnits):
         return value  # another number in packets of another size
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -352,19 +372,19 @@ def _whole(value: Any) -> Any:
 
 def _point(
     make: Callable[..., Any],
-    own: Mapping[str, Any],
+    dimensions: Mapping[str, Any],
     fixed: Mapping[str, Any],
     written: Mapping[str, Mapping[float, str]],
     point: Mapping[str, Any],
 ) -> Point:
-    """Return what is computed at a point; strings of undeclared units are passed on as they were written."""
-    given = {**fixed, **{n: written[n][v] if n in written else v for n, v in point.items()}}
-    of_thing = {name: value for name, value in given.items() if name in own}
-    return Point(make, of_thing, {n: v for n, v in given.items() if n not in own})
+    """Return the task of a point; strings of undeclared units are passed on as they were written."""
+    arguments = {**fixed, **{n: written[n][v] if n in written else v for n, v in point.items()}}
+    thing_arguments = {name: value for name, value in arguments.items() if name in dimensions}
+    return Point(make, thing_arguments, {n: v for n, v in arguments.items() if n not in dimensions})
 
 
 class _Things(Sequence[Any]):
-    """The things of some points, made when they are looked up."""
+    """Things of grid points, made at each access."""
 
     def __init__(self, points: Sequence[Point] | Grid[Point]) -> None:
         self.points = points
@@ -376,30 +396,30 @@ class _Things(Sequence[Any]):
         if n >= len(self):
             raise IndexError(n)
         point = self.points[n]
-        return point.make(**point.given)
+        return point.make(**point.arguments)
 
 
 def _rows(points: Sequence[Point], kind: str | None, options: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield what is found at some points."""
+    """Yield the row of each point."""
     if kind is None:
         for point in points:
-            yield _row(point.make(**point.given))
+            yield _row(point.make(**point.arguments))
         return
     module: Any = importlib.import_module(kind)
     yield from module.rows(_Things(points), [point.settings for point in points], options)
 
 
-def _row(found: Any) -> Row:
-    """Return the row of a result: of its Dataset, of a mapping of numbers, or of a number."""
-    if hasattr(found, "to_xarray"):
-        data = found.to_xarray()
+def _row(result: Any) -> Row:
+    """Convert a result to a row: a Dataset, a mapping of numbers, or a number."""
+    if hasattr(result, "to_xarray"):
+        data = result.to_xarray()
         return row_of(data)
-    named = found if isinstance(found, Mapping) else {"value": found}
-    return Row({name: ((), value, {}) for name, value in named.items()}, {})
+    values = result if isinstance(result, Mapping) else {"value": result}
+    return Row({name: ((), value, {}) for name, value in values.items()}, {})
 
 
 def row_of(data: xr.Dataset) -> Row:
-    """Return a Dataset as the row of a point.
+    """Convert a Dataset to the row of a point.
 
     Examples
     --------
@@ -408,7 +428,10 @@ def row_of(data: xr.Dataset) -> Row:
     ((), np.float64(2.0), {'units': 's'})
     """
     variables, coords = (
-        {name: (each.dims, each.to_numpy()[()], dict(each.attrs)) for name, each in of.items()}
-        for of in (data.data_vars, data.coords)
+        {
+            name: (array.dims, array.to_numpy()[()], dict(array.attrs))
+            for name, array in arrays.items()
+        }
+        for arrays in (data.data_vars, data.coords)
     )
     return Row(variables, coords)

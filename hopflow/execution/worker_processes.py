@@ -1,4 +1,4 @@
-"""Processes that work side by side, and end at once when there is no use for them any more."""
+"""Pool of worker processes that are terminated on an error or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["processes"]
 def processes(
     jobs: int, context: BaseContext, initializer: Callable[[], None] | None = None
 ) -> Iterator[Executor]:
-    """Return processes side by side that end at once, with all that waits, on an error or Ctrl-C.
+    """Return a process pool; an error or Ctrl-C terminates the workers and cancels pending tasks.
 
     >>> with processes(1, multiprocessing.get_context("spawn")) as pool:
     ...     pool.submit(abs, -3).result()
@@ -30,12 +30,12 @@ def processes(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in set(multiprocessing.active_children()) - others:
-                worker.terminate()  # what a worker computes has no use any more
+                worker.terminate()  # its result is not needed any more
             raise
 
 
 def _begin(initializer: Callable[[], None] | None) -> None:
-    """Give tqdm a lock of this process alone: one for several would outlive a process that is ended."""
+    """Give tqdm a lock of this process only: a shared lock held by a terminated process is never released."""
     from tqdm import tqdm
 
     tqdm.set_lock(threading.RLock())

@@ -19,7 +19,7 @@ from hopflow.checks import number, shown, unboxed
 from hopflow.display.results import Result, figure
 from hopflow.execution.grids import axis
 from hopflow.execution.progress import progress_bar
-from hopflow.parameters import swept
+from hopflow.parameters import sweep_values
 from markov.analysis.model_parameters import parameters_of
 from markov.analysis.sensitivity_results import NoDerivativeError
 from markov.driver import stationary
@@ -215,7 +215,7 @@ def best(
         ends = _interval(base, parameter, between)
         points = _searched(at, parameter, of, sign, limits, ends)
     found = _result(points, parameter, of, sign, limits, enumerated=among is not None)
-    if unit := swept(base, parameter, ()).unit:
+    if unit := sweep_values(base, parameter, ()).unit:
         found.table[parameter].attrs["units"] = unit
     return found
 
@@ -232,7 +232,7 @@ def _values(base: Any, parameter: str, among: Any) -> list[Any]:
             base.replace(**{parameter: value})
         except (ValueError, TypeError) as error:
             raise type(error)(f"among[{n}] = {shown(value)}: {error}") from None
-    return swept(base, parameter, values).values
+    return sweep_values(base, parameter, values).values
 
 
 def _result(
@@ -381,7 +381,7 @@ def _limits(subject_to: Any) -> Limits:
 def _interval(base: Any, parameter: str, between: Any) -> tuple[float, float]:
     if not isinstance(between, Sequence) or isinstance(between, str) or len(between) != 2:
         raise ValueError(f"between = {between!r}: must be the two ends of an interval")
-    ends = swept(base, parameter, between).values
+    ends = sweep_values(base, parameter, between).values
     low, high = (float(number("between", end)) for end in ends)
     if not low < high:
         raise ValueError(f"between = {between!r}: the first end must be below the second")

@@ -30,7 +30,7 @@ from hopflow.checks import (
     whole,
 )
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.parameters import Parametrized, canonical_text, extends, series, swept
+from hopflow.parameters import Parametrized, canonical_text, extends, series, sweep_values
 from hopflow.units import in_units, quantities, quantities_of, quantity, readable
 from tests.surface import for_each
 
@@ -218,10 +218,10 @@ def test_values_of_a_sweep_are_those_that_an_object_holds() -> None:
         ("sizes", [["9kB", 2], (1,)], "packets"),
         ("name", ["20ms"], None),
     ):
-        found = swept(Timed(), name, values)
+        found = sweep_values(Timed(), name, values)
         assert found.unit == unit
         assert found.values == [getattr(Timed(**{name: value}), name) for value in values]
-    assert swept(object(), "wait", ["20ms"]) == (["20ms"], None)
+    assert sweep_values(object(), "wait", ["20ms"]) == (["20ms"], None)
 
 
 # Checks of numbers and choices: what is accepted, and messages that name what is not.

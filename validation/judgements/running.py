@@ -21,7 +21,7 @@ from multiprocessing import forkserver
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopflow.execution.executing import completed, cores
+from hopflow.execution.executing import cores, run_tasks
 from hopflow.execution.worker_processes import processes
 from hopflow.kernels import cache
 from validation.checks import subjects
@@ -130,7 +130,7 @@ def _found(
 ) -> Iterator[tuple[Claim, Finding]]:
     """Yield the claims with their findings as they are done."""
     ids = [claim.id for claim in claims]
-    for n, finding in completed(_checks, ids, executor, most=1):
+    for n, finding in run_tasks(_checks, ids, executor, max_batch=1):
         yield claims[n], finding
 
 

@@ -19,7 +19,7 @@ from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.planning import check_numbers, check_rate
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.routed_plans import ENDLESS
-from hopflow.execution.progress import alone, progress_bar
+from hopflow.execution.progress import may_show_bar, progress_bar
 from hopflow.kernels import engine
 from hopflow.long_runs import parts
 from responsefn.rule_events import signatures_of
@@ -132,7 +132,7 @@ def run_fabric(plan: Plan) -> Records | None:
         run = begin_fabric(plan, spare, longer)
         if run is None:
             return None
-        if plan.samples > 1 and alone():
+        if plan.samples > 1 and may_show_bar():
             run.bar = progress_bar(total=plan.samples, desc=plan.scenario.name, unit="sample")
         done = run.advance(plan.samples)
         if run.bar is not None:

@@ -14,7 +14,7 @@ from dfcmodel.packets.hops import Hosts, hops_of
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import bits_of, has_lanes
-from hopflow.long_runs import LONGER, parts
+from hopflow.long_runs import MAX_GROWTH, parts
 from responsefn import NewReno, Reno, Vegas
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.oracles.engines import run_engine
@@ -291,7 +291,7 @@ def test_quick_parts_grow_up_to_a_limit_and_end_at_the_end(most) -> None:
     sizes = [b - a for a, b in itertools.pairwise(ends)]
     assert sizes[0] == 2
     assert ends[-1] == 1000
-    allowed = [LONGER * size if most is None else most for size in sizes]
+    allowed = [MAX_GROWTH * size if most is None else most for size in sizes]
     assert all(size <= limit for size, limit in zip(sizes[1:], allowed, strict=False))
 
 

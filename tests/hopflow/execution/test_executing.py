@@ -27,7 +27,7 @@ import pytest
 
 import hopflow
 from hopflow.execution import executing
-from hopflow.execution.executing import AHEAD, completed, cores
+from hopflow.execution.executing import BATCHES_PER_WORKER, cores, run_tasks
 from hopflow.execution.worker_processes import processes
 from hopflow.long_runs import check_stop
 from tests.dask_clusters import dask_client
@@ -86,11 +86,11 @@ def two_processes(workers=1):
 
 
 def test_here_and_on_threads():
-    assert list(completed(squares, range(8))) == list(SQUARES.items())
-    assert dict(completed(squares, range(8), threads=True)) == SQUARES
-    assert list(completed(squares, (), threads=True)) == []
+    assert list(run_tasks(squares, range(8))) == list(SQUARES.items())
+    assert dict(run_tasks(squares, range(8), threads=True)) == SQUARES
+    assert list(run_tasks(squares, (), threads=True)) == []
     with ThreadPoolExecutor(2) as pool:
-        assert dict(completed(squares, range(8), pool)) == SQUARES
+        assert dict(run_tasks(squares, range(8), pool)) == SQUARES
         assert pool.submit(int).result() == 0  # it is the caller's
 
 
@@ -103,7 +103,7 @@ def test_threads_begin_when_the_first_task_is_done():
             running.append((n, threading.current_thread() is threading.main_thread()))
             yield n
 
-    assert len(list(completed(work, range(4), threads=True))) == 4
+    assert len(list(run_tasks(work, range(4), threads=True))) == 4
     assert running[0] == (0, True)
     assert not any(here for _, here in running[1:])
 
@@ -142,7 +142,7 @@ def test_ctrl_c_ends_long_work_of_threads_that_looks_for_it(monkeypatch):
     before = signal.signal(signal.SIGALRM, ctrl_c)
     try:
         with pytest.raises(KeyboardInterrupt):
-            list(completed(work, range(40), threads=True))
+            list(run_tasks(work, range(40), threads=True))
     finally:
         signal.signal(signal.SIGALRM, before)
     assert 1 <= len(ended) <= cores()
@@ -162,7 +162,7 @@ class Counted(Executor):
         self.held.append((future, fn, args))
         self.parts.append(len(args[1]))
         self.most = max(self.most, len(self.held))
-        if len(self.held) == AHEAD * self._max_workers or sum(self.parts) == 1000:
+        if len(self.held) == BATCHES_PER_WORKER * self._max_workers or sum(self.parts) == 1000:
             for each, function, given in self.held:
                 each.set_result(function(*given))
             self.held.clear()
@@ -171,13 +171,13 @@ class Counted(Executor):
 
 def test_few_parts_are_under_way_and_short_tasks_go_together():
     executor = Counted()
-    found = dict(completed(squares, range(1000), executor))
+    found = dict(run_tasks(squares, range(1000), executor))
     assert found == {n: n * n for n in range(1000)}
-    assert executor.most == AHEAD * 2
+    assert executor.most == BATCHES_PER_WORKER * 2
     assert executor.parts[0] == 1
     assert max(executor.parts) > 100
     one = Counted()
-    assert len(dict(completed(squares, range(1000), one, most=1))) == 1000
+    assert len(dict(run_tasks(squares, range(1000), one, max_batch=1))) == 1000
     assert set(one.parts) == {1}
 
 
@@ -185,7 +185,7 @@ def test_what_a_killed_worker_had_is_run_again(work, tmp_path):
     from functools import partial
 
     with two_processes() as pool:
-        found = dict(completed(partial(work.dying_once, str(tmp_path)), range(8), pool))
+        found = dict(run_tasks(partial(work.dying_once, str(tmp_path)), range(8), pool))
     assert (tmp_path / "died").is_dir()
     assert found == SQUARES
 
@@ -195,7 +195,7 @@ def test_a_task_that_kills_every_worker_is_named(work):
     done = {}
 
     def run(pool):
-        for n, found in completed(work.dying, range(8), pool):
+        for n, found in run_tasks(work.dying, range(8), pool):
             done[n] = found
 
     with two_processes(2) as pool, pytest.raises(BrokenExecutor, match=r"^task 3: 3 workers died"):
@@ -225,7 +225,7 @@ class Breaking(Executor):
 
 def test_this_process_takes_over_from_another_executor_that_breaks():
     with pytest.warns(RuntimeWarning, match="its 7 tasks run in this process"):
-        found = dict(completed(squares, range(8), Breaking()))
+        found = dict(run_tasks(squares, range(8), Breaking()))
     assert found == SQUARES
 
 
@@ -256,7 +256,7 @@ def test_an_error_or_ctrl_c_cancels_what_has_not_begun(on_worker, here, error):
             yield n
 
     def consume(pool):
-        for n, _ in completed(work, range(100), pool, most=1):
+        for n, _ in run_tasks(work, range(100), pool, max_batch=1):
             here(n)
 
     with ThreadPoolExecutor(1) as pool:
@@ -270,7 +270,7 @@ def test_an_error_or_ctrl_c_cancels_what_has_not_begun(on_worker, here, error):
 def test_on_dask_workers_of_which_one_dies(work, tmp_path):
     with dask_client() as client:
         function = partial(work.dying_once, str(tmp_path))
-        found = dict(completed(function, range(8), client.get_executor()))
+        found = dict(run_tasks(function, range(8), client.get_executor()))
     assert (tmp_path / "died").is_dir()
     assert found == SQUARES
 
@@ -284,7 +284,7 @@ def test_a_task_that_kills_every_dask_worker_is_named(work):
         dask_client() as client,
         pytest.raises(BrokenExecutor, match=r"^task 3: 3 workers died"),
     ):
-        list(completed(work.dying, range(8), client.get_executor()))
+        list(run_tasks(work.dying, range(8), client.get_executor()))
 
 
 @pytest.mark.slow
@@ -309,7 +309,7 @@ def test_on_a_scheduler_and_workers_started_by_their_commands(work, tmp_path):
                 time.sleep(0.05)
         with distributed.Client(scheduler_file=str(file)) as client:
             client.wait_for_workers(2, timeout=HANG)
-            found = dict(completed(work.squares, range(8), client.get_executor(), most=1))
+            found = dict(run_tasks(work.squares, range(8), client.get_executor(), max_batch=1))
     finally:
         for process in reversed(started):
             process.terminate()

@@ -26,7 +26,7 @@ def test_a_terminal_shows_a_bar(switched_on, capsys) -> None:
 
 def test_a_file_has_none(switched_on, capsys) -> None:
     switched_on.setattr("sys.stderr.isatty", lambda: False, raising=False)
-    assert not progress.shown()
+    assert not progress.is_visible()
     list(progress.progress_bar(range(3)))
     assert not capsys.readouterr().err
 
@@ -43,7 +43,7 @@ def test_a_notebook_shows_a_bar_although_it_is_no_terminal(switched_on) -> None:
     for config, known in (({"IPKernelApp": {}}, True), ({"TerminalIPythonApp": {}}, False)):
         shell = SimpleNamespace(config=config)
         switched_on.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda s=shell: s))
-        assert progress.shown() is known
+        assert progress.is_visible() is known
 
 
 def test_filters_of_warnings_are_changed_for_the_first_import_only(monkeypatch):

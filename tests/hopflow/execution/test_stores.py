@@ -154,7 +154,7 @@ import hopflow.execution.stores as stores
 from hopflow.execution.grids import Grid, Row
 from hopflow.execution.sweeping import over_grid
 
-stores.POINTS, stores.SECONDS_BETWEEN_WRITES = 16, 0.0
+stores.MAX_BLOCK_POINTS, stores.SECONDS_BETWEEN_WRITES = 16, 0.0
 log = open(sys.argv[2], "a")
 
 def slow(points):
@@ -518,7 +518,7 @@ def rows(x):
 
 import zarr
 import hopflow.execution.stores as stores
-stores.POINTS = 256
+stores.MAX_BLOCK_POINTS = 256
 usual = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1800, usual[1]))
 try:
