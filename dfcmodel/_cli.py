@@ -40,7 +40,7 @@ def _names(incomplete: str) -> list[str]:
 
 def _explained(incomplete: str) -> list[str]:
     """Complete the name of a scenario, or the id of a claim."""
-    return _names(incomplete) + cli.beginning(incomplete, explained)
+    return _names(incomplete) + cli.completions(incomplete, explained)
 
 
 def _tcps(incomplete: str) -> list[str]:
@@ -67,7 +67,7 @@ def _rules(incomplete: str) -> list[str]:
     from responsefn.rules.base import WindowRule
 
     windows = (name for name in names() if isinstance(rule_named("rule", name), WindowRule))
-    return cli.beginning(incomplete, windows)
+    return cli.completions(incomplete, windows)
 
 
 def _window_rules(parameter: str, names: list[str]) -> list[WindowRule]:

@@ -13,7 +13,7 @@ from hopflow.checks import choice, listed, shown
 from hopflow.display.results import Result
 from hopflow.display.side_by_side import SideBySide, kind_for
 from hopflow.keywords import takes_keywords
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.units import declares
 from responsefn import WindowRule
 
@@ -53,7 +53,7 @@ def compare(*compared: Result | Iterable[Result], **labelled: Result) -> SideByS
 @declares(  # type: ignore[misc]
     bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time"
 )
-@renamed(seconds="duration")
+@accept_old_names(seconds="duration")
 @takes_keywords(QueueOptions)
 def compare(
     *compared: Any,

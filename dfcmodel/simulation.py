@@ -26,7 +26,7 @@ from dfcmodel.results.summaries import ABOUT_LEVELS
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import warn_if_unstable
 from hopflow.checks import choice, instance, number, one_number, random_source, refuse_options
-from hopflow.naming.deprecations import renamed, warn_deprecated
+from hopflow.naming.deprecations import accept_old_names, warn_deprecated
 from hopflow.status import ConvergenceError
 from hopflow.units import declares, in_units, quantities
 from responsefn import RateRule, WindowRule
@@ -55,7 +55,7 @@ class RunSettings(TypedDict, total=False):
     level: Level | None
 
 
-@renamed(rng="seed")
+@accept_old_names(rng="seed")
 @declares(packet_jitter="time")
 @quantities(duration="time", sample="time", jitter="time")
 @refuse_options(

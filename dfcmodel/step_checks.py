@@ -15,7 +15,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.display.results import Result, figure
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.status import Status
 from hopflow.units import WithUnit, quantities
 
@@ -118,7 +118,7 @@ class StepCheck(Result):
         return axes
 
 
-@renamed(rng="seed")
+@accept_old_names(rng="seed")
 @quantities(duration="time")
 def check_step(
     scenario: Scenario,

@@ -6,7 +6,7 @@ The public names of the packages are available here too, loaded on first use:
 - `markov`: continuous-time Markov chains given by rules, and the 802.3x pause model,
 - `responsefn`: window rules of TCP and their response functions.
 
-So are the packages: `from hopflow import markov`, which names a file of yours that hides it.
+The packages are attributes too: `from hopflow import markov` reports a user file that shadows the package.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 import lazy_loader
 
 from hopflow.naming.packages import package, warn_of_others
-from hopflow.naming.public_names import has_moved, moved
+from hopflow.naming.public_names import has_moved, load_moved
 
 __version__ = "0.2.0"
 
 _PACKAGES = ("dfcmodel", "markov", "responsefn")
-_own, _, __all__ = lazy_loader.attach(
+_load, _, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "functions": ["maximum", "minimum", "where"],
@@ -34,22 +34,22 @@ _own, _, __all__ = lazy_loader.attach(
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return _own(name)
+        return _load(name)
     if name in _PACKAGES:
         return package(name)
     if not name.startswith("_"):
-        for each in map(package, _PACKAGES):
-            if name in each.__all__:
-                return getattr(each, name)
-        for each in _PACKAGES:
-            if has_moved(each, name):
-                return moved(each, name, shown="hopflow")
+        for module in map(package, _PACKAGES):
+            if name in module.__all__:
+                return getattr(module, name)
+        for package_name in _PACKAGES:
+            if has_moved(package_name, name):
+                return load_moved(package_name, name, shown="hopflow")
     raise AttributeError(f"module 'hopflow' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    offered = [name for each in map(package, _PACKAGES) for name in each.__all__]
-    return sorted({*globals(), *__all__, *_PACKAGES, *offered})
+    exports = [name for module in map(package, _PACKAGES) for name in module.__all__]
+    return sorted({*globals(), *__all__, *_PACKAGES, *exports})
 
 
 warn_of_others()

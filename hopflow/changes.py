@@ -14,14 +14,14 @@ from collections.abc import Callable, Collection, Sequence
 
 from hopflow.functions import maximum, minimum, where
 
-__all__ = ["NoSumError", "change_of"]
+__all__ = ["NoSumError", "increments_of"]
 
 
 class NoSumError(Exception):
     """The function does not return its state as a sum that can be rewritten."""
 
 
-def change_of(
+def increments_of(
     tree: ast.FunctionDef,
     fields: Sequence[str],
     look_up: Callable[[str], object],
@@ -69,9 +69,9 @@ def change_of(
             raise NoSumError
         call.func.id = helper(call.func.id)
     elif isinstance(call.func, ast.Attribute) and call.func.attr == "_replace":
-        given_all = call.keywords
-        given = {keyword.arg: keyword.value for keyword in given_all}
-        if not _is_name(call.func.value, state) or None in given or call.args:
+        keywords = call.keywords
+        new_values = {keyword.arg: keyword.value for keyword in keywords}
+        if not _is_name(call.func.value, state) or None in new_values or call.args:
             raise NoSumError
         names = {
             target.id: assign.value
@@ -80,26 +80,29 @@ def change_of(
             for target in assign.targets
             if isinstance(target, ast.Name)
         }
-        less = _Less(state, names, look_up)
-        summed = given.keys() - set(omitted)
+        subtract = _Increment(state, names, look_up)
+        changed_fields = new_values.keys() - set(omitted)
         call.keywords = [
-            ast.keyword(name, less(given[name], name) if name in summed else ast.Constant(0.0))
+            ast.keyword(
+                name,
+                subtract(new_values[name], name) if name in changed_fields else ast.Constant(0.0),
+            )
             for name in fields
         ]
-        call.keywords += [k for k in given_all if k.arg not in fields]  # refused later
+        call.keywords += [k for k in keywords if k.arg not in fields]  # refused later
     else:
         raise NoSumError
-    changed = copy.copy(tree)
-    changed.body = [*copy.deepcopy(body), ast.copy_location(ast.Return(call), last)]
-    return changed
+    rewritten = copy.copy(tree)
+    rewritten.body = [*copy.deepcopy(body), ast.copy_location(ast.Return(call), last)]
+    return rewritten
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-class _Less:
-    """Difference between an expression and a field of the state, by cancelling terms."""
+class _Increment:
+    """Difference between an expression and a field of the state, by cancellation of terms."""
 
     def __init__(
         self, state: str, names: dict[str, ast.expr], look_up: Callable[[str], object]
@@ -110,15 +113,15 @@ class _Less:
         """Return ``node - s.field``, with the term cancelled if it occurs in ``node``.
 
         Raises `NoSumError` if another field is a term, or if the expression otherwise depends on the
-        state: related fields must be rounded alike.
+        state: related fields must be rounded in the same way.
         """
-        found = self.without(node, field)
-        if found is not None:
-            return found
+        increment = self.without(node, field)
+        if increment is not None:
+            return increment
         if self.of_state(node):
             raise NoSumError
-        held = ast.Attribute(ast.Name(self.state, ast.Load()), field, ast.Load())
-        return ast.copy_location(ast.BinOp(copy.deepcopy(node), ast.Sub(), held), node)
+        field_value = ast.Attribute(ast.Name(self.state, ast.Load()), field, ast.Load())
+        return ast.copy_location(ast.BinOp(copy.deepcopy(node), ast.Sub(), field_value), node)
 
     def of_state(self, node: ast.expr) -> bool:
         """Return whether an expression depends on the state."""
@@ -150,6 +153,6 @@ class _Less:
             if target in (where, maximum, minimum):
                 parts = [self.without(part, field) for part in node.args[first:]]
                 if any(part is not None for part in parts):
-                    rest = [self(part, field) for part in node.args[first:]]
-                    return ast.Call(node.func, [*copy.deepcopy(node.args[:first]), *rest], [])
+                    increments = [self(part, field) for part in node.args[first:]]
+                    return ast.Call(node.func, [*copy.deepcopy(node.args[:first]), *increments], [])
         return None

@@ -48,7 +48,7 @@ __all__ = [
     "seconds",
     "seed_number",
     "shown",
-    "unboxed",
+    "unwrap_scalar",
     "whole",
 ]
 
@@ -184,7 +184,7 @@ def ascending(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
     """Return ``value`` as an int after checking that it is an integer in low..high."""
-    value = unboxed(value)
+    value = unwrap_scalar(value)
     if not (_is_real(value) and low <= value <= high and value == int(value)):
         because = f" ({why})" if why else ""
         raise ValueError(
@@ -194,7 +194,7 @@ def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
 
 
 def is_endless(value: object) -> bool:
-    """Return whether a value is the number `inf`, which some parameters take for "no limit".
+    """Return whether a value is the number `inf`, which stands for "no limit".
 
     >>> is_endless(np.float32(np.inf)), is_endless([np.inf]), is_endless("inf")
     (True, False, False)
@@ -202,10 +202,10 @@ def is_endless(value: object) -> bool:
     return _is_real(value) and bool(value == np.inf)
 
 
-def unboxed(value: Any) -> Any:
+def unwrap_scalar(value: Any) -> Any:
     """Return the number in a zero-dimensional array; return other values unchanged.
 
-    >>> unboxed(np.array(3)), unboxed([3])
+    >>> unwrap_scalar(np.array(3)), unwrap_scalar([3])
     (3, [3])
     """
     scalar = hasattr(value, "__array__") and np.ndim(value) == 0
@@ -219,7 +219,7 @@ def plain_number(value: Any) -> int | float:
     >>> plain_number(Fraction(1, 2)), plain_number(np.array(3)), plain_number(4)
     (0.5, 3, 4)
     """
-    value = unboxed(value)
+    value = unwrap_scalar(value)
     return value if isinstance(value, (int, float)) else float(value)
 
 
@@ -244,14 +244,16 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
     except (ValueError, TypeError):  # a value that compares as unknown
         is_allowed = False
     if not is_allowed:
-        raise ValueError(f"{name} = {shown(value)}: must be one of {listed_for(value, options)}")
+        raise ValueError(
+            f"{name} = {shown(value)}: must be one of {format_choices(value, options)}"
+        )
     return value
 
 
-def listed_for(value: object, options: Iterable[object]) -> str:
+def format_choices(value: object, options: Iterable[object]) -> str:
     """Return the allowed names for a message: all of a few with the closest to ``value``, or the closest of many.
 
-    >>> listed_for("cubic", ["BIC", "CUBIC"])
+    >>> format_choices("cubic", ["BIC", "CUBIC"])
     "'BIC', 'CUBIC'; did you mean 'CUBIC'?"
     """
     options = list(options)
@@ -345,7 +347,7 @@ def random_source(name: str, value: Any) -> Any:
     sources = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
     if value is None or isinstance(value, sources):
         return value
-    seed = unboxed(value)
+    seed = unwrap_scalar(value)
     if _is_real(seed) and 0 <= seed < 2**128 and seed == int(seed):
         return int(seed)
     kind = ValueError if _is_real(seed) else TypeError

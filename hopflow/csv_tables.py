@@ -1,4 +1,4 @@
-"""Tables of comma-separated values, in files with a header."""
+"""CSV files with a header."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from hopflow.whole_files import replacing
 
-__all__ = ["bundled_rows", "write_rows"]
+__all__ = ["read_rows", "write_rows"]
 
 
-def bundled_rows(package: str, name: str) -> list[dict[str, str]]:
-    """Return the rows of a table beside a package's modules, by column; lines that begin with # are comments.
+def read_rows(package: str, name: str) -> list[dict[str, str]]:
+    """Read a CSV file in a package folder: a dictionary per row; lines that begin with # are comments.
 
     Examples
     --------
-    >>> [row["level"] for row in bundled_rows("dfcmodel.levels", "accuracies.csv")]
+    >>> [row["level"] for row in read_rows("dfcmodel.levels", "accuracies.csv")]
     ['fluid', 'packet level']
     """
     text = resources.files(package).joinpath(name).read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ def bundled_rows(package: str, name: str) -> list[dict[str, str]]:
 def write_rows(
     path: Path, header: Iterable[str], rows: Iterable[Iterable[object]], comment: str = ""
 ) -> None:
-    """Write a table with a header, below a line of comment if there is one; an older file is replaced in one step."""
+    """Write a CSV file atomically, with an optional comment line above the header."""
     with replacing(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
         if comment:
             file.write(f"# {comment}\n")

@@ -10,7 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DamagedDataError", "RuleError", "RuleWarning", "failed_rule", "place_of", "shown_place"]
+__all__ = [
+    "DamagedDataError",
+    "RuleError",
+    "RuleWarning",
+    "format_location",
+    "location_of",
+    "rule_error",
+]
 
 _HINTS = {
     ZeroDivisionError: "guard the division with an if",
@@ -95,7 +102,7 @@ class RuleError(ValueError):
         hint
             Suggested remedy.
         """
-        error = cls("".join([problem, shown_place(location), f"; {hint}" if hint else ""]))
+        error = cls("".join([problem, format_location(location), f"; {hint}" if hint else ""]))
         if location is not None:
             error.file, error.line = location
         return error
@@ -112,7 +119,7 @@ class RuleWarning(UserWarning):
     """
 
 
-def shown_place(location: tuple[str, int] | None) -> str:
+def format_location(location: tuple[str, int] | None) -> str:
     """Format a source location in parentheses, with the text of the line."""
     if location is None:
         return ""
@@ -121,7 +128,7 @@ def shown_place(location: tuple[str, int] | None) -> str:
     return f" ({Path(file).name}, line {line}{f': {text}' if text else ''})"
 
 
-def place_of(function: Callable[..., Any]) -> tuple[str, int] | None:
+def location_of(function: Callable[..., Any]) -> tuple[str, int] | None:
     """Return the file and the line of a function's ``def``; None if it has no Python source."""
     function = inspect.unwrap(function)
     code = getattr(getattr(function, "__func__", function), "__code__", None)
@@ -133,7 +140,7 @@ def place_of(function: Callable[..., Any]) -> tuple[str, int] | None:
     return code.co_filename, line
 
 
-def failed_rule(
+def rule_error(
     error: Exception, rule: Callable[..., Any], context: str, remedy: str | None = None
 ) -> RuleError:
     """Return the `RuleError` for an exception raised inside a rule.
@@ -151,7 +158,7 @@ def failed_rule(
     """
     if isinstance(error, RuleError):
         return error
-    location = place_of(rule)
+    location = location_of(rule)
     trace = error.__traceback__
     while trace is not None:
         if location is None or trace.tb_frame.f_code.co_filename == location[0]:
@@ -160,19 +167,19 @@ def failed_rule(
     hints = (text for cls, text in _HINTS.items() if isinstance(error, cls))
     hint = next(hints, "") if remedy is None else remedy
     message = f"{context}: {type(error).__name__}: {error}".removesuffix(": ")
-    rule_error = _combined_class(type(error)).at(location, message, hint)  # type: ignore[arg-type]
+    rule_error = _class_for(type(error)).at(location, message, hint)  # type: ignore[arg-type]
     rule_error.__cause__ = error
     return rule_error
 
 
 def _rebuild(kind: type[Exception], args: tuple[Any, ...], fields: dict[str, Any]) -> RuleError:
-    error = (kind if issubclass(kind, RuleError) else _combined_class(kind))(*args)  # type: ignore[arg-type]
+    error = (kind if issubclass(kind, RuleError) else _class_for(kind))(*args)  # type: ignore[arg-type]
     error.__dict__.update(fields)
     return error
 
 
 @functools.cache
-def _combined_class(raised: type[Exception]) -> type[RuleError]:
+def _class_for(raised: type[Exception]) -> type[RuleError]:
     """Return a subclass of both `RuleError` and the class of the exception."""
     if issubclass(RuleError, raised):
         return RuleError

@@ -1,7 +1,7 @@
 """Cached properties and locks that a fork beside a computing thread leaves usable.
 
-A child process has a copy of every lock and only the thread that forked. A lock that another thread held at that time
-is never released in the child: whoever asks for it there waits forever.
+A child process copies every lock but only the forking thread. A lock that another thread held at the fork is never
+released in the child, so that acquiring it there blocks forever.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ else:
     class cached_property(functools.cached_property):  # as in functools
         """A property that is computed once per object, as in Python 3.12: without a lock.
 
-        That of Python 3.11 holds one lock per class while it computes. It serializes threads that work on different objects,
-        and a child process that was forked meanwhile waits for it forever. Without a lock two threads may compute the value
-        of one object twice; all get the first value that was stored.
+        Python 3.11 holds one lock per class during the computation. The lock serializes threads that work on different
+        objects, and blocks a child process that was forked meanwhile. Without a lock, two threads may compute the value
+        of an object twice; both return the value that was stored first.
 
         Examples
         --------
@@ -43,7 +43,7 @@ else:
         """
 
         def __get__(self, instance: object, owner: type[Any] | None = None) -> Any:
-            """Return the value for an object; of a class the property itself."""
+            """Return the value for an object; the property itself for a class."""
             if instance is None:
                 return self
             name = self.attrname
@@ -57,7 +57,7 @@ else:
 
 
 class ForkSafeLock:
-    """A reentrant lock, used as a context manager, that is free in a child process that was just forked.
+    """A reentrant lock, used as a context manager, that is released in a newly forked child process.
 
     Examples
     --------

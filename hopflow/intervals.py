@@ -1,4 +1,4 @@
-"""Student's interval of the mean of independent runs."""
+"""Student's t confidence intervals of the mean of independent runs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["half_width", "reach"]
+__all__ = ["half_width", "t_quantile"]
 
 
-def reach(dof: Any, level: float = 0.95) -> Any:
-    """Return how many standard errors Student's interval reaches to either side of the mean.
+def t_quantile(dof: Any, level: float = 0.95) -> Any:
+    """Return the half-width of Student's t interval in standard errors of the mean.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def reach(dof: Any, level: float = 0.95) -> Any:
 
     Examples
     --------
-    >>> round(float(reach(19)), 3)
+    >>> round(float(t_quantile(19)), 3)
     2.093
     """
     from scipy.special import stdtrit
@@ -30,14 +30,14 @@ def reach(dof: Any, level: float = 0.95) -> Any:
 
 
 def half_width(values: Any, level: float = 0.95) -> Any:
-    """Return half of Student's interval of the mean over the runs, shape (...); NaN of one run.
+    """Return the half-width of Student's t interval of the mean over runs, shape (...); NaN for one run.
 
     Parameters
     ----------
     values
         One entry per run, shape (R, ...).
     level
-        As for `reach`.
+        Confidence level; see `t_quantile`.
 
     Examples
     --------
@@ -48,4 +48,4 @@ def half_width(values: Any, level: float = 0.95) -> Any:
     runs = len(values)
     if runs < 2:
         return np.full(values.shape[1:], np.nan)
-    return reach(runs - 1, level) * np.std(values, axis=0, ddof=1) / runs**0.5
+    return t_quantile(runs - 1, level) * np.std(values, axis=0, ddof=1) / runs**0.5

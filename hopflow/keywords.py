@@ -79,7 +79,7 @@ def takes_keywords(kind: Any, defaults: Mapping[str, Any] | None = None) -> Call
 
 
 def _sort_key(parameter: inspect.Parameter) -> tuple[int, bool]:
-    """Return the sort key of a parameter: its kind, then required keywords before optional ones."""
+    """Return the sort key of a parameter: its kind, then required before optional keywords."""
     keyword_only = parameter.kind is parameter.KEYWORD_ONLY
     return parameter.kind, keyword_only and parameter.default is not parameter.empty
 

@@ -523,7 +523,7 @@ def sweep_values(model: object, name: str, values: Iterable[Any]) -> SweepValues
 
 
 def _build(kind: type[P], params: Mapping[str, Any], explicit: set[str]) -> P:
-    """Build an object from all its parameters; ``explicit`` names those that its printed form shows."""
+    """Build an object from all its parameters; ``explicit``: names that its printed form shows."""
     model = kind(**params)
     object.__setattr__(model, "_given", explicit)
     return model

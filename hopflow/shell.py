@@ -1,4 +1,4 @@
-"""The entry of the ``hopflow`` command, and of ``python -m hopflow``."""
+"""Entry point of the ``hopflow`` command and of ``python -m hopflow``."""
 
 from __future__ import annotations
 

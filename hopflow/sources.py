@@ -1,4 +1,4 @@
-"""Fingerprints of code: by which a store notices that what made its results was changed."""
+"""Fingerprints of code, by which a store detects that the code behind its results has changed."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from hopflow.parameters import Parametrized
 
 __all__ = ["is_plain", "source_of"]
 
-INSTALLED = ("site-packages", "dist-packages")
-"""Folders of packages whose code is named, not read: they change with their version."""
-PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic)
-"""Classes of values that lead to no code."""
+PACKAGE_FOLDERS = ("site-packages", "dist-packages")
+"""Folders of installed packages, whose code is identified by name only."""
+PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic)
+"""Types of values that refer to no code."""
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value leads to no code: a number, a text, or a list or tuple of them.
+    """Whether a value refers to no code: a number, a string, or a list or tuple of such values.
 
     >>> is_plain((10, "20pkt")), is_plain((10, len))
     (True, False)
     """
     if type(value) in (list, tuple):
         return all(map(is_plain, value))
-    return isinstance(value, PLAIN)
+    return isinstance(value, PLAIN_TYPES)
 
 
 def source_of(thing: Any, *others: Any) -> str:
-    """Return the name of a class or function, and a hash of its source and of the code that it leads to.
+    """Return the name of a class or function, and a hash of its source and of the code that it refers to.
 
-    The hash covers functions, classes and constants of the user's own modules: those that a function's body names, methods and bases
-    of classes, and classes and values of the objects in ``thing`` and ``others``, such as the rules of a scenario. Code of the
-    standard library and of installed packages is named only.
+    The hash covers functions, classes and constants of user modules: names in function bodies, methods and bases of
+    classes, and classes and values of the objects in ``thing`` and ``others``, such as the rules of a scenario. Code of the
+    standard library and of installed packages is identified by name only.
 
     Parameters
     ----------
@@ -53,16 +53,16 @@ def source_of(thing: Any, *others: Any) -> str:
     root = thing if isinstance(thing, type) or callable(thing) else type(thing)
     root = inspect.unwrap(root)
     name = getattr(root, "__name__", type(root).__name__)
-    known = _Fingerprint()
-    with contextlib.suppress(OSError, TypeError):  # what has no source is known by its code
-        known.parts.append("" if _is_own(root) else inspect.getsource(root))
+    fingerprint = _Fingerprint()
+    with contextlib.suppress(OSError, TypeError):  # without source, the code object identifies it
+        fingerprint.parts.append("" if _is_user_code(root) else inspect.getsource(root))
     for value in (thing, *others):
-        known.add(value)
-    return f"{name} {known.digest()}"
+        fingerprint.add(value)
+    return f"{name} {fingerprint.digest()}"
 
 
 class _Fingerprint:
-    """What was found, in its order, and the objects that were visited, with their numbers."""
+    """Parts of the hash in order, and visited objects with their numbers."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -72,8 +72,8 @@ class _Fingerprint:
         return hashlib.sha256("\0".join(self.parts).encode()).hexdigest()[:16]
 
     def add(self, value: Any) -> None:
-        """Take a value, and what it leads to."""
-        if isinstance(value, PLAIN):
+        """Add a value and the code that it refers to."""
+        if isinstance(value, PLAIN_TYPES):
             self.parts.append(repr(value))
             return
         if id(value) in self.visited:
@@ -110,7 +110,7 @@ class _Fingerprint:
             self.parts.append(digest.hexdigest())
 
     def _add_object(self, value: Any) -> None:
-        """Take the class and the fields of an object; of other objects than the user's, dataclasses and models the class alone."""
+        """Add the class and the fields of an object; of library objects other than dataclasses and models only the class."""
         if isinstance(value, functools.partial):
             self._add_all((value.func, value.args, value.keywords))
             return
@@ -120,20 +120,22 @@ class _Fingerprint:
         self.add(type(value))
         if isinstance(value, Parametrized):
             self.add(value.params)
-            self._add_all([each for each in vars(value).values() if inspect.isfunction(each)])
+            self._add_all([member for member in vars(value).values() if inspect.isfunction(member)])
         elif dataclasses.is_dataclass(value):
-            self._add_all([getattr(value, each.name, None) for each in dataclasses.fields(value)])
-        elif _is_own(type(value)):
+            self._add_all([getattr(value, field.name, None) for field in dataclasses.fields(value)])
+        elif _is_user_code(type(value)):
             self.add(getattr(value, "__dict__", {}))
         elif hasattr(value, "__array__"):  # of pandas, xarray and others
             self._add_array(np.asarray(value))
-        elif isinstance(value, Sequence):  # columns of flows and links: what they were made of
+        elif isinstance(
+            value, Sequence
+        ):  # columns of flows and links: arguments of the constructor
             for name in inspect.signature(type(value).__init__).parameters:
                 self.add(getattr(value, name, getattr(value, f"_{name}", None)))
 
     def _add_class(self, kind: type[Any]) -> None:
         self.parts.append(f"{kind.__module__}.{kind.__qualname__}")
-        if not _is_own(kind):
+        if not _is_user_code(kind):
             return
         for base in kind.__bases__:
             self.add(base)
@@ -153,23 +155,23 @@ class _Fingerprint:
         self.parts.append(f"{function.__module__}.{function.__qualname__}")
         if bound is not None:
             self.add(bound)
-        if not _is_own(function) or not isinstance(function, types.FunctionType):
+        if not _is_user_code(function) or not isinstance(function, types.FunctionType):
             return
         self._add_code(function.__code__)
         self._add_all(function.__defaults__ or ())
         self.add(function.__kwdefaults__ or {})
         for cell in function.__closure__ or ():
-            if (inside := _content(cell)) is not function:
-                self._add_reference(inside)
+            if (content := _cell_content(cell)) is not function:
+                self._add_reference(content)
         names = set(_names(function.__code__))
         for name in sorted(names & function.__globals__.keys()):
             self._add_reference(function.__globals__[name], names)
 
     def _add_reference(self, value: Any, names: set[str] = frozenset()) -> None:  # type: ignore[assignment]
-        """Take what a function names; of a module of the user's the attributes that it names."""
+        """Add an object that a function names; of a user module the named attributes."""
         if not isinstance(value, types.ModuleType):
             self.add(value)
-        elif _is_own_name(value.__name__):
+        elif _is_user_module(value.__name__):
             for name in sorted(names & vars(value).keys()):
                 self._add_reference(vars(value)[name], names)
 
@@ -203,22 +205,22 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _content(cell: Any) -> Any:
+def _cell_content(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # not yet assigned
         return None
 
 
-def _is_own(thing: Any) -> bool:
-    """Return whether a class or function is of a module of the user's."""
-    return _is_own_name(getattr(thing, "__module__", None) or "builtins")
+def _is_user_code(thing: Any) -> bool:
+    """Return whether a class or function is defined in a user module."""
+    return _is_user_module(getattr(thing, "__module__", None) or "builtins")
 
 
 @functools.cache
-def _is_own_name(module: str) -> bool:
+def _is_user_module(module: str) -> bool:
     first = module.partition(".")[0]
     if first in sys.stdlib_module_names - {"__main__"} or first in ("hopflow", *PACKAGES):
         return False
     file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return not any(folder in file for folder in INSTALLED)
+    return not any(folder in file for folder in PACKAGE_FOLDERS)

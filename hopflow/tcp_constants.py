@@ -1,6 +1,6 @@
-"""Constants of TCP, each with its source: the one home for both levels of `dfcmodel`, their recoveries and `responsefn`.
+"""Constants of TCP with their sources, for both levels of `dfcmodel`, their recoveries and `responsefn`.
 
-Kernels compile this text with their own.
+Kernels inline the values.
 """
 
 from __future__ import annotations

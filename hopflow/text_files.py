@@ -1,4 +1,4 @@
-"""Text files of users: a size limit, byte-order marks, errors that name the file; JSON and TOML in them."""
+"""User text files, JSON and TOML: size limits, byte-order marks, errors with the file name."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["MAX_BYTES", "parse_json", "parse_toml", "read_text", "unique_fields"
 MAX_BYTES = 64 * 2**20
 """Size of the largest text file that is read."""
 MAX_KEY_PARTS = 256
-"""Parts of a dotted key of TOML. The time of tomllib grows with their square."""
-MAX_PATH = 4096
-"""Characters of a path at most, as in Linux: a longer one is a text in its place."""
+"""Maximum number of parts of a dotted TOML key; the time of tomllib grows quadratically."""
+MAX_PATH_LENGTH = 4096
+"""Maximum length of a path, as in Linux; longer strings are probably text."""
 _LONG_KEY = re.compile(
     r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){256}""",
     re.ASCII,
@@ -44,9 +44,9 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
     OSError
         If the file cannot be read.
     ValueError
-        For a larger file, or bytes that are no text; the message names the file.
+        Naming the file, if it is too large or is not text.
     TypeError
-        For what is no path and no file that is open as text.
+        For an argument that is neither a path nor an open text file.
 
     Examples
     --------
@@ -67,16 +67,16 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
         if len(text) > max_bytes:
             raise ValueError(f"{name} = {source!r}: must have at most {max_bytes} characters")
         return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    if len(str(path)) > MAX_PATH:
+    if len(str(path)) > MAX_PATH_LENGTH:
         raise ValueError(f"{name} = {shown(str(path))}: must be the path of a file")
     path = file_path(name, path)
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
         raise ValueError(f"{name} = {str(path)!r}: must have at most {max_bytes} bytes")
-    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        text = content.decode("utf-16" if wide else "utf-8-sig")
+        text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ValueError(f"{name} = {str(path)!r}, line {line}: must be UTF-8 text") from None
@@ -84,12 +84,12 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of a JSON text; an object that gives a key twice is refused.
+    """Parse JSON; duplicate keys are refused.
 
     Raises
     ------
     ValueError
-        For a text that is no JSON, that is nested too deeply, or that gives a key twice, with the key.
+        For invalid JSON, too deep nesting, or a duplicate key, with the key.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def parse_json(text: str) -> Any:
 def unique_fields(
     pairs: list[tuple[str, Any]], message: str = "{} is given twice in one object"
 ) -> dict[str, Any]:
-    """Return the fields of a JSON object, as ``object_pairs_hook``; ValueError for a name that it gives twice."""
+    """Return the fields of a JSON object, as ``object_pairs_hook``; ValueError for a duplicate name."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = set[str]()
@@ -121,12 +121,12 @@ def unique_fields(
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the tables of a TOML text.
+    """Parse TOML.
 
     Raises
     ------
     ValueError
-        For a text that is no TOML, that is nested too deeply, or that has a dotted key of more than 256 parts.
+        For invalid TOML, too deep nesting, or a dotted key of more than 256 parts.
 
     Examples
     --------

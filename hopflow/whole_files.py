@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whoever else writes or reads them."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pathlib import Path
 
 __all__ = ["replacing", "synchronize"]
 
-KEPT_CHARACTERS = 50
-"""Of a file's name in the name of its scratch file, with the ending; names have at most 255 bytes."""
+MAX_NAME_SUFFIX = 50
+"""Characters at the end of a file's name that its scratch file keeps; names have at most 255 bytes."""
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a path with the same ending to write a file at, which replaces ``path`` when the context ends.
+    """Yield a scratch path with the same suffix, whose file replaces ``path`` atomically at the end of the context.
 
-    After an error the scratch file is removed and ``path`` stays as it was. The content is on the disk before it takes the name,
-    so that a full disk, a killed process or a power failure leaves the old file or the new one. A killed process can leave its
-    scratch file, whose name begins with a dot. The target of a link is replaced, and permissions of an old file are kept. What is
-    no regular file, such as ``/dev/stdout`` or a pipe, is written directly.
+    After an error the scratch file is removed and ``path`` is unchanged. The content is synchronized to disk before the
+    rename, so that a full disk, a killed process or a power failure leaves either the old or the new file. A killed process
+    can leave its scratch file, whose name begins with a dot. The target of a link is replaced; permissions are preserved.
+    Devices and pipes, such as ``/dev/stdout``, are written directly.
 
     Raises
     ------
     OSError
-        For a file that may not be written, and where the disk is full.
+        If the file may not be written or the disk is full.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def replacing(path: Path) -> Iterator[Path]:
     exists = target.exists()
     if exists and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    name = f".{os.getpid()}.{threading.get_ident()}.{target.name[-KEPT_CHARACTERS:]}"
+    name = f".{os.getpid()}.{threading.get_ident()}.{target.name[-MAX_NAME_SUFFIX:]}"
     scratch = target.with_name(name)
     try:
         yield scratch
@@ -66,7 +66,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _is_device(path: Path) -> bool:
-    """Return whether a path names no regular file, or an open one of a process."""
+    """Return whether a path is a device, a pipe or an open file of a process."""
     if path.exists() and not path.is_file():
         return True
     folders = {str(path.absolute().parent), os.path.realpath(path.parent)}
@@ -74,7 +74,7 @@ def _is_device(path: Path) -> bool:
 
 
 def synchronize(path: Path) -> None:
-    """Wait until a file or a folder is on the disk."""
+    """Flush a file or a folder to disk."""
     if path.is_dir() and os.name != "posix":  # elsewhere folders cannot be opened
         return
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

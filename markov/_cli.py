@@ -55,14 +55,14 @@ def _chains(incomplete: str) -> list[str]:
     """Complete the name of a chain."""
     from markov.registries import chain_names
 
-    return cli.beginning(incomplete, chain_names())
+    return cli.completions(incomplete, chain_names())
 
 
 def _methods(incomplete: str) -> list[str]:
     """Complete the name of a method."""
     from markov.registries import method_names
 
-    return cli.beginning(incomplete, method_names())
+    return cli.completions(incomplete, method_names())
 
 
 Certified = Annotated[

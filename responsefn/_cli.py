@@ -25,7 +25,7 @@ def _names(incomplete: str) -> list[str]:
     """Complete the name of a rule."""
     from responsefn.rule_catalogue import names
 
-    return cli.beginning(incomplete, names())
+    return cli.completions(incomplete, names())
 
 
 @dataclass(frozen=True)

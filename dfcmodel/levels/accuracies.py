@@ -18,7 +18,7 @@ from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.records import ROUNDING
 from hopflow.checks import choice, instance, one_number, shown
-from hopflow.csv_tables import bundled_rows
+from hopflow.csv_tables import read_rows
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
 
@@ -71,7 +71,7 @@ def measured_accuracies() -> dict[str, Accuracy]:
         row["level"]: Accuracy(
             **{f.name: kinds.get(f.name, float)(row[f.name]) for f in fields(Accuracy)}
         )
-        for row in bundled_rows("dfcmodel.levels", "accuracies.csv")
+        for row in read_rows("dfcmodel.levels", "accuracies.csv")
     }
 
 

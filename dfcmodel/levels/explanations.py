@@ -16,7 +16,7 @@ from dfcmodel.results.limits import said_by_topic
 from hopflow.checks import choice
 from hopflow.display.results import Result
 from hopflow.fork_safety import cached_property
-from hopflow.intervals import reach
+from hopflow.intervals import t_quantile
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, declares, in_units
 
@@ -452,7 +452,7 @@ def _differs(values: Floats) -> Any:
 def _runs_to_differ(values: Floats) -> int:
     """Return the least number of runs at which Student's interval excludes 0 if mean and deviation stay; one more than `MAX_ADVISED_RUNS`: more."""
     runs = np.arange(len(values) + 1, MAX_ADVISED_RUNS + 1)
-    half = reach(runs - 1, LEVEL) * values.std(ddof=1) / np.sqrt(runs)
+    half = t_quantile(runs - 1, LEVEL) * values.std(ddof=1) / np.sqrt(runs)
     enough = runs[half < abs(values.mean())]
     return int(enough[0]) if len(enough) else MAX_ADVISED_RUNS + 1
 

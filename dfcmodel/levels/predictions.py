@@ -27,7 +27,7 @@ from dfcmodel.network.queueing.class_pauses import PFC
 from dfcmodel.network.queueing.disciplines import DFC, FIFO
 from dfcmodel.packets.fabric.conditions import is_likely_fabric
 from dfcmodel.packets.refusals import check_scenario
-from hopflow.csv_tables import bundled_rows
+from hopflow.csv_tables import read_rows
 from responsefn import AIMD, NewReno, RateRule, Reno, WindowRule
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def measured(discipline: str = "FIFO") -> Measured:
     """Return the table of a discipline, FIFO, DFC or PFC."""
     rows = [
         row
-        for row in bundled_rows("dfcmodel.levels", "measured.csv")
+        for row in read_rows("dfcmodel.levels", "measured.csv")
         if row["discipline"] == discipline
     ]
     names = rows[0].keys() - {"discipline"}

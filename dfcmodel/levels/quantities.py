@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import choice, shown
-from hopflow.errors import failed_rule
+from hopflow.errors import rule_error
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -104,7 +104,7 @@ class _Given:
         try:
             value = self.function(run)
         except Exception as error:
-            raise failed_rule(error, self.function, said) from error
+            raise rule_error(error, self.function, said) from error
         try:
             return float(value)
         except (TypeError, ValueError):

@@ -14,7 +14,7 @@ from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.receivers import Credited, ReceiverAgent
 from dfcmodel.network.endpoints.sources import Source
 from dfcmodel.network.endpoints.stacks import COUNTED, NO_STACK, STACKS
-from hopflow.checks import choice, flag, is_endless, one_number, shown, unboxed, whole
+from hopflow.checks import choice, flag, is_endless, one_number, shown, unwrap_scalar, whole
 from hopflow.display.results import Described
 from hopflow.units import PacketUnits, WithUnit, quantities, whole_packets
 from responsefn import RateRule, WindowRule
@@ -227,7 +227,7 @@ class Flow(Described):
         )
         one_number(f"start {of}", self.start, at_least=0.0)
         _check_stop(self, of)
-        size: object = unboxed(self.size)
+        size: object = unwrap_scalar(self.size)
         if isinstance(size, PacketUnits):  # the last packet of a transfer is not full
             object.__setattr__(self, "size", whole_packets(size))
         if is_endless(size):
@@ -314,7 +314,7 @@ def _check_paths(flow: Flow, of: str) -> None:
 
 def _check_stop(flow: Flow, of: str) -> None:
     """Raise ValueError for a stop that is not after the start."""
-    if is_endless(unboxed(flow.stop)):
+    if is_endless(unwrap_scalar(flow.stop)):
         object.__setattr__(flow, "stop", math.inf)
         return
     one_number(f"stop {of}", flow.stop, above=flow.start, hint="in s, after start")
@@ -325,10 +325,10 @@ def _check_stack(flow: Flow, of: str) -> None:
     if flow.stack is not None:
         choice(f"stack {of}", flow.stack, tuple(STACKS))
     stack = NO_STACK if flow.stack is None else STACKS[flow.stack]
-    window: object = unboxed(flow.initial_window)
+    window: object = unwrap_scalar(flow.initial_window)
     if window is None and not getattr(flow.source, "sets_initial_window", False):
         object.__setattr__(flow, "initial_window", stack.initial_window)
-    delayed: object = unboxed(flow.delayed_acks)
+    delayed: object = unwrap_scalar(flow.delayed_acks)
     if delayed is None:
         object.__setattr__(flow, "delayed_acks", stack.delayed_acks)
     elif isinstance(delayed, str):
@@ -387,7 +387,7 @@ def _check_after(flow: Flow, of: str) -> None:
     given = (given,) if isinstance(given, (str, int, np.integer)) else given
     if not isinstance(given, Iterable) or isinstance(given, (bytes, bytearray)):
         raise ValueError(f"after {of} = {shown(given)}: must be names of flows, or their places")  # noqa: TRY004
-    found = tuple(unboxed(each) for each in given)
+    found = tuple(unwrap_scalar(each) for each in given)
     for n, each in enumerate(found):
         if isinstance(each, str):
             continue
@@ -406,7 +406,7 @@ def _check_after(flow: Flow, of: str) -> None:
 
 def _check_idle(flow: Flow, of: str) -> None:
     """Raise ValueError for idle times of a flow that has no transfers or no window."""
-    idle: object = unboxed(flow.idle)
+    idle: object = unwrap_scalar(flow.idle)
     flag(f"random_idle {of}", flow.random_idle)
     if is_endless(idle):
         object.__setattr__(flow, "idle", math.inf)
@@ -424,7 +424,7 @@ def _check_idle(flow: Flow, of: str) -> None:
 
 def _check_handshake(flow: Flow, of: str) -> None:
     """Raise ValueError for what is no kind of handshake, or a handshake of a flow that has no window."""
-    given: object = unboxed(flow.handshake)
+    given: object = unwrap_scalar(flow.handshake)
     is_data = isinstance(given, str) and given == SYN_WITH_DATA
     if not is_data and not isinstance(given, (bool, np.bool_)):
         msg = f"must be True, False or {SYN_WITH_DATA!r}"

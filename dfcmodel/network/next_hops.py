@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.shortest_routes import hashed
-from hopflow.checks import instance, shown, unboxed
+from hopflow.checks import instance, shown, unwrap_scalar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,16 +47,16 @@ class NextHops:
         for node, table in tables.items():
             name = f"routes[{node!r}]"
             instance(name, table, Mapping, "a mapping from destinations to next nodes")
-            own = self.tables[unboxed(node)] = {}
+            own = self.tables[unwrap_scalar(node)] = {}
             for end, given in table.items():
-                own[unboxed(end)] = self._checked(f"{name}[{end!r}]", node, given)
+                own[unwrap_scalar(end)] = self._checked(f"{name}[{end!r}]", node, given)
 
     def _checked(self, name: str, node: Any, given: Any) -> tuple[Any, ...]:
         """Return next nodes, to all of which there must be links."""
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise TypeError(f"{name} = {shown(given)}: must be a list of nodes")
-        found = tuple(map(unboxed, given))
-        linked = self.onwards.get(unboxed(node), {})
+        found = tuple(map(unwrap_scalar, given))
+        linked = self.onwards.get(unwrap_scalar(node), {})
         if not found or not all(isinstance(each, Hashable) and each in linked for each in found):
             msg = f"must be nodes to which {node!r} has links, at least one"
             raise ValueError(f"{name} = {shown(given)}: {msg}")

@@ -12,7 +12,7 @@ from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.run_comparisons import RunComparison, total_goodput
 from dfcmodel.results.summaries import first_flows
 from hopflow.display.results import figure
-from hopflow.display.side_by_side import SideBySide, stacked
+from hopflow.display.side_by_side import SideBySide, stack_datasets
 from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
         """
         remedy = "found.compared[LABEL].intervals() has those of one ensemble"
         data = {label: each.intervals() for label, each in self.compared.items()}
-        return stacked(data, "ensemble", remedy)
+        return stack_datasets(data, "ensemble", remedy)
 
 
 def _column(many: Ensemble, shown: Sequence[str]) -> dict[str, str]:

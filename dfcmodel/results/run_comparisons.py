@@ -20,7 +20,7 @@ from dfcmodel.results.plots import (
 from dfcmodel.results.summaries import first_flows
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.display.results import figure
-from hopflow.display.side_by_side import SideBySide, stacked
+from hopflow.display.side_by_side import SideBySide, stack_datasets
 from hopflow.fork_safety import cached_property
 from hopflow.units import WithUnit, quantities
 
@@ -148,7 +148,7 @@ class RunComparison(SideBySide[Trajectory]):
         """
         remedy = "found.compared[LABEL].to_xarray() has those of one run"
         data = {label: run.to_xarray() for label, run in self.compared.items()}
-        return stacked(data, "run", remedy, missing=("rate",))
+        return stack_datasets(data, "run", remedy, missing=("rate",))
 
 
 def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:

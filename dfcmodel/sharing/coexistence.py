@@ -18,7 +18,7 @@ from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOp
 from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
 from hopflow.checks import listed, number, one_number, random_generator, seconds
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import in_packets_of
 from hopflow.status import OnFailure, deliver
 from hopflow.units import PACKET_SIZE, WholeWithUnit, WithUnit, quantities
@@ -57,7 +57,7 @@ DEFAULTS: SenderOptions = {
 }  # fmt: skip
 
 
-@renamed(p="loss", rng="seed", seconds="duration")
+@accept_old_names(p="loss", rng="seed", seconds="duration")
 @quantities(
     rtt="time", bandwidth="rate", buffer="amount", loss="share", duration="time", warm_up="time",
     starts="time", processing="time", ssthresh="amount", max_window="amount", min_rto="time",

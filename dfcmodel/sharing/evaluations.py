@@ -16,7 +16,7 @@ from dfcmodel.sharing.seed_budgets import WIDTH, run_seeds, seeds_text
 from hopflow.checks import instance, listed, one_number, seed_number, whole
 from hopflow.display.results import Result, figure
 from hopflow.execution.progress import progress_bar
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.units import WithUnit, quantities
 from responsefn import NewReno, WindowRule
 
@@ -204,7 +204,7 @@ def _ends(low: Any, high: Any) -> str:
     return f" [{low:.3g} .. {high:.3g}]" if np.isfinite(low) and np.isfinite(high) else ""
 
 
-@renamed(seconds="duration")
+@accept_old_names(seconds="duration")
 @quantities(duration="time")
 def evaluate_rfc9743(
     rule: WindowRule,

@@ -14,12 +14,12 @@ import numpy as np
 
 from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.sharing.bottlenecks import Bottleneck, QueueOptions, checked_rules
-from hopflow.checks import listed, one_number, seed_number, unboxed, whole
+from hopflow.checks import listed, one_number, seed_number, unwrap_scalar, whole
 from hopflow.execution.executing import Bar
 from hopflow.execution.grids import Grid, Row
 from hopflow.execution.sweeping import over_grid
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import canonical_text, in_packets_of
 from hopflow.sources import source_of
 from hopflow.units import PACKET_SIZE, PacketUnits, declares, in_units
@@ -53,7 +53,7 @@ DEFAULTS: QueueOptions = {
 @declares(
     bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time"
 )
-@renamed(seconds="duration")
+@accept_old_names(seconds="duration")
 @takes_keywords(QueueOptions, DEFAULTS)
 def coexist_sweep(
     rules: Iterable[WindowRule],
@@ -161,7 +161,7 @@ def coexist_sweep(
 
 def _values(name: str, given: Any, dimension: Any) -> Any:
     """Return one value as it is, several as a list, in packets and seconds."""
-    given = unboxed(given)
+    given = unwrap_scalar(given)
     if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
         return [_value(name, each, dimension) for each in given]
     return _value(name, given, dimension)

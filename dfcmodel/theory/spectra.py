@@ -20,7 +20,7 @@ from dfcmodel.theory.stability import (
 from hopflow.checks import choice, instance, seed_number, whole
 from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.status import Status
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Spectrum(Result):
         }
 
 
-@renamed(rng="seed")
+@accept_old_names(rng="seed")
 def spectrum(
     scenario: Scenario,
     flow: int = 0,

@@ -35,7 +35,7 @@ from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
 from hopflow.checks import choice, instance, number, one_number, seed_number, whole
 from hopflow.execution.progress import progress_bar
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -166,7 +166,7 @@ def period_matrix(
     return clocks.monodromy(diffusion, intensity)
 
 
-@renamed(rng="seed")
+@accept_old_names(rng="seed")
 def stability_limit(
     scenario: Scenario,
     parameter: str = "diffusion",

@@ -23,7 +23,7 @@ from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, number, one_number, seed_number, whole
 from hopflow.fork_safety import cached_property
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import in_packets_of
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
@@ -87,7 +87,7 @@ class TwinRun(NamedTuple):
     delivered: Any
 
 
-@renamed(rng="seed")
+@accept_old_names(rng="seed")
 @quantities(duration="time", sample="time", smoothing="amount")
 @dataclass(frozen=True)
 class Twin:

@@ -1,1 +1,1 @@
-"""The ``hopflow`` command: its parts, its help, compilation ahead of use."""
+"""The ``hopflow`` command: its entry point and shared parts of all commands."""

@@ -24,11 +24,11 @@ def cache(
     from hopflow.kernels.cache import clear as empty
     from hopflow.kernels.cache import contents
 
-    found = empty() if clear else contents()
+    usage = empty() if clear else contents()
     if json:
-        about = {"folder": found.folder, "entries": found.entries, "bytes": found.size}
-        typer.echo(as_json(about | {"removed": clear}))
+        report = {"folder": usage.folder, "entries": usage.entries, "bytes": usage.size}
+        typer.echo(as_json(report | {"removed": clear}))
         return
-    word = "removed" if clear else "kept"
-    where = f"in {found.folder}" if found.folder else "on disk: no folder is private to the user"
-    typer.echo(f"{found.entries} entries, {found.size / 1e6:.1f} MB {word} {where}")
+    verb = "removed" if clear else "kept"
+    where = f"in {usage.folder}" if usage.folder else "on disk: no folder is private to the user"
+    typer.echo(f"{usage.entries} entries, {usage.size / 1e6:.1f} MB {verb} {where}")

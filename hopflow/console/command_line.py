@@ -1,4 +1,4 @@
-"""What all commands share: examples in their help, files checked before any work, JSON."""
+"""Shared parts of all commands: examples in the help, checks of output files, JSON."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ __all__ = [
     "Group",
     "Verbose",
     "as_json",
-    "beginning",
     "check_folder",
     "check_output",
+    "completions",
     "examples",
     "plain",
     "save_figure",
@@ -43,11 +43,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other prog
 AsCsv = Annotated[Path | None, typer.Option("--csv", help="Write the numbers as CSV here.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print how it was computed, too.")]
 F = TypeVar("F", bound=Callable[..., Any])
-FIGURES = (".png", ".svg", ".pdf")
+FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def _refuse_repeats(command: Any, context: Any, words: list[str]) -> None:
-    """Refuse an option that takes one value and is given twice; click would take the last one.
+    """Refuse a repeated option that takes one value; click would use the last value.
 
     Raises
     ------
@@ -57,35 +57,40 @@ def _refuse_repeats(command: Any, context: Any, words: list[str]) -> None:
     if context.resilient_parsing:  # a completion
         return
     _, _, order = command.make_parser(context).parse_args(args=list(words))
-    single = [each for each in order if each.param_type_name == "option" and not each.multiple]
+    single = [
+        option for option in order if option.param_type_name == "option" and not option.multiple
+    ]
     for option in single:
         if single.count(option) > 1:
             raise typer.BadParameter("is given more than once", ctx=context, param=option)
 
 
 def _invoke(invoke: Callable[[Any], Any], context: Any) -> Any:
-    """Invoke a command; a ValueError gets the names of its parameters on the command line as ``parameters``."""
+    """Invoke a command; attach the option names of its parameters to a ValueError, as ``parameters``."""
     try:
         return invoke(context)
     except ValueError as error:
         if not hasattr(error, "parameters"):  # those of the innermost command
             error.parameters = {  # type: ignore[attr-defined]
-                each.name: (max(each.opts, key=len), max(each.secondary_opts, key=len, default=""))
-                if each.param_type_name == "option"
+                parameter.name: (
+                    max(parameter.opts, key=len),
+                    max(parameter.secondary_opts, key=len, default=""),
+                )
+                if parameter.param_type_name == "option"
                 else ("", "")
-                for each in context.command.get_params(context)
+                for parameter in context.command.get_params(context)
             }
         raise
 
 
 class Command(TyperCommand):
-    """A command that refuses an option given twice."""
+    """A command that refuses repeated options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words after the command's name."""
         _refuse_repeats(self, ctx, args)
-        rest: list[str] = super().parse_args(ctx, args)
-        return rest
+        remaining: list[str] = super().parse_args(ctx, args)
+        return remaining
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -93,7 +98,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group that refuses an option given twice, prints its help without words, and proposes a command for a mistyped one."""
+    """A group that refuses repeated options, prints its help without arguments, and suggests a command after a typo."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words after the group's name."""
@@ -101,8 +106,8 @@ class Group(TyperGroup):
             typer.echo(ctx.get_help())
             ctx.exit()
         _refuse_repeats(self, ctx, args)
-        rest: list[str] = super().parse_args(ctx, args)
-        return rest
+        remaining: list[str] = super().parse_args(ctx, args)
+        return remaining
 
     def invoke(self, ctx: Any) -> Any:
         """Run the group, and the command that the words name."""
@@ -112,8 +117,10 @@ class Group(TyperGroup):
         """Return the command that the first word names."""
         names = self.list_commands(ctx)
         if args[0] not in names and not args[0].startswith("-") and not ctx.resilient_parsing:
-            near = difflib.get_close_matches(args[0].lower(), names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"must be one of {', '.join(names)}"
+            matches = difflib.get_close_matches(args[0].lower(), names, 1)
+            hint = (
+                f"did you mean {matches[0]!r}?" if matches else f"must be one of {', '.join(names)}"
+            )
             ctx.fail(f"No such command {args[0]!r}: {hint}")
         return super().resolve_command(ctx, args)
 
@@ -133,7 +140,7 @@ class Commands(typer.Typer):
 
 
 def examples(*lines: str) -> str:
-    """Return the foot of a command's help: calls to copy.
+    """Format example calls for the epilog of a command's help.
 
     >>> examples("hopflow claims").splitlines()
     ['Examples:', '', '$ hopflow claims']
@@ -142,47 +149,51 @@ def examples(*lines: str) -> str:
 
 
 def takes_records(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose parameters that are dataclasses are given as one option for each field.
+    """Return a command in which each dataclass parameter becomes one option per field.
 
-    The options stand where the parameter stands. Their types, help and defaults are those of the fields.
+    The options take the position of the parameter, and types, help and defaults of the fields.
     """
     hints = get_type_hints(function, include_extras=True)
     records: dict[str, tuple[type, tuple[str, ...]]] = {}
     options = []
-    for name, each in inspect.signature(function).parameters.items():
+    for name, parameter in inspect.signature(function).parameters.items():
         kind = hints[name]
         if not dataclasses.is_dataclass(kind):
-            options.append(each.replace(annotation=kind, kind=each.KEYWORD_ONLY))
+            options.append(parameter.replace(annotation=kind, kind=parameter.KEYWORD_ONLY))
             continue
         assert isinstance(kind, type)
         fields, of_fields = dataclasses.fields(kind), get_type_hints(kind, include_extras=True)
         records[name] = kind, tuple(field.name for field in fields)
         for field in fields:
-            given = field.default is not dataclasses.MISSING
-            default = field.default if given else each.empty
+            has_default = field.default is not dataclasses.MISSING
+            default = field.default if has_default else parameter.empty
             hint = of_fields[field.name]
             options.append(
-                inspect.Parameter(field.name, each.KEYWORD_ONLY, default=default, annotation=hint)
+                inspect.Parameter(
+                    field.name, parameter.KEYWORD_ONLY, default=default, annotation=hint
+                )
             )
 
-    def command(**given: Any) -> None:
+    def command(**arguments: Any) -> None:
         for name, (kind, fields) in records.items():
-            given[name] = kind(**{field: given.pop(field) for field in fields})
-        function(**given)
+            arguments[name] = kind(**{field: arguments.pop(field) for field in fields})
+        function(**arguments)
 
     command.__name__, command.__doc__ = function.__name__, function.__doc__
     command.__module__ = function.__module__
-    command.__annotations__ = {each.name: each.annotation for each in options} | {"return": None}
+    command.__annotations__ = {option.name: option.annotation for option in options} | {
+        "return": None
+    }
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return command
 
 
-def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Return the names, taken in capitals or not, that begin like this; what is typed stays as it is.
+def completions(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Return the case-insensitive completions of a prefix, with the prefix as typed.
 
-    Typer offers the shell nothing that does not begin with exactly that.
+    Typer passes only completions to the shell that begin with exactly the typed prefix.
 
-    >>> beginning("d1", ("D09", "D10", "D11"))
+    >>> completions("d1", ("D09", "D10", "D11"))
     ['d10', 'd11']
     """
     typed = len(incomplete)
@@ -193,7 +204,7 @@ def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
     ]
 
 
-def check_output(name: str, path: Path | None, endings: Collection[str] = FIGURES) -> None:
+def check_output(name: str, path: Path | None, suffixes: Collection[str] = FIGURE_SUFFIXES) -> None:
     """Check that a file can be written, before any work.
 
     Raises
@@ -203,8 +214,8 @@ def check_output(name: str, path: Path | None, endings: Collection[str] = FIGURE
     """
     if path is None:
         return
-    if endings and path.suffix.lower() not in endings:
-        raise ValueError(f"{name} = {str(path)!r}: must end in {', '.join(endings)}")
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise ValueError(f"{name} = {str(path)!r}: must end in {', '.join(suffixes)}")
     if path.is_dir():
         raise ValueError(f"{name} = {str(path)!r}: is a folder")
     if not path.parent.is_dir():
@@ -214,7 +225,7 @@ def check_output(name: str, path: Path | None, endings: Collection[str] = FIGURE
 
 
 def check_folder(name: str, path: Path) -> None:
-    """Check that files can be written to a folder, which may be missing, before any work.
+    """Check that files can be written to a folder, existing or not, before any work.
 
     Raises
     ------
@@ -227,16 +238,16 @@ def check_folder(name: str, path: Path) -> None:
 
 
 def _check_writable(name: str, path: Path) -> None:
-    """Check that a file or a folder can be written, or made."""
-    place = path
-    while not place.exists():
-        place = place.parent
-    if not (place == path or place.is_dir()) or not os.access(place, os.W_OK):
+    """Check that a file or a folder can be written or created."""
+    existing = path
+    while not existing.exists():
+        existing = existing.parent
+    if not (existing == path or existing.is_dir()) or not os.access(existing, os.W_OK):
         raise ValueError(f"{name} = {str(path)!r}: cannot be written")
 
 
 def save_figure(axes: Axes, path: Path | None, *, quiet: bool = False) -> None:
-    """Save the figure of some axes, if a file is asked for, and say so unless ``quiet``."""
+    """Save the figure of axes to ``path``, if given, and print the path unless ``quiet``."""
     if path is None:
         return
     figure: Any = axes.figure
@@ -247,7 +258,7 @@ def save_figure(axes: Axes, path: Path | None, *, quiet: bool = False) -> None:
 
 
 def save_table(rows: Sequence[Mapping[Any, Any]], path: Path, *, quiet: bool = False) -> None:
-    """Write rows with the same keys as CSV, and say so, on the standard error if ``quiet``."""
+    """Write rows with the same keys as CSV and print the path, on the standard error if ``quiet``."""
     with replacing(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         table.writeheader()
@@ -256,22 +267,22 @@ def save_table(rows: Sequence[Mapping[Any, Any]], path: Path, *, quiet: bool = F
 
 
 def warn_deprecated_option(old: str, new: str) -> None:
-    """Say on the standard error that a spelling is deprecated, and show the new one."""
+    """Print a deprecation warning, with the replacement, on the standard error."""
     from hopflow.naming.deprecations import advice
 
     typer.echo(f"hopflow: {advice(old, new)}", err=True)
 
 
 def as_json(value: object) -> str:
-    """Return a value as JSON; see `plain`."""
+    """Format a value as JSON; see `plain`."""
     return json.dumps(plain(value), indent=2, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """Return a value in terms of JSON: tables by their labels, NaN and infinity as null.
+    """Convert a value to JSON types: tables to mappings by label, NaN and infinity to null.
 
-    A Dataset becomes a mapping of its variables, and a variable one of the values of its first
-    coordinate, and so on.
+    A Dataset becomes a mapping of its variables, and a variable a mapping from labels of its first
+    dimension, recursively.
 
     >>> import numpy as np
     >>> plain({"p": np.array([0.5, np.nan]), "n": np.int64(3)})
@@ -282,7 +293,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): plain(entry) for name, entry in value.items()}
     if hasattr(value, "data_vars"):
         return {str(name): plain(value[name]) for name in value.data_vars}
     if hasattr(value, "coords") and value.ndim:
@@ -294,5 +305,5 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(each) for each in value]
+        return [plain(entry) for entry in value]
     return str(getattr(value, "label", value))

@@ -1,4 +1,4 @@
-"""The ``hopflow`` command: which package has each of its commands, loaded when it is called."""
+"""The ``hopflow`` command: table of all commands, each loaded from its package when called."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from hopflow.naming.packages import LEFT_OUT, PACKAGES, check_packages, left_out
 __all__ = ["COMMANDS", "app", "in_the_shell", "run"]
 
 
-MARKUP: Any = "markdown"
-"""Rich's own markup takes ``[explore]`` for a style."""
+MARKUP_MODE: Any = "markdown"
+"""Markdown, since Rich markup would read ``[explore]`` as a style."""
 
 
-class Place(NamedTuple):
-    """The module whose ``commands`` have a command, the command's help, and whether they are the command itself, a group."""
+class CommandSource(NamedTuple):
+    """Module whose ``commands`` contain a command, help of the command, and whether ``commands`` as a whole are the command."""
 
     module: str
     help: str
@@ -37,30 +37,30 @@ class Place(NamedTuple):
 
 
 COMMANDS = {
-    "validate": Place("validation._cli", "Check every claim against the models and the bundled packet data; write the report."),
-    "figure": Place("validation._cli", "Draw a figure of a paper: the model's curves, and packet runs with confidence intervals."),
-    "claims": Place("validation._cli", "List the claims that can be checked, with their recorded verdicts."),
-    "simulate": Place("dfcmodel._cli", "Simulate a network as a fluid, or packet by packet, and print a summary."),
-    "compare": Place("dfcmodel._cli", "Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other."),
-    "explain": Place("validation.commands.explained_claims", "Explain how far packets are from the fluid: what each part that they do not share accounts for."),
-    "pde": Place("dfcmodel._cli", "Solve the continuous limit of DFC for one loaded node in the chain of a scenario."),
-    "solve": Place("markov._cli", "Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in files: hopflow solve model.prism --property 'S=? [ x > 3 ]'."),
-    "check": Place("markov._cli", "Check a certificate of a stationary distribution, or of long-run means, in exact integers, and print what it proves."),
-    "response": Place("responsefn._cli", "Print the rates of rules over the loss event rate, or with --invert the loss event rate."),
-    "cache": Place("hopflow.console._cli", "Show location and size of the cache of compiled kernels and kept results; with --clear, empty it."),
-    "pool": Place("dfcmodel.lossless._cli", "Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."),
-    "deadlock": Place("dfcmodel.lossless._cli", "Print whether the pauses of a network can deadlock, and the cycles of buffers if they can."),
-    "headroom": Place("dfcmodel.lossless._cli", "Print the headroom: the bytes needed above a pause threshold for zero loss."),
-    "judge": Place("validation.commands.judge_command", "Judge a claim with another threshold or in another reading of the paper, and see what turns."),
-    "infer": Place("validation.commands.infer_command", "Infer the parameters that a paper does not state from the numbers that it prints."),
-    "data": Place("validation.commands.bundled_data", "The bundled outputs of packet simulators.", True),
-    "explore": Place("validation.commands.explore_pages", "Open pages with knobs and live curves, until Ctrl-C: pause thresholds, DFC, which TCP wins, headroom."),
+    "validate": CommandSource("validation._cli", "Check every claim against the models and the bundled packet data; write the report."),
+    "figure": CommandSource("validation._cli", "Draw a figure of a paper: the model's curves, and packet runs with confidence intervals."),
+    "claims": CommandSource("validation._cli", "List the claims that can be checked, with their recorded verdicts."),
+    "simulate": CommandSource("dfcmodel._cli", "Simulate a network as a fluid, or packet by packet, and print a summary."),
+    "compare": CommandSource("dfcmodel._cli", "Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other."),
+    "explain": CommandSource("validation.commands.explained_claims", "Explain how far packets are from the fluid: what each part that they do not share accounts for."),
+    "pde": CommandSource("dfcmodel._cli", "Solve the continuous limit of DFC for one loaded node in the chain of a scenario."),
+    "solve": CommandSource("markov._cli", "Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in files: hopflow solve model.prism --property 'S=? [ x > 3 ]'."),
+    "check": CommandSource("markov._cli", "Check a certificate of a stationary distribution, or of long-run means, in exact integers, and print what it proves."),
+    "response": CommandSource("responsefn._cli", "Print the rates of rules over the loss event rate, or with --invert the loss event rate."),
+    "cache": CommandSource("hopflow.console._cli", "Show location and size of the cache of compiled kernels and kept results; with --clear, empty it."),
+    "pool": CommandSource("dfcmodel.lossless._cli", "Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."),
+    "deadlock": CommandSource("dfcmodel.lossless._cli", "Print whether the pauses of a network can deadlock, and the cycles of buffers if they can."),
+    "headroom": CommandSource("dfcmodel.lossless._cli", "Print the headroom: the bytes needed above a pause threshold for zero loss."),
+    "judge": CommandSource("validation.commands.judge_command", "Judge a claim with another threshold or in another reading of the paper, and see what turns."),
+    "infer": CommandSource("validation.commands.infer_command", "Infer the parameters that a paper does not state from the numbers that it prints."),
+    "data": CommandSource("validation.commands.bundled_data", "The bundled outputs of packet simulators.", True),
+    "explore": CommandSource("validation.commands.explore_pages", "Open pages with knobs and live curves, until Ctrl-C: pause thresholds, DFC, which TCP wins, headroom."),
 }  # fmt: skip
-"""All commands in the order of the help. Help and completion read it, and load no package."""
+"""All commands in the order of the help. Help and completion read this table without loading packages."""
 
 
 class LazyGroup(Group):
-    """A group whose commands are loaded when they are called."""
+    """A group that loads each command when it is called."""
 
     is_listing = False
 
@@ -69,20 +69,20 @@ class LazyGroup(Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """Return a command; in a listing only its name and its help."""
+        """Return a command; in listings a stub with its name and help."""
         if cmd_name not in COMMANDS:
             return None
         if self.is_listing:
             return TyperCommand(cmd_name, help=COMMANDS[cmd_name].help)
-        return _loaded(cmd_name)
+        return _load_command(cmd_name)
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the options; those without a default are off, as Typer would load pydantic to say so."""
-        found: list[Any] = super().get_params(ctx)
-        for each in found:
-            if getattr(each, "is_flag", False) and each.default is None:
-                each.default = False
-        return found
+        """Return the options; flags without a default are set to False here, since Typer would load pydantic for it."""
+        parameters: list[Any] = super().get_params(ctx)
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False) and parameter.default is None:
+                parameter.default = False
+        return parameters
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help without loading the commands."""
@@ -92,12 +92,12 @@ class LazyGroup(Group):
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Complete the name of a command without loading any."""
         with self._listing():
-            found: list[Any] = super().shell_complete(ctx, incomplete)
-        return found
+            completions: list[Any] = super().shell_complete(ctx, incomplete)
+        return completions
 
     @contextmanager
     def _listing(self) -> Iterator[None]:
-        """Have commands known by their names and their help alone."""
+        """Replace commands by stubs inside the context."""
         self.is_listing = True
         try:
             yield
@@ -105,20 +105,20 @@ class LazyGroup(Group):
             self.is_listing = False
 
 
-def _loaded(name: str) -> Any:
+def _load_command(name: str) -> Any:
     """Return a command from its module.
 
     Raises
     ------
     ImportError
-        Where the package of the command, or one that it needs, is hidden or overwritten.
+        If a package of hopflow is shadowed or overwritten.
     """
     check_packages(*PACKAGES)
-    place = COMMANDS[name]
-    commands: Any = importlib.import_module(place.module).commands
-    whole = typer.Typer(rich_markup_mode=MARKUP)
-    whole.add_typer(commands, name=name if place.is_group else None)
-    return typer.main.get_group(whole).commands[name]
+    source = COMMANDS[name]
+    commands: Any = importlib.import_module(source.module).commands
+    group = typer.Typer(rich_markup_mode=MARKUP_MODE)
+    group.add_typer(commands, name=name if source.is_group else None)
+    return typer.main.get_group(group).commands[name]
 
 
 app = typer.Typer(
@@ -127,7 +127,7 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    rich_markup_mode=MARKUP,
+    rich_markup_mode=MARKUP_MODE,
 )
 
 
@@ -150,18 +150,18 @@ def options(
 
 
 def run() -> None:
-    """Run the command; bad input ends with one line and exit status 2, damaged data, packages and too little memory with 1.
+    """Run the command; exit status 2 for bad input, 1 for damaged data or packages and too little memory, with one line.
 
-    A closed pipe is no error: the rest of the output is discarded, and the command ends with its own status.
+    A closed pipe is no error: further output is discarded, and the exit status stays.
     """
-    warnings.showwarning = functools.partial(_warned, warnings.showwarning)
+    warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
     if sys.stdout is not None and not sys.stdout.isatty():
         _allow_closed_pipe()
     try:
         app()
     except DamagedDataError as error:
         _end("damaged data", str(error), 1)
-    except ImportError as error:  # a module that a file of the user lacks is his own affair
+    except ImportError as error:  # a missing module of a user file is not hopflow's
         name = (error.name or "").partition(".")[0]
         if name in LEFT_OUT:
             _end("error", str(left_out(error, "some answers")), 1)
@@ -175,10 +175,10 @@ def run() -> None:
 
 
 class _Pipe(io.FileIO):
-    """A file descriptor that discards what is written after the other end was closed."""
+    """A file descriptor that discards output after the reader has closed the pipe."""
 
     def write(self, data: Any) -> int:
-        """Write bytes; return how many."""
+        """Write bytes; return their number."""
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -186,7 +186,7 @@ class _Pipe(io.FileIO):
 
 
 def _allow_closed_pipe() -> None:
-    """Let the standard output discard what nobody reads any more."""
+    """Make the standard output discard data after its reader has closed the pipe."""
     old = sys.stdout
     try:
         raw = _Pipe(old.fileno(), "wb", closefd=False)
@@ -201,35 +201,35 @@ def _allow_closed_pipe() -> None:
     )
 
 
-def _warned(
-    usual: Callable[..., None],
+def _show_warning(
+    show: Callable[..., None],
     message: Warning | str,
     category: type[Warning],
     filename: str,
-    *place: Any,
-    **more: Any,
+    *location: Any,
+    **options: Any,
 ) -> None:
-    """Print a warning that hopflow's own code gives as one line; others, as of a user's file, with their place."""
-    folder, place_of = Path(__file__).resolve().parents[2], Path(filename).resolve()
-    if any(place_of.is_relative_to(folder / name) for name in ("hopflow", *PACKAGES)):
+    """Print warnings from hopflow's code as one line, others with their location."""
+    folder, path = Path(__file__).resolve().parents[2], Path(filename).resolve()
+    if any(path.is_relative_to(folder / name) for name in ("hopflow", *PACKAGES)):
         sys.stderr.write(f"warning: {message}\n")
     else:
-        usual(message, category, filename, *place, **more)
+        show(message, category, filename, *location, **options)
 
 
-def _end(word: str, said: str, status: int) -> NoReturn:
-    """Print one line on the standard error and leave with a status."""
+def _end(word: str, message: str, status: int) -> NoReturn:
+    """Print one line on the standard error and exit with a status."""
     from rich.console import Console
     from rich.markup import escape
 
-    Console(stderr=True).print(f"[red]{word}:[/] {escape(said)}", highlight=False)
+    Console(stderr=True).print(f"[red]{word}:[/] {escape(message)}", highlight=False)
     raise SystemExit(status) from None
 
 
 def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
-    """Return the message of an error in the words of the command line: options for parameters.
+    """Rewrite an error message for the command line: option names in place of parameters.
 
-    `Command.invoke` leaves the parameters of the command in ``parameters``, names with their options, ("", "") for arguments.
+    `Command.invoke` stores the options by parameter in ``error.parameters``, ("", "") for positional arguments.
 
     >>> in_the_shell(ValueError("rtt = 40: must be < 5; unit_check=False allows it"), ["--rtt", "40"])
     '--rtt 40: must be < 5; --no-unit-check allows it'
@@ -241,8 +241,8 @@ def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
     if match := re.match(r"(\w+)((?:\[\w+\])?) (?:= |(?=is missing))", text):
         (name, index), rest = match.groups(), text[match.end() :]
         option = parameters.get(name, (f"--{name.replace('_', '-')}", ""))[0]
-        given = any(word == option or word.startswith(f"{option}=") for word in words)
-        if option and (given or name in parameters):
+        is_on_command_line = any(word == option or word.startswith(f"{option}=") for word in words)
+        if option and (is_on_command_line or name in parameters):
             text = f"{option}{index} {rest}"
         elif name == "path" or any(rest.startswith((repr(word), word)) for word in words):
             text = rest  # an argument

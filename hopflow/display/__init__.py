@@ -1,1 +1,1 @@
-"""How results are shown: as text, in notebooks, side by side, as waterfalls."""
+"""Display of results: text, notebooks, side by side, waterfalls."""

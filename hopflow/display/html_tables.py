@@ -1,4 +1,4 @@
-"""Tables of results in notebooks, by one template that escapes whatever it is given."""
+"""HTML tables of results for notebooks, from one template that escapes its arguments."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ TEMPLATES = {
 
 
 def table_html(title: str, rows: Mapping[str, object], folded: Collection[str] = ()) -> str:
-    """Return a title and rows of name and value as HTML; the rows named in ``folded`` are in a part that opens.
+    """Return a table of names and values as HTML; rows named in ``folded`` are in a collapsed section.
 
     >>> table_html("Run", {"p < 1": 2})
     "<table><caption>Run</caption><tr><th scope='row' style='text-align:left'>p &lt; 1</th><td style='text-align:left'>2</td></tr></table>"
     """
     shown = [(name, value) for name, value in rows.items() if name not in folded]
     hidden = [(name, value) for name, value in rows.items() if name in folded]
-    return _filled("table", caption=title, head=(), shown=shown, folded=hidden)
+    return _render("table", caption=title, head=(), shown=shown, folded=hidden)
 
 
 def grid_html(caption: str, head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table whose first row and first column are headings, as HTML; no caption where it is empty.
+    """Return an HTML table whose first row and first column are headings; an empty caption is omitted.
 
-    What is a `markupsafe.Markup` is HTML already; everything else is escaped.
+    Cells of type `markupsafe.Markup` are inserted as HTML; all others are escaped.
 
     >>> "<th scope='col' style='text-align:left'>a</th>" in grid_html("", ["", "a"], [["n", 1]])
     True
     """
-    return _filled("table", caption=caption, head=head, shown=rows, folded=())
+    return _render("table", caption=caption, head=head, shown=rows, folded=())
 
 
 def image_html(code: str, alt: str, width: int, name: str, style: str) -> str:
-    """Return an ``<img>`` element of a class ``name`` with embedded data in base 64, and the class's style."""
-    return _filled("image", code=code, alt=alt, width=width, name=name, style=style)
+    """Return an ``<img>`` element of CSS class ``name`` with base64 data, preceded by the style of the class."""
+    return _render("image", code=code, alt=alt, width=width, name=name, style=style)
 
 
-def _filled(template: str, **values: object) -> str:
-    return _environment().get_template(template).render(values)
+def _render(template: str, **values: object) -> str:
+    return _template_environment().get_template(template).render(values)
 
 
 @functools.cache
-def _environment() -> jinja2.Environment:
+def _template_environment() -> jinja2.Environment:
     import jinja2
 
     loader = jinja2.DictLoader(TEMPLATES)

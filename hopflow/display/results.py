@@ -27,33 +27,33 @@ if TYPE_CHECKING:
 
 __all__ = ["Described", "Result", "figure", "png", "table_text"]
 
-HEAD = b"hopflow result 2\n"
-"""First bytes of a file of a result, with the version of the format; the SHA-256 of the pickle follows, then the pickle."""
-UNVERIFIED = b"hopflow result 1\n"
-"""First bytes of the format without a checksum."""
-MAX_ROWS = 10**7
-"""Of a table of a result."""
-MAX_VALUE = 130
-"""Characters of a value in a line of text."""
+FILE_HEADER = b"hopflow result 2\n"
+"""Header of a result file with the format version; the SHA-256 of the pickle follows, then the pickle."""
+OLD_FILE_HEADER = b"hopflow result 1\n"
+"""Header of the format without a checksum."""
+MAX_TABLE_ROWS = 10**7
+"""Maximum number of rows of a table."""
+MAX_LINE_VALUE = 130
+"""Maximum number of characters of a value in one line."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colour-blind-safe palette; black last."""
 DECORATION = "_decoration"
 """Label of lines in a figure that show no data."""
-_INVERTED = "{filter:invert(.91) hue-rotate(180deg)}"
-_PAGES = ("[data-jp-theme-light=false]", ".vscode-dark", "[data-theme=dark]")
-DARK = (
-    ",".join(f"{page} .hopflow-figure" for page in _PAGES)
-    + _INVERTED
+_INVERT_STYLE = "{filter:invert(.91) hue-rotate(180deg)}"
+_DARK_SELECTORS = ("[data-jp-theme-light=false]", ".vscode-dark", "[data-theme=dark]")
+DARK_PAGE_STYLE = (
+    ",".join(f"{page} .hopflow-figure" for page in _DARK_SELECTORS)
+    + _INVERT_STYLE
     + "@media (prefers-color-scheme:dark){[data-theme=auto] .hopflow-figure"
-    + _INVERTED
+    + _INVERT_STYLE
     + "}"
 )
 """Style of figures in dark pages: white becomes dark grey, hues stay."""
 
 
 def table_text(title: str, rows: Mapping[str, object]) -> str:
-    """Return a title and aligned ``name  value`` lines; values longer than `MAX_VALUE` continue below.
+    """Return a title and aligned ``name  value`` lines; values longer than `MAX_LINE_VALUE` continue below.
 
     >>> print(table_text("Run", {"status": "converged", "step": "0.1 ms"}))
     Run
@@ -64,9 +64,9 @@ def table_text(title: str, rows: Mapping[str, object]) -> str:
     lines = [title]
     for name, value in rows.items():
         text = str(value)
-        if len(text) > MAX_VALUE and "\n" not in text:
+        if len(text) > MAX_LINE_VALUE and "\n" not in text:
             text = f"\n{'':{width + 4}}".join(
-                textwrap.wrap(text, MAX_VALUE, break_long_words=False)
+                textwrap.wrap(text, MAX_LINE_VALUE, break_long_words=False)
             )
         lines.append(f"  {name:<{width}}  {text}")
     return "\n".join(lines)
@@ -88,7 +88,7 @@ def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figu
         import matplotlib.pyplot as plt
 
         make = plt.figure
-    # not in the context: the first figure of a notebook switches to its backend, and that must last
+    # outside the context: the first figure of a notebook switches the backend, and that must last
     new = make(figsize=(width, height), layout="constrained")
     with mpl.rc_context({"axes.prop_cycle": cycler(color=COLOURS)}):
         axes = new.subplots(**kwargs)
@@ -108,11 +108,11 @@ def png(fig: Figure, alt: str, pixels: int = 80) -> str:
         pyplot.close(fig)
     code = base64.b64encode(buffer.getvalue()).decode()
     width = round(fig.get_figwidth() * pixels)
-    return image_html(code, alt, width, "hopflow-figure", DARK)
+    return image_html(code, alt, width, "hopflow-figure", DARK_PAGE_STYLE)
 
 
 class Described:
-    """Models that notebooks show as a table of their fields; subclasses may define ``summary``, its rows."""
+    """Base class of models that notebooks show as a table of fields; subclasses may override ``summary``."""
 
     def summary(self) -> dict[str, object]:
         """Return the rows of the table, by name."""
@@ -126,21 +126,20 @@ class Result(ByValue):
     """Base class of results: subclasses define ``summary``, the table, and ``plot``.
 
     Every result has ``summary``, ``plot``, ``to_xarray``, ``to_pandas``, ``save`` and ``load``, a table in notebooks, equality by value,
-    and can be pickled and copied. Rows that begin as in ``FOLDED`` tell how the result was computed; notebooks fold
-    them away.
+    and can be pickled and copied. Rows with a prefix in ``FOLDED`` describe the computation; notebooks collapse them.
     """
 
     FOLDED: ClassVar[tuple[str, ...]] = ()
     DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Dimensions of the fields that are arrays; of others they are called after the field."""
+    """Dimensions of array fields; the default is named after the field."""
     FIELD_UNITS: ClassVar[Mapping[str, str]] = {}
-    """Units of the fields that have one."""
+    """Units by field."""
     COMPARED_BY: ClassVar[str] = ""
-    """The class that sets such results side by side, ``"module:name"``, which is loaded when it is needed; "": none does."""
+    """Class that compares such results, ``"module:name"``, imported at first use; "": none."""
 
     @property
     def advice(self) -> str:
-        """What to try next where the status alone does not say."""
+        """Advice beyond that of the status."""
         return ""
 
     def summary(self) -> dict[str, object]:
@@ -175,13 +174,13 @@ class Result(ByValue):
         Raises
         ------
         ValueError
-            Where the variables have so many combinations of coordinates that the table would not be of use.
+            If the table would have more than `MAX_TABLE_ROWS` rows.
         """
         data = self.to_xarray()
         rows = math.prod(data.sizes.values())
-        if rows > MAX_ROWS:
-            said = f"more than {MAX_ROWS:.0e}; take a variable of to_xarray()"
-            raise ValueError(f"to_pandas: the table has {rows:.1e} rows, {said}")
+        if rows > MAX_TABLE_ROWS:
+            limit = f"more than {MAX_TABLE_ROWS:.0e}; take a variable of to_xarray()"
+            raise ValueError(f"to_pandas: the table has {rows:.1e} rows, {limit}")
         if not data.sizes:
             data = data.expand_dims("result")
         return data.to_dataframe()
@@ -189,53 +188,53 @@ class Result(ByValue):
     def save(self, path: str | Path) -> Path:
         """Write the result to a file, which `load` reads; return its path.
 
-        The file is a pickle after its checksum: it holds everything, and `load` of a file from somebody else runs what it says.
-        An older file is replaced in one step: after an error, a kill or a power failure it is as it was.
+        The file is a checksum and a pickle of the whole result: `load` only files that you trust, since a pickle can run code.
+        An existing file is replaced atomically: it stays intact after an error, a kill or a power failure.
 
         Raises
         ------
         OSError
-            Where the file cannot be written, for example on a full disk.
+            If the file cannot be written, for example on a full disk.
         """
-        place = file_path("path", path)
+        path = file_path("path", path)
         content = pickle.dumps(self, protocol=5)
-        with replacing(place) as scratch, scratch.open("wb") as file:
-            file.writelines((HEAD, hashlib.sha256(content).digest(), content))
-        return place
+        with replacing(path) as scratch, scratch.open("wb") as file:
+            file.writelines((FILE_HEADER, hashlib.sha256(content).digest(), content))
+        return path
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a result that `save` wrote, exactly as it was: its checksum is verified before anything is unpickled.
+        """Read a result that `save` wrote; the checksum is verified before unpickling.
 
         Raises
         ------
         ValueError
-            For a file that holds no result, a damaged one, one of another class, or one that needs a class which is
-            not there, such as one of a script.
+            For a file without a result, a damaged file, a result of another class, or a missing class, such as one
+            defined in a script.
         """
-        place = file_path("path", path)
-        refused = f"path = {str(place)!r}:"
-        with place.open("rb") as file:
-            head = file.read(len(HEAD))
-            if head == UNVERIFIED:
+        path = file_path("path", path)
+        prefix = f"path = {str(path)!r}:"
+        with path.open("rb") as file:
+            head = file.read(len(FILE_HEADER))
+            if head == OLD_FILE_HEADER:
                 raise ValueError(
-                    f"{refused} has no checksum, as an older version wrote it: save it again"
+                    f"{prefix} has no checksum, as an older version wrote it: save it again"
                 )
-            if head != HEAD:
-                raise ValueError(f"{refused} holds no result of hopflow")
+            if head != FILE_HEADER:
+                raise ValueError(f"{prefix} holds no result of hopflow")
             digest, content = file.read(hashlib.sha256().digest_size), file.read()
         if hashlib.sha256(content).digest() != digest:
-            raise ValueError(f"{refused} is damaged: its content has another checksum")
+            raise ValueError(f"{prefix} is damaged: its content has another checksum")
         try:
             result = pickle.loads(content)
         except Exception as error:  # a class that is gone or has changed can raise anything
-            said = f"{type(error).__name__}: {error}"
+            cause = f"{type(error).__name__}: {error}"
             raise ValueError(
-                f"{refused} was saved by other code than is installed ({said})"
+                f"{prefix} was saved by other code than is installed ({cause})"
             ) from error
         if not isinstance(result, cls):
             kind = type(result).__name__
-            raise ValueError(f"{refused} holds a {kind}, not a {cls.__name__}")  # noqa: TRY004
+            raise ValueError(f"{prefix} holds a {kind}, not a {cls.__name__}")  # noqa: TRY004
         return result
 
     def __repr__(self) -> str:

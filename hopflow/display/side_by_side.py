@@ -1,4 +1,4 @@
-"""Results side by side: a table with a column for each, and one figure."""
+"""Results side by side: a table with one column per result, and one figure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hopflow.fork_safety import cached_property
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["SideBySide", "distinct", "kind_for", "stacked"]
+__all__ = ["SideBySide", "distinct_labels", "kind_for", "stack_datasets"]
 
 T = TypeVar("T")
-NOTHING = "-"
-"""In a cell whose column has no such row."""
+EMPTY_CELL = "-"
+"""Cell of a column that lacks the row."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -28,26 +28,26 @@ class SideBySide(Result, Generic[T]):
     Attributes
     ----------
     compared
-        The results by label, two or more, in the order of the columns.
+        Two or more results by label, in the order of the columns.
     """
 
     CALLED: ClassVar[str]
-    """Its plural in messages."""
+    """Plural of the kind of result, for messages."""
     compared: Mapping[str, T]
 
     @classmethod
     def of(cls, results: Sequence[T], labelled: Mapping[str, T]) -> SideBySide[T]:
-        """Return the comparison of results, first those without a label of their own.
+        """Compare results: first ``results``, which get labels, then ``labelled``.
 
         Raises
         ------
         ValueError
-            For fewer than two.
+            For fewer than two results.
         """
         if len(results) + len(labelled) < 2:
             count = len(results) + len(labelled)
             raise ValueError(f"number of {cls.CALLED} = {count}: must be at least 2")
-        names = distinct(cls.names_of(results), labelled)
+        names = distinct_labels(cls.names_of(results), labelled)
         return cls({**dict(zip(names, results, strict=True)), **labelled})
 
     @staticmethod
@@ -64,7 +64,7 @@ class SideBySide(Result, Generic[T]):
         """Return the rows of the table by name, each a dictionary from labels to cells."""
         names = dict.fromkeys(name for column in self.columns.values() for name in column)
         return {
-            name: {label: rows.get(name, NOTHING) for label, rows in self.columns.items()}
+            name: {label: rows.get(name, EMPTY_CELL) for label, rows in self.columns.items()}
             for name in names
         }
 
@@ -88,39 +88,39 @@ class SideBySide(Result, Generic[T]):
 
 
 def kind_for(result: object) -> type[SideBySide[Any]] | None:
-    """Return the class that compares such results; None: none does.
+    """Return the class that compares results of this kind; None if there is none.
 
     >>> from dfcmodel import simulate, takano2006
     >>> kind_for(simulate(takano2006("1"), duration=0.01)).CALLED
     'runs'
     """
-    place = result.COMPARED_BY if isinstance(result, Result) else ""
-    if not place:
+    reference = result.COMPARED_BY if isinstance(result, Result) else ""
+    if not reference:
         return None
-    module, _, name = place.partition(":")
-    found: type[SideBySide[Any]] = getattr(importlib.import_module(module), name)
-    return found
+    module, _, name = reference.partition(":")
+    cls: type[SideBySide[Any]] = getattr(importlib.import_module(module), name)
+    return cls
 
 
-def distinct(names: Sequence[str], taken: Mapping[str, object]) -> list[str]:
-    """Return names with numbers after those that occur twice or are taken.
+def distinct_labels(names: Sequence[str], taken: Mapping[str, object]) -> list[str]:
+    """Return distinct labels: duplicate or taken names get a number.
 
-    >>> distinct(["a", "a", "b", "c"], {"c": 1})
+    >>> distinct_labels(["a", "a", "b", "c"], {"c": 1})
     ['a (1)', 'a (2)', 'b', 'c (1)']
     """
-    found: list[str] = []
+    labels: list[str] = []
     for n, name in enumerate(names):
         number, label = names[:n].count(name) + 1, name
-        while label in taken or label in found or (label == name and names.count(name) > 1):
+        while label in taken or label in labels or (label == name and names.count(name) > 1):
             label, number = f"{name} ({number})", number + 1
-        found.append(label)
-    return found
+        labels.append(label)
+    return labels
 
 
-def stacked(
+def stack_datasets(
     data: Mapping[str, xr.Dataset], dim: str, remedy: str, missing: Sequence[str] = ()
 ) -> xr.Dataset:
-    """Return data sets of equal coordinates as one with a new first dimension.
+    """Concatenate datasets of equal coordinates along a new first dimension.
 
     Parameters
     ----------
@@ -129,34 +129,38 @@ def stacked(
     dim
         Name of the dimension.
     remedy
-        For the message, what to write instead.
+        Advice for the message.
     missing
-        Variables that only some may have; NaN for the others.
+        Variables that a dataset may lack; they are NaN there.
 
     Raises
     ------
     ValueError
-        Where coordinates or variables differ, naming them.
+        Naming coordinates or variables that differ.
     """
     import xarray as xr
 
     first, *others = data.values()
-    for name in dict.fromkeys([*first.coords, *(name for each in others for name in each.coords)]):
-        if not all(name in each.coords and first[name].equals(each[name]) for each in others):
+    for name in dict.fromkeys(
+        [*first.coords, *(name for dataset in others for name in dataset.coords)]
+    ):
+        if not all(
+            name in dataset.coords and first[name].equals(dataset[name]) for dataset in others
+        ):
             raise ValueError(f"{dim}: their {name}s differ, so there is no common array; {remedy}")
-    known = dict.fromkeys(name for each in data.values() for name in each.data_vars)
-    filled = []
-    for each in data.values():
-        for name in known:
-            if name not in each and name not in missing:
+    names = dict.fromkeys(name for dataset in data.values() for name in dataset.data_vars)
+    datasets = []
+    for dataset in data.values():
+        for name in names:
+            if name not in dataset and name not in missing:
                 raise ValueError(
                     f"{dim}: not all have {name}, so there is no common array; {remedy}"
                 )
-        models = {name: next(d[name] for d in data.values() if name in d) for name in known}
+        models = {name: next(d[name] for d in data.values() if name in d) for name in names}
         blank = {
-            n: xr.full_like(model, float("nan")) for n, model in models.items() if n not in each
+            n: xr.full_like(model, float("nan")) for n, model in models.items() if n not in dataset
         }
-        filled.append(each.assign(blank))
+        datasets.append(dataset.assign(blank))
     return xr.concat(
-        filled, xr.DataArray(list(data), dims=dim, name=dim), combine_attrs="drop_conflicts"
+        datasets, xr.DataArray(list(data), dims=dim, name=dim), combine_attrs="drop_conflicts"
     )

@@ -23,7 +23,7 @@ def draw_waterfall(data: xr.Dataset, ax: Any = None) -> Any:
     Parameters
     ----------
     data
-        What `dfcmodel.results.Explanation.to_xarray` returns, of one quantity; bars come in the order of its parts.
+        Result of `dfcmodel.results.Explanation.to_xarray` for one quantity; bars are in the order of its parts.
     """
     names, parts = data["part"].to_numpy().tolist(), data["contribution"].to_numpy()
     if ax is None:

@@ -261,7 +261,7 @@ def _call_first(
     function: Any, called: str, dimensions: Mapping[str, str | None], first: Mapping[str, Any]
 ) -> Any:
     """Call a function with the first value of each parameter; ValueError if a required parameter is missing."""
-    if missing := _required_parameters(function) - first.keys():
+    if missing := _parameters_without_default(function) - first.keys():
         names, named = ", ".join(sorted(missing)), ", ".join(first) or "none"
         raise ValueError(
             f"thing = {called}: needs values of {names}, without a default; given are {named}"
@@ -295,7 +295,7 @@ def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:
     }
 
 
-def _required_parameters(function: Callable[..., Any]) -> set[str]:
+def _parameters_without_default(function: Callable[..., Any]) -> set[str]:
     """Return the parameters of a function without a default."""
     parameters = _signature(function).parameters.values()
     variable = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD

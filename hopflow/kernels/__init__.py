@@ -2,13 +2,13 @@
 
 A kernel is a template, a plain Python function of hopflow, with the source of rules (user-defined or hopflow's own)
 inserted. Both also run uncompiled. Compiled, they become one unit of object code, named by the digest of everything that
-determines it (`hopflow.kernels.native`). Within a process a kernel is looked up by the objects from which it was built,
-as long as the globals that they refer to are unchanged.
+determines it (`hopflow.kernels.native`). Within a process kernels are cached by the objects from which they were built,
+until the globals to which these refer change.
 
 In a template
 
 - ``for s, r in slots(grid): body``, with a generator of the template's module, is replaced by the source of the generator,
-  with the body in place of each ``yield``: such a traversal is a template too, and one serves several kernels;
+  with the body in place of each ``yield``: such a traversal is a template too, shared by several kernels;
 - statements such as ``pack(name)`` are replaced by statements that the caller generates as text
   (``snippets``), for example an if-chain over several rules.
 
@@ -49,18 +49,18 @@ _lock = ForkSafeLock()
 
 
 class Insertions(TypedDict, total=False):
-    """What is inserted into a template: arguments of `make_kernel`, by name.
+    """Insertions into a template: arguments of `make_kernel`, by name.
 
     Attributes
     ----------
     snippets
         Statements, as text, that replace ``name(...)`` statements of the template.
     functions
-        Plain functions of rules that the template or the snippets call, by the name used there. The
-        states that they update with ``_replace`` have the NamedTuple type ``<prefix>State`` for a
-        function called ``<prefix>something``, otherwise ``State``.
+        Plain functions of rules that the template or the snippets call, by the name used there. They update states
+        with ``_replace``: of the NamedTuple type ``<prefix>State`` if the function is called ``<prefix>something``,
+        otherwise ``State``.
     helpers
-        Further templates that ``template`` calls, each after those that it calls.
+        Further templates that ``template`` calls, callees first.
     tuples
         NamedTuple types defined in the module: name to field names.
     changes
@@ -92,7 +92,7 @@ class Kernel:
     name
         For messages.
     unit
-        Function that returns, for kinds of arguments, the name of a unit, and what compiles it.
+        Function that returns, for kinds of arguments, the name of a unit and the function that compiles it.
     """
 
     def __init__(
@@ -107,12 +107,12 @@ class Kernel:
         Raises
         ------
         RuntimeError
-            Where the function raised an exception.
+            If the function raised an exception.
         """
         return self.bind(*args)()
 
     def bind(self, *args: Any) -> Callable[[], Any]:
-        """Return calls with these arguments, whose arrays stay where they are."""
+        """Return a function that runs the kernel with these arguments; arrays must not move."""
         kinds: list[Any] = []
         words: list[Any] = []
         flatten(args, kinds, words)
@@ -168,7 +168,7 @@ def make_kernel(
     6.0
     """
     compiled = compiled and _has_llvmlite()
-    parts = _Parts(template, *map(_frozen, map(inserted.get, _Parts._fields[1:])))
+    parts = _Parts(template, *map(_freeze, map(inserted.get, _Parts._fields[1:])))
     with _lock:  # also because Python 3.11 does not parse in several threads at once
         key = (*parts, signature, compiled)
         if key in _built and _built[key][1].is_current():
@@ -176,7 +176,7 @@ def make_kernel(
         module, name = parts.module("callback" if signature else "inlined"), template.__name__
         kernel: Any
         if not compiled:
-            kernel = module.interpreted()[name]
+            kernel = module.run_as_python()[name]
         elif signature:
             kernel = _callbacks(module, {name: signature})[name]
         else:
@@ -224,12 +224,12 @@ def build_callbacks(
     KernelError
         Naming the file and line of the rule that cannot be compiled.
     """
-    key = (*map(_frozen, (functions, tuples, adapters)), signature, compiled, floats)
-    found: dict[str, Any]
+    key = (*map(_freeze, (functions, tuples, adapters)), signature, compiled, floats)
+    callbacks: dict[str, Any]
     with _lock:
         if key in _built and _built[key][1].is_current():
-            found = _built[key][0]
-            return found
+            callbacks = _built[key][0]
+            return callbacks
         module = Module(
             {name: tuple(fields) for name, fields in tuples.items()}, set(adapters), floats=floats
         )
@@ -238,12 +238,12 @@ def build_callbacks(
         for name, text in adapters.items():
             module.add_text(name, text, "callback")
         if compiled:
-            found = _callbacks(module, dict.fromkeys(adapters, signature))
+            callbacks = _callbacks(module, dict.fromkeys(adapters, signature))
         else:
-            plain = module.interpreted()
-            found = {name: plain[name] for name in adapters}
-        _remember(key, found, module)
-        return found
+            definitions = module.run_as_python()
+            callbacks = {name: definitions[name] for name in adapters}
+        _remember(key, callbacks, module)
+        return callbacks
 
 
 @functools.cache
@@ -253,7 +253,7 @@ def _has_llvmlite() -> bool:
 
 
 def _remember(key: Any, built: Any, module: Module) -> Any:
-    """Return ``built``, of a module, which later calls find under ``key``."""
+    """Cache ``built``, with its module, under ``key`` and return it."""
     _built[key] = built, module
     while len(_built) > MAX_CACHED:
         _built.pop(next(iter(_built)), None)
@@ -266,7 +266,7 @@ def _callbacks(module: Module, signatures: Mapping[str, str]) -> dict[str, Any]:
     name = native.digest(text, repr(sorted(signatures.items())))
 
     def compile_() -> native.Unit:
-        with module.located_errors(name):
+        with module.locate_errors(name):
             return native.compiler.compile(name, text, signatures)
 
     addresses = native.load_unit(name, compile_)
@@ -276,7 +276,7 @@ def _callbacks(module: Module, signatures: Mapping[str, str]) -> dict[str, Any]:
 def _unit_of(
     module: Module, function: str, kinds: tuple[Any, ...]
 ) -> tuple[str, Callable[[], native.Unit]]:
-    """Return the name of the unit of a module's kernel for some kinds of arguments, and what compiles it."""
+    """Return the name of the unit of a kernel for kinds of arguments, and the function that compiles it."""
     call, dtypes = wrapper(function, kinds)
     classes = {name: c._fields for name, c in named_tuples(kinds).items() if not module.knows(name)}
     records = "".join(
@@ -286,7 +286,7 @@ def _unit_of(
     name = native.digest(text, repr(dtypes))
 
     def compile_() -> native.Unit:
-        with module.located_errors(name):
+        with module.locate_errors(name):
             return native.compiler.compile(name, text, {"call_with_words": SIGNATURE}, dtypes)
 
     return name, compile_
@@ -338,16 +338,16 @@ class _Parts(NamedTuple):
         for part in (*self.helpers, self.template):
             if part is not self.template:
                 module.called[part, ""] = part.__name__
-            tree = Fields.first(module.rewrite(splice.spliced(part), part, None))
+            tree = Fields.first(module.rewrite(splice.splice(part), part, None))
             module.add_tree(tree, decorator if part is self.template else "inlined")
         return module
 
 
-def _frozen(value: Any) -> Any:
-    """Return a mapping or a sequence as a tuple, in which values are tuples too: a key of a dictionary."""
+def _freeze(value: Any) -> Any:
+    """Convert a mapping or a sequence to nested tuples, a hashable key."""
     if isinstance(value, Mapping):
         return tuple(
-            (key, tuple(map(_frozen, item)) if isinstance(item, list | tuple) else item)
+            (key, tuple(map(_freeze, item)) if isinstance(item, list | tuple) else item)
             for key, item in value.items()
         )
     return tuple(value) if isinstance(value, list | tuple) else value or ()

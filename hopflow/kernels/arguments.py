@@ -1,11 +1,10 @@
 """Arguments of compiled functions: their kinds, their words, and the source that rebuilds them.
 
-Machine code takes 64-bit words that say where arrays are and hold numbers, and the address of room for what it returns.
-It therefore depends on no layout of an object of CPython or NumPy, and one file serves every version of both.
+Machine code takes 64-bit words, which are addresses of arrays and numbers, and the address of a buffer for its results.
+It depends on no object layout of CPython or NumPy, so that one file serves all their versions.
 
-An array takes one word for the address of its data and one for each length (and stride, where it is not contiguous), a
-record one for its address, a number one.
-A tuple takes the words of its items.
+An array takes one word for the address of its data and one for each length (and stride, if it is not contiguous). A
+record takes one word for its address, a number one, and a tuple the words of its items.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 
 __all__ = ["Call", "describe", "flatten", "named_tuples", "wrapper"]
 
-NUMBERS: dict[type, tuple[str, str]] = {
+NUMBER_TYPES: dict[type, tuple[str, str]] = {
     bool: ("?7x", "{} != 0"),
     int: ("q", "{}"),
     float: ("d", "{}"),
@@ -28,35 +27,35 @@ NUMBERS: dict[type, tuple[str, str]] = {
     np.uint64: ("Q", "uint64({})"),
     np.float64: ("d", "{}"),
 }
-"""By type of a number: its letters for `struct`, and how a word becomes such a number."""
-FLOATS = (float, np.float64)
+"""Format letters of `struct` and conversion from a word, by type of number."""
+FLOAT_TYPES = (float, np.float64)
 RECORD = -100
-"""In place of a number of dimensions: one record."""
-NOTHING = ctypes.c_char * 0
-"""What is laid over the memory of an array to learn where it is."""
-STRIDED = 100
-"""What is added to the number of dimensions of an array that is not contiguous."""
-CALL = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
-"""Of the machine code: the words as integers, the same words as floats, and the room for what is returned."""
+"""Number of dimensions that marks a single record."""
+EMPTY_OVERLAY = ctypes.c_char * 0
+"""Empty ctypes array, overlaid on an array to read its address."""
+STRIDED_OFFSET = 100
+"""Offset of the number of dimensions of a noncontiguous array."""
+C_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
+"""C function type: the words as integers, the same words as floats, and the result buffer."""
 SIGNATURE = "void(CPointer(int64), CPointer(float64), CPointer(int64))"
 """The same for Numba."""
-ROOM = ctypes.c_int64 * 33
-"""How many values were returned, or -1 for one that is no tuple; then the tag and the word of each."""
-DECODERS: tuple[Callable[[int], Any], ...] = (
+RESULT_BUFFER = ctypes.c_int64 * 33
+"""Result buffer: number of values, or -1 for a single value that is no tuple; then tag and word of each."""
+RESULT_DECODERS: tuple[Callable[[int], Any], ...] = (
     lambda word: None,  # noqa: ARG005
     int,
     lambda word: struct.unpack("d", struct.pack("q", word))[0],
     bool,
     lambda word: word % 2**64,
 )
-"""By tag of a returned word: None, an integer, a float, a truth value, an unsigned integer."""
+"""Conversion of a returned word by tag: None, integer, float, boolean, unsigned integer."""
 
 
 def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None:
     """Append the kinds of arguments, two items each, and their words.
 
-    The kind of an array is its dtype with its number of dimensions, negative in Fortran's order, more by `STRIDED` where it is
-    not contiguous; of a record its dtype with `RECORD`; of a tuple its class and length; of a number its type and 0.
+    The kind of an array is its dtype and number of dimensions (negative in Fortran order, plus `STRIDED_OFFSET` if not
+    contiguous), of a record its dtype and `RECORD`, of a tuple its class and length, of a number its type and 0.
 
     Raises
     ------
@@ -65,7 +64,7 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
     """
     for value in values:
         kind = type(value)
-        if kind in NUMBERS:
+        if kind in NUMBER_TYPES:
             kinds += kind, 0
             words.append(value)
         elif isinstance(value, np.ndarray):
@@ -75,13 +74,13 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
             elif flags.f_contiguous:
                 kinds += value.dtype, -value.ndim
             else:
-                kinds += value.dtype, value.ndim + STRIDED
+                kinds += value.dtype, value.ndim + STRIDED_OFFSET
             if flags.carray:  # aligned and writeable: a third of the time of `ctypes.data`
-                words.append(ctypes.addressof(NOTHING.from_buffer(value)))  # type: ignore[arg-type]
+                words.append(ctypes.addressof(EMPTY_OVERLAY.from_buffer(value)))  # type: ignore[arg-type]
             else:
                 words.append(value.ctypes.data)
             words += value.shape
-            if kinds[-1] > STRIDED:
+            if kinds[-1] > STRIDED_OFFSET:
                 words += value.strides
         elif isinstance(value, tuple):
             kinds += kind, len(value)
@@ -90,14 +89,14 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
             kinds += value.dtype, RECORD
             words.append(value.__array_interface__["data"][0])
         else:
-            allowed = ", ".join(number.__name__ for number in NUMBERS)
+            allowed = ", ".join(number.__name__ for number in NUMBER_TYPES)
             raise TypeError(
                 f"an argument of type {kind.__name__}: must be an array, a tuple, or one of {allowed}"
             )
 
 
 def describe(kinds: tuple[Any, ...]) -> str:
-    """Return a text that is equal for equal kinds only, in any process.
+    """Return a string that identifies kinds, the same in all processes.
 
     >>> describe((np.dtype(float), 2, tuple, 1, int, 0))
     "dtype('float64') 2, tuple () 1, int 0"
@@ -114,12 +113,12 @@ def _is_tuple(kind: Any) -> bool:
 
 
 def named_tuples(kinds: tuple[Any, ...]) -> dict[str, Any]:
-    """Return the NamedTuple classes among kinds by their names.
+    """Return the NamedTuple classes among kinds by name.
 
     Raises
     ------
     TypeError
-        Where two classes of one name have other fields.
+        If two classes of one name have different fields.
     """
     classes: dict[str, Any] = {}
     for kind in kinds[::2]:
@@ -130,9 +129,9 @@ def named_tuples(kinds: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def wrapper(name: str, kinds: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
-    """Return the source of a function of `SIGNATURE` that calls ``name``, and the dtypes that it names.
+    """Return the source of a function of `SIGNATURE` that calls ``name``, and the dtypes to which it refers.
 
-    It names what `hopflow.kernels.native.Compiler` lets source name, and the classes of NamedTuples.
+    It needs the globals from `hopflow.kernels.native.Compiler.names` and the NamedTuple classes.
     """
     dtypes: dict[str, Any] = {}
     position = 0
@@ -140,10 +139,10 @@ def wrapper(name: str, kinds: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
 
     def argument(kind: Any, size: int) -> str:
         nonlocal position
-        if kind in NUMBERS:
+        if kind in NUMBER_TYPES:
             position += 1
-            words = "reals" if kind in FLOATS else "words"
-            return NUMBERS[kind][1].format(f"{words}[{position - 1}]")
+            words = "reals" if kind in FLOAT_TYPES else "words"
+            return NUMBER_TYPES[kind][1].format(f"{words}[{position - 1}]")
         if _is_tuple(kind):
             parts = [argument(*next(items)) for _ in range(size)]
             if getattr(kind, "_fields", ()):
@@ -157,10 +156,10 @@ def wrapper(name: str, kinds: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
         if size == RECORD:
             position += 1
             return f"carray(pointer(words[{first}]), (1,), {dtype})[0]"
-        count = abs(size) % STRIDED
+        count = abs(size) % STRIDED_OFFSET
         shape = "".join(f"words[{n}], " for n in range(first + 1, first + 1 + count))
         position += 1 + count
-        if size > STRIDED:
+        if size > STRIDED_OFFSET:
             strides = "".join(f"words[{n}], " for n in range(position, position + count))
             position += count
             return f"strided(pointer(words[{first}]), ({shape}), ({strides}), {dtype})"
@@ -176,41 +175,41 @@ def wrapper(name: str, kinds: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
 
 
 class Call:
-    """Calls of machine code with arguments of some kinds.
+    """Callable that runs machine code for fixed kinds of arguments.
 
     Parameters
     ----------
     name
-        Of the function, for messages.
+        Name of the function, for messages.
     address
-        Of machine code of `SIGNATURE`.
+        Address of machine code of `SIGNATURE`.
     kinds
-        Of its arguments.
+        Kinds of the arguments.
     check
-        Called after each call; raises where the machine code met an exception.
+        Called after each call; raises if the machine code reached an exception.
     """
 
     def __init__(
         self, name: str, address: int, kinds: tuple[Any, ...], check: Callable[[str], None]
     ) -> None:
-        self.name, self._run, self._check = name, CALL(address), check
+        self.name, self._run, self._check = name, C_FUNCTION(address), check
         self._pack = struct.Struct("=" + "".join(_letters(kinds))).pack
 
     def __call__(self, words: list[Any]) -> Any:
-        """Run the machine code and return what it returned; other threads run meanwhile."""
-        packed, room = self._pack(*words), ROOM()
+        """Run the machine code, without the GIL, and return its result."""
+        packed, room = self._pack(*words), RESULT_BUFFER()
         self._run(packed, packed, room)
         self._check(self.name)
         count = room[0]
-        values = [DECODERS[room[n]](room[n + 1]) for n in range(1, 2 * abs(count) + 1, 2)]
+        values = [RESULT_DECODERS[room[n]](room[n + 1]) for n in range(1, 2 * abs(count) + 1, 2)]
         return values[0] if count < 0 else tuple(values)
 
 
 def _letters(kinds: tuple[Any, ...]) -> Iterator[str]:
-    """Yield the letters of `struct` for the words of arguments."""
+    """Yield the format letters of `struct` for the words of arguments."""
     for kind, size in zip(kinds[::2], kinds[1::2], strict=True):
-        if kind in NUMBERS:
-            yield NUMBERS[kind][0]
+        if kind in NUMBER_TYPES:
+            yield NUMBER_TYPES[kind][0]
         elif not _is_tuple(kind):
-            count = 0 if size == RECORD else abs(size) % STRIDED
-            yield "Q" + "q" * (2 * count if size > STRIDED else count)
+            count = 0 if size == RECORD else abs(size) % STRIDED_OFFSET
+            yield "Q" + "q" * (2 * count if size > STRIDED_OFFSET else count)

@@ -1,9 +1,9 @@
-"""Cache folder: compiled kernels and kept results, read with suspicion and replaced atomically.
+"""Cache folder of compiled kernels and results: entries are verified when read and replaced atomically.
 
 An entry is one file, ``NAME.hopflow`` in the folder or in a folder below it. It holds a line with the version of the format,
 the SHA-256 of all that follows, the name of the entry, a zero byte and the payload. An entry that is damaged, has another
 name, belongs to another user or can be written by other users is absent: its owner computes it again. No error of the file
-system reaches the caller, so that a full or read-only disk costs time but no answer.
+system reaches the caller: a full or read-only disk costs time only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LOCATIONS = (
     ("HOME", ".cache/hopflow"),
 )
 """Environment variables and the folder below the folder that each names, the first choice first."""
-OWN_FILES = re.compile(
+HOPFLOW_FILE = re.compile(
     rf"""
     \w[\w.-]*\{SUFFIX}                              # an entry
     | \.\w[\w.-]*\{SUFFIX}\.[a-z0-9_]{{8}}\.tmp       # its temporary file
@@ -56,9 +56,9 @@ class Cache(NamedTuple):
     Attributes
     ----------
     folder
-        Its path; None where no folder can be used, so that nothing is kept on disk.
+        Its path; None if no folder is usable, so that nothing is stored on disk.
     entries
-        Number of compiled kernels and kept results.
+        Number of compiled kernels and stored results.
     size
         Total size of their files in bytes.
     """
@@ -69,7 +69,7 @@ class Cache(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """The folder that one environment leads to, and its device, inode, mode and owner when it was chosen."""
+    """Folder chosen for an environment, with its device, inode, mode and owner at that time."""
 
     folder: Path | None
     identity: tuple[int, int, int, int] | None
@@ -80,7 +80,7 @@ _reported: set[Path] = set()
 
 
 def folder() -> Path | None:
-    """Return the cache folder, made if absent; None where no folder can be used.
+    """Return the cache folder, created if absent; None if no folder is usable.
 
     The first folder that is writable and private to the user: ``$HOPFLOW_CACHE_DIR``, ``$NUMBA_CACHE_DIR/hopflow``,
     ``$XDG_CACHE_HOME/hopflow``, ``~/.cache/hopflow`` or a folder for temporary files. A folder that belongs to another user or
@@ -117,7 +117,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, payload: bytes) -> bool:
-    """Write an entry in one step; return False where the file system does not take it.
+    """Write an entry atomically; return False after an error of the file system.
 
     Other processes read the old entry or the new one. After a power failure an entry may be damaged, and is then absent.
     """
@@ -162,15 +162,15 @@ def contents() -> Cache:
     True
     """
     top = folder()
-    paths = dict(_own_paths(top)) if top else {}
+    paths = dict(_hopflow_paths(top)) if top else {}
     return Cache(top, sum(paths.values()), sum(map(_size, paths)))
 
 
 def clear(prefix: str = "") -> Cache:
     """Remove the entries whose names begin with a prefix; return the former contents.
 
-    Without a prefix, all that hopflow wrote in the folder: also the files of earlier versions and those that processes left which
-    were killed while they wrote. Other files stay.
+    Without a prefix, remove all files that hopflow wrote in the folder, including files of earlier versions and temporary
+    files of killed processes. Other files stay.
     """
     before = contents()
     if before.folder is None:
@@ -178,7 +178,7 @@ def clear(prefix: str = "") -> Cache:
     if prefix:
         paths = [before.folder / f"{name}{SUFFIX}" for name in names(prefix)]
     else:
-        paths = [path for path, _ in _own_paths(before.folder)]
+        paths = [path for path, _ in _hopflow_paths(before.folder)]
     for path in paths:
         with contextlib.suppress(OSError):
             if path.is_dir() and not path.is_symlink():
@@ -210,8 +210,8 @@ def _choose() -> _Choice:
     for candidate, reason in refused:
         if candidate not in _reported and sys.stderr is not None:
             _reported.add(candidate)
-            instead = f"{chosen} is used instead" if chosen else "nothing is kept on disk"
-            sys.stderr.write(f"hopflow: the cache folder {candidate} {reason}: {instead}\n")
+            consequence = f"{chosen} is used instead" if chosen else "nothing is kept on disk"
+            sys.stderr.write(f"hopflow: the cache folder {candidate} {reason}: {consequence}\n")
     return _Choice(chosen, _identity(chosen))
 
 
@@ -224,7 +224,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _why_not_private(candidate: Path, path: Path) -> str:
-    """Return why other users could place files in a folder; empty where they cannot."""
+    """Return the reason why a folder is not private to the user; empty if it is."""
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(path)
@@ -246,12 +246,12 @@ def _is_private(status: os.stat_result, is_type: Callable[[int], bool]) -> bool:
 
 
 def _make_private(path: Path) -> None:
-    """Make a folder that only the user can write, or make it one.
+    """Create a folder that only the user can write, or restrict an existing one.
 
     Raises
     ------
     OSError
-        Where it is no folder or belongs to another user.
+        If it is no folder or belongs to another user.
     """
     path.mkdir(mode=0o700, exist_ok=True)
     if _is_private(path.lstat(), stat.S_ISDIR):
@@ -275,7 +275,7 @@ def _identity(path: Path | None) -> tuple[int, int, int, int] | None:
 
 
 def _user() -> int | None:
-    """Return the number of the user who owns the files that this process makes; None on Windows."""
+    """Return the effective user ID of this process; None on Windows."""
     return os.geteuid() if hasattr(os, "geteuid") else None
 
 
@@ -285,7 +285,7 @@ def _path(name: str) -> Path | None:
     Raises
     ------
     ValueError
-        For a name that is not of letters, digits and ``_.-``, after at most one folder.
+        For a name with characters other than letters, digits and ``_.-``, or in nested folders.
     """
     if not NAME.fullmatch(name):
         raise ValueError(
@@ -296,26 +296,26 @@ def _path(name: str) -> Path | None:
 
 
 def _prefix(name: str) -> bytes:
-    """Return what stands before the payload in the part of an entry that its digest covers."""
+    """Return the bytes between digest and payload: the name of the entry and a zero byte."""
     return name.encode() + b"\0"
 
 
-def _own_paths(top: Path) -> Iterator[tuple[Path, bool]]:
-    """Yield the files and folders that hopflow wrote in the cache folder, with whether each counts as an entry."""
-    for path in _listed(top):
-        if OWN_FILES.fullmatch(path.name):
+def _hopflow_paths(top: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield the files and folders written by hopflow in the cache folder, and whether each is an entry."""
+    for path in _children(top):
+        if HOPFLOW_FILE.fullmatch(path.name):
             yield path, _is_entry(path)
         elif _is_left_behind(path):
             yield path, False
         elif path.is_dir() and not path.is_symlink():
-            for inner in _listed(path):
+            for inner in _children(path):
                 old = path.name in OLD_RESULT_FOLDERS and OLD_RESULTS.fullmatch(inner.name)
-                if old or OWN_FILES.fullmatch(inner.name):
+                if old or HOPFLOW_FILE.fullmatch(inner.name):
                     yield inner, _is_entry(inner) and path.name != "__pycache__"
 
 
-def _listed(path: Path) -> list[Path]:
-    """Return the sorted paths in a folder; none where it cannot be read."""
+def _children(path: Path) -> list[Path]:
+    """Return the sorted paths in a folder; an empty list if it cannot be read."""
     try:
         return sorted(path.iterdir())
     except OSError:
@@ -323,14 +323,14 @@ def _listed(path: Path) -> list[Path]:
 
 
 def _is_entry(path: Path) -> bool:
-    """Return whether a path that hopflow wrote is a kernel or a result, not a part of one or a temporary file."""
+    """Return whether a file written by hopflow is a kernel or a result, not a part of one or a temporary file."""
     return path.suffix in (SUFFIX, ".pickle", ".py") or (path.is_dir() and not path.suffix)
 
 
 def _is_left_behind(path: Path) -> bool:
-    """Return whether a process of an earlier version was killed while it wrote a path.
+    """Return whether a path is a leftover of a killed process of an earlier version.
 
-    Their names are those of `tempfile`, so that mode and contents have to fit as well.
+    The names are from `tempfile`, so that mode and contents must match too.
     """
     try:
         private = not path.is_symlink() and not path.stat().st_mode & 0o077

@@ -1,7 +1,7 @@
 """Units of object code of the engines: packages of plain functions that are compiled as a whole.
 
-They are compiled when hopflow is built, by one version of Numba, in a process of its own (`hopflow.kernels.build`). It runs
-again only where there is no object code: in a checkout whose engine was edited, or on a machine for which a wheel has none.
+They are compiled when hopflow is built, by a specific version of Numba in a separate process (`hopflow.kernels.build`), and
+later only if object code is missing: in a checkout with an edited engine, or on a machine without object code in the wheel.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from hopflow.kernels.arguments import describe
 __all__ = ["source_digest", "unit_name", "unit_of"]
 
 _START = time.time()
-"""When this module was imported, which is before any engine is."""
+"""Time of import of this module, before any engine is imported."""
 SHARED = re.compile(r"^from (\w+\.[\w.]+) import", re.MULTILINE)
 
 
 def unit_of(
     package: str, module: str, kinds: tuple[Any, ...]
 ) -> tuple[str, Callable[[], native.Unit]]:
-    """Return the name of the unit of an engine for some kinds of arguments, and what compiles it."""
+    """Return the name of an engine's unit for kinds of arguments, and the function that compiles it."""
     name = unit_name(package, module, kinds)
     return name, functools.partial(_compile, name, package, module, kinds)
 
 
 def unit_name(package: str, module: str, kinds: tuple[Any, ...]) -> str:
-    """Return the name of the unit of an engine for some kinds of arguments."""
+    """Return the name of an engine's unit for kinds of arguments."""
     return native.digest(package, module, source_digest(package), describe(kinds))
 
 
 @functools.cache
 def source_digest(package: str) -> str:
-    """Return a digest of the source of an engine, of what it shares with other packages, and of its compiler.
+    """Return a digest of the source of an engine, of the modules that it imports, and of its compiler.
 
     Raises
     ------
     ImportError
-        Where a file was edited after this process had imported it, or may have: the machine code would not be that of
-        the functions and dtypes here.
+        If a file was edited after this process may have imported it: the machine code would differ from the functions
+        and dtypes in memory.
     """
     files = {Path(__file__).with_name("build.py"), Path(__file__).with_name("marks.py")}
     folder = Path(next(iter(importlib.import_module(package).__path__)))
@@ -71,19 +71,20 @@ def source_digest(package: str) -> str:
 
 
 def _compile(name: str, package: str, module: str, kinds: tuple[Any, ...]) -> native.Unit:
-    """Compile an engine in a process of its own."""
+    """Compile an engine in a separate process."""
     print(f"compiling {package}, once ...", file=sys.stderr, flush=True)  # noqa: T201
     command = [sys.executable, "-m", "hopflow.kernels.build", "engine", package, module]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
+    process = subprocess.run(
         command,
         input=pickle.dumps((name, kinds)),
         capture_output=True,
         check=False,
         env=environment,
     )
-    if done.returncode != 0:
+    if process.returncode != 0:
         raise ImportError(
-            done.stderr.decode(errors="replace").strip().rpartition("\n")[2] or f"{command} failed"
+            process.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            or f"{command} failed"
         )
-    return native.decoded(done.stdout)
+    return native.decoded(process.stdout)

@@ -3,11 +3,11 @@
 How this differs from Numba's own cache:
 
 1. Numba compiles, by documented names only (`cfunc`, `njit`, `intrinsic`, `inspect_llvm`). llvmlite assembles the LLVM code
-   to an object file, and a later process loads that file by llvmlite alone: it never imports Numba.
+   to an object file. Later processes load that file by llvmlite alone, without importing Numba.
 2. Object code of hopflow's own functions is built with hopflow, as in any compiled package, and read from an archive beside
-   this module. Only functions of users, and what depends on the question, are compiled at run time. That goes to the cache.
-3. Code that meets an exception calls functions of CPython's and Numba's. Their names are replaced: the first of them sets a
-   flag, and the caller raises; the others do nothing. So the code needs nothing of a process but the C library.
+   this module. Only user functions, and code that depends on the model, are compiled at run time, into the cache.
+3. On an exception, code calls functions of CPython and Numba. They are replaced: the first one sets a flag, for which the
+   caller raises; the others do nothing. So the code needs only the C library.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ __all__ = [
 ]
 
 ARCHIVES = Path(__file__).with_name("objects")
-"""Folder of the archives of object code: one for each `level`, made when hopflow is built."""
-FORMAT = "1"
-"""Of object code and of how it is called: a part of each digest."""
-LEVELS: dict[str, frozenset[str]] = {
+"""Folder of the object-code archives, one per `level`, created when hopflow is built."""
+FORMAT_VERSION = "1"
+"""Version of the object code and its calling convention: part of each digest."""
+CPU_LEVELS: dict[str, frozenset[str]] = {
     "x86-64-v3": frozenset({"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}),
     "x86-64-v2": frozenset({"cx16", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}),
 }
-"""Features that a level of x86-64 needs, the best level first."""
-OPTIONS = ("NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX", "NUMBA_BOUNDSCHECK",
+"""CPU features of each x86-64 level, best first."""
+NUMBA_SETTINGS = ("NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX", "NUMBA_BOUNDSCHECK",
            "NUMBA_LOOP_VECTORIZE", "NUMBA_SLP_VECTORIZE", "NUMBA_DISABLE_JIT")  # fmt: skip
 """Settings of Numba on which machine code depends."""
-OUTSIDE = re.compile(r"numba_\w+|_?Py\w+|NRT_(Free|MemInfo_call_dtor)$")
-"""What only code that meets an exception, or counts references to arrays that nobody counts, calls."""
-KNOWN = re.compile(r"llvm\.|hopflow\.|(mem(set|cpy|move)|[a-z0-9]+)$")
-"""Functions that object code may call: of LLVM, of the C library, and those of `OUTSIDE` by other names."""
+RUNTIME_FUNCTIONS = re.compile(r"numba_\w+|_?Py\w+|NRT_(Free|MemInfo_call_dtor)$")
+"""Functions of the Python and Numba runtimes, called only on an exception or for reference counts of arrays."""
+ALLOWED_CALLS = re.compile(r"llvm\.|hopflow\.|(mem(set|cpy|move)|[a-z0-9]+)$")
+"""Functions that object code may call: LLVM, the C library, and renamed `RUNTIME_FUNCTIONS`."""
 
 _lock = ForkSafeLock()
 _raised = ctypes.c_int64(0)
 
 
 class Unit(NamedTuple):
-    """Object code with the symbols of its functions, by name."""
+    """Object files, the symbol of each function, and the names of runtime functions that they call."""
 
     objects: tuple[bytes, ...]
     symbols: dict[str, str]
@@ -72,7 +72,7 @@ class Unit(NamedTuple):
 
 
 def encoded(unit: Unit) -> bytes:
-    """Return a unit as bytes: a line of JSON, then its object files."""
+    """Serialize a unit: a line of JSON, then its object files."""
     header = {
         "sizes": list(map(len, unit.objects)),
         "symbols": unit.symbols,
@@ -82,7 +82,7 @@ def encoded(unit: Unit) -> bytes:
 
 
 def decoded(content: bytes) -> Unit:
-    """Return the unit that `encoded` made bytes of."""
+    """Deserialize a unit from the bytes of `encoded`."""
     line, _, code = content.partition(b"\n")
     header = json.loads(line)
     objects, start = [], 0
@@ -94,9 +94,9 @@ def decoded(content: bytes) -> Unit:
 
 @functools.cache
 def level() -> str:
-    """Return the level of this machine for which code is assembled: ``x86-64-v3``, ``x86-64-v2`` or ``aarch64``.
+    """Return the target level of this machine: ``x86-64-v3``, ``x86-64-v2`` or ``aarch64``.
 
-    Code for a level, instead of for the processor at hand, gives the same bits on all machines of that level.
+    Code for a level, instead of for the host CPU, gives the same bits on all machines of that level.
     """
     from llvmlite import binding
 
@@ -104,19 +104,19 @@ def level() -> str:
     if not triple.startswith("x86_64"):
         return triple.partition("-")[0].replace("arm64", "aarch64")
     features = {name for name, present in binding.get_host_cpu_features().items() if present}
-    return next((name for name, needed in LEVELS.items() if needed <= features), "x86-64")
+    return next((name for name, needed in CPU_LEVELS.items() if needed <= features), "x86-64")
 
 
 def digest(*texts: str) -> str:
-    """Return the name of a unit that depends on these texts."""
-    return hashlib.sha256("\0".join((FORMAT, *texts)).encode()).hexdigest()[:32]
+    """Return the name of a unit, the digest of the texts that determine it."""
+    return hashlib.sha256("\0".join((FORMAT_VERSION, *texts)).encode()).hexdigest()[:32]
 
 
 @functools.cache
 def _archive() -> zipfile.ZipFile | None:
-    """Return the archive for this machine, of the best level that there is; None without one."""
+    """Return the archive of the best available level for this machine, or None."""
     best = level()
-    names = [*LEVELS][[*LEVELS].index(best) :] if best in LEVELS else [best]
+    names = [*CPU_LEVELS][[*CPU_LEVELS].index(best) :] if best in CPU_LEVELS else [best]
     for name in names:
         try:
             return zipfile.ZipFile(ARCHIVES / f"{name}.zip")
@@ -125,12 +125,12 @@ def _archive() -> zipfile.ZipFile | None:
     return None
 
 
-if hasattr(os, "register_at_fork"):  # a child has the file's position in common with its parent
+if hasattr(os, "register_at_fork"):  # parent and child share the position in an open file
     os.register_at_fork(after_in_child=_archive.cache_clear)
 
 
-def _shipped(name: str) -> bytes | None:
-    """Return a unit of the archive as bytes; None where it has none of this name, or a damaged one."""
+def _read_archive(name: str) -> bytes | None:
+    """Return a serialized unit of the archive; None if it is missing or damaged."""
     archive = _archive()
     if archive is None:
         return None
@@ -141,10 +141,10 @@ def _shipped(name: str) -> bytes | None:
 
 
 @functools.cache
-def _compiled_for() -> str:
-    """Return what the machine code of a function that is compiled here depends on, besides its source.
+def _target_digest() -> str:
+    """Return a digest of the target level, the compiler versions and Numba's settings.
 
-    Numba and llvmlite are not imported for it, nor is `importlib.metadata`, which takes longer.
+    It is computed without importing Numba, llvmlite or `importlib.metadata`, to save time.
     """
     texts = [level()]
     for name in ("numba", "llvmlite"):
@@ -152,7 +152,7 @@ def _compiled_for() -> str:
         if spec is None or spec.origin is None:
             raise ModuleNotFoundError(f"no module named {name!r}", name=name)
         texts.append(Path(spec.origin).with_name("_version.py").read_text(encoding="utf-8"))
-    texts += [f"{name}={os.environ.get(name)}" for name in OPTIONS]
+    texts += [f"{name}={os.environ.get(name)}" for name in NUMBA_SETTINGS]
     return digest(*texts)[:12]
 
 
@@ -162,26 +162,26 @@ _addresses: dict[str, dict[str, int]] = {}
 def load_unit(name: str, compile_: Callable[[], Unit]) -> Mapping[str, int]:
     """Return the addresses of the functions of a unit, loaded once per process.
 
-    It comes from the archive, or from the cache, or is compiled and kept there. What cannot be read is absent.
+    Sources in this order: the archive, the cache, compilation, whose result is cached. An unreadable entry counts as absent.
     """
     with _lock:
         if name in _addresses:
             return _addresses[name]
         with loading():
-            content = _shipped(name)
+            content = _read_archive(name)
             if content is None:
-                kept = f"code/{name}-{_compiled_for()}"
-                content = cache.read(kept)
+                cache_entry = f"code/{name}-{_target_digest()}"
+                content = cache.read(cache_entry)
                 if content is None:
                     content = encoded(compile_())
-                    cache.write(kept, content)
-            _addresses[name] = _loaded(decoded(content))
+                    cache.write(cache_entry, content)
+            _addresses[name] = _load_objects(decoded(content))
         return _addresses[name]
 
 
 @functools.cache
 def _engine() -> Any:
-    """Return what loads object files, one of a process, with the two functions that replace those of `OUTSIDE`."""
+    """Return the object-file loader of this process, with two stubs in place of `RUNTIME_FUNCTIONS`."""
     from llvmlite import binding, ir
 
     binding.initialize_native_target()
@@ -201,8 +201,8 @@ def _engine() -> Any:
     return engine
 
 
-def _loaded(unit: Unit) -> dict[str, int]:
-    """Load the object files of a unit; return the addresses of its functions."""
+def _load_objects(unit: Unit) -> dict[str, int]:
+    """Load the object files of a unit and return the addresses of its functions."""
     from llvmlite import binding
 
     engine = _engine()
@@ -221,9 +221,9 @@ def _loaded(unit: Unit) -> dict[str, int]:
 
 
 def check_exceptions(name: str) -> None:
-    """Raise RuntimeError if machine code has met an exception since the last call.
+    """Raise RuntimeError if machine code has reached an exception since the last call.
 
-    It does so where Python would have raised: an index beyond the end of a tuple, say.
+    Examples are an index beyond the end of a tuple, and others where Python would raise.
     """
     if _raised.value:
         _raised.value = 0
@@ -233,9 +233,9 @@ def check_exceptions(name: str) -> None:
 
 
 class Compiler:
-    """Compilation of source by documented names of Numba.
+    """Compiler of source by documented names of Numba.
 
-    `hopflow.kernels.build` has another one, which takes less time and needs one version of Numba.
+    `hopflow.kernels.build` has a faster one, which needs a specific version of Numba.
     """
 
     options: Mapping[str, Any] = {
@@ -245,7 +245,7 @@ class Compiler:
     }
 
     def names(self) -> dict[str, Any]:
-        """Return what the source may name: decorators and the functions by which it reads its words."""
+        """Return the globals of generated source: decorators, and functions that read argument words."""
         import numba
         import numpy as np
         from numpy.lib.stride_tricks import as_strided
@@ -265,13 +265,13 @@ class Compiler:
         }
 
     def callback(self, function: Callable[..., Any], signature: str) -> Any:
-        """Return a function of this C signature, compiled."""
+        """Compile a function with a C signature."""
         import numba
 
         return numba.cfunc(signature, error_model="numpy")(function)
 
     def module(self, callback: Any) -> Any:
-        """Return the LLVM module of such a function, optimized."""
+        """Return the optimized LLVM module of a compiled function."""
         from llvmlite import binding
 
         return binding.parse_assembly(callback.inspect_llvm())
@@ -281,11 +281,11 @@ class Compiler:
         name: str,
         source: str,
         signatures: Mapping[str, str],
-        given: Mapping[str, Any] | None = None,
+        objects: Mapping[str, Any] | None = None,
     ) -> Unit:
-        """Return the functions of ``source`` that have C signatures as a unit called ``name``.
+        """Compile the functions of ``source`` that have C signatures to a unit called ``name``.
 
-        ``given`` are objects that the source names.
+        ``objects`` are further globals of the source.
         """
         file = f"{name}.py"
         linecache.cache[file] = (
@@ -294,7 +294,11 @@ class Compiler:
             source.splitlines(keepends=True),
             file,
         )  # for Numba's messages
-        namespace: dict[str, Any] = {"__name__": f"hopflow_{name}", **self.names(), **(given or {})}
+        namespace: dict[str, Any] = {
+            "__name__": f"hopflow_{name}",
+            **self.names(),
+            **(objects or {}),
+        }
         exec(compile(source, file, "exec"), namespace)  # noqa: S102
         parts = []
         for function, signature in signatures.items():
@@ -306,29 +310,29 @@ class Compiler:
         return self.unit(name, parts)
 
     def unit(self, name: str, parts: Sequence[tuple[str, str, Any, set[str]]]) -> Unit:  # noqa: ARG002
-        """Return functions, each with its symbol, its LLVM module and its names of `OUTSIDE`, as a unit."""
+        """Assemble functions, each with symbol, LLVM module and called runtime functions, to a unit."""
         return assemble(parts, level())
 
 
 compiler = Compiler()
-"""What compiles in this process."""
+"""Compiler of this process."""
 
 
 def isolate(module: Any, exported: str, symbol: str, what: str) -> set[str]:
-    """Make one function of an LLVM module visible, as ``symbol``, and nothing else; return its names of `OUTSIDE`.
+    """Export one function of an LLVM module as ``symbol`` and nothing else; return the runtime functions that it calls.
 
     Raises
     ------
     NotImplementedError
-        Where the code calls what no other process has: it allocates memory, for instance.
+        If the code calls functions that another process lacks, for example to allocate memory.
     """
     outside = set()
     for function in module.functions:
         if function.is_declaration:
-            if OUTSIDE.match(function.name):
+            if RUNTIME_FUNCTIONS.match(function.name):
                 function.name = f"hopflow.{function.name}"
                 outside.add(function.name)
-            elif not KNOWN.match(function.name):
+            elif not ALLOWED_CALLS.match(function.name):
                 raise NotImplementedError(
                     f"{what}: its code calls {function.name}, which only Numba has"
                 )
@@ -343,7 +347,7 @@ def isolate(module: Any, exported: str, symbol: str, what: str) -> set[str]:
 
 
 def assemble(parts: Sequence[tuple[str, str, Any, set[str]]], level: str) -> Unit:
-    """Return functions, each with its symbol, its LLVM module and its names of `OUTSIDE`, as a unit for a level."""
+    """Assemble functions, each with symbol, LLVM module and called runtime functions, to a unit for a level."""
     target = machine(level)
     objects, symbols, outside = [], {}, set()
     for function, symbol, module, names in parts:
@@ -356,7 +360,7 @@ def assemble(parts: Sequence[tuple[str, str, Any, set[str]]], level: str) -> Uni
 
 @functools.cache
 def machine(level: str) -> Any:
-    """Return what assembles code for a level."""
+    """Return the LLVM target machine of a level."""
     from llvmlite import binding
 
     binding.initialize_all_targets()
@@ -375,7 +379,7 @@ def machine(level: str) -> Any:
 
 @functools.cache
 def _intrinsics() -> dict[str, Any]:
-    """Return the functions by which source reads words as addresses, and returns values as words."""
+    """Return intrinsics that read words as addresses and return values as words."""
     import numba
     from llvmlite import ir
     from numba.extending import intrinsic
@@ -405,14 +409,14 @@ def _intrinsics() -> dict[str, Any]:
             store(0, word(-1 if alone else len(kinds)))
             for n, kind in enumerate(kinds):
                 item = returned if alone else builder.extract_value(returned, n)
-                tag, bits = _tagged(builder, kind, item)
+                tag, bits = _tag_value(builder, kind, item)
                 store(2 * n + 1, word(tag))
                 store(2 * n + 2, bits)
             return context.get_dummy_value()
 
         return types.void(room, value), generate
 
-    def _tagged(builder: Any, kind: Any, item: Any) -> tuple[int, Any]:
+    def _tag_value(builder: Any, kind: Any, item: Any) -> tuple[int, Any]:
         """Return the tag of a value (`hopflow.kernels.arguments.DECODERS`) and its word."""
         if kind == types.none:
             return 0, word(0)

@@ -80,8 +80,8 @@ def _is_text_of(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
 
 def refuse(node: ast.AST, why: str) -> KernelError:
     """Return an error that names the file, the line and the text of a node."""
-    place = f"{getattr(node, 'file', '?')}:{getattr(node, 'lineno', '?')}"
-    return KernelError(f"{place}: {ast.unparse(node)}: {why}")
+    location = f"{getattr(node, 'file', '?')}:{getattr(node, 'lineno', '?')}"
+    return KernelError(f"{location}: {ast.unparse(node)}: {why}")
 
 
 def locals_of(tree: ast.FunctionDef) -> set[str]:
@@ -98,8 +98,8 @@ def literal(value: object) -> ast.expr | None:
     """Return the syntax tree of a number or a tuple of numbers; None for anything else."""
     if isinstance(value, tuple):
         items = [literal(item) for item in value]
-        known = [item for item in items if item is not None]
-        return ast.Tuple(known, ast.Load()) if len(known) == len(items) else None
+        elements = [item for item in items if item is not None]
+        return ast.Tuple(elements, ast.Load()) if len(elements) == len(items) else None
     if isinstance(value, bool):
         return ast.Constant(value)
     if isinstance(value, numbers.Integral):  # NumPy's and enumerations too
@@ -115,10 +115,10 @@ _parsing = ForkSafeLock()
 
 
 def syntax_tree(text: str, mode: str = "exec") -> Any:
-    """Return what `ast.parse` does, while no other thread is in here.
+    """Return the result of `ast.parse`, under a lock.
 
-    CPython 3.11 counts the depth of the tree that it makes for all threads together, and raises SystemError where a
-    collection of garbage lets another thread parse meanwhile.
+    CPython 3.11 has one depth counter for all threads, and raises SystemError if a garbage collection lets another
+    thread parse meanwhile.
     """
     with _parsing:
         return ast.parse(text, mode=mode)

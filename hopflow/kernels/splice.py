@@ -20,8 +20,8 @@ __all__ = ["Fields", "Splice"]
 class Splice(ast.NodeTransformer):
     """Insert snippets and traversals into a template.
 
-    A traversal is a generator of a template's globals over which it loops: a template itself, whose loops, snippets
-    and helpers become part of the loop.
+    A traversal is a generator among the globals of a template, over which the template loops. It is a template itself:
+    its loops, snippets and helpers become part of the loop.
     """
 
     def __init__(self, module: Module, snippets: Mapping[str, str]) -> None:
@@ -29,46 +29,46 @@ class Splice(ast.NodeTransformer):
         self.parts: list[
             Any
         ] = []  # the template, and the traversal within it, that are being visited
-        self.known: set[str] = set()  # names of the templates around a traversal
+        self.outer_names: set[str] = set()  # names of the templates around a traversal
 
-    def spliced(self, part: Callable[..., Any]) -> ast.FunctionDef:
-        """Return the tree of a template, with everything inserted."""
+    def splice(self, part: Callable[..., Any]) -> ast.FunctionDef:
+        """Return the syntax tree of a template with snippets and traversals inserted."""
         tree = parse(part)
         self.parts.append(inspect.unwrap(part))
-        self.known, before = self.known | locals_of(tree), self.known
-        found: ast.FunctionDef = self.visit(tree)
-        self.known = before
+        self.outer_names, enclosing = self.outer_names | locals_of(tree), self.outer_names
+        function: ast.FunctionDef = self.visit(tree)
+        self.outer_names = enclosing
         self.parts.pop()
-        return found
+        return function
 
     def visit_For(self, node: ast.For) -> Any:
-        """Replace a loop over a traversal by its source."""
+        """Replace a loop over a traversal by the source of the traversal."""
         call = node.iter
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
             name = call.func.id
             if inspect.isgeneratorfunction(self.parts[-1].__globals__.get(name)):
-                return self._traversed(node, call)
+                return self._inline_traversal(node, call)
         return self.generic_visit(node)
 
-    def _traversed(self, loop: ast.For, call: ast.Call) -> list[ast.stmt]:
-        """Return the loops of a traversal around the body of a template's loop."""
+    def _inline_traversal(self, loop: ast.For, call: ast.Call) -> list[ast.stmt]:
+        """Return the loops of a traversal with the body of a template's loop inside."""
         traversal: Any = self.module.look_up(self.parts[-1], ast.unparse(call.func))
-        own = parse(traversal)
-        names = locals_of(own)
-        given = [argument.arg for argument in own.args.args]
-        if len(given) != len(call.args) or not all(isinstance(a, ast.Name) for a in call.args):
-            raise refuse(call, f"a traversal takes {len(given)} variables")
+        definition = parse(traversal)
+        names = locals_of(definition)
+        parameters = [argument.arg for argument in definition.args.args]
+        if len(parameters) != len(call.args) or not all(isinstance(a, ast.Name) for a in call.args):
+            raise refuse(call, f"a traversal takes {len(parameters)} variables")
         if any(map(_leaves, loop.body)):
             raise refuse(loop, "the body of a traversal may not end it, or go on to the next turn")
-        tree = self.spliced(traversal)
-        spoken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        called = {node.id for node in ast.walk(own) if isinstance(node, ast.Name)}
-        tree = self.module.rewrite(tree, traversal, None, self.known | (spoken - called))
-        renamed = {name: f"{traversal.__name__}_{name}" for name in names}
-        renamed |= {p: ast.unparse(a) for p, a in zip(given, call.args, strict=True)}
+        tree = self.splice(traversal)
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        called = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+        tree = self.module.rewrite(tree, traversal, None, self.outer_names | (used - called))
+        new_names = {name: f"{traversal.__name__}_{name}" for name in names}
+        new_names |= {p: ast.unparse(a) for p, a in zip(parameters, call.args, strict=True)}
         body = [self.visit(statement) for statement in loop.body]
-        spliced = _Yield(loop.target, body, renamed)
-        return _flatten(spliced.visit(statement) for statement in tree.body)
+        replacement = _Yield(loop.target, body, new_names)
+        return _flatten(replacement.visit(statement) for statement in tree.body)
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """Replace a call of a snippet's name by the snippet."""
@@ -92,14 +92,14 @@ class Fields(ast.NodeTransformer):
         names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
         assigned = {name.id for name in names if isinstance(name.ctx, ast.Store)}
         self.parameters = {parameter.arg for parameter in tree.args.args} - assigned
-        self.taken: dict[str, str] = {}
+        self.locals_by_name: dict[str, str] = {}
 
     @classmethod
     def first(cls, tree: ast.FunctionDef) -> ast.FunctionDef:
-        """Return the function with assignments ``local = tuple.field`` at its beginning."""
+        """Insert assignments ``local = tuple.field`` at the start of a function."""
         fields = cls(tree)
         body = [fields.visit(statement) for statement in tree.body]
-        text = "\n".join(f"{local} = {field}" for local, field in fields.taken.items())
+        text = "\n".join(f"{local} = {field}" for local, field in fields.locals_by_name.items())
         tree.body = [*syntax_tree(text).body, *body]
         return tree
 
@@ -111,18 +111,18 @@ class Fields(ast.NodeTransformer):
         if hasattr(np.ndarray, node.attr):
             return node
         local = f"{owner.id}__{node.attr}"
-        self.taken[local] = f"{owner.id}.{node.attr}"
+        self.locals_by_name[local] = f"{owner.id}.{node.attr}"
         return ast.copy_location(ast.Name(local, node.ctx), node)
 
 
 class _Yield(ast.NodeTransformer):
     """Replace each yield by the loop's body; rename the traversal's variables."""
 
-    def __init__(self, target: ast.expr, body: list[Any], renamed: dict[str, str]) -> None:
-        self.target, self.body, self.renamed = target, _flatten(body), renamed
+    def __init__(self, target: ast.expr, body: list[Any], new_names: dict[str, str]) -> None:
+        self.target, self.body, self.new_names = target, _flatten(body), new_names
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        node.id = self.renamed.get(node.id, node.id)
+        node.id = self.new_names.get(node.id, node.id)
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
@@ -148,7 +148,7 @@ class _Yield(ast.NodeTransformer):
 
 
 def _leaves(node: ast.AST) -> bool:
-    """Return whether a statement goes on to the next turn of the loop around it, or ends that."""
+    """Return whether a statement contains ``continue`` or ``break`` of the enclosing loop."""
     if isinstance(node, ast.Break | ast.Continue):
         return True
     if isinstance(node, ast.For | ast.While):

@@ -1,4 +1,4 @@
-"""Times of computations without the loading and compilation of kernels, which only the first of a process has."""
+"""Wall times of computations without loading and compilation of kernels, which occur once per process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Stopwatch", "loading"]
 
 
 class _Intervals:
-    """Wall time in which at least one thread loads or compiles."""
+    """Total wall time during which at least one thread loads or compiles."""
 
     def __init__(self) -> None:
         self._lock = ForkSafeLock()
@@ -41,7 +41,7 @@ _intervals = _Intervals()
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Count what is done inside as loading."""
+    """Count the time inside the context as loading."""
     _intervals.begin()
     try:
         yield
@@ -50,7 +50,7 @@ def loading() -> Iterator[None]:
 
 
 class Stopwatch:
-    """Wall time since it was made, less that in which this process loaded or compiled kernels.
+    """Wall time since construction, less the time in which this process loaded or compiled kernels.
 
     Examples
     --------
@@ -65,9 +65,9 @@ class Stopwatch:
         self._began, self._loaded = time.perf_counter(), _intervals.seconds()
 
     def seconds(self) -> float:
-        """Return the seconds in which kernels were neither loaded nor compiled."""
+        """Return the wall time in s without loading and compilation of kernels."""
         return max(0.0, time.perf_counter() - self._began - self.loading())
 
     def loading(self) -> float:
-        """Return the seconds in which they were."""
+        """Return the time in s of loading and compilation."""
         return _intervals.seconds() - self._loaded

@@ -1,1 +1,1 @@
-"""Names: public ones, those in registries, and those that have changed."""
+"""Public names, registries and deprecated names."""

@@ -1,4 +1,4 @@
-"""Old names of parameters and attributes: they work for one release, with a warning that shows the new call."""
+"""Deprecated names of parameters and attributes: valid for one release, with a warning that shows the new call."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast
 from hopflow.checks import shown
 
 __all__ = [
+    "accept_old_names",
     "advice",
-    "renamed",
-    "renamed_attribute",
+    "attribute_alias",
     "takes_options",
     "warn_deprecated",
     "with_new_names",
@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def warn_deprecated(old: str, new: str, stacklevel: int = 3) -> None:
-    """Warn that a form is deprecated, and show what to write instead.
+    """Warn that a call is deprecated, and show its replacement.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ def warn_deprecated(old: str, new: str, stacklevel: int = 3) -> None:
 
 
 def advice(old: str, new: str) -> str:
-    """Return what is said of a form that is deprecated."""
+    """Return the text of a deprecation warning."""
     return f"{old} is deprecated and will be removed in the next release; write {new}"
 
 
-def renamed(**names: str) -> Callable[[F], F]:
-    """Return a decorator of a function or class: keywords under their old names are passed under the new ones.
+def accept_old_names(**names: str) -> Callable[[F], F]:
+    """Return a decorator of a function or class that passes old keywords under their new names.
 
-    A function with `hopflow.units.quantities` looks for them itself, where a call does not fit.
+    `hopflow.units.quantities` applies the names itself when a call does not match the signature.
 
     Parameters
     ----------
@@ -53,36 +53,36 @@ def renamed(**names: str) -> Callable[[F], F]:
     Raises
     ------
     TypeError
-        From the decorated function, when a parameter is given under both names.
+        From the decorated function, if a parameter is given under both names.
 
     Examples
     --------
     >>> import warnings
-    >>> @renamed(rng="seed")
+    >>> @accept_old_names(rng="seed")
     ... def draw(seed=0):
     ...     return seed
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings(record=True) as messages:
     ...     warnings.simplefilter("always")
     ...     draw(rng=3)
     3
-    >>> print(said[0].message)
+    >>> print(messages[0].message)
     draw(rng=3) is deprecated and will be removed in the next release; write draw(seed=3)
     """
 
     def decorate(function: F) -> F:
-        called = function.__name__
+        name = function.__name__
         kind: Any = function
         of_class = inspect.isclass(function)
         inner = kind.__init__ if of_class else kind
 
         if not of_class and hasattr(kind, "__quantities__"):
-            kind.__old_names__ = names  # asked for where a call does not fit
+            kind.__old_names__ = names  # read when a call does not match
             return function
 
         @functools.wraps(inner)
         def call(*args: Any, **options: Any) -> Any:
             if not names.keys().isdisjoint(options):
-                options = with_new_names(called, names, options)
+                options = with_new_names(name, names, options)
             return inner(*args, **options)
 
         if of_class:
@@ -94,36 +94,36 @@ def renamed(**names: str) -> Callable[[F], F]:
 
 
 def with_new_names(
-    called: str, names: Mapping[str, str], options: Mapping[str, Any]
+    function: str, names: Mapping[str, str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the keywords of a call with new names in place of old ones, each with a warning for the caller's caller."""
-    found = dict(options)
+    """Rename old keywords of a call, each with a warning at the caller of the decorated function."""
+    keywords = dict(options)
     for old in names.keys() & options.keys():
         new = names[old]
         if new in options:
-            raise TypeError(f"{called}: {old} is the old name of {new}; both were given")
-        value = found[new] = found.pop(old)
+            raise TypeError(f"{function}: {old} is the old name of {new}; both were given")
+        value = keywords[new] = keywords.pop(old)
         text = shown(value)
-        warn_deprecated(f"{called}({old}={text})", f"{called}({new}={text})", stacklevel=4)
-    return found
+        warn_deprecated(f"{function}({old}={text})", f"{function}({new}={text})", stacklevel=4)
+    return keywords
 
 
 def takes_options(kind: Callable[..., Any], **former: str) -> Callable[[F], F]:
-    """Return a decorator of a function with a keyword ``options``: the parameters of its class are taken as keywords, too.
+    """Return a decorator that collects keywords into the option object of a function's parameter ``options``.
 
-    They work for one release, with a warning that shows the call with an object. The signature does not have them.
+    The keywords work for one release, with a warning that shows the call with an object. The signature omits them.
 
     Parameters
     ----------
     kind
-        Class of the options, made from keywords.
+        Class of the options.
     former
-        The names of its parameters by older names.
+        New parameter names by old name.
 
     Raises
     ------
     TypeError
-        From the decorated function, when both the object and a parameter of it are given.
+        From the decorated function, if both the object and one of its parameters are given.
 
     Examples
     --------
@@ -169,14 +169,14 @@ def takes_options(kind: Callable[..., Any], **former: str) -> Callable[[F], F]:
     return decorate
 
 
-def renamed_attribute(old: str, new: str) -> property:
+def attribute_alias(old: str, new: str) -> property:
     """Return a property that reads an attribute under its old name.
 
     Examples
     --------
     >>> class Run:
     ...     duration = 2.0
-    ...     horizon = renamed_attribute("horizon", "duration")
+    ...     horizon = attribute_alias("horizon", "duration")
     """
 
     def read(self: Any) -> Any:

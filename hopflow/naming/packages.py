@@ -1,4 +1,4 @@
-"""Hopflow's packages: files of a user that hide them, and other distributions that overwrite them."""
+"""Hopflow's packages, with checks for user files that shadow them and distributions that overwrite them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = [
 
 ROOT = Path(__file__).parents[2]
 LEFT_OUT = {"jax": "JAX", "networkx": "networkx", "sympy": "SymPy"}
-"""Dependencies without which the light installation (requirements-light.txt) works, by their modules."""
+"""Dependencies that the light installation (requirements-light.txt) does without, by module."""
 PACKAGES = ("dfcmodel", "markov", "responsefn", "validation")
 MARK = '__distribution__ = "hopflow"'
-"""A line of the ``__init__.py`` of each package."""
+"""Line in the ``__init__.py`` of each package."""
 
 
 def package(name: str) -> ModuleType:
@@ -32,7 +32,7 @@ def package(name: str) -> ModuleType:
     Raises
     ------
     ImportError
-        Where a module of the same name, such as a user's ``markov.py`` beside his script, hides it, or another distribution
+        If a module of the same name, such as ``markov.py`` beside a user's script, shadows it, or another distribution
         has overwritten it.
     """
     check_packages(name)
@@ -40,7 +40,7 @@ def package(name: str) -> ModuleType:
 
 
 def check_packages(*names: str) -> None:
-    """Raise ImportError, which names the file or the distribution, where another module hides one of the packages.
+    """Raise ImportError, with the file or the distribution, if another module shadows or overwrites a package.
 
     Examples
     --------
@@ -50,14 +50,14 @@ def check_packages(*names: str) -> None:
         spec = find_spec(name)
         if spec is not None and (spec.origin is None or Path(spec.origin).parents[1] != ROOT):
             origin = spec.origin or ", ".join(spec.submodule_search_locations or ())
-            said = f"{name} is {origin}, which hides hopflow's package of that name: rename it"
-            raise ImportError(said, name=name, path=origin)
-        if said := _overwritten(name):
-            raise ImportError(said, name=name)
+            message = f"{name} is {origin}, which hides hopflow's package of that name: rename it"
+            raise ImportError(message, name=name, path=origin)
+        if message := _overwrite_message(name):
+            raise ImportError(message, name=name)
 
 
 def left_out(error: ImportError, what: str) -> ImportError:
-    """Return what to raise where a module is missing that the light installation leaves out; any other error as it is.
+    """Return an ImportError with a hint for a module that the light installation lacks; return other errors unchanged.
 
     Examples
     --------
@@ -67,28 +67,28 @@ def left_out(error: ImportError, what: str) -> ImportError:
     name = (error.name or "").partition(".")[0]
     if name not in LEFT_OUT:
         return error
-    said = f"{what} need {LEFT_OUT[name]}, which the light installation leaves out: `pip install {name}` adds it"
-    return ImportError(said, name=name)
+    message = f"{what} need {LEFT_OUT[name]}, which the light installation leaves out: `pip install {name}` adds it"
+    return ImportError(message, name=name)
 
 
 def warn_of_others() -> None:
     """Warn of each package that another distribution has overwritten or removed."""
-    for said in filter(None, map(_overwritten, PACKAGES)):
-        warnings.warn(said, stacklevel=3)
+    for message in filter(None, map(_overwrite_message, PACKAGES)):
+        warnings.warn(message, stacklevel=3)
 
 
-def _overwritten(name: str) -> str:
-    """Return what to say of a package whose first file is not hopflow's; "" if it is."""
+def _overwrite_message(name: str) -> str:
+    """Return the message for a package whose ``__init__.py`` is not hopflow's; "" if it is."""
     path = ROOT / name / "__init__.py"
     if path.is_file() and MARK in path.read_text(encoding="utf-8", errors="replace"):
         return ""
     repair = "pip install --force-reinstall --no-deps hopflow"
     owners = _owners(f"{name}/__init__.py")
     if not owners:
-        what = "is not hopflow's" if path.is_file() else "is missing"
-        return f"{path} {what}: repair it by `{repair}`"
-    named = " and ".join(map(repr, owners))
-    first = f"the distribution {named} has a package {name}, too, and has overwritten hopflow's"
+        fault = "is not hopflow's" if path.is_file() else "is missing"
+        return f"{path} {fault}: repair it by `{repair}`"
+    names = " and ".join(map(repr, owners))
+    first = f"the distribution {names} has a package {name}, too, and has overwritten hopflow's"
     return f"{first}: repair it by `pip uninstall {' '.join(owners)}`, then `{repair}`, and use them in environments apart"
 
 
@@ -96,9 +96,9 @@ def _owners(file: str) -> list[str]:
     """Return the other distributions that installed a file."""
     from importlib.metadata import distributions
 
-    found = {
-        each.metadata["Name"]
-        for each in distributions()
-        if any(str(path) == file for path in each.files or ())
+    owners = {
+        distribution.metadata["Name"]
+        for distribution in distributions()
+        if any(str(path) == file for path in distribution.files or ())
     }
-    return sorted(found - {"hopflow"})
+    return sorted(owners - {"hopflow"})

@@ -1,6 +1,6 @@
-"""Public names of packages: loaded on first use from the modules that a stub names, and names that have moved.
+"""Lazy public names of packages, listed in stubs, and names that have moved.
 
-``moved_names.toml`` beside this file has the names that have moved.
+``moved_names.toml`` beside this file lists the moved names.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from typing import Any
 
 import lazy_loader
 
-__all__ = ["attach", "collect", "has_moved", "moved", "moved_names"]
+__all__ = ["attach", "collect", "has_moved", "load_moved", "new_locations"]
 
 Attached = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
 @functools.cache
-def moved_names(package: str) -> dict[str, tuple[str, str]]:
-    """Return the module of each name that a package had, and what to write, by the old name.
+def new_locations(package: str) -> dict[str, tuple[str, str]]:
+    """Return the new module and the new import of each name that left a package, by name.
 
-    >>> moved_names("markov")["Stationary"]
+    >>> new_locations("markov")["Stationary"]
     ('markov.results', 'from markov.results import Stationary')
     """
     table = tomllib.loads(Path(__file__).with_name("moved_names.toml").read_text(encoding="utf-8"))
-    found: dict[str, tuple[str, str]] = {}
+    replacements: dict[str, tuple[str, str]] = {}
     for module, names in table["moved"].get(package, {}).items():
-        found |= {name: (module, f"from {module} import {name}") for name in names.split()}
+        replacements |= {name: (module, f"from {module} import {name}") for name in names.split()}
     for name, entry in table["replaced"].get(package, {}).items():
-        found[name] = entry["module"], entry["write"]
-    return found
+        replacements[name] = entry["module"], entry["write"]
+    return replacements
 
 
 def has_moved(package: str, name: str) -> bool:
-    """Return whether a package had a name that is elsewhere now."""
-    return name in moved_names(package)
+    """Return whether a name has moved from a package to another module."""
+    return name in new_locations(package)
 
 
-def moved(package: str, name: str, *, shown: str = "", stacklevel: int = 3) -> Any:
-    """Return an object by a name that a package had in the last release, and warn.
+def load_moved(package: str, name: str, *, shown: str = "", stacklevel: int = 3) -> Any:
+    """Return an object by its name in the last release, with a deprecation warning.
 
     Parameters
     ----------
     package, name
-        Of `moved_names`.
+        Old package and name; see `new_locations`.
     shown
-        The package that the warning names; "": ``package``.
+        Package in the warning; "": ``package``.
     stacklevel
         As for `warnings.warn`: 3 is the caller of the function that calls this one.
 
@@ -62,18 +62,18 @@ def moved(package: str, name: str, *, shown: str = "", stacklevel: int = 3) -> A
     Examples
     --------
     >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings(record=True) as messages:
     ...     warnings.simplefilter("always")
-    ...     moved("markov", "Stationary").__name__
+    ...     load_moved("markov", "Stationary").__name__
     'Stationary'
-    >>> print(said[0].message)
+    >>> print(messages[0].message)
     markov.Stationary is deprecated and will be removed in the next release; write from markov.results import Stationary
     """
     if not has_moved(package, name):
         raise AttributeError(f"module {shown or package!r} has no attribute {name!r}")
     from hopflow.naming.deprecations import warn_deprecated
 
-    module, new = moved_names(package)[name]
+    module, new = new_locations(package)[name]
     warn_deprecated(f"{shown or package}.{name}", new, stacklevel=stacklevel + 1)
     return getattr(importlib.import_module(module), name)
 
@@ -83,39 +83,39 @@ def attach(
 ) -> Attached:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names are loaded on first use.
 
-    Names that have moved are found too, with a warning.
+    Moved names are supported, with a warning.
 
     Parameters
     ----------
     package, file
         ``__name__`` and ``__file__``. The stub beside the file imports the names.
     submodules
-        Modules that the stub imports. They can be reached by their name, and are not in ``__all__``.
+        Modules that the stub imports: attributes of the package, but not in ``__all__``.
     start
-        What is called before a name is loaded.
+        Function called before a name is loaded.
     """
     load, _, names = lazy_loader.attach_stub(package, file)
 
     def get(name: str) -> Any:
         if start is not None and name in names:
             start()
-        return load(name) if name in names else moved(package, name)
+        return load(name) if name in names else load_moved(package, name)
 
-    return get, names.copy, [each for each in names if each not in submodules]
+    return get, names.copy, [name for name in names if name not in submodules]
 
 
 def collect(package: str, file: str) -> Attached:
-    """Return what `attach` returns, of a package whose stub imports names from packages above it, too."""
-    places: dict[str, str] = {}
+    """Return the result of `attach` for a package whose stub imports names from parent packages too."""
+    modules: dict[str, str] = {}
     for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
             module = resolve_name("." * node.level + (node.module or ""), package)
-            places |= dict.fromkeys((each.name for each in node.names), module)
+            modules |= dict.fromkeys((alias.name for alias in node.names), module)
 
     def get(name: str) -> Any:
-        if name not in places:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(places[name]), name)
+        return getattr(importlib.import_module(modules[name]), name)
 
-    names = sorted(places)
+    names = sorted(modules)
     return get, names.copy, names

@@ -1,4 +1,4 @@
-"""Registries: what is offered by name to commands, tables and tests, from here and from other distributions."""
+"""Registries of classes by name, from hopflow and from entry points of other distributions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ T = TypeVar("T")
 def object_of_file(
     path: Path, variable: str, base: type[T], others: tuple[type[Any], ...] = ()
 ) -> Any:
-    """Return the object that a Python file of the user's defines.
+    """Return the object that a user's Python file defines.
 
-    It is the value of the variable, otherwise an instance of the one subclass of ``base`` that the file defines, otherwise the one
-    object in it of ``base`` or of ``others``.
+    In this order: the value of the variable, an instance of the single subclass of ``base`` in the file, or the single
+    object of ``base`` or ``others``.
 
     Parameters
     ----------
@@ -33,16 +33,16 @@ def object_of_file(
     variable
         Name of the variable, such as ``"model"``; the module that runs has this name.
     base
-        Class of what is sought, made without arguments.
+        Class of the object; its subclass is instantiated without arguments.
     others
         Further classes of objects.
 
     Raises
     ------
     FileNotFoundError
-        Where there is no such file.
+        If the file does not exist.
     ValueError
-        Where it has no such object, or several.
+        If it has no such object, or several.
     """
     if not path.is_file():
         raise FileNotFoundError(ENOENT, "there is no such file", str(path))
@@ -57,7 +57,7 @@ def object_of_file(
         for value in names.values()
         if isinstance(value, type) and issubclass(value, base) and value.__module__ == variable
     ]
-    objects = {id(each): each for each in names.values() if isinstance(each, (base, *others))}
+    objects = {id(value): value for value in names.values() if isinstance(value, (base, *others))}
     if not classes and len(objects) == 1:
         return next(iter(objects.values()))
     if len(classes) != 1:
@@ -70,73 +70,73 @@ def object_of_file(
 class Registry(Generic[T]):
     """Classes by their names on the command line.
 
-    Own classes have their own names in lower case, those of other distributions the names of their entry points.
+    Classes of the package are listed under their lower-case names, classes of other distributions under the names of their
+    entry points.
 
     Parameters
     ----------
-    own
-        Classes of this package; a class that is given twice counts once. Or the modules that define them, by the names
-        of the classes: a module is imported when its class is asked for.
+    classes
+        Classes of this package, duplicates allowed; or module names by class name, imported at the first look-up.
     group
-        Entry points by which other distributions offer more: ``[project.entry-points."hopflow.rules"]``.
+        Entry-point group for classes of other distributions: ``[project.entry-points."hopflow.rules"]``.
     base
-        What an entry point must be a subclass of, or a class whose attributes it must have.
+        Base class of entry points, or the name of a method that they must have.
     hint
-        What an entry point must be, for a message.
+        Requirement on an entry point, for messages.
     """
 
     def __init__(
         self,
-        own: tuple[type[T], ...] | Mapping[str, str],
+        classes: tuple[type[T], ...] | Mapping[str, str],
         group: str,
         base: type[T] | str,
         hint: str,
     ):
-        modules = own if isinstance(own, Mapping) else {}
-        classes = () if isinstance(own, Mapping) else own
+        modules = classes if isinstance(classes, Mapping) else {}
+        loaded = () if isinstance(classes, Mapping) else classes
         self._modules = {name.lower(): (module, name) for name, module in modules.items()}
-        self._own = {kind.__name__.lower(): kind for kind in classes}
+        self._loaded = {kind.__name__.lower(): kind for kind in loaded}
         self._group, self._base, self._hint = group, base, hint
 
     @cached_property
-    def _installed(self) -> dict[str, type[T]]:
-        """The classes that installed distributions offer.
+    def _entry_points(self) -> dict[str, type[T]]:
+        """Classes from entry points of installed distributions.
 
         Raises
         ------
         TypeError
-            Where an entry point is something else.
+            If an entry point does not fit.
         """
-        found: dict[str, type[T]] = {}
+        classes: dict[str, type[T]] = {}
         for point in entry_points(group=self._group):
-            offered = point.load()
-            if not (isinstance(offered, type) and self._fits(offered)):
-                place = f"entry point {point.name} = {point.value} of {self._group}"
-                raise TypeError(f"{place}: must be {self._hint}")
-            found[point.name.lower()] = offered
-        return found
+            cls = point.load()
+            if not (isinstance(cls, type) and self._fits(cls)):
+                entry = f"entry point {point.name} = {point.value} of {self._group}"
+                raise TypeError(f"{entry}: must be {self._hint}")
+            classes[point.name.lower()] = cls
+        return classes
 
-    def _fits(self, offered: type[Any]) -> bool:
+    def _fits(self, cls: type[Any]) -> bool:
         if isinstance(self._base, str):
-            return callable(getattr(offered, self._base, None))
-        return issubclass(offered, self._base)
+            return callable(getattr(cls, self._base, None))
+        return issubclass(cls, self._base)
 
     def names(self) -> list[str]:
         """Return all names, sorted."""
-        return sorted({*self._own, *self._modules, *self._installed})
+        return sorted({*self._loaded, *self._modules, *self._entry_points})
 
     def named(self, parameter: str, name: str) -> type[T]:
-        """Return the class with this name, in upper or lower case.
+        """Return the class with this name; case does not matter.
 
         Raises
         ------
         ValueError
-            Naming the parameter and the closest name.
+            Naming the parameter and the closest match.
         """
-        known = choice(parameter, name.lower(), self.names())
-        if known in self._installed:
-            return self._installed[known]
-        if known in self._own:
-            return self._own[known]
-        module, kind = self._modules[known]
+        full_name = choice(parameter, name.lower(), self.names())
+        if full_name in self._entry_points:
+            return self._entry_points[full_name]
+        if full_name in self._loaded:
+            return self._loaded[full_name]
+        module, kind = self._modules[full_name]
         return cast("type[T]", getattr(importlib.import_module(module), kind))

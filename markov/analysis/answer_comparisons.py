@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 
 from hopflow.display.results import figure
-from hopflow.display.side_by_side import SideBySide, stacked
+from hopflow.display.side_by_side import SideBySide, stack_datasets
 from hopflow.fork_safety import cached_property
 from markov.models.measures import functionals
 from markov.results.stationary_results import Stationary
@@ -116,7 +116,7 @@ class AnswerComparison(SideBySide[Stationary]):
         """
         remedy = "found.compared[LABEL].measures has those of one"
         data = {label: answer.measures for label, answer in self.compared.items()}
-        return stacked(data, "chain", remedy)
+        return stack_datasets(data, "chain", remedy)
 
 
 def _marginals(answer: Stationary) -> dict[str, tuple[Any, NDArray[np.float64]]]:

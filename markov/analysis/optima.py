@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, shown, unboxed
+from hopflow.checks import number, shown, unwrap_scalar
 from hopflow.display.results import Result, figure
 from hopflow.execution.grids import axis
 from hopflow.execution.progress import progress_bar
@@ -222,7 +222,7 @@ def best(
 
 def _values(base: Any, parameter: str, among: Any) -> list[Any]:
     """Return the values to try, each of which the model takes."""
-    if isinstance(among, (str, bytes)) or not isinstance(unboxed(among), Iterable):
+    if isinstance(among, (str, bytes)) or not isinstance(unwrap_scalar(among), Iterable):
         raise ValueError(f"among = {shown(among)}: values to try are expected")  # noqa: TRY004
     values = list(among)
     if not values:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from hopflow.checks import one_number, random_generator, whole
 from hopflow.display.results import Result, figure
-from hopflow.naming.deprecations import renamed, renamed_attribute
+from hopflow.naming.deprecations import accept_old_names, attribute_alias
 from hopflow.units import WithUnit, quantities
 from markov.computing.memory import check_room
 from markov.computing.progress import Counter
@@ -66,7 +66,7 @@ class Paths(Result):
     first: NDArray[np.int64]
     times: NDArray[np.float64]
     states: NDArray[np.int64]
-    horizon = renamed_attribute("horizon", "duration")
+    horizon = attribute_alias("horizon", "duration")
 
     @property
     def runs(self) -> int:
@@ -125,7 +125,7 @@ class Paths(Result):
         return ax
 
 
-@renamed(horizon="duration", rng="seed")
+@accept_old_names(horizon="duration", rng="seed")
 @quantities(duration="time")
 def paths(
     model: Any, duration: WithUnit, *, start: Any = None, runs: int = 1, seed: Any = None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
-from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
+from hopflow.checks import dimensions, one_number, seconds, shown, unwrap_scalar, whole
 from hopflow.display.results import Result, figure
 from hopflow.execution.sweeps import sweep
 from hopflow.keywords import check_keywords, takes_keywords
@@ -428,7 +428,7 @@ def _wholes(
     name: str, value: Any, low: int, high: int, words: str, why: str = ""
 ) -> tuple[int, ...]:
     """Return whole numbers, at least one; ``why`` states the reason of the limits."""
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(unboxed(value), Iterable):
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(unwrap_scalar(value), Iterable):
         raise ValueError(f"{name} = {shown(value)}: must be {words}")  # noqa: TRY004
     found = tuple(whole(name, each, low, high, why=why) for each in value)
     if not found:

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hopflow.errors import RuleError, failed_rule, place_of
+from hopflow.errors import RuleError, location_of, rule_error
 from hopflow.fork_safety import cached_property
 from markov.generators.identity import asks_for_identity
 from markov.models.rules import ChainModel
@@ -86,9 +86,9 @@ class Calls:
             total = math.inf
         if not math.isfinite(total):
             said = f"{self.name}: {written(state)}: the sum of the rates overflows"
-            return RuleError.at(place_of(self.rules), said)
+            return RuleError.at(location_of(self.rules), said)
         changing = f"{self.name}: {written(state)}: {CHANGED}"
-        return failed_rule(error, self.rules, changing)
+        return rule_error(error, self.rules, changing)
 
     def _checked(self, state: Any) -> Iterator[tuple[Any, float]]:
         """Yield the transitions out of a state one by one, each looked at closely."""
@@ -96,20 +96,22 @@ class Calls:
         try:
             found = self.rules(state, self.q)
             if found is None:
-                raise RuleError.at(place_of(self.rules), f"{where}: the rules return None", PAIRS)
+                raise RuleError.at(
+                    location_of(self.rules), f"{where}: the rules return None", PAIRS
+                )
             items = iter(found)
         except RuleError:
             raise
         except Exception as error:  # a rule may raise anything
-            raise failed_rule(error, self.rules, where) from error
+            raise rule_error(error, self.rules, where) from error
         while True:
             try:
                 item = next(items)
             except StopIteration:
                 return
             except Exception as error:  # a rule may raise anything
-                raise failed_rule(error, self.rules, where) from error
-            place = _line_of(items) or place_of(self.rules)
+                raise rule_error(error, self.rules, where) from error
+            place = _line_of(items) or location_of(self.rules)
             if not isinstance(item, (tuple, list)) or len(item) != 2:
                 raise RuleError.at(place, f"{where} yields {item!r}", PAIRS)
             yield self._transition(state, item[0], item[1], place)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.errors import RuleError, failed_rule, place_of
+from hopflow.errors import RuleError, location_of, rule_error
 from markov.computing.matrices import from_edges, row_numbers
 from markov.computing.memory import StateLimitError, check_room
 from markov.generators.calls import CHANGED, Calls, written
@@ -229,12 +229,12 @@ def refuse_changed(calls: Calls, asked: Iterable[tuple[Any, Answer]]) -> None:
             second = _as_answer(calls, found)
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
             said = f"{calls.name}: {written(state)}: {CHANGED}: first {_shown(first)}"
-            raised = failed_rule(error, calls.rules, f"{said}, then it raises")
+            raised = rule_error(error, calls.rules, f"{said}, then it raises")
             raise raised from raised.__cause__
         if Counter(first) != Counter(second):
             answers = f"first {_shown(first)}, then {_shown(second)}"
             said = f"{calls.name}: {written(state)}: {CHANGED}: {answers}"
-            raise RuleError.at(place_of(calls.rules), said, HINT)
+            raise RuleError.at(location_of(calls.rules), said, HINT)
 
 
 def refuse_changing(calls: Calls, states: Iterable[Any]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
+from hopflow.errors import RuleError, RuleWarning, format_location, location_of
 from markov.computing.graphs import led_to
 from markov.computing.matrices import from_edges, rank_of
 from markov.computing.memory import InfiniteStatesError, TooLargeError, check_room
@@ -80,7 +80,7 @@ class Ways:
         self.start = None if start is None else self._known(start)
         if self.declared is None and self.start is None:
             hint = "say which states there are, space(), or where it starts, start()"
-            raise RuleError.at(place_of(model.rules), f"{model.name} has no states", hint)
+            raise RuleError.at(location_of(model.rules), f"{model.name} has no states", hint)
         if self.start is None and self.declared is not None:
             check_room(f"{model.name}: a matrix on {self.declared.size} states", self._predicted())
 
@@ -89,7 +89,7 @@ class Ways:
             return self.calls.known(start)
         except (TypeError, ValueError) as error:
             said = f"{self.model.name}: start = {start!r}: {error}"
-            raise RuleError.at(place_of(self.model.start), said) from None
+            raise RuleError.at(location_of(self.model.start), said) from None
 
     @property
     def space(self) -> Space:
@@ -278,6 +278,6 @@ class Ways:
         return None
 
     def _warn(self, said: str) -> None:
-        place = shown_place(place_of(self.model.rules))
+        place = format_location(location_of(self.model.rules))
         msg = f"{self.model.name}: {said}{place}; the rules run as plain Python instead"
         warnings.warn(RuleWarning(msg), stacklevel=6)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hopflow.errors import RuleError, place_of
+from hopflow.errors import RuleError, location_of
 from hopflow.parameters import Parametrized
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Measure, measured
@@ -259,7 +259,7 @@ def _with_parameters(function: Callable[..., Any], name: str, q: Any) -> Callabl
         if not (q is None or (isinstance(q, tuple) and not q)):
             said = f"{name} takes {inspect.signature(function)}: {second} would be the parameters"
             hint = f"write (s, q, {second}=...), or call it q if it is the parameters"
-            raise RuleError.at(place_of(function), said, hint)
+            raise RuleError.at(location_of(function), said, hint)
         count = 1
     if count == 2:
         return function
@@ -267,7 +267,7 @@ def _with_parameters(function: Callable[..., Any], name: str, q: Any) -> Callabl
         return functools.wraps(function)(lambda s, _q: function(s))
     hint = "write (s, q) below @staticmethod, (self, s, q), or (self, s)"
     said = f"{name} takes {inspect.signature(function)}"
-    raise RuleError.at(place_of(function), said, hint)
+    raise RuleError.at(location_of(function), said, hint)
 
 
 @functools.lru_cache(maxsize=256)

@@ -15,7 +15,7 @@ import numpy as np
 from hopflow.checks import number, one_number, random_generator, whole
 from hopflow.equality import ByValue
 from hopflow.fork_safety import cached_property
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class PhaseType(ByValue):
             found[part] = self.alpha @ exponentials(self.T, flat[part]) @ right
         return found.reshape(times.shape)
 
-    @renamed(rng="seed")
+    @accept_old_names(rng="seed")
     def sample(self, size: int, *, seed: Any = None) -> Floats:
         """Return independent times in s, shape (size,)."""
         draw = random_generator("seed", seed)

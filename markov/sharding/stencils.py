@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hopflow.checks import choice
-from hopflow.errors import RuleError, place_of
+from hopflow.errors import RuleError, location_of
 from markov.generators.calls import Calls
 from markov.generators.regions import find_regions
 from markov.models.spaces import Space
@@ -76,7 +76,7 @@ def stencil_of(model: ChainModel, along: str | None = None) -> tuple[Space, Sten
     ValueError
         For a component that there is not.
     """
-    where = place_of(model.rules)
+    where = location_of(model.rules)
     if not model.has_space:
         raise RuleError.at(where, f"{model.name} declares no space", "write space()")
     space = Space.of(model.State, model.space(), model.name)
@@ -154,4 +154,4 @@ def _compare(model: ChainModel, calls: Calls, space: Space, stencil: Stencil) ->
             said = (
                 f"{model.name}: {state}: the rules on boxes give other transitions than one by one"
             )
-            raise RuleError.at(place_of(model.rules), said)
+            raise RuleError.at(location_of(model.rules), said)

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopflow.checks import shown
 from hopflow.display.results import Result, figure
-from hopflow.intervals import reach
+from hopflow.intervals import t_quantile
 from hopflow.units import WithUnit, quantities
 from responsefn.diagnostics import quiet
 from responsefn.inputs import (
@@ -182,7 +182,7 @@ def fit(
             "in by=, or give rates nearer to those of the rule"
         )
     spread = math.sqrt(2.0 * found.cost / free)
-    halves = reach(free) * spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
+    halves = t_quantile(free) * spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
     fitted = changed(found.x)
     intervals = {
         name: tuple(np.clip(np.exp([x - each, x + each]), *_limits(fitted, name)).tolist())

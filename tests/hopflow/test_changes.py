@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from hopflow.changes import NoSumError, change_of
+from hopflow.changes import NoSumError, increments_of
 from hopflow.functions import where
 
 FIELDS = ("w", "t")
@@ -30,7 +30,7 @@ def no_helper(name):
 
 def increments(body):
     """Return the increments as a Python function; a difference has factors -1.0, exact on dyadics."""
-    changed = change_of(rule(body), FIELDS, {"where": where}.get, no_helper)
+    changed = increments_of(rule(body), FIELDS, {"where": where}.get, no_helper)
     changed.name = "change"
     scope = {"where": where, "State": State}
     exec(compile(ast.unparse(ast.fix_missing_locations(changed)), "change", "exec"), scope)  # noqa: S102
@@ -64,6 +64,6 @@ def test_no_digit_of_a_small_increment_is_lost():
 def test_fields_that_are_not_needed_have_no_increment_and_need_be_no_sum():
     body = "return s._replace(w=s.w + 1.0, t=s.w * s.t)"
     with pytest.raises(NoSumError):
-        change_of(rule(body), FIELDS, {}.get, no_helper)
-    changed = change_of(rule(body), FIELDS, {}.get, no_helper, omitted=("t",))
+        increments_of(rule(body), FIELDS, {}.get, no_helper)
+    changed = increments_of(rule(body), FIELDS, {}.get, no_helper, omitted=("t",))
     assert ast.unparse(changed.body[-1]) == "return s._replace(w=1.0, t=0.0)"

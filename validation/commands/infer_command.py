@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from hopflow.console.command_line import AsJson, Commands, as_json, beginning, examples
+from hopflow.console.command_line import AsJson, Commands, as_json, completions, examples
 from validation.inference.recording import CASES, PAPERS, differences, infer_paper, record
 from validation.inference.results import Inference, percent
 
@@ -18,7 +18,7 @@ commands = Commands()
 
 def _papers(incomplete: str) -> list[str]:
     """Complete the name of a paper."""
-    return beginning(incomplete, PAPERS)
+    return completions(incomplete, PAPERS)
 
 
 @commands.command(

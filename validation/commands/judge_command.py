@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape as _escaped
 from rich.table import Table
 
-from hopflow.console.command_line import AsJson, Commands, as_json, beginning, examples
+from hopflow.console.command_line import AsJson, Commands, as_json, completions, examples
 from validation.display.texts import plain
 from validation.judgements.judging import Rejudged, rejudge
 from validation.judgements.verdicts import Verdict
@@ -21,7 +21,7 @@ commands = Commands()
 
 def known_claims(incomplete: str) -> list[str]:
     """Complete the id of a claim."""
-    return beginning(incomplete, entries())
+    return completions(incomplete, entries())
 
 
 def _threshold(text: str) -> tuple[str, float]:

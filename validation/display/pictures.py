@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.display.results import COLOURS, figure
-from hopflow.intervals import reach
+from hopflow.intervals import t_quantile
 from hopflow.units import readable
 from validation.display.picture_plans import MOST_CURVES, MOST_PANELS, SERIES, Plan, many, plan
 from validation.evidence import full_name, provenance, table
@@ -64,7 +64,7 @@ def _points(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     runs = list(dict.fromkeys(["all", *plan.point, *(["seed"] if "seed" in frame else [])]))
     each = known.groupby(runs, sort=False)["mean"].mean().reset_index()
     points = each.groupby(["all", *plan.point])["mean"].agg(["mean", "count", "std"])
-    points["half"] = reach(points["count"] - 1.0) * points["std"] / points["count"] ** 0.5
+    points["half"] = t_quantile(points["count"] - 1.0) * points["std"] / points["count"] ** 0.5
     return points.reset_index()
 
 

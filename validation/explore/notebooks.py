@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from hopflow.checks import choice, instance
-from hopflow.display.results import DARK
+from hopflow.display.results import DARK_PAGE_STYLE
 from validation.explore.pages import ViewPage, check_bokeh, refuse_other_hosts
 
 if TYPE_CHECKING:
@@ -66,4 +66,6 @@ def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> 
     refuse_other_hosts(server)
     server.start()
     script = Markup(server_document(f"http://127.0.0.1:{server.port}/"))
-    publish_display_data({"text/html": str(FRAME.format(DARK=Markup(DARK), script=script))})
+    publish_display_data(
+        {"text/html": str(FRAME.format(DARK=Markup(DARK_PAGE_STYLE), script=script))}
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.intervals import reach
+from hopflow.intervals import t_quantile
 from validation.networks.network_runs import fluid, packets_of, runs_of
 from validation.networks.unseen_networks import SEEDS, Network
 from validation.statistics import CONFIDENCE, LEVEL
@@ -71,7 +71,7 @@ class Differences:
     @property
     def half_widths(self) -> NDArray[np.float64]:
         """Half of the 95 % interval of each difference, from the spread over the seeds alone; (shares,)."""
-        return np.asarray(reach(self.seeds - 1) * self.shares["error"], dtype=np.float64)
+        return np.asarray(t_quantile(self.seeds - 1) * self.shares["error"], dtype=np.float64)
 
     @property
     def inside(self) -> NDArray[np.bool_]:

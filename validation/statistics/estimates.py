@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from hopflow.intervals import reach
+from hopflow.intervals import t_quantile
 
 Values = NDArray[np.float64]
 """An array of numbers, one for each run unless a shape is given."""
@@ -62,7 +62,7 @@ class Estimate:
     @property
     def half_width(self) -> float:
         """Half-width of the 95 % Student interval."""
-        return float(reach(self.dof)) * self.error
+        return float(t_quantile(self.dof)) * self.error
 
     def __str__(self) -> str:
         rounding = ROUNDING * abs(self.value)

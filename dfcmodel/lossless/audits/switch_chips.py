@@ -10,7 +10,7 @@ from importlib.resources import files
 from dfcmodel.lossless.audits.row_needs import Assumptions, covering
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
 from hopflow.checks import shown
-from hopflow.csv_tables import bundled_rows
+from hopflow.csv_tables import read_rows
 
 __all__ = [
     "CensusRange",
@@ -170,7 +170,7 @@ def _ranges() -> dict[tuple[float, float], CensusRange]:
         (float(each["gigabits"]) * 1e9, float(each["metres"])): CensusRange(
             *(int(each[name]) for name in ("tables", "least", "median", "most"))
         )
-        for each in bundled_rows("dfcmodel.lossless.audits", "census.csv")
+        for each in read_rows("dfcmodel.lossless.audits", "census.csv")
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from dfcmodel.lossless.quantities import duration
 from hopflow.checks import instance, one_number, random_generator, whole
 from hopflow.execution.progress import progress_bar
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.units import WithUnit, declares, in_units
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Watchdog:
         return float(1.0 - first - later)
 
 
-@renamed(rng="seed")
+@accept_old_names(rng="seed")
 def simulate_watchdog(
     watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType, *, polls: int, seed: Any = None
 ) -> tuple[int, float]:

@@ -18,7 +18,7 @@ from dfcmodel.lossless.paused.worst_cases import largest_burst
 from hopflow.checks import instance, random_generator, whole
 from hopflow.execution.progress import progress_bar
 from hopflow.kernels import make_kernel
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,7 +166,7 @@ def witness(link: PausedLink) -> Witness:
     return Witness(burst.cells, fills, replace(fills, capacity=fills.capacity - 1))
 
 
-@renamed(rng="seed")
+@accept_old_names(rng="seed")
 def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Generator = 0) -> int:
     """Return the most cells above the threshold that a random search over sizes and phases finds.
 

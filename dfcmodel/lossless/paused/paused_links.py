@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopflow.checks import flag, one_number, shown, unboxed, whole
+from hopflow.checks import flag, one_number, shown, unwrap_scalar, whole
 
 __all__ = ["GAP", "OVERHEAD", "PAUSE_FRAME", "PREAMBLE", "SMALLEST_FRAME", "PausedLink"]
 
@@ -103,7 +103,7 @@ class PausedLink:
         flag("merged", self.merged)
         flag("resume_queued", self.resume_queued)
         why = "between the smallest and the largest frame; None: bytes"
-        cell = unboxed(self.cell)
+        cell = unwrap_scalar(self.cell)
         if not isinstance(cell, (int, float)) or cell != 1:
             whole("cell", self.cell, SMALLEST_FRAME, self.lossless_mtu, why=why)
         one_number("small_packets", self.small_packets, at_least=0.0, at_most=1.0)

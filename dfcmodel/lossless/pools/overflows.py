@@ -18,7 +18,7 @@ from dfcmodel.lossless.pools.pool_risks import PoolRisk, convolve
 from dfcmodel.lossless.pools.pool_traffic import Episodes, PacketRuns, PausedGroups
 from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine
 from hopflow.checks import instance, one_number, shown, whole
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["Convolution", "OverflowChain", "Recombination", "Splitting", "overflow"]
@@ -128,7 +128,7 @@ def overflow(pool: HeadroomPool, traffic: Episodes, method: Splitting, *, seed: 
 def overflow(pool: HeadroomPool, traffic: Episodes, method: None = None, *, seed: Any = None) -> OverflowTime | OverflowEstimate: ...  # fmt: skip
 @overload
 def overflow(pool: float, traffic: PacketRuns, method: Recombination | None = None, *, seed: Any = None) -> RecombinedEstimate: ...  # fmt: skip
-@renamed(rng="seed")
+@accept_old_names(rng="seed")
 def overflow(pool: Any, traffic: Any, method: Any = None, *, seed: Any = None) -> Any:
     """Return the probability that a pool overflows.
 

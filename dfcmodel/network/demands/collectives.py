@@ -32,9 +32,9 @@ from dfcmodel.network.shortest_routes import (
     flow_keys,
     numbers_between,
 )
-from hopflow.checks import choice, listed, random_generator, shown, unboxed
+from hopflow.checks import choice, listed, random_generator, shown, unwrap_scalar
 from hopflow.keywords import takes_keywords
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import accept_old_names
 from hopflow.units import PacketUnits, declares, in_units, quantities_of, whole_packets
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[Flow
     15
     """
     nodes, arguments = _among_links("senders", nodes_of("senders", senders), {**given})
-    receiver = unboxed(receiver)
+    receiver = unwrap_scalar(receiver)
     _among_links("receiver", [receiver], arguments)
     ends = [node for node in nodes if node != receiver]
     if not ends:
@@ -293,7 +293,7 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[Flow
     return flows_from(ends, [receiver] * len(ends), **arguments)
 
 
-@renamed(rng="seed")
+@accept_old_names(rng="seed")
 @takes_keywords(FlowsGiven)
 def permutation(
     hosts: Iterable[Hashable],

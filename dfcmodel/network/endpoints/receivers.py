@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dfcmodel.network.queueing.disciplines import numeric_fields
-from hopflow.checks import is_endless, unboxed, whole
+from hopflow.checks import is_endless, unwrap_scalar, whole
 from hopflow.units import WithUnit, quantities
 from responsefn import RateRule
 
@@ -149,7 +149,7 @@ class ReceiverAgent(ABC):
             raise TypeError(f"of_flow of {cls.__name__} = {own!r}: {msg}")
 
     def __post_init__(self) -> None:
-        given: object = unboxed(self.unsolicited)
+        given: object = unwrap_scalar(self.unsolicited)
         if not is_endless(given):
             whole("unsolicited", given, 1, LARGEST_CREDIT, why="in packets, or inf")
 

@@ -47,7 +47,7 @@ from dfcmodel.network.scenario_files.toml_keys import (
     required,
     sources_of,
 )
-from hopflow.checks import file_path, listed, listed_for, shown
+from hopflow.checks import file_path, format_choices, listed, shown
 from hopflow.text_files import parse_toml, read_text
 from hopflow.units import quantities_of, quantity
 from responsefn import WindowRule
@@ -258,7 +258,7 @@ class _Reader:
         kind = given.pop("kind", None)
         if not isinstance(kind, str) or kind not in kinds:
             own = "; classes of your own: load_scenario(path, rules=[...])"
-            listed = listed_for(kind, sorted(kinds)) + (own if kinds is self.sources else "")
+            listed = format_choices(kind, sorted(kinds)) + (own if kinds is self.sources else "")
             raise _BadKey((*key, "kind"), f"{shown(kind)}: must be one of {listed}")
         return self.make(kinds[kind], given, key)
 
@@ -275,7 +275,7 @@ def _known(given: Iterable[str], allowed: Iterable[str], key: Key) -> None:
     allowed = list(allowed)
     for name in given:
         if name not in allowed:
-            listed = listed_for(name, allowed) or "none"
+            listed = format_choices(name, allowed) or "none"
             raise _BadKey((*key, name), f"unknown key, must be one of {listed}")
 
 

@@ -16,7 +16,7 @@ from dfcmodel.packets.recoveries.base import (
     LossRecovery,
     RecoveryEvent,
 )
-from hopflow.errors import RuleError, failed_rule, place_of
+from hopflow.errors import RuleError, location_of, rule_error
 
 __all__ = [
     "NOTHING",
@@ -118,8 +118,8 @@ def result_in_python(kind: type[LossRecovery], event: str, before: Any, seen: Re
     except ArithmeticError:  # a run need not come to this state
         return None
     except Exception as error:
-        raise failed_rule(error, function, f"{said} at {state}", REMEDY) from error
-    place = place_of(function)
+        raise rule_error(error, function, f"{said} at {state}", REMEDY) from error
+    place = location_of(function)
     if getattr(new, "_fields", None) != kind.Sender._fields:
         raise RuleError.at(place, f"{said} returns {new!r} at {state}", REMEDY)
     for name, value in zip(new._fields, new, strict=True):

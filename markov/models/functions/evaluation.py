@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from hopflow.errors import RuleError, place_of
+from hopflow.errors import RuleError, location_of
 from markov.models.functions.array_evaluation import values_on_arrays
 from markov.models.functions.executed_code import Execution
 from markov.models.functions.inversions import INSTEAD_OF_INVERTED, INVERTED, is_inverted
@@ -166,7 +166,7 @@ def check_on_arrays(
         given = as_mean(np.asarray(found), table.count)
     except Exception as error:
         said = f"{name} fails for arrays: {type(error).__name__}: {error}"
-        raise RuleError.at(place_of(function), said, FOR_ARRAYS) from error
+        raise RuleError.at(location_of(function), said, FOR_ARRAYS) from error
     x = first_difference(given, expected[""], ROUNDING)
     if x is not None or not execution.arrays:
         state = next(table.plain([x or 0]))

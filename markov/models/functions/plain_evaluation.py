@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.errors import RuleError, failed_rule, place_of
+from hopflow.errors import RuleError, location_of, rule_error
 from markov.models.means import Mean, as_mean, at_places, first_difference, stacked, text_of
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ class Function(NamedTuple):
         """Return the error with the function, the state, the file and the line."""
         kinds = (AttributeError, TypeError, ValueError)
         remedy = ONE_STATE if type(error) in kinds else None
-        return failed_rule(error, self.source, f"{self.name}: {_shown(state)}", remedy)
+        return rule_error(error, self.source, f"{self.name}: {_shown(state)}", remedy)
 
     def refused(self, state: Any, said: str, hint: str) -> RuleError:
         """Return the error for a value, with the function, the state and its file."""
-        return RuleError.at(place_of(self.source), f"{self.name}: {_shown(state)}: {said}", hint)
+        return RuleError.at(location_of(self.source), f"{self.name}: {_shown(state)}: {said}", hint)
 
 
 def in_each(function: Function, table: StateTable, places: Iterable[int] | None) -> dict[str, Mean]:
@@ -72,7 +72,7 @@ def in_each(function: Function, table: StateTable, places: Iterable[int] | None)
             if found.keys() != names:
                 said = "other names in other states"
                 raise RuleError.at(
-                    place_of(function.source),
+                    location_of(function.source),
                     f"{function.name}: {said}",
                     "give every name in every state",
                 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.errors import RuleError, place_of
+from hopflow.errors import RuleError, location_of
 from hopflow.fork_safety import cached_property
 from markov.computing.memory import available, check_room
 from markov.generators.agreement import by_source, difference
@@ -103,7 +103,7 @@ class GridModel:
             known = calls.known(start)
         except (TypeError, ValueError) as error:
             said = f"{self.model.name}: start = {start!r}: {error}"
-            raise RuleError.at(place_of(self.model.start), said) from None
+            raise RuleError.at(location_of(self.model.start), said) from None
         found: NDArray[np.int64] = self.space.codes([known])[:, 0]
         return found
 

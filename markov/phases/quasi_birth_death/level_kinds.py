@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.errors import RuleError, place_of
+from hopflow.errors import RuleError, location_of
 from markov.computing.graphs import breadth_first_order
 from markov.generators.calls import Calls
 from markov.generators.enumeration import refuse_changing, some_of
@@ -96,7 +96,7 @@ def repeating(
     calls = Calls(model, space)
     if not calls.takes_stand_ins:
         msg = "for levels the rules may not compare numbers by `is`, nor ask for their type: write == or isinstance"
-        raise RuleError.at(place_of(model.rules), f"{model.name}: {msg}")
+        raise RuleError.at(location_of(model.rules), f"{model.name}: {msg}")
     level = _Levels(calls, space, axis)
     n = level.phases.size
     found: list[tuple[Span, list[_Edge]]] = []

@@ -59,7 +59,7 @@ from dfcmodel.network.demands.offered_rates import (
 )
 from dfcmodel.results import Ensemble
 from dfcmodel.simulation import FEW_PACKETS, FEW_STEPS
-from hopflow.csv_tables import bundled_rows
+from hopflow.csv_tables import read_rows
 from responsefn import CUBIC, DCQCN, TIMELY, FixedRate, NewReno
 from tests.dfcmodel.intervals import student_interval
 from tests.dfcmodel.levels.conftest import by_input
@@ -252,7 +252,7 @@ def test_wrong_arguments_are_refused(refused, bottleneck) -> None:
 
 @pytest.mark.parametrize("name", ["accuracies.csv", "measured.csv"])
 def test_rows_are_complete_and_have_no_comments(name: str) -> None:
-    rows = bundled_rows("dfcmodel.levels", name)
+    rows = read_rows("dfcmodel.levels", name)
     assert len(rows) >= 2
     for row in rows:
         assert all(row.values())

@@ -30,10 +30,10 @@ import dfcmodel
 import markov
 import responsefn
 from hopflow import NotSolvedError, Status
-from hopflow.csv_tables import bundled_rows, write_rows
+from hopflow.csv_tables import read_rows, write_rows
 from hopflow.display.html_tables import grid_html, image_html, table_html
 from hopflow.display.results import Result, figure, png, table_text
-from hopflow.display.side_by_side import kind_for, stacked
+from hopflow.display.side_by_side import kind_for, stack_datasets
 from hopflow.display.waterfalls import draw_waterfall
 from hopflow.parameters import Parametrized
 from hopflow.status import deliver
@@ -135,11 +135,11 @@ def test_other_things_are_not_compared() -> None:
 
 def test_a_missing_variable_is_nan_only_where_that_is_allowed() -> None:
     data = {"a": xr.Dataset({"x": ("t", [1.0, 2.0])}), "b": xr.Dataset({"y": ("t", [3.0, 4.0])})}
-    both = stacked(data, "run", "", missing=("x", "y"))
+    both = stack_datasets(data, "run", "", missing=("x", "y"))
     assert both.x.sel(run="a").to_numpy().tolist() == [1.0, 2.0]
     assert both.x.sel(run="b").isnull().all()  # noqa: PD003
     with pytest.raises(ValueError, match="not all have y"):
-        stacked(data, "run", "", missing=("x",))
+        stack_datasets(data, "run", "", missing=("x",))
 
 
 # The waterfall: where its bars begin and end.
@@ -380,7 +380,7 @@ def test_a_table_is_written_below_its_comment(tmp_path):
 
 
 def test_comments_of_a_bundled_table_are_no_rows():
-    rows = bundled_rows("dfcmodel.levels", "measured.csv")
+    rows = read_rows("dfcmodel.levels", "measured.csv")
     assert {row["discipline"] for row in rows} == {"FIFO", "DFC", "PFC"}
 
 

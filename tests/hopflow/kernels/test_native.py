@@ -357,19 +357,19 @@ def test_options_that_change_code_are_part_of_an_entry_s_name(empty_cache, monke
         ("NUMBA_BOUNDSCHECK", "1"), ("NUMBA_OPT", "1"),
     ):  # fmt: skip
         with monkeypatch.context() as patch:
-            for option in native.OPTIONS:
+            for option in native.NUMBA_SETTINGS:
                 patch.delenv(option, raising=False)
             patch.setenv(variable, value)
             forget(patch)
-            native._compiled_for.cache_clear()
+            native._target_digest.cache_clear()
             assert make_kernel(triple)(1.5) == 4.5
         names.append(set(cache.names("code/")))
-    native._compiled_for.cache_clear()
+    native._target_digest.cache_clear()
     assert list(map(len, names)) == [1, 1, 1, 2, 3]
 
 
 def test_the_level_of_this_machine_is_one_that_is_built() -> None:
-    assert native.level() in {*native.LEVELS, "aarch64", "x86-64"}
+    assert native.level() in {*native.CPU_LEVELS, "aarch64", "x86-64"}
 
 
 def test_threads_load_a_unit_once(empty_cache) -> None:

@@ -660,7 +660,7 @@ def test_fields_that_functions_set_are_known_and_become_floats():
     module.add("Amoved", moved, "State")
     assert module.replaced == {"count", "place"}
     state = namedtuple("State", ("count", "place", "other"))(1.0, 2.0, 4.0)  # noqa: PYI024
-    new = module.interpreted()["Amoved"](state)
+    new = module.run_as_python()["Amoved"](state)
     assert tuple(new) == (3.0, 2.5, 4.0)
     assert type(new.count) is float
 

@@ -27,7 +27,7 @@ from hopflow.display.results import Result
 from hopflow.keywords import ELSEWHERE
 from hopflow.naming.packages import LEFT_OUT
 from hopflow.naming.public_modules import PACKAGES, PUBLIC
-from hopflow.naming.public_names import has_moved, moved, moved_names
+from hopflow.naming.public_names import has_moved, load_moved, new_locations
 from hopflow.units import quantities_of
 from responsefn import HTCP
 from tests.surface import ROOT, for_each, printed_by, python
@@ -55,7 +55,7 @@ def names_of(module: str) -> set[str]:
 OLD = [
     (package, module, name)
     for package in PACKAGES
-    for name, (module, write) in moved_names(package).items()
+    for name, (module, write) in new_locations(package).items()
     if write.startswith("from ")
 ]
 
@@ -137,7 +137,7 @@ def test_unknown_names_are_refused() -> None:
         with pytest.raises(AttributeError, match=f"{module.rpartition('.')[2]}.*nothing_at_all"):
             importlib.import_module(module).nothing_at_all  # noqa: B018
     with pytest.raises(AttributeError, match=r"module 'markov' has no attribute 'simulte'"):
-        moved("markov", "simulte")
+        load_moved("markov", "simulte")
 
 
 # Every public parameter with a unit takes a string; every public function says what it takes.

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from hopflow.intervals import half_width, reach
+from hopflow.intervals import half_width, t_quantile
 from tests.surface import for_each
 from validation import Verdict
 from validation.statistics import (
@@ -111,7 +111,7 @@ def test_interval_is_students() -> None:
     expected = stats.t.interval(0.95, 15, sample.mean(), stats.sem(sample))
     assert interval(sample) == pytest.approx(expected)
     assert half_width(sample, 0.9) == pytest.approx(stats.t.ppf(0.95, 15) * stats.sem(sample))
-    assert reach(15) == stats.t.ppf(0.975, 15)
+    assert t_quantile(15) == stats.t.ppf(0.975, 15)
 
 
 def test_bootstrap_covers_the_mean_of_a_skewed_law_within_its_range() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel import Jitter, coexist
-from hopflow.intervals import reach
+from hopflow.intervals import t_quantile
 from hopflow.units import mbps
 from responsefn import DirectSimulation, Independent, simulate_rule
 from validation import evidence
@@ -128,7 +128,7 @@ def model_share(name: str, p: float) -> Estimate:
         events=150 if p < 1e-4 else 1000,
         options=DirectSimulation(bandwidth=CAPACITY, buffer=BUFFER, seed=1),
     )
-    error = run.half_width / float(reach(math.inf))
+    error = run.half_width / float(t_quantile(math.inf))
     return Estimate(run.rate / CAPACITY, error / CAPACITY, within=PART)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from hopflow.intervals import reach
+from hopflow.intervals import t_quantile
 from validation import evidence
 from validation.claims.malhotra2005.chain import Setting, solve
 from validation.statistics import (
@@ -92,7 +92,7 @@ def _pooled(seeds: Sequence[Mapping[Any, Any]], measure: str, dof: int) -> Estim
     widths = math.hypot(*(row[f"{measure}_half_width"] for row in seeds))
     count = len(seeds)
     mean = math.fsum(row[measure] for row in seeds) / count
-    return Estimate(mean, widths / (float(reach(dof, CONFIDENCE)) * count), count * dof)
+    return Estimate(mean, widths / (float(t_quantile(dof, CONFIDENCE)) * count), count * dof)
 
 
 def _setting(row: Mapping[Any, Any]) -> Setting:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.intervals import reach
+from hopflow.intervals import t_quantile
 from responsefn import AIMD, independent_constant
 from validation import evidence
 from validation.display.drawing import COLOURS, errorbars
@@ -154,7 +154,7 @@ def _points(runs: pd.DataFrame, ratio: Values) -> Points:
     groups = frame.groupby("packets_per_loss", sort=False)
     count = groups.size().to_numpy()
     scatter = groups["ratio"].std().fillna(0.0).to_numpy() / np.sqrt(count)
-    quantiles = reach(np.maximum(count - 1, 1), ONE_SIDED)
+    quantiles = t_quantile(np.maximum(count - 1, 1), ONE_SIDED)
     half = np.where(count > 1, quantiles * scatter, groups["error"].mean().to_numpy())
     k = groups["packets_per_loss"].first().to_numpy(dtype=np.float64)
     return Points(k, groups["p"].mean().to_numpy(), groups["ratio"].mean().to_numpy(), half)

@@ -11,7 +11,7 @@ import pytest
 
 from dfcmodel import simulate
 from hopflow import mbps
-from hopflow.intervals import reach
+from hopflow.intervals import t_quantile
 from tests.surface import for_each
 from validation import Verdict
 from validation.claims.effect_claims import judging
@@ -128,7 +128,7 @@ R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 def share_of_link(value: float, half: float) -> Estimate:
     """Return a share of the link with the half-width of its interval."""
-    return Estimate(value, half / reach(float("inf")), within=PART)
+    return Estimate(value, half / t_quantile(float("inf")), within=PART)
 
 
 @for_each(
