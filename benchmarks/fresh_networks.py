@@ -20,7 +20,7 @@ import typer
 
 from dfcmodel import Fluid, Packets
 from dfcmodel.levels.accuracies import measured_accuracies
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from responsefn import AIMD, CUBIC
 from responsefn.linux import LinuxCUBIC
 from validation.claims.simulators.unseen_networks import halving, with_rule

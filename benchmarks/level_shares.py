@@ -18,7 +18,7 @@ import numpy as np
 import typer
 
 from dfcmodel import Fluid, Packets, choose_level, simulate
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from validation.networks.random_networks import draw_networks
 from validation.networks.unseen_networks import Network
 

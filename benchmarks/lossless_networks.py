@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.records import RESULTS
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from validation.networks.lossless_networks import (
     KINDS,
     Outcome,

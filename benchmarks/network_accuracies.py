@@ -14,7 +14,7 @@ import pandas as pd
 
 import dfcmodel.levels.accuracies
 from dfcmodel.levels.accuracies import Accuracy
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from validation.networks.network_comparison import Differences, compare, model_error
 from validation.networks.network_runs import LEVELS
 from validation.networks.random_networks import DEVELOPMENT

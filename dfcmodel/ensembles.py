@@ -16,10 +16,10 @@ from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import RunSettings, method_of, simulate
 from hopflow.checks import instance, one_number, refuse_options, seed_number, whole
-from hopflow.execution.executing import Bar, check_executor, run_tasks
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.status import Interrupted
+from hopflow.sweeps import Bar, check_executor, run_tasks
 from hopflow.units import declares, quantities
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ _load, _, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "functions": ["maximum", "minimum", "where"],
-        "execution.sweeps": ["sweep"],
+        "sweeps": ["sweep"],
         "status": ["Interrupted", "NotSolvedError", "Status"],
         "units": ["gbps", "mbps", "ms", "to_mbps", "us"],
     },

@@ -134,14 +134,14 @@ def one_number(
     untyped: Any = value
     # a thirtieth of an array's time
     if type(untyped) in (float, int) and -MAX_EXACT_INTEGER < untyped < MAX_EXACT_INTEGER:
-        plain = float(untyped)
+        scalar = float(untyped)
         if (
-            (above is None or plain > above)
-            and (at_least is None or plain >= at_least)
-            and (below is None or plain < below)
-            and (at_most is None or plain <= at_most)
+            (above is None or scalar > above)
+            and (at_least is None or scalar >= at_least)
+            and (below is None or scalar < below)
+            and (at_most is None or scalar <= at_most)
         ):
-            return plain
+            return scalar
     array = number(
         name, value, above=above, at_least=at_least, below=below, at_most=at_most, hint=hint
     )

@@ -224,13 +224,13 @@ class Interrupted(KeyboardInterrupt):
 
 
 def _print_uncaught(
-    usual: Callable[..., Any], kind: type[BaseException], error: BaseException, trace: Any
+    previous_hook: Callable[..., Any], kind: type[BaseException], error: BaseException, trace: Any
 ) -> None:
     """Print an error that nothing caught; only its message if Ctrl-C ended a computation."""
     if isinstance(error, Interrupted):
         print(*error._render_traceback_(), file=sys.stderr)  # noqa: T201
     else:
-        usual(kind, error, trace)
+        previous_hook(kind, error, trace)
 
 
 class HasStatus(Protocol):

@@ -185,10 +185,10 @@ def _convert(
     """Convert a number or an array in double precision; labels are kept, their unit is changed."""
     untyped: Any = value
     if type(untyped) in (float, int):  # a tenth of an array's time
-        plain: Any = convert(one_number(name, untyped, at_least=0.0))
-        if not math.isfinite(plain):
+        converted_number: Any = convert(one_number(name, untyped, at_least=0.0))
+        if not math.isfinite(converted_number):
             raise ValueError(f"{name} = {shown(value)}: {too_large}")
-        return plain  # type: ignore[no-any-return]
+        return converted_number  # type: ignore[no-any-return]
     array = number(name, value, at_least=0.0)
     is_labelled = type(value).__module__.partition(".")[0] in ("pandas", "xarray")
     with np.errstate(over="ignore"):
@@ -670,8 +670,10 @@ def readable(unit: str, largest: float) -> tuple[float, str]:
     if unit not in SHOWN:
         return 1.0, "" if unit == "1" else unit
     scales = SHOWN[unit]
-    plain = next(pair for pair in scales if pair[0] == 1.0)
-    return next((pair for pair in scales if largest >= pair[0]), scales[-1] if largest else plain)
+    base_scale = next(pair for pair in scales if pair[0] == 1.0)
+    return next(
+        (pair for pair in scales if largest >= pair[0]), scales[-1] if largest else base_scale
+    )
 
 
 def readable_text(value: float, unit: str) -> str:

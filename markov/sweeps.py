@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hopflow.execution.grids import Row
-from hopflow.execution.sweeps import row_of, sweep
 from hopflow.parameters import canonical_text
+from hopflow.sweeps import Row, row_of, sweep
 from hopflow.units import quantities_of
 from markov.chains import MarkovChain
 from markov.driver import stationary

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from hopflow.execution.grids import Row
 from hopflow.parameters import canonical_text
+from hopflow.sweeps import Row
 from hopflow.units import quantities_of
 from responsefn.response import Response
 

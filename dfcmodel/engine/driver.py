@@ -22,9 +22,8 @@ from dfcmodel.engine.link_traces import delay_changes, rate_changes, set_delays,
 from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.network.callback_events import manager_events_of
 from dfcmodel.network.run_tables import LAST_PART
-from hopflow.execution.progress import may_show_bar, progress_bar
 from hopflow.kernels import engine
-from hopflow.long_runs import check_stop
+from hopflow.progress import check_stop, may_show_bar, progress_bar
 from responsefn.rule_events import refuse_fault
 from responsefn.rules.base import WindowRule
 

@@ -34,9 +34,9 @@ from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.limits import limits_of_several
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, one_number, whole
-from hopflow.execution.executing import Bar, check_executor, run_tasks
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.keywords import check_keywords, takes_keywords
+from hopflow.sweeps import Bar, check_executor, run_tasks
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:

@@ -50,10 +50,9 @@ from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from dfcmodel.packets.routed_plans import ENDLESS
-from hopflow.execution.progress import may_show_bar, progress_bar
 from hopflow.fork_safety import cached_property
 from hopflow.kernels import engine
-from hopflow.long_runs import MAX_GROWTH, parts
+from hopflow.progress import MAX_GROWTH, may_show_bar, parts, progress_bar
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.rule_events import (
     RuleSignature,

@@ -16,7 +16,7 @@ from dfcmodel.results.plots import name_nodes
 from dfcmodel.results.records import samples_until
 from hopflow.checks import choice, number, whole
 from hopflow.display.results import COLOURS, figure
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from hopflow.whole_files import replacing
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, mean
 from dfcmodel.sharing.seed_budgets import FEWEST_SEEDS, WIDTH, is_narrow, run_seeds, seeds_text
 from hopflow.checks import flag, listed, seed_number, whole
 from hopflow.display.results import Result, figure
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from responsefn import WindowRule
 
 if TYPE_CHECKING:

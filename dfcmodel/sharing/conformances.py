@@ -13,7 +13,7 @@ from dfcmodel.sharing.qlog_traces import QlogTrace
 from dfcmodel.sharing.trace_conformances import TraceConformance, check_trace
 from hopflow.checks import instance, listed, whole
 from hopflow.display.results import Result, figure
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from responsefn import BBR
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from dfcmodel.sharing.rfc9743_verdicts import SectionVerdict, differences, judge
 from dfcmodel.sharing.seed_budgets import WIDTH, run_seeds, seeds_text
 from hopflow.checks import instance, listed, one_number, seed_number, whole
 from hopflow.display.results import Result, figure
-from hopflow.execution.progress import progress_bar
 from hopflow.naming.deprecations import accept_old_names
+from hopflow.progress import progress_bar
 from hopflow.units import WithUnit, quantities
 from responsefn import NewReno, WindowRule
 

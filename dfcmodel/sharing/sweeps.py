@@ -15,13 +15,11 @@ import numpy as np
 from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.sharing.bottlenecks import Bottleneck, QueueOptions, checked_rules
 from hopflow.checks import listed, one_number, seed_number, unwrap_scalar, whole
-from hopflow.execution.executing import Bar
-from hopflow.execution.grids import Grid, Row
-from hopflow.execution.sweeping import over_grid
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import canonical_text, in_packets_of
 from hopflow.sources import source_of
+from hopflow.sweeps import Bar, Grid, Row, over_grid
 from hopflow.units import PACKET_SIZE, PacketUnits, declares, in_units
 from responsefn import WindowRule
 

@@ -17,7 +17,7 @@ from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
 from hopflow.checks import choice, instance, one_number, seed_number, whole
 from hopflow.display.results import Described, Result, figure
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from hopflow.units import WholeWithUnit, WithUnit, quantities
 from responsefn import WindowRule
 

@@ -34,8 +34,8 @@ from dfcmodel.network.queueing.disciplines import DFC, dfc_of
 from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
 from hopflow.checks import choice, instance, number, one_number, seed_number, whole
-from hopflow.execution.progress import progress_bar
 from hopflow.naming.deprecations import accept_old_names
+from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -163,9 +163,9 @@ class Result(ByValue):
             array = np.asarray(value) if isinstance(value, (int, float, str, np.ndarray)) else None
             if array is None or array.dtype.kind == "O" or name.startswith("_"):
                 continue
-            usual = tuple(f"{name}_{axis}" for axis in range(array.ndim))
+            default_dims = tuple(f"{name}_{axis}" for axis in range(array.ndim))
             attrs = {"units": self.FIELD_UNITS[name]} if name in self.FIELD_UNITS else {}
-            variables[name] = self.DIMENSIONS.get(name, usual), array, attrs
+            variables[name] = self.DIMENSIONS.get(name, default_dims), array, attrs
         return xr.Dataset(variables)
 
     def to_pandas(self) -> pd.DataFrame:

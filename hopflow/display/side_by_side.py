@@ -76,7 +76,7 @@ class SideBySide(Result, Generic[T]):
         table = self._table()
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = (
-            "  ".join(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=True)).rstrip()
+            "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in table
         )
         return "\n".join([type(self).__name__, *(f"  {line}" for line in lines)])
@@ -102,7 +102,7 @@ def kind_for(result: object) -> type[SideBySide[Any]] | None:
     return cls
 
 
-def distinct_labels(names: Sequence[str], taken: Mapping[str, object]) -> list[str]:
+def distinct_labels(names: Sequence[str], reserved: Mapping[str, object]) -> list[str]:
     """Return distinct labels: duplicate or taken names get a number.
 
     >>> distinct_labels(["a", "a", "b", "c"], {"c": 1})
@@ -111,7 +111,7 @@ def distinct_labels(names: Sequence[str], taken: Mapping[str, object]) -> list[s
     labels: list[str] = []
     for n, name in enumerate(names):
         number, label = names[:n].count(name) + 1, name
-        while label in taken or label in labels or (label == name and names.count(name) > 1):
+        while label in reserved or label in labels or (label == name and names.count(name) > 1):
             label, number = f"{name} ({number})", number + 1
         labels.append(label)
     return labels

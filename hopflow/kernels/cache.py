@@ -194,7 +194,7 @@ def clear(prefix: str = "") -> Cache:
 def _choose() -> _Choice:
     """Return the first usable folder, and report the folders before it that others could write."""
     refused: list[tuple[Path, str]] = []
-    chosen: Path | None = None
+    selected: Path | None = None
     for candidate in _candidates():
         try:
             candidate.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -205,14 +205,14 @@ def _choose() -> _Choice:
         if reason:
             refused.append((candidate, reason))
         elif os.access(path, os.R_OK | os.W_OK | os.X_OK):
-            chosen = path
+            selected = path
             break
     for candidate, reason in refused:
         if candidate not in _reported and sys.stderr is not None:
             _reported.add(candidate)
-            consequence = f"{chosen} is used instead" if chosen else "nothing is kept on disk"
+            consequence = f"{selected} is used instead" if selected else "nothing is kept on disk"
             sys.stderr.write(f"hopflow: the cache folder {candidate} {reason}: {consequence}\n")
-    return _Choice(chosen, _identity(chosen))
+    return _Choice(selected, _identity(selected))
 
 
 def _candidates() -> Iterator[Path]:

@@ -48,7 +48,7 @@ class Module:
     ----------
     tuples
         NamedTuple types by name, with their fields.
-    taken
+    reserved
         Names that functions of rules must not have.
     floats
         Whether all fields of a state are floats: ``_replace`` converts its arguments, and functions are inlined.
@@ -57,12 +57,12 @@ class Module:
     def __init__(
         self,
         tuples: Mapping[str, Sequence[str]],
-        taken: set[str],
+        reserved: set[str],
         *,
         floats: bool = False,
     ) -> None:
         self.tuples, self.floats = tuples, floats
-        self.taken = taken | _RESERVED
+        self.reserved = reserved | _RESERVED
         self.called: dict[tuple[Callable[..., Any], str], str] = {}
         self.trees: list[ast.FunctionDef] = []
         self.read: dict[tuple[int, str], tuple[Any, str, object]] = {}
@@ -117,7 +117,7 @@ class Module:
         tree.name = name
         self.add_tree(self.rewrite(tree, function, state, helpers), "helper")
 
-    def name_of(self, function: Callable[..., Any], wanted: str, state: str) -> str:
+    def name_of(self, function: Callable[..., Any], preferred: str, state: str) -> str:
         """Return the name of a function that a rule calls; add it at the first call.
 
         A function shared by two rules is added once per state type, since it may use ``_replace``.
@@ -125,10 +125,10 @@ class Module:
         for key in ((function, ""), (function, state)):
             if key in self.called:
                 return self.called[key]
-        name, n = wanted, 1
-        while self.knows(name) or name in self.taken or name in self.called.values():
+        name, n = preferred, 1
+        while self.knows(name) or name in self.reserved or name in self.called.values():
             n += 1
-            name = f"{wanted}_{n}"
+            name = f"{preferred}_{n}"
         self.add(name, function, state)
         return name
 
@@ -325,9 +325,9 @@ class _Resolve(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
-        plain = ast.Assign([node.target], self.visit(node.value))
-        plain.file = getattr(node, "file", "?")  # type: ignore[attr-defined]
-        return ast.copy_location(plain, node)
+        assignment = ast.Assign([node.target], self.visit(node.value))
+        assignment.file = getattr(node, "file", "?")  # type: ignore[attr-defined]
+        return ast.copy_location(assignment, node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.local or isinstance(node.ctx, ast.Store):
@@ -336,8 +336,8 @@ class _Resolve(ast.NodeTransformer):
             return node
         value = self.module.look_up(self.function, node.id)
         if self.template and isinstance(value, np.uint64):  # a plain number would make sums signed
-            made: ast.expr = syntax_tree(f"{_UNSIGNED}({value})", mode="eval").body
-            return ast.copy_location(made, node)
+            call: ast.expr = syntax_tree(f"{_UNSIGNED}({value})", mode="eval").body
+            return ast.copy_location(call, node)
         if (constant := literal(value)) is not None:
             return ast.copy_location(constant, node)
         if value is math:

@@ -156,8 +156,10 @@ def takes_options(kind: Callable[..., Any], **former: str) -> Callable[[F], F]:
             if not old:
                 return function(*args, **keywords)
             if "options" in keywords:
-                both = f"options and {', '.join(old)}"
-                raise TypeError(f"{called}: {both} were given; {kind.__name__} has the parameters")
+                conflict = f"options and {', '.join(old)}"
+                raise TypeError(
+                    f"{called}: {conflict} were given; {kind.__name__} has the parameters"
+                )
             options = kind(**{former.get(name, name): value for name, value in old.items()})
             texts = ", ".join(f"{name}={shown(value)}" for name, value in old.items())
             warn_deprecated(f"{called}({texts})", f"{called}(options={options!r})")

@@ -17,9 +17,9 @@ import numpy as np
 
 from hopflow.checks import number, shown, unwrap_scalar
 from hopflow.display.results import Result, figure
-from hopflow.execution.grids import axis
-from hopflow.execution.progress import progress_bar
 from hopflow.parameters import sweep_values
+from hopflow.progress import progress_bar
+from hopflow.sweeps import axis
 from markov.analysis.model_parameters import parameters_of
 from markov.analysis.sensitivity_results import NoDerivativeError
 from markov.driver import stationary

@@ -17,8 +17,8 @@ import numpy as np
 
 from hopflow.checks import dimensions, one_number, seconds, shown, unwrap_scalar, whole
 from hopflow.display.results import Result, figure
-from hopflow.execution.sweeps import sweep
 from hopflow.keywords import check_keywords, takes_keywords
+from hopflow.sweeps import sweep
 from hopflow.units import (
     PacketUnits,
     WholeWithUnit,

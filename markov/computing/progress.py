@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Self
 
-from hopflow.execution.progress import DELAY, progress_bar
+from hopflow.progress import DELAY, progress_bar
 
 __all__ = ["Counter", "report", "watched"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from hopflow.equality import same
 from hopflow.errors import RuleError
-from hopflow.execution.portable_functions import portable
+from hopflow.processes import portable
 from markov.models.rules import ChainModel
 
 __all__ = ["FunctionModel", "named_state"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hopflow.checks import number, one_number, whole
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from hopflow.units import WithUnit, quantities
 from markov.phases.phase_types import PhaseType
 

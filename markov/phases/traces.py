@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import number, whole
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from hopflow.units import quantities
 from markov.phases.arrivals import MAP
 from markov.phases.passes import Passes

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from hopflow.execution.progress import progress_bar
-from hopflow.execution.worker_processes import processes
+from hopflow.processes import process_pool
+from hopflow.progress import progress_bar
 from hopflow.whole_files import replacing
 from validation import manifest
 from validation.generate.programs import BUILD, Program, hashes
@@ -151,7 +151,7 @@ def generate(case: Case, jobs: int = 2) -> None:
         for run in progress_bar(missing, desc=case.name, unit="run"):
             execute_shard(case, run)
     else:
-        with processes(jobs, get_context("spawn")) as pool:
+        with process_pool(jobs, get_context("spawn")) as pool:
             futures = [pool.submit(execute_shard, case, run) for run in missing]
             done = as_completed(futures)
             for future in progress_bar(done, total=len(futures), desc=case.name, unit="run"):

@@ -21,9 +21,9 @@ from multiprocessing import forkserver
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopflow.execution.executing import cores, run_tasks
-from hopflow.execution.worker_processes import processes
 from hopflow.kernels import cache
+from hopflow.processes import process_pool
+from hopflow.sweeps import cores, run_tasks
 from validation.checks import subjects
 from validation.claims import find, ledger
 from validation.display.svg import drawn
@@ -89,7 +89,7 @@ def checked(
         for claim in rest:
             yield claim, _check(claim.id)
         return
-    with processes(jobs, _context(), _begin_worker) as pool:
+    with process_pool(jobs, _context(), _begin_worker) as pool:
         if recompute:
             pool.submit(_recompute, tuple(recompute))  # an error comes again where it is asked for
         yield from _found(rest, pool)

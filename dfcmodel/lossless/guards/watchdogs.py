@@ -15,8 +15,8 @@ import numpy as np
 
 from dfcmodel.lossless.quantities import duration
 from hopflow.checks import instance, one_number, random_generator, whole
-from hopflow.execution.progress import progress_bar
 from hopflow.naming.deprecations import accept_old_names
+from hopflow.progress import progress_bar
 from hopflow.units import WithUnit, declares, in_units
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from dfcmodel.lossless.pools.pool_traffic import Episodes
 from hopflow.checks import instance, random_generator, whole
 from hopflow.display.results import Result, figure
-from hopflow.execution.progress import progress_bar
 from hopflow.intervals import half_width
+from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,8 +19,8 @@ from dfcmodel.lossless.pools.recombination import Histories, Recombined
 from dfcmodel.packets.engine import begin_run
 from hopflow.checks import one_number, random_generator
 from hopflow.display.results import Result, figure
-from hopflow.execution.progress import progress_bar
 from hopflow.fork_safety import cached_property
+from hopflow.progress import progress_bar
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

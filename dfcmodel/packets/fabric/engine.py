@@ -19,9 +19,8 @@ from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.planning import check_numbers, check_rate
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.routed_plans import ENDLESS
-from hopflow.execution.progress import may_show_bar, progress_bar
 from hopflow.kernels import engine
-from hopflow.long_runs import parts
+from hopflow.progress import may_show_bar, parts, progress_bar
 from responsefn.rule_events import signatures_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dfcmodel.packets.hops import Hosts, hops_of
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import bits_of, has_lanes
-from hopflow.long_runs import MAX_GROWTH, parts
+from hopflow.progress import MAX_GROWTH, parts
 from responsefn import NewReno, Reno, Vegas
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.oracles.engines import run_engine

@@ -26,10 +26,10 @@ from pathlib import Path
 import pytest
 
 import hopflow
-from hopflow.execution import executing
-from hopflow.execution.executing import BATCHES_PER_WORKER, cores, run_tasks
-from hopflow.execution.worker_processes import processes
-from hopflow.long_runs import check_stop
+from hopflow import sweeps
+from hopflow.processes import process_pool
+from hopflow.progress import check_stop
+from hopflow.sweeps import BATCHES_PER_WORKER, cores, run_tasks
 from tests.dask_clusters import dask_client
 from tests.surface import HANG, python
 
@@ -138,7 +138,7 @@ def test_ctrl_c_ends_long_work_of_threads_that_looks_for_it(monkeypatch):
         waits.set()
         return futures.wait(*given, **options)
 
-    monkeypatch.setattr(executing, "wait", wait)
+    monkeypatch.setattr(sweeps, "wait", wait)
     before = signal.signal(signal.SIGALRM, ctrl_c)
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -320,7 +320,7 @@ def test_on_a_scheduler_and_workers_started_by_their_commands(work, tmp_path):
 
 MPI = """
 from mpi4py.futures import MPIPoolExecutor
-from hopflow.execution.executing import completed
+from hopflow.sweeps import completed
 import hopflow_work
 
 if __name__ == "__main__":
@@ -356,7 +356,7 @@ def test_processes_end_at_once_on_ctrl_c() -> None:
     waiting, workers, threads = [], [], []
 
     def interrupted() -> None:
-        with processes(1, get_context("spawn")) as pool:
+        with process_pool(1, get_context("spawn")) as pool:
             waiting.extend(pool.submit(time.sleep, 60.0) for _ in range(4))
             workers.extend(pool._processes.values())
             threads.append(pool._executor_manager_thread)
@@ -373,8 +373,8 @@ def test_processes_end_at_once_on_ctrl_c() -> None:
 ENDED = """
 import multiprocessing
 import time
-from hopflow.execution.progress import progress_bar
-from hopflow.execution.worker_processes import processes
+from hopflow.progress import progress_bar
+from hopflow.processes import processes
 
 def counted():
     return sum(progress_bar(range(3)))

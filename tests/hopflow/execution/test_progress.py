@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hopflow.execution import progress
+from hopflow import progress
 
 
 @pytest.fixture

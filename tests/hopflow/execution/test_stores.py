@@ -19,10 +19,8 @@ import pytest
 
 from dfcmodel import CBR, Scenario, all_to_all, links_from
 from hopflow import Interrupted, sweep
-from hopflow.execution.grids import Grid, Row, axis
-from hopflow.execution.stores import Store, _block
-from hopflow.execution.sweeping import over_grid
 from hopflow.sources import is_plain, source_of
+from hopflow.sweeps import Grid, Row, Store, _block, axis, over_grid
 from tests.surface import printed_by, python
 
 ABOUT = {"model": "products"}
@@ -150,9 +148,9 @@ def test_values_that_are_no_numbers_are_texts_on_the_disk(tmp_path, zarr):
 KILLED = """
 import sys
 from pathlib import Path
-import hopflow.execution.stores as stores
-from hopflow.execution.grids import Grid, Row
-from hopflow.execution.sweeping import over_grid
+import hopflow.sweeps as stores
+from hopflow.sweeps import Grid, Row
+from hopflow.sweeps import over_grid
 
 stores.MAX_BLOCK_POINTS, stores.SECONDS_BETWEEN_WRITES = 16, 0.0
 log = open(sys.argv[2], "a")
@@ -203,9 +201,9 @@ def test_a_killed_process_loses_nothing_that_was_written(store, tmp_path):
 MEMORY = """
 import sys, tracemalloc
 import numpy as np
-import hopflow.execution.stores as stores
-from hopflow.execution.grids import Grid, Row
-from hopflow.execution.sweeping import over_grid
+import hopflow.sweeps as stores
+from hopflow.sweeps import Grid, Row
+from hopflow.sweeps import over_grid
 
 def rows(points):
     for x in points:
@@ -517,7 +515,7 @@ def rows(x):
     return 0.0 if x < 512 else float(np.random.default_rng(x).random())  # 2 kB in a chunk
 
 import zarr
-import hopflow.execution.stores as stores
+import hopflow.sweeps as stores
 stores.MAX_BLOCK_POINTS = 256
 usual = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1800, usual[1]))

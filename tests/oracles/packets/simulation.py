@@ -24,7 +24,7 @@ from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.remains import has_pauses, waiting_rows
 from dfcmodel.recoveries import LossRecovery
-from hopflow.execution.progress import progress_bar
+from hopflow.progress import progress_bar
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 from tests.oracles.packets.agents import receivers_of

@@ -1,12 +1,49 @@
-"""Pickling of user functions: by name if importable, otherwise by code."""
+"""Worker processes that end with the computation, and pickling of user functions for them."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
+import multiprocessing
+import threading
 import types
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing.context import BaseContext
 from typing import Any
 
-__all__ = ["portable"]
+__all__ = ["portable", "process_pool"]
+
+
+@contextlib.contextmanager
+def process_pool(
+    jobs: int, context: BaseContext, initializer: Callable[[], None] | None = None
+) -> Iterator[Executor]:
+    """Return a process pool; an error or Ctrl-C terminates the workers and cancels pending tasks.
+
+    >>> with process_pool(1, multiprocessing.get_context("spawn")) as pool:
+    ...     pool.submit(abs, -3).result()
+    3
+    """
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(jobs, context, functools.partial(_begin, initializer)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()  # its result is not needed any more
+            raise
+
+
+def _begin(initializer: Callable[[], None] | None) -> None:
+    """Give tqdm a lock of this process only: a shared lock held by a terminated process is never released."""
+    from tqdm import tqdm
+
+    tqdm.set_lock(threading.RLock())
+    if initializer is not None:
+        initializer()
 
 
 def portable(value: Any) -> Any:

@@ -1,1 +1,0 @@
-"""Many computations: grids of parameters, executors, processes, progress, stores."""

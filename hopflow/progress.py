@@ -1,0 +1,136 @@
+"""Progress bars, and long runs in parts of a quarter of a second with a check for cancellation between them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import CancelledError
+from functools import cache
+from multiprocessing import parent_process
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hopflow.fork_safety import ForkSafeLock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "MAX_GROWTH",
+    "check_stop",
+    "in_notebook",
+    "is_visible",
+    "may_show_bar",
+    "parts",
+    "progress_bar",
+    "thread",
+]
+
+
+DELAY = 1.0
+"""Time in s before a bar is shown."""
+_importing = ForkSafeLock()
+
+
+def progress_bar(iterable: Any = None, **settings: Any) -> Any:
+    """Return tqdm's bar over an iterable: text on a terminal, a widget in a notebook, else nothing.
+
+    Parameters
+    ----------
+    iterable, settings
+        As for ``tqdm.tqdm``. The environment variable ``TQDM_DISABLE=1`` switches all bars off.
+
+    Examples
+    --------
+    >>> list(progress_bar(range(3), desc="runs"))
+    [0, 1, 2]
+    """
+    options = {"delay": DELAY, "leave": False, "disable": not is_visible(), **settings}
+    return _tqdm()(iterable, **options)
+
+
+@cache
+def _tqdm() -> Any:
+    """Import tqdm's class of bars. Warning filters are global to all threads, so they change for one import only."""
+    with _importing, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # without ipywidgets a notebook has a bar of text
+        from tqdm.auto import tqdm
+
+    return tqdm
+
+
+def may_show_bar() -> bool:
+    """Return whether this is the main thread of the main process: workers of an ensemble show no bars."""
+    return threading.current_thread() is threading.main_thread() and parent_process() is None
+
+
+def is_visible() -> bool:
+    """Return whether a bar would be visible."""
+    if os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
+        return False
+    return in_notebook() or bool(getattr(sys.stderr, "isatty", bool)())
+
+
+def in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and "IPKernelApp" in shell.config
+
+
+thread = threading.local()
+"""``stop`` of a thread of `hopflow.sweeps.run_tasks`: the event that ends its work."""
+PART_SECONDS = 0.25
+"""Target duration of a part, s."""
+MAX_GROWTH = 8
+"""Maximum ratio of the samples of consecutive parts."""
+
+
+def check_stop() -> None:
+    """Raise CancelledError on a thread of `hopflow.sweeps.run_tasks` that was cancelled; long runs call it between parts.
+
+    >>> from hopflow.progress import check_stop
+    >>> check_stop()  # nothing was cancelled
+    """
+    stop = getattr(thread, "stop", None)
+    if stop is not None and stop.is_set():
+        raise CancelledError
+
+
+class Sampled(Protocol):
+    """A run that counts its completed samples, with a progress bar or None."""
+
+    done: int
+    bar: Any
+
+
+def parts(run: Sampled, until: int, first: int, max_samples: int | None = None) -> Iterator[int]:
+    """Yield the last sample of each part of a run.
+
+    Parameters
+    ----------
+    run
+        The caller updates its ``done`` after each part.
+    until
+        Last sample of the run.
+    first
+        Samples of the first part, and minimum of all parts.
+    max_samples
+        Maximum samples of a part; None: `MAX_GROWTH` times as many as in the part before.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C.
+    """
+    size = first
+    while run.done < until:
+        check_stop()
+        before, start = run.done, time.perf_counter()
+        yield min(before + size, until)
+        seconds = max(time.perf_counter() - start, 1e-6)
+        fits = int(PART_SECONDS * max(1, run.done - before) / seconds)
+        size = min(max(first, fits), MAX_GROWTH * size if max_samples is None else max_samples)
+        if run.bar is not None:
+            run.bar.update(run.done - before)
