@@ -84,7 +84,7 @@ class Module:
     ) -> None:
         """Add a function that returns the increments of a rule's function ``of``; increments of ``omitted`` fields are zero.
 
-        Where `change_of` does not apply, increments are differences of the new and the old state.
+        Where `increments_of` does not apply, increments are differences of the new and the old state.
         """
         try:
             self._add_sum(name, function, state, omitted)

@@ -325,7 +325,7 @@ import hopflow_work
 
 if __name__ == "__main__":
     with MPIPoolExecutor() as pool:
-        print(sorted(completed(hopflow_work.squares, range(8), pool)))
+        print(sorted(run_tasks(hopflow_work.squares, range(8), pool)))
 """
 
 
