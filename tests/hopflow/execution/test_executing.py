@@ -320,7 +320,7 @@ def test_on_a_scheduler_and_workers_started_by_their_commands(work, tmp_path):
 
 MPI = """
 from mpi4py.futures import MPIPoolExecutor
-from hopflow.sweeps import completed
+from hopflow.sweeps import run_tasks
 import hopflow_work
 
 if __name__ == "__main__":
@@ -374,13 +374,13 @@ ENDED = """
 import multiprocessing
 import time
 from hopflow.progress import progress_bar
-from hopflow.processes import processes
+from hopflow.processes import process_pool
 
 def counted():
     return sum(progress_bar(range(3)))
 
 if __name__ == "__main__":
-    with processes(1, multiprocessing.get_context("spawn")) as pool:
+    with process_pool(1, multiprocessing.get_context("spawn")) as pool:
         assert pool.submit(counted).result() == 3
         pool.submit(time.sleep, 60.0)
         raise KeyboardInterrupt
