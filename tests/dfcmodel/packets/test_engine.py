@@ -54,7 +54,7 @@ def test_a_run_in_parts_is_the_run_as_a_whole(monkeypatch) -> None:
     plan = plan_of(random_scenario("pause", 11), Packets(seed=1))
     whole = run_engine(plan)
     monkeypatch.setattr(packet_engine, "HOPS", 1)  # parts of a sample each
-    monkeypatch.setattr(packet_engine, "LONGER", 1)
+    monkeypatch.setattr(packet_engine, "MAX_GROWTH", 1)
     assert begin_run(plan).part == 1
     parts = run_engine(plan)
     for name in ("window", "acked", "delivered", "started", "waiting", "lost", "switched", "drops"):

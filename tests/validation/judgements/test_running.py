@@ -63,7 +63,7 @@ def test_a_worker_repeats_runs_of_ns2_beside_the_claims(kept, monkeypatch) -> No
     """Threads stand for processes; the parts come first, and every claim is checked all the same."""
     repeated: list[int] = []
     monkeypatch.setattr(running, "begin_imports", lambda *, fresh: None)
-    monkeypatch.setattr(running, "processes", lambda jobs, *_: ThreadPoolExecutor(jobs))
+    monkeypatch.setattr(running, "process_pool", lambda jobs, *_: ThreadPoolExecutor(jobs))
     monkeypatch.setattr(running.recomputing, "recompute", lambda parts: map(repeated.append, parts))
     monkeypatch.setattr(running, "_check", lambda id: (id, list(repeated)))
     claims = [find("Y11"), find("Y12")]
