@@ -187,7 +187,7 @@ class _Proxy(cgutils.ValueStructProxy):
     """Access to members of a struct; it is written to memory when its address is asked for, or a member is replaced."""
 
     def __init__(self, context: Any, builder: Any, value: Any = None, ref: Any = None) -> None:
-        if value is None or ref is not None:
+        if value is None or ref is not None or type(self)._make_refs is not _Proxy._make_refs:
             super().__init__(context, builder, value, ref)
             return
         self._context, self._builder = context, builder
@@ -199,9 +199,9 @@ class _Proxy(cgutils.ValueStructProxy):
         """Return a member, or write the struct to memory."""
         if field not in ("_value", "_outer_ref"):
             return super().__getattr__(field)
-        self._outer_ref, self._value = self._make_refs(None)
-        with self._builder.goto_block(self._made_in):
-            self._builder.store(self._held, self._outer_ref)
+        self._outer_ref = self._value = cgutils.alloca_once(self._builder, self._be_type)
+        with self._builder.goto_block(self._made_in):  # which is before all that follows
+            self._builder.store(self._held, self._value)
         return self.__dict__[field]
 
     def __getitem__(self, index: int) -> Any:
