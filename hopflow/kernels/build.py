@@ -223,6 +223,12 @@ def _array_proxy(kind: Any) -> Any:
     return cgutils.create_struct_proxy(kind)
 
 
+@functools.cache
+def _item_size(kind: Any) -> int:
+    """Return the bytes of an item of an array."""
+    return int(as_dtype(kind).itemsize)
+
+
 class _Array(ArrayModel):
     """An array without gaps, which functions pass as its address and its lengths."""
 
@@ -241,7 +247,7 @@ class _Array(ArrayModel):
         if self._fe_type.layout != "C":
             return super().from_argument(builder, value)
         data, lengths = value
-        size = ir.IntType(64)(as_dtype(self._fe_type.dtype).itemsize)
+        size = ir.IntType(64)(_item_size(self._fe_type.dtype))
         strides, items = [size], ir.IntType(64)(1)
         for n, length in enumerate(lengths[::-1]):
             items = builder.mul(items, length) if n else length
@@ -712,14 +718,16 @@ def decorators() -> dict[str, Any]:
 
 
 def quicken() -> None:
-    """Let Numba find again what it has found: types of operations on numbers, and that two sets of options are equal.
+    """Let Numba find again what it has found: types of operations on numbers, hashes of types, and that two sets of options
+    are equal.
 
+    Lists of the variables of a statement are made without a look at the places in the source that it also has.
     It searches all definitions of an operator for each operation, a tenth of the time of its front end. Names of functions
     have digests of the types of their arguments: the name of each field of a record made them 13 kB long, and nine tenths of
     an object file.
     """
     resolve, equal = BaseFunction.get_call_type, TargetConfig.__eq__
-    described = itanium_mangler.mangle_args
+    described, hash_type = itanium_mangler.mangle_args, types.Type.__hash__
     resolved: dict[Any, Any] = {}
 
     def get_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
@@ -739,10 +747,29 @@ def quicken() -> None:
     def digest_of(kinds: tuple[Any, ...]) -> str:
         return "h" + native.digest(described(kinds))
 
+    def hash_of(kind: Any) -> int:
+        known = kind.__dict__
+        if "_hash" not in known:
+            known["_hash"] = hash_type(kind)
+        return known["_hash"]  # type: ignore[no-any-return]
+
+    def variables(owner: Any, value: Any) -> list[Any]:
+        kind = type(value)
+        if kind is numba_ir.Var:
+            return [value]
+        if kind in (numba_ir.Loc, str, int, bool, type(None)):
+            return []
+        if kind is dict or kind is list or kind is tuple:
+            members = value.values() if kind is dict else value
+            return [name for member in members for name in variables(owner, member)]
+        return value.list_vars() if isinstance(value, numba_ir.Inst) else []
+
     default_manager.register(types.Array, _Array)
     cgutils.ValueStructProxy = _Proxy
     original = arrayobj.make_array
     for owner, name, by in (
+        (types.Type, "__hash__", hash_of),
+        (numba_ir.Inst, "_rec_list_vars", variables),
         (ir.IRBuilder, "extract_value", _extract),
         (ir.IRBuilder, "insert_value", _insert),
         (ir.IRBuilder, "store", _store),
