@@ -57,13 +57,12 @@ if numba.__version__ != NUMBA:
     )
 
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import cgutils, ir as numba_ir, itanium_mangler, lowering, typed_passes, untyped_passes
+from numba.core import cgutils, datamodel, itanium_mangler, lowering, typed_passes, untyped_passes
+from numba.core import ir as numba_ir
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, _LowerResult
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass
-from numba.core.datamodel import default_manager
-from numba.core.datamodel.models import ArrayModel
 from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction, Dispatcher
@@ -124,15 +123,12 @@ class _Aggregate:
         self.members = members
 
     def get_reference(self) -> str:
-        """Refuse to be an operand: only what `_store` writes is one."""
-        raise AssertionError(f"an instruction has the aggregate {self.type}, of which none made one value")
+        """Refuse to be an operand: `_store` alone makes one value of the members."""
+        raise AssertionError(f"an operand is an aggregate that is no value: {self.type}")
 
 
-_extract_value, _insert_value, _store_value = (
-    ir.IRBuilder.extract_value,
-    ir.IRBuilder.insert_value,
-    ir.IRBuilder.store,
-)
+EXTRACT, INSERT, STORE = ir.IRBuilder.extract_value, ir.IRBuilder.insert_value, ir.IRBuilder.store
+"""What writes an instruction."""
 
 
 def _constant_member(value: Any, index: int) -> Any:
@@ -151,7 +147,7 @@ def _extract(builder: Any, aggregate: Any, index: Any, name: str = "") -> Any:
         elif isinstance(aggregate, ir.Constant):
             aggregate = _constant_member(aggregate, indices.pop(0))
         else:
-            return _extract_value(builder, aggregate, indices, name)
+            return EXTRACT(builder, aggregate, indices, name)
     return aggregate
 
 
@@ -174,13 +170,13 @@ def _as_value(builder: Any, aggregate: Any) -> Any:
         return aggregate
     value = ir.Constant(aggregate.type, ir.Undefined)
     for n, member in enumerate(aggregate.members):
-        value = _insert_value(builder, value, _as_value(builder, member), n)
+        value = INSERT(builder, value, _as_value(builder, member), n)
     return value
 
 
 def _store(builder: Any, value: Any, pointer: Any, align: Any = None) -> Any:
     """Store a value; an aggregate is put together before."""
-    return _store_value(builder, _as_value(builder, value), pointer, align)
+    return STORE(builder, _as_value(builder, value), pointer, align)
 
 
 class _Proxy(cgutils.ValueStructProxy):
@@ -193,25 +189,25 @@ class _Proxy(cgutils.ValueStructProxy):
         self._context, self._builder = context, builder
         self._datamodel = context.data_model_manager[self._fe_type]
         self._be_type = self._get_be_type(self._datamodel)
-        self._held, self._made_in = value, builder.block
+        self._initial, self._created_in = value, builder.block
 
     def __getattr__(self, field: str) -> Any:
         """Return a member, or write the struct to memory."""
         if field not in ("_value", "_outer_ref"):
             return super().__getattr__(field)
         self._outer_ref = self._value = cgutils.alloca_once(self._builder, self._be_type)
-        with self._builder.goto_block(self._made_in):  # which is before all that follows
-            self._builder.store(self._held, self._value)
+        with self._builder.goto_block(self._created_in):  # which is before all that follows
+            self._builder.store(self._initial, self._value)
         return self.__dict__[field]
 
     def __getitem__(self, index: int) -> Any:
         """Return a member."""
         if "_value" in self.__dict__:
             return super().__getitem__(index)
-        return self._builder.extract_value(self._held, index)
+        return self._builder.extract_value(self._initial, index)
 
     def _getvalue(self) -> Any:
-        return super()._getvalue() if "_value" in self.__dict__ else self._held
+        return super()._getvalue() if "_value" in self.__dict__ else self._initial
 
 
 @functools.cache
@@ -229,7 +225,7 @@ def _item_size(kind: Any) -> int:
     return int(as_dtype(kind).itemsize)
 
 
-class _Array(ArrayModel):
+class _Array(datamodel.models.ArrayModel):
     """An array without gaps, which functions pass as its address and its lengths."""
 
     def get_argument_type(self) -> Any:
@@ -248,16 +244,15 @@ class _Array(ArrayModel):
             return super().from_argument(builder, value)
         data, lengths = value
         size = ir.IntType(64)(_item_size(self._fe_type.dtype))
-        strides, items = [size], ir.IntType(64)(1)
-        for n, length in enumerate(lengths[::-1]):
-            items = builder.mul(items, length) if n else length
-            if n:
-                strides.insert(0, builder.mul(lengths[-n], strides[0]))
+        items = functools.reduce(builder.mul, lengths) if lengths else size.type(1)
+        strides = [size]
+        for length in lengths[:0:-1]:
+            strides.insert(0, builder.mul(length, strides[0]))
         meminfo, parent, *_, shape, steps = self.get_value_type().elements
         members = [ir.Constant(meminfo, None), ir.Constant(parent, None), items, size, data]
         return _Aggregate(
             self.get_value_type(),
-            [*members, _Aggregate(shape, lengths), _Aggregate(steps, strides)],
+            [*members, _Aggregate(shape, lengths), _Aggregate(steps, strides[: len(lengths)])],
         )
 
 
@@ -268,26 +263,29 @@ class _Lower(lowering.Lower):
         """Find the variables whose one assignment is on all ways to their uses."""
         super()._find_singly_assigned_variable()
         blocks = self.func_ir.blocks
-        before = compute_cfg_from_blocks(blocks).dominators()
-        assigned: dict[str, list[int]] = {}
-        used: dict[str, set[int]] = {}
+        dominators = compute_cfg_from_blocks(blocks).dominators()
+        assignments: dict[str, list[int]] = {}
+        uses: dict[str, set[int]] = {}
+        never = -1  # the label of a use that no assignment precedes
         for label in sorted(blocks):
             for statement in blocks[label].body:
-                names = {variable.name for variable in statement.list_vars()}
-                if isinstance(statement, numba_ir.Assign):
-                    names = {v.name for v in statement.value.list_vars()} if hasattr(statement.value, "list_vars") else set()
-                    assigned.setdefault(statement.target.name, []).append(label)
-                    if statement.target.name in names or statement.target.name in used:
-                        used.setdefault(statement.target.name, set()).add(-1)
-                elif isinstance(statement, numba_ir.Del):
-                    names = {statement.value}
+                if isinstance(statement, numba_ir.Del):
+                    uses.setdefault(statement.value, set()).add(label)
+                    continue
+                assigned = statement.target.name if isinstance(statement, numba_ir.Assign) else None
+                names = [variable.name for variable in statement.list_vars()]
+                if assigned:
+                    names.remove(assigned)
+                    assignments.setdefault(assigned, []).append(label)
+                    if assigned in names or assigned in uses:
+                        uses.setdefault(assigned, set()).add(never)
                 for name in names:
-                    used.setdefault(name, set()).add(label)
+                    uses.setdefault(name, set()).add(label)
         self._singly_assigned_vars |= {
             name
-            for name, labels in assigned.items()
+            for name, labels in assignments.items()
             if len(labels) == 1
-            and all(labels[0] <= label and labels[0] in before[label] for label in used.get(name, ()))
+            and all(labels[0] <= use and labels[0] in dominators[use] for use in uses.get(name, ()))
         }
 
 
@@ -718,13 +716,14 @@ def decorators() -> dict[str, Any]:
 
 
 def quicken() -> None:
-    """Let Numba find again what it has found: types of operations on numbers, hashes of types, and that two sets of options
-    are equal.
+    """Replace what takes Numba long, in this process.
 
-    Lists of the variables of a statement are made without a look at the places in the source that it also has.
-    It searches all definitions of an operator for each operation, a tenth of the time of its front end. Names of functions
-    have digests of the types of their arguments: the name of each field of a record made them 13 kB long, and nine tenths of
-    an object file.
+    1. Tuples, arrays and structs are `_Aggregate`; functions pass arrays as `_Array` says.
+    2. Types of operations on numbers, hashes of types and the equality of two sets of options are kept. Numba searches all
+       definitions of an operator for each operation, a tenth of the time of its front end.
+    3. Lists of the variables of a statement are made without a search of its place in the source.
+    4. Names of functions have digests of the types of their arguments: the name of each field of a record made them 13 kB
+       long, and nine tenths of an object file.
     """
     resolve, equal = BaseFunction.get_call_type, TargetConfig.__eq__
     described, hash_type = itanium_mangler.mangle_args, types.Type.__hash__
@@ -764,11 +763,11 @@ def quicken() -> None:
             return [name for member in members for name in variables(owner, member)]
         return value.list_vars() if isinstance(value, numba_ir.Inst) else []
 
-    default_manager.register(types.Array, _Array)
-    cgutils.ValueStructProxy = _Proxy
+    datamodel.default_manager.register(types.Array, _Array)  # type: ignore[attr-defined]
     original = arrayobj.make_array
     for owner, name, by in (
         (types.Type, "__hash__", hash_of),
+        (cgutils, "ValueStructProxy", _Proxy),
         (numba_ir.Inst, "_rec_list_vars", variables),
         (ir.IRBuilder, "extract_value", _extract),
         (ir.IRBuilder, "insert_value", _insert),
