@@ -61,7 +61,12 @@ def lots(*rates: float) -> Functions:
 def victims(*rates: float) -> Functions:
     return {
         "victim_rates": always(runs(*rates)),
-        "victim_rates_drawn": always(runs(*rates)),
+        "victim_rates_by_choice": always(
+            [
+                [[rate] * len(each) for rate, each in zip(run, sharing.CHOICES, strict=True)]
+                for run in runs(*rates)
+            ]
+        ),
         "victim_rates_of_fluid": always(list(rates)),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +21,6 @@ C = fabric_runs.line(40)
 FAIR = C / 4
 LEAVES = tuple(itertools.product(("L3", "L4"), repeat=3))
 """Choices of the leaf over which each of the three senders reaches the receiver's switch."""
-DRAWS = 16
-"""Choices of uplinks that are drawn."""
 FURTHER = (0, 1, 2)
 """Senders under the other switch."""
 
@@ -107,23 +106,58 @@ def victim_rates(seed: int) -> list[float]:
     ]
 
 
+CHOICES = [
+    [(near, joined) for near in range(5) for joined in range(further + 1)] for further in FURTHER
+]
+"""By number of further senders, the settings that a hash of uplinks gives: senders of T1 on the victim's leaf, and those of T3 on L3."""
+WEIGHTS = [
+    [math.comb(4, near) * math.comb(n, joined) for near, joined in CHOICES[n]] for n in FURTHER
+]
+"""Of 2^(4 + n) equally likely choices of uplinks, those with each setting."""
+
+
+def chosen(further: int, near: int, joined: int) -> tuple[int, ...]:
+    """Return uplinks, as of `victim`, of a setting in `CHOICES`."""
+    return tuple([0] * near + [1] * (4 - near) + [0] * joined + [1] * (further - joined))
+
+
 @kept
-def victim_rates_drawn() -> list[list[float]]:
-    """Return the same with uplinks drawn, for each draw."""
+def victim_rates_by_choice(level: str) -> list[list[list[float]]]:
+    """Return the victim's rate over the link's with PFC alone for each run, number of further senders and setting in `CHOICES`."""
     found = []
-    for seed in range(fabric_runs.SEEDS[0], fabric_runs.SEEDS[0] + DRAWS):
-        drawn = tuple(np.random.default_rng(seed).integers(0, 2, len(EVEN)).tolist())
-        runs = (
-            fabric_runs.packets(
-                victim(n, fabric_runs.pfc(), FixedRate(), 2e-3, seed, uplinks=drawn),
-                seed,
-                5e-4,
-                5e-5,
+    for seed in fabric_runs.SEEDS if level == "packets" else fabric_runs.SEEDS[:1]:
+        own = []
+        for further in FURTHER:
+            scenarios = [
+                victim(
+                    further,
+                    fabric_runs.pfc(),
+                    FixedRate(),
+                    3e-3,
+                    seed,
+                    uplinks=chosen(further, *each),
+                )
+                for each in CHOICES[further]
+            ]
+            runs = (
+                fabric_runs.packets(scenario, seed, 1e-3, 1e-4)
+                if level == "packets"
+                else fabric_runs.fluid(scenario, 1e-3, 1e-4)
+                for scenario in scenarios
             )
-            for n in FURTHER
-        )
-        found.append([float(run.rates[-1] / C) for run in runs])
+            own.append([float(run.rates[-1] / C) for run in runs])
+        found.append(own)
     return found
+
+
+def of_all_choices(level: str, statistic: Any = np.median) -> Any:
+    """Return a statistic of the victim's rate over all choices of uplinks, shape (runs, numbers of further senders)."""
+    return np.array(
+        [
+            [statistic(np.repeat(rates, w)) for rates, w in zip(own, WEIGHTS, strict=True)]
+            for own in victim_rates_by_choice(level)
+        ]
+    )
 
 
 @over_seeds(fabric_runs.SEEDS)
@@ -229,7 +263,8 @@ def parking_lot_dcqcn() -> Effects:
 def victim_pfc() -> Effects:
     """Measure the victim's rate with PFC alone."""
     rates, model = np.array(victim_rates()), victim_rates_of_fluid()
-    drawn = np.array(victim_rates_drawn())
+    drawn, drawn_model = (of_all_choices(level) for level in ("packets", "fluid"))
+    means = of_all_choices("packets", np.mean)
     return Effects(
         {
             "falls": Statement(
@@ -244,7 +279,10 @@ def victim_pfc() -> Effects:
         },
         {
             "uplinks spread evenly": Curve(FURTHER, model=model, level=_shares(rates)),
-            "uplinks drawn": Curve(FURTHER, level=_shares(drawn)),
+            "uplinks by a hash, median": Curve(
+                FURTHER, model=drawn_model[0].tolist(), level=_shares(drawn)
+            ),
+            "uplinks by a hash, mean": Curve(FURTHER, level=_shares(means)),
         },
         ("further senders", SHARE),
         values={
@@ -252,9 +290,16 @@ def victim_pfc() -> Effects:
             "drawn": of_runs(drawn[:, 1] - drawn[:, 2]),
         },
         readings={
-            "uplinks drawn by a hash": {
-                "falls": Statement(level=fabric_runs.over(*fabric_runs.steps(-drawn))),
-                "half": Statement(level=fabric_runs.deviations(drawn[:, 0], 0.25), equal=True),
+            "uplinks by a hash": {
+                "falls": Statement(
+                    model=fabric_runs.over(*fabric_runs.steps(-drawn_model)),
+                    level=fabric_runs.over(*fabric_runs.steps(-drawn)),
+                ),
+                "half": Statement(
+                    model=fabric_runs.deviations(drawn_model[:, 0], 0.25),
+                    level=fabric_runs.deviations(drawn[:, 0], 0.25),
+                    equal=True,
+                ),
             }
         },
     )
