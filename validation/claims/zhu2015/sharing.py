@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfcmodel import PFC, Scenario
 from responsefn import FixedRate
@@ -121,41 +123,44 @@ def chosen(further: int, near: int, joined: int) -> tuple[int, ...]:
     return tuple([0] * near + [1] * (4 - near) + [0] * joined + [1] * (further - joined))
 
 
+def _by_choice(seed: int) -> list[list[Scenario]]:
+    """Return the scenarios with PFC alone by number of further senders, for each setting in `CHOICES`."""
+    pfc = fabric_runs.pfc()
+    return [
+        [
+            victim(n, pfc, FixedRate(), 3e-3, seed, uplinks=chosen(n, *choice))
+            for choice in CHOICES[n]
+        ]
+        for n in FURTHER
+    ]
+
+
+@over_seeds(fabric_runs.SEEDS)
+def victim_rates_by_choice(seed: int) -> list[list[float]]:
+    """Return the victim's rate over the link's by number of further senders, for each setting in `CHOICES`."""
+    return [
+        [float(fabric_runs.packets(each, seed, 1e-3, 1e-4).rates[-1] / C) for each in scenarios]
+        for scenarios in _by_choice(seed)
+    ]
+
+
 @kept
-def victim_rates_by_choice(level: str) -> list[list[list[float]]]:
-    """Return the victim's rate over the link's with PFC alone for each run, number of further senders and setting in `CHOICES`."""
-    found = []
-    for seed in fabric_runs.SEEDS if level == "packets" else fabric_runs.SEEDS[:1]:
-        own = []
-        for further in FURTHER:
-            scenarios = [
-                victim(
-                    further,
-                    fabric_runs.pfc(),
-                    FixedRate(),
-                    3e-3,
-                    seed,
-                    uplinks=chosen(further, *each),
-                )
-                for each in CHOICES[further]
-            ]
-            runs = (
-                fabric_runs.packets(scenario, seed, 1e-3, 1e-4)
-                if level == "packets"
-                else fabric_runs.fluid(scenario, 1e-3, 1e-4)
-                for scenario in scenarios
-            )
-            own.append([float(run.rates[-1] / C) for run in runs])
-        found.append(own)
-    return found
+def victim_rates_of_fluid_by_choice() -> list[list[float]]:
+    """Return the same of the fluid."""
+    return [
+        [float(fabric_runs.fluid(each, 1e-3, 1e-4).rates[-1] / C) for each in scenarios]
+        for scenarios in _by_choice(fabric_runs.SEEDS[0])
+    ]
 
 
-def of_all_choices(level: str, statistic: Any = np.median) -> Any:
+def of_all_choices(
+    runs: Sequence[Sequence[Sequence[float]]], statistic: Callable[[Any], Any] = np.median
+) -> NDArray[np.float64]:
     """Return a statistic of the victim's rate over all choices of uplinks, shape (runs, numbers of further senders)."""
     return np.array(
         [
-            [statistic(np.repeat(rates, w)) for rates, w in zip(own, WEIGHTS, strict=True)]
-            for own in victim_rates_by_choice(level)
+            [statistic(np.repeat(rates, w)) for rates, w in zip(by_number, WEIGHTS, strict=True)]
+            for by_number in runs
         ]
     )
 
@@ -263,8 +268,9 @@ def parking_lot_dcqcn() -> Effects:
 def victim_pfc() -> Effects:
     """Measure the victim's rate with PFC alone."""
     rates, model = np.array(victim_rates()), victim_rates_of_fluid()
-    drawn, drawn_model = (of_all_choices(level) for level in ("packets", "fluid"))
-    means = of_all_choices("packets", np.mean)
+    by_choice = victim_rates_by_choice()
+    drawn, means = of_all_choices(by_choice), of_all_choices(by_choice, np.mean)
+    drawn_model = of_all_choices([victim_rates_of_fluid_by_choice()])
     return Effects(
         {
             "falls": Statement(
