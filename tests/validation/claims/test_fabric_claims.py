@@ -284,14 +284,14 @@ def test_q03_weighs_every_choice_of_uplinks(monkeypatch) -> None:
             uplinks = sharing.chosen(further, near, joined)
             assert (uplinks[:4].count(0), uplinks[4:].count(0)) == (near, joined)
     near = [[[float(n) for n, _ in settings] for settings in sharing.CHOICES]]
-    monkeypatch.setattr(sharing, "victim_rates_by_choice", always(near))
-    assert sharing.of_all_choices("packets").tolist() == [[2.0, 2.0, 2.0]]
+    assert sharing.of_all_choices(near).tolist() == [[2.0, 2.0, 2.0]]
     even = [0.26, 0.12, 0.12]
     hashed = [[[rate] * len(s) for rate, s in zip((0.26, 0.2, 0.12), sharing.CHOICES, strict=True)]]
     doctored = {
         "victim_rates": always(runs(*even)),
         "victim_rates_of_fluid": always(even),
         "victim_rates_by_choice": always(hashed * 4),
+        "victim_rates_of_fluid_by_choice": always(hashed[0]),
     }
     finding = judged("Q03", doctored, monkeypatch)
     assert finding.by_default("level") is Verdict.CONTRADICTED
