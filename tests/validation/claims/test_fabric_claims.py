@@ -433,6 +433,7 @@ def test_depths_grow_with_their_percentile_and_stay_about_the_buffer() -> None:
         assert depths[-1] <= float(row["buffer"]) + 12  # the switch drops on departure (README)
 
 
+@pytest.mark.slow
 def test_both_rules_and_all_numbers_of_flows_are_there() -> None:
     assert {row["algorithm"] for row in rows("spang2021_queue_depths.csv")} == {"reno", "cubic"}
     assert len(queue_depths().values["raised"]) > 10  # noqa: PD011
