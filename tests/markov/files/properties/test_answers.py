@@ -214,6 +214,7 @@ def test_probabilities_until_a_time(text: str, pair: tuple[Any, Any]) -> None:
     assert abs(own.value - other.value) <= own.error_bound + other.error_bound
 
 
+@pytest.mark.slow
 def test_long_run_means(pair: tuple[Any, Any]) -> None:
     """Jackson: two queues at loads 2/3 and 1/2, in product form; two per job that moves on."""
     for text, value in (
