@@ -150,7 +150,11 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     """
     path = file_path("path", path)
     if path.suffix == ".mtx":
-        return ExplicitModel(MarkovChain(_matrix_market(path)), {})
+        matrix = _matrix_market(path)
+        try:
+            return ExplicitModel(MarkovChain(matrix), {})
+        except ValueError as error:
+            raise FileError((path.name, None), str(error)) from None
     if path.suffix == ".umb":
         return ExplicitModel(*read_umb(path))
     if path.suffix != ".tra":

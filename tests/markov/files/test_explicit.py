@@ -321,3 +321,63 @@ def test_transitions_of_storm(tmp_path: Path) -> None:
 def test_what_storm_refuses_is_refused(tmp_path: Path, ending: str, text: str, message: str) -> None:  # fmt: skip
     with pytest.raises(FileError, match=rf"^m\.{ending}, {message}"):
         read_explicit(files(tmp_path, **{"tra": cycle(3), ending: text}))
+
+
+# Matrices in the forms of other programs and their examples; entries are facts.
+
+
+def random_walk(m: int) -> np.ndarray:
+    """Return SPARSKIT's matrix of a random walk on a triangular grid (its MATGEN/FDIF/markov program), transposed as it says."""
+    nodes = [(i, j) for j in range(m + 1) for i in range(m + 1 - j)]
+    row = {node: k for k, node in enumerate(nodes)}
+    P = np.zeros((len(nodes), len(nodes)))
+    for i, j in nodes:
+        down = 0.5 * (i + j) / m
+        for a, b, p in ((i + 1, j, 0.5 - down), (i, j + 1, 0.5 - down), (i - 1, j, down), (i, j - 1, down)):  # fmt: skip
+            if not p:
+                continue
+            # at an edge the way out goes to the other neighbour
+            x, y = (a, b) if (a, b) in row else ((i, j - 1) if a < 0 else (i - 1, j))
+            P[row[i, j], row[x, y]] += p
+    assert P.sum(1) == pytest.approx(1.0)
+    return P
+
+
+def test_a_random_walk_of_sparskit(tmp_path: Path) -> None:
+    """The stationary vector is that of the eigenvalue 1, by NumPy; without a diagonal the probabilities are rates."""
+    P = random_walk(4)
+    values, vectors = np.linalg.eig(P.T)
+    vector = vectors[:, np.argmax(values.real)].real
+    for matrix in (P, P - np.eye(len(P))):
+        scipy.io.mmwrite(str(tmp_path / "walk.mtx"), matrix)
+        pi = stationary(read_explicit(tmp_path / "walk.mtx")).pi
+        assert pi == pytest.approx(vector / vector.sum(), abs=1e-12)
+    scipy.io.mmwrite(str(tmp_path / "walk.mtx"), 0.5 * (P + np.eye(len(P))))
+    with pytest.raises(ValueError, match=r"^walk\.mtx: .*row 0 of Q"):
+        read_explicit(tmp_path / "walk.mtx")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # the example of the format itself, in NISTIR 5935 and on NIST's page: a row without a neighbour, 1050
+        ("%%MatrixMarket matrix coordinate real general\n%===\n% comments\n%===\n  5  5  8\n    1     1   1.000e+00\n    2     2   1.050e+01\n    3     3   1.500e-02\n    1     4   6.000e+00\n    4     2   2.505e+02\n    4     4  -2.800e+02\n    4     5   3.332e+01\n    5     5   1.200e+01\n", r"^m\.mtx: row 0 of Q sums to 7: must be 0"),
+        # sprs/data/matrix_market/simple_int.mm of sparsemat/sprs: the same in whole numbers
+        ("%%MatrixMarket matrix coordinate real general\n%\n  5  5  8\n 1 1 1\n 2 2 1\n 3 3 1\n 1 4 6\n 4 2 2\n 4 4 -2\n 4 5 3\n 5 5 1\n", r"^m\.mtx: row 0 of Q sums to 7: must be 0"),
+        # small_A.mm of KratosMultiphysics/Kratos: a stiffness matrix
+        ("%%MatrixMarket matrix coordinate real general\n  2  2  4\n 1 1 10.0\n 1 2 -2.0\n 2 2 7.0\n 2 1 -2.0\n", r"^m\.mtx: Q.0, 1. = -2 .row 0.: rates off the diagonal"),
+    ],
+    ids=["nist", "sprs", "kratos"],
+)  # fmt: skip
+def test_matrices_that_are_no_generators_are_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        stationary(read_explicit(files(tmp_path, mtx=text)))
+
+
+def test_comments_and_tabulators_of_other_writers(tmp_path: Path) -> None:
+    """As the writer of dishevelled.org: a note on indices, sizes and entries apart by tabulators; here a queue of three."""
+    entries = "1\t2\t0.5\n2\t3\t0.5\n2\t1\t1.0\n3\t2\t1.0\n"
+    text = f"%%MatrixMarket matrix coordinate real general\n%\n% Note indices are 1-based.\n%\n3\t3\t4\n{entries}"
+    assert stationary(read_explicit(files(tmp_path, mtx=text))).pi == pytest.approx(np.array([4, 2, 1]) / 7)  # fmt: skip
