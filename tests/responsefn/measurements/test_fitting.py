@@ -186,8 +186,8 @@ def test_lines_of_ss_from_other_programs(
 
 @for_each([
     # tests of a process monitor: one line with `users`, a rate of the application
-    ('ESTAB 0 0 192.0.2.58:53056 192.0.2.50:443 users:(("firefox-bin",pid=1367,fd=7)) cubic wscale:7,7 rto:303.333 rtt:95.077/48.14 ato:40 mss:1348 '
-     "data_segs_out:806 send 793967bps pacing_rate 952752bps delivery_rate 1561688bps delivered:803 app_limited busy:41095ms retrans:0/9\n",
+    (('ESTAB 0 0 192.0.2.58:53056 192.0.2.50:443 users:(("firefox-bin",pid=1367,fd=7)) cubic wscale:7,7 rto:303.333 rtt:95.077/48.14 ato:40 mss:1348 '
+     "data_segs_out:806 send 793967bps pacing_rate 952752bps delivery_rate 1561688bps delivered:803 app_limited busy:41095ms retrans:0/9\n"),
      "source: no connection with .*; 1 are application-limited"),
     # ss-parse_full.sh of dustinchen26/Herman_tcp_test: a kernel that prints no delivery rate
     ("ESTAB 0 0 192.0.2.1:5 192.0.2.2:6 rto:204 rtt:0.024/0.008 mss:1448 cwnd:5882 segs_out:2534538 data_segs_out:2534536 send 17034.3Mbps retrans:0/24285\n",

@@ -379,7 +379,9 @@ DEVICES: dict[str, tuple[str, str, dict[tuple[int, int], int]]] = {
 def test_lookup_files_of_switches(device: str) -> None:
     """Verdicts are those of closed forms: what is on the wire at 5 ns/m, and the standard's response time."""
     head, line, values = DEVICES[device]
-    lines = [line.format(1000 * speed, cable, xoff, 1248) for (speed, cable), xoff in values.items()]
+    lines = [
+        line.format(1000 * speed, cable, xoff, 1248) for (speed, cable), xoff in values.items()
+    ]
     table = read_table(io.StringIO(HEADS[head] + "\n".join(lines) + "\n"))
     assert {(row.rate, row.cable): row.xoff for row in table} == {
         (1e9 * speed, float(cable)): xoff for (speed, cable), xoff in values.items()

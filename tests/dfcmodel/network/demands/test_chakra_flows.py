@@ -302,7 +302,9 @@ def test_microbenchmarks_of_astra_sim(
     operation = node(1, COLL, is_cpu_op=[False], comm_type=kind, comm_size=MEBIBYTE)
     found = _flows(*_every(operation))
     assert len(found) == messages
-    assert sum(flow.size for flow in found) * PACKET == pytest.approx(size, rel=0.01)  # whole packets
+    assert sum(flow.size for flow in found) * PACKET == pytest.approx(
+        size, rel=0.01
+    )  # whole packets
     assert _end(found) == pytest.approx(_end(known()), rel=1e-3)
 
 

@@ -257,8 +257,8 @@ QUEUE_OF_THREE = (
     "ctmc\nmodule M\nx : [0..3];\n[arrive] x<3 -> 3/2 : (x'=x+1);\n[serve] x>0 -> 3 : (x'=x-1);\nendmodule\n"
     'label "full" = x=3;\nrewards "serve"\n[serve] true : 1;\nendrewards\nrewards "queue"\ntrue : x;\nendrewards\n'
 )
-TWO_TARGETS = chain_of({(0, 1): "3", (0, 3): "3", (1, 2): "1", (2, 1): "0.5", (3, 3): "2"}, 'label "a" = x=1 | x=3;\nlabel "b" = x=2 | x=3;\n')
-THREE_ENDS = chain_of({(0, 1): "5", (0, 3): "5", (1, 0): "5", (1, 2): "2.5", (1, 4): "2.5", (2, 5): "10", (3, 3): "10", (4, 4): "10", (5, 2): "10"})
+TWO_TARGETS = chain_of({(0, 1): "3", (0, 3): "3", (1, 2): "1", (2, 1): "0.5", (3, 3): "2"}, 'label "a" = x=1 | x=3;\nlabel "b" = x=2 | x=3;\n')  # fmt: skip
+THREE_ENDS = chain_of({(0, 1): "5", (0, 3): "5", (1, 0): "5", (1, 2): "2.5", (1, 4): "2.5", (2, 5): "10", (3, 3): "10", (4, 4): "10", (5, 2): "10"})  # fmt: skip
 REWARDS = chain_of({(0, 1): "5", (1, 2): "7", (2, 3): "11"}, 'rewards "a"\nx=0: 2;\n[] x=0: 3;\nx=1: 5;\n[] x=1: 7;\nx=2: 11;\nendrewards\n')  # fmt: skip
 
 
