@@ -133,7 +133,8 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     Notes
     -----
     A rate in ``.umb`` is the float64 next to the product of an exit rate and a probability, which may be
-    rationals. Rewards for leaving a state, or on a branch, count at the rate of doing so. Variables that are
+    rationals. A ``.tra`` file that does not name its kind of model is taken for that of a CTMC: its numbers are rates.
+    Rewards for leaving a state, or on a branch of ``.umb``, count at the rate of doing so. Variables that are
     not whole numbers below 2^62 or truth values are left out, and states are then numbers. The label ``init``
     has the initial states.
 
