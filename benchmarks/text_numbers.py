@@ -6,7 +6,6 @@ Each name is one measurement of some seconds; without names all are run. The pag
 from __future__ import annotations
 
 import itertools
-import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -191,22 +190,25 @@ def cubic_overshoot() -> Iterator[str]:
     stack = replace(network, scenario=replace(network.scenario, flows=linux))
     (row,) = compare([stack], lambda _: Packets(), (1, 2, 3, 4)).networks.to_dict("records")
     yield f"stack of Linux 6.12: {row['ratio']:.2f}"
-    if shutil.which("ns"):
-        (words,) = unseen_networks.calls({"network": network.name, "seed": 1})
-        with tempfile.TemporaryDirectory() as folder:
-            Ns2("generic_network.tcl").run(words, Path(folder))
-            lines = (Path(folder) / "drops.txt").read_text(encoding="utf-8").splitlines()
-        drops = [line.split() for line in lines]
-        often = Counter(
-            words[10] for words in drops if words[7] == "0"
-        )  # by sequence number, of the first flow
-        yield f"ns-2: {often.total()} losses of {len(often)} packets, one of them {max(often.values())} times"
+
+
+def repeats_in_ns2() -> Iterator[str]:
+    """Losses of the first CUBIC flow on the same chain in ns-2's first run, and how often one packet is among them."""
+    network = NETWORKS["chain-20"]
+    (words,) = unseen_networks.calls({"network": network.name, "seed": 1})
+    with tempfile.TemporaryDirectory() as folder:
+        Ns2("generic_network.tcl").run(words, Path(folder))
+        lines = (Path(folder) / "drops.txt").read_text(encoding="utf-8").splitlines()
+    drops = [line.split() for line in lines]
+    losses = Counter(words[10] for words in drops if words[7] == "0")  # by sequence number
+    yield f"{losses.total()} losses of {len(losses)} packets, one of them {max(losses.values())} times"
 
 
 MEASUREMENTS = {
     function.__name__.replace("_", "-"): function
     for function in (
         full_buffer, classic_reno, small_buffer, incast, sack_pipe, cubic_repairs, tahoe_starts, dcqcn_queue, copa_queue, fast_after_overshoot, cubic_overshoot,
+        repeats_in_ns2,
     )
 }  # fmt: skip
 

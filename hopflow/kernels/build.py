@@ -10,6 +10,9 @@ functions, documented ways of compiling had not finished after 550 s. How it dif
 2. Only those passes run that these functions need, as one: where variables live is analysed once, not after each pass.
 3. Indices are never negative, and arguments share no memory, where an engine's mark says so.
 4. A function is compiled once for all constants among its arguments.
+5. Tuples and arrays remain their members while code is written: an instruction puts them together only where one is stored.
+   Functions pass some eighty arrays on, of seven words each; to pack and unpack them were 490,000 of the 608,000
+   instructions of the packet level. A variable that is assigned once has no place in memory.
 
 Which functions there are is found by asking: the questions of ``first_uses`` of each package are answered, and every
 unit that is loaded for them goes into the archive.
@@ -54,7 +57,9 @@ if numba.__version__ != NUMBA:
     )
 
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import cgutils, itanium_mangler, typed_passes, untyped_passes
+from numba.core import cgutils, datamodel, itanium_mangler, lowering, typed_passes, untyped_passes
+from numba.core import ir as numba_ir
+from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, _LowerResult
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass
@@ -62,6 +67,7 @@ from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction, Dispatcher
 from numba.np import arrayobj
+from numba.np.numpy_support import as_dtype
 
 PASSES = (
     untyped_passes.TranslateByteCode,
@@ -103,6 +109,193 @@ class _Types(FunctionPass):
         for kind in PASSES:
             kind().run_pass(state)
         return True
+
+
+class _Aggregate:
+    """A tuple or struct as its members; no instruction has put them together.
+
+    Numba's code generator writes `insert_value` for each member of each tuple or array that a function receives, and
+    `extract_value` for each member that it passes on.
+    """
+
+    def __init__(self, kind: Any, members: Sequence[Any]) -> None:
+        self.type = kind
+        self.members = members
+
+    def get_reference(self) -> str:
+        """Refuse to be an operand: `_store` alone makes one value of the members."""
+        raise AssertionError(f"an operand is an aggregate that is no value: {self.type}")
+
+
+EXTRACT, INSERT, STORE = ir.IRBuilder.extract_value, ir.IRBuilder.insert_value, ir.IRBuilder.store
+"""What writes an instruction."""
+
+
+def _constant_member(value: Any, index: int) -> Any:
+    """Return a member of a constant: undefined, zero, or one of its members."""
+    if value.constant is None or value.constant is ir.Undefined:
+        return ir.Constant(value.type.elements[index], value.constant)
+    return value.constant[index]
+
+
+def _extract(builder: Any, aggregate: Any, index: Any, name: str = "") -> Any:
+    """Return a member of an aggregate, without an instruction where it is known."""
+    indices = list(index) if isinstance(index, list | tuple) else [index]
+    while indices:
+        if isinstance(aggregate, _Aggregate):
+            aggregate = aggregate.members[indices.pop(0)]
+        elif isinstance(aggregate, ir.Constant):
+            aggregate = _constant_member(aggregate, indices.pop(0))
+        else:
+            return EXTRACT(builder, aggregate, indices, name)
+    return aggregate
+
+
+def _insert(builder: Any, aggregate: Any, value: Any, index: Any, name: str = "") -> Any:
+    """Return an aggregate with another member."""
+    del name
+    first, *others = list(index) if isinstance(index, list | tuple) else [index]
+    members = [_extract(builder, aggregate, n) for n in range(len(aggregate.type.elements))]
+    if others:
+        value = _insert(builder, members[first], value, others)
+    if value.type != members[first].type:
+        raise TypeError(f"member {first} of {aggregate.type} cannot be a {value.type}")
+    members[first] = value
+    return _Aggregate(aggregate.type, members)
+
+
+def _as_value(builder: Any, aggregate: Any) -> Any:
+    """Return an aggregate as one value, by instructions that put its members together."""
+    if not isinstance(aggregate, _Aggregate):
+        return aggregate
+    value = ir.Constant(aggregate.type, ir.Undefined)
+    for n, member in enumerate(aggregate.members):
+        value = INSERT(builder, value, _as_value(builder, member), n)
+    return value
+
+
+def _store(builder: Any, value: Any, pointer: Any, align: Any = None) -> Any:
+    """Store a value; an aggregate is put together before."""
+    return STORE(builder, _as_value(builder, value), pointer, align)
+
+
+class _Proxy(cgutils.ValueStructProxy):
+    """Access to members of a struct; it is written to memory when its address is asked for, or a member is replaced."""
+
+    def __init__(self, context: Any, builder: Any, value: Any = None, ref: Any = None) -> None:
+        if value is None or ref is not None or type(self)._make_refs is not _Proxy._make_refs:
+            super().__init__(context, builder, value, ref)
+            return
+        self._context, self._builder = context, builder
+        self._datamodel = context.data_model_manager[self._fe_type]
+        self._be_type = self._get_be_type(self._datamodel)
+        self._initial, self._created_in = value, builder.block
+
+    def __getattr__(self, field: str) -> Any:
+        """Return a member, or write the struct to memory."""
+        if field not in ("_value", "_outer_ref"):
+            return super().__getattr__(field)
+        self._outer_ref = self._value = cgutils.alloca_once(self._builder, self._be_type)
+        with self._builder.goto_block(self._created_in):  # which is before all that follows
+            self._builder.store(self._initial, self._value)
+        return self.__dict__[field]
+
+    def __getitem__(self, index: int) -> Any:
+        """Return a member."""
+        if "_value" in self.__dict__:
+            return super().__getitem__(index)
+        return self._builder.extract_value(self._initial, index)
+
+    def _getvalue(self) -> Any:
+        return super()._getvalue() if "_value" in self.__dict__ else self._initial
+
+
+@functools.cache
+def _array_proxy(kind: Any) -> Any:
+    """Return the class of access to the members of an array.
+
+    That of Numba looks for a conversion to an array first, which none of these types has, for each access.
+    """
+    return cgutils.create_struct_proxy(kind)
+
+
+@functools.cache
+def _item_size(kind: Any) -> int:
+    """Return the bytes of an item of an array."""
+    return int(as_dtype(kind).itemsize)
+
+
+class _Array(datamodel.models.ArrayModel):
+    """An array without gaps, which functions pass as its address and its lengths."""
+
+    def get_argument_type(self) -> Any:
+        """Return the types of what is passed."""
+        kinds = super().get_argument_type()
+        return kinds[4:6] if self._fe_type.layout == "C" else kinds
+
+    def as_argument(self, builder: Any, value: Any) -> Any:
+        """Return what is passed."""
+        passed = super().as_argument(builder, value)
+        return passed[4:6] if self._fe_type.layout == "C" else passed
+
+    def from_argument(self, builder: Any, value: Any) -> Any:
+        """Return the array."""
+        if self._fe_type.layout != "C":
+            return super().from_argument(builder, value)
+        data, lengths = value
+        size = ir.IntType(64)(_item_size(self._fe_type.dtype))
+        items = functools.reduce(builder.mul, lengths) if lengths else size.type(1)
+        strides = [size]
+        for length in lengths[:0:-1]:
+            strides.insert(0, builder.mul(length, strides[0]))
+        meminfo, parent, *_, shape, steps = self.get_value_type().elements
+        members = [ir.Constant(meminfo, None), ir.Constant(parent, None), items, size, data]
+        return _Aggregate(
+            self.get_value_type(),
+            [*members, _Aggregate(shape, lengths), _Aggregate(steps, strides[: len(lengths)])],
+        )
+
+
+class _Lower(lowering.Lower):
+    """Lowering in which a variable that is assigned once remains a value."""
+
+    def _find_singly_assigned_variable(self) -> None:
+        """Find the variables whose one assignment is on all ways to their uses."""
+        super()._find_singly_assigned_variable()
+        blocks = self.func_ir.blocks
+        dominators = compute_cfg_from_blocks(blocks).dominators()
+        assignments: dict[str, list[int]] = {}
+        uses: dict[str, set[int]] = {}
+        never = -1  # the label of a use that no assignment precedes
+        for label in sorted(blocks):
+            for statement in blocks[label].body:
+                if isinstance(statement, numba_ir.Del):
+                    uses.setdefault(statement.value, set()).add(label)
+                    continue
+                assigned = statement.target.name if isinstance(statement, numba_ir.Assign) else None
+                names = [variable.name for variable in statement.list_vars()]
+                if assigned:
+                    names.remove(assigned)
+                    assignments.setdefault(assigned, []).append(label)
+                    if assigned in names or assigned in uses:
+                        uses.setdefault(assigned, set()).add(never)
+                for name in names:
+                    uses.setdefault(name, set()).add(label)
+        self._singly_assigned_vars |= {
+            name
+            for name, labels in assignments.items()
+            if len(labels) == 1
+            and all(labels[0] <= use and labels[0] in dominators[use] for use in uses.get(name, ()))
+        }
+
+
+class _Lowering(NativeLowering):
+    """Numba's lowering with `_Lower`."""
+
+    @property
+    def lowering_class(self) -> Any:
+        """Return the class that lowers."""
+        return _Lower
 
 
 class _Part(JITCodeLibrary):
@@ -149,7 +342,7 @@ class _LowerPart(LoweringPass):
         part.called = self.called
         part.enable_object_caching()
         state.flags.no_compile = True
-        NativeLowering().run_pass(state)
+        _Lowering().run_pass(state)
         part.finalize()
         lowered = state["cr"]
         nowhere = 0  # the address of a wrapper for Python, which it has not
@@ -232,7 +425,7 @@ class _LowerWhole(LoweringPass):
 
     def run_pass(self, state: Any) -> bool:
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
-        return bool(NativeLowering().run_pass(state))
+        return bool(_Lowering().run_pass(state))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -523,14 +716,17 @@ def decorators() -> dict[str, Any]:
 
 
 def quicken() -> None:
-    """Let Numba find again what it has found: types of operations on numbers, and that two sets of options are equal.
+    """Replace what takes Numba long, in this process.
 
-    It searches all definitions of an operator for each operation, a tenth of the time of its front end. Names of functions
-    have digests of the types of their arguments: the name of each field of a record made them 13 kB long, and nine tenths of
-    an object file.
+    1. Tuples, arrays and structs are `_Aggregate`; functions pass arrays as `_Array` says.
+    2. Types of operations on numbers, hashes of types and the equality of two sets of options are kept. Numba searches all
+       definitions of an operator for each operation, a tenth of the time of its front end.
+    3. Lists of the variables of a statement are made without a search of its place in the source.
+    4. Names of functions have digests of the types of their arguments: the name of each field of a record made them 13 kB
+       long, and nine tenths of an object file.
     """
     resolve, equal = BaseFunction.get_call_type, TargetConfig.__eq__
-    described = itanium_mangler.mangle_args
+    described, hash_type = itanium_mangler.mangle_args, types.Type.__hash__
     resolved: dict[Any, Any] = {}
 
     def get_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
@@ -550,7 +746,37 @@ def quicken() -> None:
     def digest_of(kinds: tuple[Any, ...]) -> str:
         return "h" + native.digest(described(kinds))
 
+    def hash_of(kind: Any) -> int:
+        known = kind.__dict__
+        if "_hash" not in known:
+            known["_hash"] = hash_type(kind)
+        return known["_hash"]  # type: ignore[no-any-return]
+
+    def variables(owner: Any, value: Any) -> list[Any]:
+        kind = type(value)
+        if kind is numba_ir.Var:
+            return [value]
+        if kind in (numba_ir.Loc, str, int, bool, type(None)):
+            return []
+        if kind is dict or kind is list or kind is tuple:
+            members = value.values() if kind is dict else value
+            return [name for member in members for name in variables(owner, member)]
+        return value.list_vars() if isinstance(value, numba_ir.Inst) else []
+
+    datamodel.default_manager.register(types.Array, _Array)  # type: ignore[attr-defined]
+    original = arrayobj.make_array
     for owner, name, by in (
+        (types.Type, "__hash__", hash_of),
+        (cgutils, "ValueStructProxy", _Proxy),
+        (numba_ir.Inst, "_rec_list_vars", variables),
+        (ir.IRBuilder, "extract_value", _extract),
+        (ir.IRBuilder, "insert_value", _insert),
+        (ir.IRBuilder, "store", _store),
+        (
+            arrayobj,
+            "make_array",
+            lambda kind: _array_proxy(kind) if type(kind) is types.Array else original(kind),
+        ),
         (itanium_mangler, "mangle_args", lambda kinds: digest_of(tuple(kinds))),
         (BaseFunction, "get_call_type", get_call_type),
         (TargetConfig, "__eq__", is_equal),

@@ -1,8 +1,9 @@
 """Chains state by state: PRISM's explicit files, UMB, Matrix Market, and graphs of NetworkX.
 
 Explicit files of PRISM (its manual, appendix "Explicit model files"): ``.tra`` has the numbers of states and
-transitions and a line ``from to rate`` for each; ``.lab`` declares labels and lists those of states;
-``.srew`` lists rewards of states; ``.sta`` names the states. Storm's (its documentation of ``--explicit``): ``.tra``
+transitions and a line ``from to rate`` for each, and newer versions write the kind of model into a first comment;
+``.lab`` declares labels and lists those of states; ``.srew`` lists rewards of states, one file for each reward structure;
+``.sta`` names the states. Storm's (its documentation of ``--explicit``): ``.tra``
 begins with ``ctmc`` and has no counts, ``.lab`` declares labels between ``#DECLARATION`` and ``#END``, and ``.srew`` has
 no counts either.
 """
@@ -11,8 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +54,10 @@ BYTES_PER_TRANSITION = 100.0
 WHOLE = re.compile("[0-9]{1,18}")
 OTHERS = ("dtmc", "mdp", "ma", "pomdp", "smg", "imdp", "idtmc")
 """Other kinds of models that Storm's transitions may begin with."""
+KIND = re.compile(r"# *Transitions *\((\w{1,20})\)")
+"""The first line of transitions of newer versions of PRISM."""
+RATIO = re.compile("-?[0-9]{1,300}/[0-9]{1,300}")
+"""A number that PRISM writes where it computes exactly."""
 
 
 class ExplicitModel(ByValue):
@@ -105,6 +112,9 @@ class ExplicitModel(ByValue):
 def read_explicit(path: str | Path) -> ExplicitModel:
     """Return the chain of a ``.tra`` file, with ``.sta``, ``.lab`` and ``.srew`` beside it; of ``.umb`` or ``.mtx``.
 
+    Rewards of ``m.tra`` are in ``m.srew``, or in ``m1.srew``, ``m2.srew``, ... where PRISM wrote several reward structures.
+    Numbers in ``.tra`` and ``.srew`` are decimals or ratios of whole numbers.
+
     Parameters
     ----------
     path
@@ -116,14 +126,15 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     ------
     FileError
         With line and reason: a number that is none, a state out of range, a rate that is not finite and
-        >= 0, counts that differ from what is there, a label or a state given twice, rewards of transitions
-        (``.trew``). Of ``.umb``: for models that are no continuous-time Markov chain, such as MDPs, games and
+        >= 0, counts that differ from what is there, a label or a state given twice, transitions of another kind of
+        model than a CTMC, rewards of transitions (a ``.trew`` file that has any). Of ``.umb``: for models that are no continuous-time Markov chain, such as MDPs, games and
         intervals of probabilities.
 
     Notes
     -----
     A rate in ``.umb`` is the float64 next to the product of an exit rate and a probability, which may be
-    rationals. Rewards for leaving a state, or on a branch, count at the rate of doing so. Variables that are
+    rationals. A ``.tra`` file that does not name its kind of model is taken for that of a CTMC: its numbers are rates.
+    Rewards for leaving a state, or on a branch of ``.umb``, count at the rate of doing so. Variables that are
     not whole numbers below 2^62 or truth values are left out, and states are then numbers. The label ``init``
     has the initial states.
 
@@ -140,7 +151,11 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     """
     path = file_path("path", path)
     if path.suffix == ".mtx":
-        return ExplicitModel(MarkovChain(_matrix_market(path)), {})
+        matrix = _matrix_market(path)
+        try:
+            return ExplicitModel(MarkovChain(matrix), {})
+        except ValueError as error:
+            raise FileError((path.name, None), str(error)) from None
     if path.suffix == ".umb":
         return ExplicitModel(*read_umb(path))
     if path.suffix != ".tra":
@@ -148,11 +163,11 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         if path.suffix == ".drn":
             said += "; DRN files of Storm are not read: export .umb instead"
         raise FileError((path.name, None), said)
-    if path.with_suffix(".trew").is_file():
-        place = path.with_suffix(".trew").name, None
-        raise FileError(
-            place, "rewards of transitions are not read: export .umb, or move the file away"
-        )
+    for file in _reward_files(path, ".trew"):
+        lines = _lines(file)
+        if len(lines) != 1 or lines[0][1][-1] != "0":
+            said = "rewards of transitions are not read: export .umb, or move the file away"
+            raise FileError((file.name, None), said)
     rates, of_storm = _transitions(path)
     n = rates.shape[0]
     loops = rates.diagonal()
@@ -160,7 +175,12 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     rates.eliminate_zeros()
     names = _names(path.with_suffix(".sta"), n)
     labels = (_storm_labels if of_storm else _labels)(path.with_suffix(".lab"), n)
-    rewards = _rewards(path.with_suffix(".srew"), n, counted=not of_storm)
+    rewards: dict[str, NDArray[np.float64]] = {}
+    for file in _reward_files(path, ".srew"):
+        name, values = _rewards(file, n, counted=not of_storm)
+        if name in rewards:
+            raise FileError((file.name, None), f"rewards {name!r}: another file has that name")
+        rewards[name] = values
     space = Space.of_single(range(n) if names is None else names)
     initial = labels.get("init", np.zeros(n, dtype=bool))
     model = ListedChain(path.name, space, np.arange(n)[None], labels, rewards, initial, loops)
@@ -189,6 +209,24 @@ def _real(word: str, place: tuple[str, int]) -> float:
     return float(word)
 
 
+def _ratio(word: str, place: tuple[str, int]) -> float:
+    """Return a decimal number, or the quotient of two whole ones."""
+    if RATIO.fullmatch(word) and int(word.partition("/")[2]):
+        return float(Fraction(word))
+    return _real(word, place)
+
+
+def _reward_files(path: Path, suffix: str) -> list[Path]:
+    """Return the files of rewards beside transitions: one, or numbered from 1 where there are several structures."""
+    if path.with_suffix(suffix).is_file():
+        return [path.with_suffix(suffix)]
+    numbered = (path.with_name(f"{path.stem}{k}") for k in itertools.count(1))
+    # rewards beside transitions of their own name belong to those
+    own = itertools.takewhile(lambda each: not Path(f"{each}.tra").is_file(), numbered)
+    files = (Path(f"{each}{suffix}") for each in own)
+    return list(itertools.takewhile(Path.is_file, files))
+
+
 def _counts(path: Path, lines: list[tuple[int, list[str]]], what: str) -> tuple[int, int]:
     """Return the two counts of a first line; that of the other lines must be right."""
     words = lines[0][1] if lines else []
@@ -210,6 +248,12 @@ def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
     if len(first) == 1 and first[0].lower() in OTHERS:
         said = f"a model of type {first[0]!r} (Storm): must be ctmc"
         raise FileError((path.name, lines[0][0]), said)
+    kind = KIND.match(read_text(path))
+    if kind and kind[1] != "CTMC":
+        raise FileError((path.name, 1), f"transitions of a model of type {kind[1]}: must be CTMC")
+    if any(":" in word for _, words in lines[1:2] for word in words[1:]):
+        said = "rows of PRISM (-exportrows) are not read: export a line for each transition"
+        raise FileError((path.name, lines[1][0]), said)
     count = len(lines) - 1
     n = 10**18 if of_storm else _counts(path, lines, "transitions")[0]
     check_room(
@@ -222,7 +266,7 @@ def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
         if len(words) not in (3, 4):
             raise FileError(place, "a line is FROM TO RATE, and an action after it")
         rows[k], columns[k] = _state(words[0], n, place), _state(words[1], n, place)
-        rates[k] = _real(words[2], place)
+        rates[k] = _ratio(words[2], place)
         if rates[k] < 0.0:
             raise FileError(place, f"rate {rates[k]:g}: must be >= 0")
     if of_storm:
@@ -311,10 +355,8 @@ def _marked(
     return labels
 
 
-def _rewards(path: Path, n: int, *, counted: bool) -> dict[str, NDArray[np.float64]]:
-    """Return rewards of states by their name, which newer versions of PRISM write into a comment."""
-    if not path.is_file():
-        return {}
+def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, NDArray[np.float64]]:
+    """Return the name of rewards, which newer versions of PRISM write into a comment, and those of the states."""
     head = read_text(path).partition("\n")[0].strip()
     name = (
         head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
@@ -333,8 +375,8 @@ def _rewards(path: Path, n: int, *, counted: bool) -> dict[str, NDArray[np.float
         state = _state(words[0], n, place)
         if seen[state]:
             raise FileError(place, f"state {state} has a reward before")
-        seen[state], values[state] = True, _real(words[1], place)
-    return {name or "reward": values}
+        seen[state], values[state] = True, _ratio(words[1], place)
+    return name or "reward", values
 
 
 def _matrix_market(path: Path) -> sp.csr_matrix:

@@ -112,6 +112,7 @@ def test_a_new_process_gives_the_same_bits(before: str) -> None:
     assert json.loads(run.stdout) == {name: digest(ask()) for name, ask in QUESTIONS.items()}
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_bits_as_one() -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
         assert swept(executor).identical(swept())

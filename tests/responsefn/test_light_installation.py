@@ -95,6 +95,7 @@ def test_commands_print_the_same_without_sympy(words: str) -> None:
     assert without == with_sympy
 
 
+@pytest.mark.slow
 def test_printed_code_is_what_the_formulas_give() -> None:
     text = FILE.read_text(encoding="utf-8")
     if json.loads(text)["sympy"] != sp.__version__:

@@ -401,6 +401,7 @@ def test_it_names_the_statements_that_a_reading_does_not_judge() -> None:
     assert "RTT 0.1 s: model holds; statement 2 not judged in this reading, ns-3" in said
 
 
+@pytest.mark.slow
 def test_it_says_where_nothing_turns() -> None:
     """No threshold changes the verdict of Z16's model, and no smallest difference that of ns-2."""
     said = judge("Z16")

@@ -193,6 +193,7 @@ def test_the_packet_level_has_ns2s_conventions_where_ns2_has_the_rules() -> None
     assert conventions["mixed-rules-2-1"] == "standard", "Reno, AIMD and CUBIC"
 
 
+@pytest.mark.slow
 def test_a_network_that_ns2_did_not_run_is_compared_with_the_packet_level() -> None:
     """Those for development; ns-2's runs of the others are bundled."""
     cases = {network_runs.bundled(network) for network in DEVELOPMENT.values()}
@@ -410,6 +411,7 @@ def test_networks_with_pauses_are_of_all_kinds_and_the_same_again() -> None:
     assert drawn != [pause_networks.draw_pause_network(4, n) for n in range(len(drawn))]
 
 
+@pytest.mark.slow
 def test_levels_agree_on_some_networks() -> None:
     """Six of seed 3, set aside; near the critical load one may differ."""
     found = [

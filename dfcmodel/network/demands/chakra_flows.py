@@ -43,9 +43,10 @@ USED = {
 """Attributes of nodes that are used."""
 NOT_USED = (
     "is_cpu_op", "num_ops", "tensor_size", "tensor_loc", "pg_name",
-    "rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid", "op_schema", "stream",
+    "rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid", "op_schema", "stream", "comm_type",
 )  # fmt: skip
-"""Attributes that converters of PyTorch's traces and generators for ASTRA-sim write, and that do not change what a node does here."""
+"""Attributes that converters of PyTorch's traces and generators for ASTRA-sim write, and that do not change what a node does here:
+``comm_type`` of a message names the operation that it is part of."""
 WORLD = ("", "0")
 """Names of the group of all ranks."""
 

@@ -33,7 +33,7 @@ __all__ = [
     "outstanding",
 ]
 
-ELEMENTS, PLACES = 2048, 8192
+ELEMENTS, PLACES = 2048, 1 << 15
 """Elements of a run besides those of its flows, and places in the queues of ports without lanes, at first."""
 FEWEST = 16
 """Places in the queue of a port without lanes, at first."""

@@ -153,7 +153,7 @@ class JaniReader:
         if isinstance(value, bool):
             return Literal(value, 1)
         if isinstance(value, (int, float)):
-            if not math.isfinite(value) or (isinstance(value, int) and abs(value) >= LARGEST):
+            if (isinstance(value, int) and abs(value) >= LARGEST) or not math.isfinite(value):
                 raise self.wrong(where, f"{value}: beyond the range of numbers")
             return Literal(value, 1)
         if isinstance(value, str):

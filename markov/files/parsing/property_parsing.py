@@ -311,7 +311,7 @@ class _Parser(ExpressionParser):
         if token.text == "I" and cursor.peek().text == "=":
             cursor.take()
             return Path("I", interval=self._interval(), line=token.line)
-        if token.text == "S" and cursor.peek().text in ("]", "{"):
+        if token.text in ("S", "LRA") and cursor.peek().text in ("]", "{"):
             cursor.take()
             return Path("S", line=token.line)
         found = self._path()

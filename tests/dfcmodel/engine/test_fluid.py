@@ -59,6 +59,7 @@ class Proportional(NewReno):
     recovery = "prr"
 
 
+@pytest.mark.slow
 def test_a_rule_whose_recovery_the_fluid_lacks_is_refused_there_and_runs_in_packets(
     refused,
 ) -> None:
@@ -455,6 +456,7 @@ def solved_queue(N: int) -> float:
 
 
 @pytest.mark.parametrize("N", [2, 10])
+@pytest.mark.slow
 def test_dcqcn_holds_the_queue_of_the_published_fluid_model(N: int) -> None:
     run = dfc.simulate(incast(N), EXPECTED, sample=1e-4)
     late = run.time > 0.08
@@ -479,6 +481,7 @@ def test_drawn_marks_have_the_noise_of_packets() -> None:
 
 
 @pytest.mark.parametrize("p", [0.0, 1e-4, 0.3])
+@pytest.mark.slow
 def test_a_sender_stays_at_the_fixed_point_and_moves_to_it(p: float) -> None:
     rule: Any = RULE.expected()
     state = rule.start(1e6)._replace(rate=3e5, target=4e5, alpha=0.2)

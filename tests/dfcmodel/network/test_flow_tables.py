@@ -302,6 +302,83 @@ def test_what_cannot_be_read_is_refused(old: str, new: str, said: str) -> None:
         dfc.read_connection_matrix(text.replace(old, new), FABRIC.hosts, **GIVEN)
 
 
+# Files of csg-htsim (Broadcom/csg-htsim, sim/datacenter/connection_matrices, BSD-3-Clause), and those that its programs write.
+
+
+def _alltoall(hosts: int, parallel: int = 1, priority: bool = False) -> str:
+    """Return an all-to-all in which a host sends to one after the other (``gen_serial_alltoall.py``), or to several at a time."""
+    lines, number, trigger = [], 0, 0
+    for s in range(hosts):
+        for d in range(1, hosts):
+            number, batch = number + 1, (d - 1) // parallel
+            line = f"{s}->{(s + d) % hosts} id {number} "
+            line += f"trigger {trigger + batch}" if batch else "start 0"
+            line += " size 1000000"
+            line += f" send_done_trigger {trigger + batch + 1}" if batch < (hosts - 2) // parallel else ""  # fmt: skip
+            lines.append(line + (f" prio {batch + 1}" if priority else ""))
+        trigger += (hosts - 2) // parallel
+    kind = "oneshot" if parallel == 1 else "multishot"
+    head = [f"Nodes {hosts}", f"Connections {len(lines)}", f"Triggers {trigger}"]
+    return "\n".join([*head, *lines, *(f"trigger id {t} {kind}" for t in range(1, trigger + 1))])
+
+
+@pytest.mark.parametrize(
+    ("text", "ends", "size"),
+    [
+        # bidir.cm: no numbers, an empty line at the end
+        ("Nodes 8\nConnections 2\n0->5 start 0 size 2000000\n5->0 start 0 size 2000000\n\n", [(0, 5), (5, 0)], 2_000_000),
+        # incast.cm: all to the last one
+        ("Nodes 8\nConnections 7\n" + "".join(f"{n}->7 start 0 size 2000000\n" for n in range(7)), [(n, 7) for n in range(7)], 2_000_000),
+        # outcast_incast.cm: hosts that send to one send to others, too
+        ("Nodes 8\nConnections 4\n1->0 id 1 start 0 size 2000000\n2->0 id 2 start 0 size 2000000\n2->4 id 3 start 0 size 2000000\n2->5 id 4 start 0 size 2000000\n", [(1, 0), (2, 0), (2, 4), (2, 5)], 2_000_000),
+        # perm_16n_16c_2MB.cm: a permutation
+        ("Nodes 4\nConnections 4\n" + "".join(f"{n}->{3 - n} id {n + 1} start 0 size 2000000\n" for n in range(4)), [(n, 3 - n) for n in range(4)], 2_000_000),
+    ],
+    ids=["bidir", "incast", "outcast_incast", "permutation"],
+)  # fmt: skip
+def test_matrices_of_htsim(text: str, ends: list[tuple[int, int]], size: int) -> None:
+    flows = dfc.read_connection_matrix(text, FABRIC.hosts, **GIVEN)
+    assert [(flow.path[0][1], flow.path[-1][1]) for flow in flows] == ends
+    assert [flow.size for flow in flows] == len(ends) * [-(-size // 1500)]
+    run = simulate(
+        FABRIC.scenario("x", flows, 1e-2), dfc.Packets(seed=1, recovery="none"), sample=1e-2
+    )
+    # the fullest link of a host, of 100 Gb/s, is never idle between its first packet and its last
+    most = max(column.count(host) for column in zip(*ends, strict=True) for host in range(8))
+    assert run.finished.max() == pytest.approx(most * 1334 * 12000 / 100e9, rel=0.01)
+
+
+def test_starts_of_gen_incast_are_picoseconds() -> None:
+    """``gen_incast.py`` with 5 us of extra start time writes whole picoseconds below 5,000,000."""
+    starts = (237795, 3269953, 3630313, 17666)
+    lines = [f"{n + 1}->0 id {n + 1} start {start} size 2000000" for n, start in enumerate(starts)]
+    text = "\n".join(["Nodes 8", "Connections 4", *lines])
+    flows = dfc.read_connection_matrix(text, FABRIC.hosts, **GIVEN)
+    assert [flow.start for flow in flows] == pytest.approx([1e-12 * start for start in starts])
+
+
+def test_a_serial_alltoall_of_htsim_runs_one_after_the_other() -> None:
+    flows = dfc.read_connection_matrix(_alltoall(4), FABRIC.hosts, **GIVEN)
+    assert [len(flow.after) for flow in flows] == 4 * [0, 1, 1]
+    assert sum(flow.size for flow in flows) == 12 * 667
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # gen_serialn_alltoall.py: triggers that each of several connections activates
+        (_alltoall(8, 2), "line 60: triggers of several shots are not read"),
+        # gen_serialn_alltoall_prio.py
+        (_alltoall(8, 2, True), "line 4: priorities among flows are not read"),
+        # gen_allreduce_butterfly.py announces one trigger more than it writes, which htsim itself refuses
+        (_alltoall(8).replace("Triggers 48", "Triggers 49"), "Triggers 49: the file has 48"),
+    ],
+)
+def test_other_files_of_htsim_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dfc.read_connection_matrix(text, FABRIC.hosts, **GIVEN)
+
+
 @pytest.mark.parametrize("name", ["sizes", "starts", "after"])
 def test_what_the_file_has_is_not_given(name: str) -> None:
     with pytest.raises(TypeError, match=f"{name}: must not be given"):

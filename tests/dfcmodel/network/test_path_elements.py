@@ -276,6 +276,34 @@ def test_mahimahi_traces(tmp_path: Path) -> None:
             read_mahimahi(file, "b->c")
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "opportunities", "mbit"),
+    [
+        # its traces/README: a file of "1" is a link of 12 Mb/s
+        (1, 1, 1, 12.032),
+        # ATT-LTE-driving-2016.down, Verizon-LTE-short.down, TMobile-LTE-short.up, TMobile-UMTS-driving.up, Verizon-EVDO-driving.up
+        (0, 120_002, 45_604, 4.572485),
+        (0, 140_000, 58_655, 5.040978),
+        (7, 140_000, 155_381, 13.353887),
+        (637, 931_233, 73_197, 0.945742),
+        (1056, 1_064_718, 74_768, 0.844927),
+    ],
+)
+def test_traces_of_mahimahi(
+    tmp_path: Path, first: int, last: int, opportunities: int, mbit: float
+) -> None:
+    """First and last ms and lines of traces that come with Mahimahi (ravinet/mahimahi, traces/, GPL-3.0); times between are even here.
+
+    The mean rate is 1,504 bytes a line over the last time; a packet of 1,500 bytes takes a line.
+    """
+    file = tmp_path / "link.trace"
+    file.write_text("\n".join(map(str, np.linspace(first, last, opportunities).astype(int))))
+    trace = read_mahimahi(file, "b->c")
+    assert trace.period == last / 1e3
+    assert trace.mean == pytest.approx(opportunities / trace.period, rel=1e-12)
+    assert trace.mean * 1504 * 8e-6 == pytest.approx(mbit, rel=1e-6)
+
+
 LATE = DelayTrace("b->c", (0.0,), (0.01,))
 
 

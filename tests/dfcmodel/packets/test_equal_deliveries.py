@@ -238,6 +238,7 @@ def sprayed(size: float = 400.0, **more: Any) -> Scenario:
 
 @pytest.mark.parametrize("loss", [0.0, 0.01])
 @pytest.mark.parametrize("spraying", ["turns", "random"])
+@pytest.mark.slow
 def test_sprayed_flows_of_rules_of_deliveries_are_equal_in_both_engines(
     spraying: str, loss: float
 ) -> None:

@@ -57,6 +57,7 @@ def test_a_transfer_arrives_whole_whatever_is_lost(one_link, recovery: str) -> N
     assert run.finished[0] > 500 / 1000.0
 
 
+@pytest.mark.slow
 def test_hystart_leaves_slow_start_before_the_queue_overflows() -> None:
     """RFC 9406, 1: slow start can overshoot the ideal rate and lose a window of packets; HyStart++ does so less.
 

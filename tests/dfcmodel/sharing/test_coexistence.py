@@ -379,6 +379,7 @@ def goodputs(names):
     return np.moveaxis(np.array(found), 1, 0)
 
 
+@pytest.mark.slow
 def test_reno_and_cubic_share_as_in_ns2():
     """Three standard errors of both, and 3 points for phase effects.
 

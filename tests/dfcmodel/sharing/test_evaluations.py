@@ -45,6 +45,7 @@ from responsefn import (
 ONE = (PathSet("small", 500.0, 0.02, 10),)
 
 
+@pytest.mark.slow
 def test_every_section_is_measured_or_named() -> None:
     found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=5.0, runs=1)
     named = {*found.table["section"].str.split().str[0], *" ".join(found.not_covered).split()}
@@ -111,6 +112,7 @@ def test_measures_have_names_of_their_own() -> None:
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.slow
 def test_the_standard_rule_is_no_worse_than_itself() -> None:
     """Its differences are 0 on all seeds, so that three of them are enough; only what cannot be judged is left."""
     found = evaluate_rfc9743(NewReno(), paths=ONE, duration=5.0, runs=9)

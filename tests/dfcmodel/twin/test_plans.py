@@ -125,6 +125,7 @@ def network(high: float, low: float, paused: float = 0.0, **joins) -> Scenario:
         (43.9, 30.2, {"source": CBR(B), "host": "unshaped"}),
     ],
 )
+@pytest.mark.slow
 def test_twin_takes_the_engines_steps(high: float, low: float, joins) -> None:
     """Thresholds that are met within a step or at its end; node 1 loses packets.
 

@@ -46,6 +46,7 @@ def network(D: float = 0.1, buffer: float = 1e6, joins=None, **flow) -> Scenario
 @pytest.mark.parametrize(
     ("phases", "delays"), [("synchronous", (1,) * 5), ("random", (2, 1, 1, 3, 1))]
 )
+@pytest.mark.slow
 def test_twin_takes_the_engines_steps(phases: str, delays) -> None:
     """Two shaped hosts: amounts on the engine's grid of 2^-26 packets drift apart by 1e-6.
 
@@ -172,6 +173,7 @@ def test_bare_law_is_the_same_in_jax() -> None:
     np.testing.assert_allclose(loop.packets, expected, rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_derivatives_of_the_bare_law() -> None:
     """By D and alpha, against central differences: 1e-6."""
     start = jnp.asarray(np.random.default_rng(0).uniform(0, 10, 8))

@@ -140,6 +140,7 @@ def run(tmp_path):
     return process
 
 
+@pytest.mark.slow
 def test_an_engine_is_compiled_once_and_again_when_edited(run, tmp_path) -> None:
     write(tmp_path)
     (first,), announced = run()
@@ -155,6 +156,7 @@ def test_an_engine_is_compiled_once_and_again_when_edited(run, tmp_path) -> None
     assert edited.split("]")[0] != first.split("]")[0]
 
 
+@pytest.mark.slow
 def test_an_exception_in_a_callback_of_an_engine_is_raised_by_the_engine(run, tmp_path) -> None:
     write(tmp_path)
     (message, _), _ = run("raise")

@@ -157,3 +157,227 @@ def test_a_truncated_matrix_is_refused_at_every_length(tmp_path: Path) -> None:
     for end in ("7.0e", "7.0e-", "\0", "7\0"):
         with pytest.raises(FileError, match=r"m\.mtx, line 4: .*finite number"):
             read_explicit(files(tmp_path, mtx=text.removesuffix("7.0e-3") + end))
+
+
+# Forms of the files of PRISM's own regression tests (prismmodelchecker/prism, prism-tests, GPL-2.0): the text is written here,
+# structure, names and figures are those of the files named.
+
+
+def polling() -> dict[str, str]:
+    """Return functionality/import/poll2: two stations, arrivals at 1/2, polling at 200, service at 1; states by their variables."""
+    states = [(s, a, x, y) for s in (1, 2) for a in (0, 1) for x in (0, 1) for y in (0, 1)]
+    states = [each for each in states if each[0] == 1 or each[1:] != (1, 0, 0)]
+    states = [(s, a, x, y) for s, a, x, y in states if not a or (x, y)[s - 1]]  # someone is served
+    rows = []
+    for s, a, x, y in states:
+        rates = {(s, a, 1, y): 0.5 * (1 - x), (s, a, x, 1): 0.5 * (1 - y)}
+        if a:
+            rates[3 - s, 0, x * (s == 2), y * (s == 1)] = 1.0
+        elif (x, y)[s - 1]:
+            rates[s, 1, x, y] = 200.0
+        else:
+            rates[3 - s, 0, x, y] = 200.0
+        rows += [
+            (states.index((s, a, x, y)), states.index(to), rate)
+            for to, rate in rates.items()
+            if rate
+        ]
+    marks = [
+        f"{k}:{' 0' * (k == 0)}{' 2' * (state[2] == 0)}" for k, state in enumerate(states)
+    ]  # states without a label have a line of their own here
+    return {
+        "tra": "\n".join(["# Transitions (CTMC)", f"12 {len(rows)}", *(f"{x} {y} {rate:g}" for x, y, rate in sorted(rows)), ""]),
+        "sta": "# States\n(s,a,s1,s2)\n" + "".join(f"{k}:({','.join(map(str, state))})\n" for k, state in enumerate(states)),
+        "lab": '# Labels\n0="init" 1="deadlock" 2="idle1"\n' + "\n".join(marks) + "\n",
+        "srew": "# Reward structure\n# State rewards\n12 0\n",
+        "trew": "# Reward structure\n# Transition rewards\n12 0\n",
+    }  # fmt: skip
+
+
+LOOPS = "# Transitions (CTMC)\n4 7\n0 1 1 a\n0 2 1 a\n1 1 1\n1 3 1 a\n2 2 1\n2 3 1 a\n3 3 2\n"
+MACHINE = "# Transitions (CTMC)\n2 2\n0 1 1/4000 failLeft\n1 0 10 startLeft\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        # the result that poll2.sm.props states, 0.393469: somebody comes to station 1 within 1 s, 1 - exp(-1/2)
+        (polling(), {'P=? [ F<=1 !"idle1" ]': 0.393469}),
+        # functionality/language/system.sm.tra: rates from a state to itself, actions on some lines
+        ({"tra": LOOPS}, {"T=? [ F state=3 ]": 1.5, "P=? [ F<=1 state!=0 ]": 1 - np.exp(-2.0)}),
+        # functionality/export/ctmc/cluster.sm.exact.tra: rates as ratios, where a machine fails in 4,000 h and is repaired at 10
+        ({"tra": MACHINE}, {"S=? [ state=0 ]": 40_000 / 40_001, "T=? [ F state=1 ]": 4000.0}),
+    ],
+    ids=["poll2", "system", "exact"],
+)  # fmt: skip
+def test_files_of_prism(tmp_path: Path, texts: dict[str, str], values: dict[str, float]) -> None:
+    model = read_explicit(files(tmp_path, **texts))
+    for text, value in values.items():
+        assert model.property(text).value == pytest.approx(value, rel=1e-6), text
+
+
+def test_numbered_reward_structures_of_prism(tmp_path: Path) -> None:
+    """functionality/export/ctmc/cluster.sm1.srew to cluster.sm3.trew: one file a structure, and one for its transitions."""
+    path = files(tmp_path, tra=MACHINE)
+    for k, (name, values) in enumerate({"percent_op": "0 100\n1 3/4\n", "time_not_min": "1 1\n"}.items(), 1):  # fmt: skip
+        head = f'# Reward structure "{name}"\n'
+        rewards = f"{head}# State rewards\n2 {values.count(chr(10))}\n{values}"
+        (tmp_path / f"m{k}.srew").write_text(rewards)
+        (tmp_path / f"m{k}.trew").write_text(f"{head}# Transition rewards\n2 0\n")
+    answer = stationary(read_explicit(path))
+    down = 1 / 40_001
+    assert answer["percent_op"] == pytest.approx(100 * (1 - down) + 0.75 * down, rel=1e-12)
+    assert answer["time_not_min"] == pytest.approx(down, rel=1e-9)
+    (tmp_path / "m3.srew").write_text('# Reward structure "num_repairs"\n# State rewards\n2 0\n')
+    (tmp_path / "m3.trew").write_text('# Reward structure "num_repairs"\n# Transition rewards\n2 1\n1 0 1\n')  # fmt: skip
+    with pytest.raises(FileError, match=r"^m3\.trew: rewards of transitions are not read"):
+        read_explicit(path)
+    (tmp_path / "m3.tra").write_text(MACHINE)  # which these rewards belong to then
+    assert set(stationary(read_explicit(path)).measures) == {"percent_op", "time_not_min"}
+    (tmp_path / "m2.srew").write_text('# Reward structure "percent_op"\n# State rewards\n2 0\n')
+    with pytest.raises(FileError, match=r"^m2\.srew: rewards 'percent_op': another file has"):
+        read_explicit(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # functionality/import/dice.tra, bugfixes/advgenexplicit.nm.props.adv.tra: probabilities would be taken for rates
+        ("# Transitions (DTMC)\n2 2\n0 1 1\n1 1 1\n", "line 1: transitions of a model of type DTMC: must be CTMC"),
+        # functionality/export/idtmc/dtmc_pctl.prism.tra
+        ("# Transitions (IDTMC)\n2 2\n0 1 [0.5,0.5]\n1 1 [1,1]\n", "line 1: .* type IDTMC"),
+        # functionality/export/lts/lec9ctl1.prism.tra
+        ("# Transitions (LTS)\n2 2 2\n0 0 1\n1 0 1\n", "line 1: .* type LTS"),
+        # functionality/export/ctmc/cluster.sm.rows.tra
+        ("2 3\n0 10:0 10:1\n1 0.5:0\n", "line 2: rows of PRISM .-exportrows. are not read"),
+        # functionality/export/ctmc/cluster.sm.matlab.tra
+        ("R = sparse(2,2);\nR(1,2)=10;\n", "line 1: 'R = sparse.2,2.;': numbers of states"),
+        # functionality/import/mdp-deadlocks.tra
+        ("6 3 5\n0 0 0 0.4 east\n", "line 1: '6 3 5': numbers of states and of transitions"),
+    ],
+    ids=["dtmc", "idtmc", "lts", "rows", "matlab", "mdp"],
+)  # fmt: skip
+def test_other_files_of_prism_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(FileError, match=rf"^m\.tra, {message}"):
+        read_explicit(files(tmp_path, tra=text))
+
+
+# Forms of the files of Storm's own tests (moves-rwth/storm, resources/examples/testfiles, GPL-3.0), and what src/test/storm/parser
+# says of them.
+
+
+def cycle(states: int) -> str:
+    return "cTmC\n" + "".join(f"{k} {(k + 1) % states} 1.0\n" for k in range(states))
+
+
+def test_rewards_of_storm(tmp_path: Path) -> None:
+    """rew/state_reward_parser_whitespaces.state.rew; its test compares rounded values with this formula."""
+    values = [2 * i + i * i - 1.5 / (i + 0.1) + 15.7 for i in range(100)]
+    gaps = (" ", "\t\t", " \t ", "   ")
+    lines = [f"{gaps[i % 3][1:]}{i}{gaps[i % 4]}{x:g}{gaps[i % 2]}\n" for i, x in enumerate(values)]
+    model = read_explicit(files(tmp_path, tra=cycle(100), srew="\n\n" + "\n \t\n".join(lines)))
+    assert model.rewards == pytest.approx(values, rel=1e-5)
+    assert stationary(model)["reward"] == pytest.approx(float(np.mean(values)), rel=1e-5)
+
+
+def test_labels_of_storm(tmp_path: Path) -> None:
+    """lab/withWhitespaces.lab, whose labels are the same as those of withoutWhitespaces.lab, and dtmc_general.lab."""
+    spaces = '#DECLARATION\none \t9 &  two  "\tthree\n#END\n1 one \t\tthree\t\n2 two  "   \n5 two three  one\ttwo three\n7 one 9\n11 two &\n'
+    plain = '#DECLARATION\none 9 & two " three\n#END\n1 one three\n2 two "\n5 one two three\n7 one 9\n11 two &\n'
+    states = {"one": [1, 5, 7], "9": [7], "&": [11], "two": [2, 5, 11], '"': [2], "three": [1, 5]}
+    for text in (spaces, plain):
+        labels = read_explicit(files(tmp_path, tra=cycle(13), lab=text)).labels
+        assert {name: np.flatnonzero(v).tolist() for name, v in labels.items()} == states
+    several = "#DECLARATION\ninit one two three four\n#END\n0 init one two three four\n6 one two\n7 init one four\n"
+    labels = read_explicit(files(tmp_path, tra=cycle(8), lab=several)).labels
+    assert (len(labels), labels["init"].sum()) == (5, 2)  # as BasicCtmcParsing states
+    none = read_explicit(files(tmp_path, tra=cycle(13), lab="#DECLARATION\n\n#END\n")).labels
+    assert none == {}  # as NoLabelDeclaredNoneGiven
+
+
+def test_transitions_of_storm(tmp_path: Path) -> None:
+    """tra/ctmc.tra: rates from a state to itself, rates of 0, the kind in mixed case; and a file that only its kind makes another."""
+    text = "cTmC\n0 0 10\n0 1 13\n0 2 42\n1 1 32.8\n1 2 0.5\n2 0 1000.0\n2 2 0.0\n"
+    chain = read_explicit(files(tmp_path, tra=text)).chain
+    assert chain.Q.toarray().tolist() == [[-55, 13, 42], [0, -0.5, 0.5], [1000, 0, -1000]]
+    with pytest.raises(FileError, match=r"^m\.tra, line 1: a model of type 'dTmC' .Storm."):
+        read_explicit(files(tmp_path, tra=text.replace("cTmC", "dTmC")))
+
+
+@pytest.mark.parametrize(
+    ("ending", "text", "message"),
+    [
+        ("lab", "phi\n#END\n0 phi\n", "line 1: labels between #DECLARATION and #END"),  # noDeclarationTag
+        ("lab", "#DECLARATION\nphi\n0 phi\n", "line 1: labels between #DECLARATION and #END"),  # noEndTag
+        ("lab", "#DECLARATOIN\nphi\n#END\n0 phi\n", "line 1: labels between"),  # declarationMisspell
+        ("lab", "#DECLARATION\n#END\n0 phi\n", "line 3: 'phi': no label has this number or name"),  # undeclaredLabelsGiven
+        ("lab", "#DECLARATION\nphi\n#END\n354 phi\n", "line 4: '354': must be a state, 0 to 2"),  # labelForNonexistentState
+        ("lab", "#DECLARATION\none two\n#END\n1 one\n1 two\n", "line 5: state 1 has a line before"),  # doubledLines
+        ("lab", "#DECLARATION\nphi\n#END\nphi 2\n", "line 4: 'phi': must be a state"),  # swappedStateAndProposition
+        ("srew", "2 22.9857\n2 587.998\n", "line 2: state 2 has a reward before"),  # state_reward_parser_doubledLines
+        ("srew", "0 1\n3 1\n", "line 2: '3': must be a state, 0 to 2"),  # RewardForNonExistentState
+    ],
+)  # fmt: skip
+def test_what_storm_refuses_is_refused(tmp_path: Path, ending: str, text: str, message: str) -> None:  # fmt: skip
+    with pytest.raises(FileError, match=rf"^m\.{ending}, {message}"):
+        read_explicit(files(tmp_path, **{"tra": cycle(3), ending: text}))
+
+
+# Matrices in the forms of other programs and their examples; entries are facts.
+
+
+def random_walk(m: int) -> np.ndarray:
+    """Return SPARSKIT's matrix of a random walk on a triangular grid (its MATGEN/FDIF/markov program), transposed as it says."""
+    nodes = [(i, j) for j in range(m + 1) for i in range(m + 1 - j)]
+    row = {node: k for k, node in enumerate(nodes)}
+    P = np.zeros((len(nodes), len(nodes)))
+    for i, j in nodes:
+        down = 0.5 * (i + j) / m
+        for a, b, p in ((i + 1, j, 0.5 - down), (i, j + 1, 0.5 - down), (i - 1, j, down), (i, j - 1, down)):  # fmt: skip
+            if not p:
+                continue
+            # at an edge the way out goes to the other neighbour
+            x, y = (a, b) if (a, b) in row else ((i, j - 1) if a < 0 else (i - 1, j))
+            P[row[i, j], row[x, y]] += p
+    assert P.sum(1) == pytest.approx(1.0)
+    return P
+
+
+def test_a_random_walk_of_sparskit(tmp_path: Path) -> None:
+    """The stationary vector is that of the eigenvalue 1, by NumPy; without a diagonal the probabilities are rates."""
+    P = random_walk(4)
+    values, vectors = np.linalg.eig(P.T)
+    vector = vectors[:, np.argmax(values.real)].real
+    for matrix in (P, P - np.eye(len(P))):
+        scipy.io.mmwrite(str(tmp_path / "walk.mtx"), matrix)
+        pi = stationary(read_explicit(tmp_path / "walk.mtx")).pi
+        assert pi == pytest.approx(vector / vector.sum(), abs=1e-12)
+    scipy.io.mmwrite(str(tmp_path / "walk.mtx"), 0.5 * (P + np.eye(len(P))))
+    with pytest.raises(ValueError, match=r"^walk\.mtx: .*row 0 of Q"):
+        read_explicit(tmp_path / "walk.mtx")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # the example of the format itself, in NISTIR 5935 and on NIST's page: a row without a neighbour, 1050
+        ("%%MatrixMarket matrix coordinate real general\n%===\n% comments\n%===\n  5  5  8\n    1     1   1.000e+00\n    2     2   1.050e+01\n    3     3   1.500e-02\n    1     4   6.000e+00\n    4     2   2.505e+02\n    4     4  -2.800e+02\n    4     5   3.332e+01\n    5     5   1.200e+01\n", r"^m\.mtx: row 0 of Q sums to 7: must be 0"),
+        # sprs/data/matrix_market/simple_int.mm of sparsemat/sprs: the same in whole numbers
+        ("%%MatrixMarket matrix coordinate real general\n%\n  5  5  8\n 1 1 1\n 2 2 1\n 3 3 1\n 1 4 6\n 4 2 2\n 4 4 -2\n 4 5 3\n 5 5 1\n", r"^m\.mtx: row 0 of Q sums to 7: must be 0"),
+        # small_A.mm of KratosMultiphysics/Kratos: a stiffness matrix
+        ("%%MatrixMarket matrix coordinate real general\n  2  2  4\n 1 1 10.0\n 1 2 -2.0\n 2 2 7.0\n 2 1 -2.0\n", r"^m\.mtx: Q.0, 1. = -2 .row 0.: rates off the diagonal"),
+    ],
+    ids=["nist", "sprs", "kratos"],
+)  # fmt: skip
+def test_matrices_that_are_no_generators_are_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        stationary(read_explicit(files(tmp_path, mtx=text)))
+
+
+def test_comments_and_tabulators_of_other_writers(tmp_path: Path) -> None:
+    """As the writer of dishevelled.org: a note on indices, sizes and entries apart by tabulators; here a queue of three."""
+    entries = "1\t2\t0.5\n2\t3\t0.5\n2\t1\t1.0\n3\t2\t1.0\n"
+    text = f"%%MatrixMarket matrix coordinate real general\n%\n% Note indices are 1-based.\n%\n3\t3\t4\n{entries}"
+    assert stationary(read_explicit(files(tmp_path, mtx=text))).pi == pytest.approx(np.array([4, 2, 1]) / 7)  # fmt: skip

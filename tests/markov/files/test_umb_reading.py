@@ -439,3 +439,93 @@ def test_the_checker_has_errors_of_its_own_only(tmp_path: Path) -> None:
     for read, error in ((UmbRows, CertificateError), (read_explicit, FileError)):
         with pytest.raises(error):
             read(path)
+
+
+# What PRISM and Storm export (UMBExporter.java of prismmodelchecker/prism, SparseModelToUmb.cpp of moves-rwth/storm) of a queue that
+# both have in their tests (papers/KNP07a-SFM07/ctmc.sm, ctmc/lrarewards.sm), with the results stated there; and the example of the
+# format (pmc-tools/umb, example/mdp.umb, CC BY 4.0).
+
+QUEUE = {
+    "state-to-exit-rate.bin": doubles(1.5, 4.5, 4.5, 3.0),
+    "choice-to-branches.bin": words(0, 1, 3, 5, 6),
+    "branch-to-target.bin": words(1, 0, 2, 1, 3, 2),
+    "branch-to-probability.bin": doubles(1.0, 2 / 3, 1 / 3, 2 / 3, 1 / 3, 1.0),
+    "state-is-initial.bin": words(0b0001),
+}
+ON_STATES: dict[str, Any] = {"applies-to": ["states"]}
+BY_PRISM = {
+    "file_data": {"tool": "PRISM", "tool-version": "4.10", "creation-date": 1769360247},
+    "annotations": {
+        "aps": {"full": {"alias": "full", **ON_STATES, "type": {"type": "bool", "size": 1}}},
+        "rewards": {"queue": {"alias": "queue", **ON_STATES, "type": DOUBLE}, "serve": {"alias": "serve", "applies-to": ["branches"], "type": DOUBLE}},
+    },
+    "valuations": {"states": {"unique": True, "classes": [{"variables": [{"name": "x", "type": {"type": "uint", "size": 2}}, {"padding": 6}]}]}},
+    "#states": 4, "#choices": 4, "#branches": 6, "#branch-actions": 2,
+}  # fmt: skip
+OF_PRISM = QUEUE | {
+    "actions/branches/values.bin": bytes([0, 0, 1, 1, 0, 1]),
+    "actions/branches/string-mapping.bin": words(0, 6, 11),
+    "actions/branches/strings.bin": b"arriveserve",
+    "annotations/aps/full/states/values.bin": words(0b1000),
+    "annotations/rewards/queue/states/values.bin": doubles(0, 1, 2, 3),
+    "annotations/rewards/serve/branches/values.bin": doubles(0, 1, 0, 1, 0, 1),
+    "valuations/states/valuations.bin": bytes([0, 1, 2, 3]),
+}
+BY_STORM = {
+    "model_data": {}, "file_data": {"tool": "Storm", "creation-date": 1769360247, "parameters": {}},
+    "annotations": {
+        "aps": {"0": {"alias": "full", **ON_STATES, "type": {"type": "bool", "size": 1}}, "1": {"alias": "init", **ON_STATES, "type": {"type": "bool", "size": 1}}},
+        "rewards": {"0": {**ON_STATES, "type": DOUBLE}},
+    },
+    "#states": 4, "#choices": 4, "#branches": 6,
+}  # fmt: skip
+OF_STORM = QUEUE | {
+    "annotations/aps/0/states/values.bin": words(0b1000),
+    "annotations/aps/1/states/values.bin": words(0b0001),
+    "annotations/rewards/0/states/values.bin": doubles(0, 1, 2, 3),
+}
+
+
+def test_the_queue_as_prism_exports_it(tmp_path: Path) -> None:
+    model = read_explicit(archive(tmp_path / "m.umb", index(**BY_PRISM), OF_PRISM))
+    answer = stationary(model)
+    assert answer["full"] == pytest.approx(1 / 15, rel=1e-12)
+    assert answer["queue"] == pytest.approx(11 / 15, rel=1e-12)
+    assert answer["serve"] == pytest.approx(3 * (1 - 8 / 15), rel=1e-12)  # the rate of services
+    for text, value in {
+        'P=? [ true U<=7.5 "full" ]': 0.6404780884740766,
+        "P=? [ true U<=7.5 x=3 ]": 0.6404780884740766,
+        'R{"serve"}=? [ C<=5.5 ]': 7.069019518168792,
+    }.items():
+        assert model.property(text).value == pytest.approx(value, rel=1e-12), text
+
+
+def test_the_queue_as_storm_exports_it(tmp_path: Path) -> None:
+    """A reward without a name is called by its number."""
+    model = read_explicit(archive(tmp_path / "m.umb", index(**BY_STORM), OF_STORM, "w:xz"))
+    answer = stationary(model)
+    assert answer["full"] == pytest.approx(1 / 15, rel=1e-12)
+    assert answer["0"] == pytest.approx(11 / 15, rel=1e-12)
+    assert model.labels["init"].tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        # example/mdp.umb
+        ({"time": "discrete", "#players": 1, "#choices": 5, "#branches": 8}, "a model with 1 players, who make choices"),
+        # Storm's UmbTest of dtmc/brp-16-2.pm and of ma/polling.ma
+        ({"time": "discrete"}, "a model in discrete time"),
+        ({"time": "urgent-stochastic", "#players": 1}, "a model with 1 players|in urgent-stochastic time"),
+        # of imdp/robot.prism: rates between two bounds
+        ({"exit-rate-type": {"type": "double-interval", "size": 128}}, "has type 'double-interval': must be"),
+        # of pomdp/maze2.prism
+        ({"#observations": 8, "observations-apply-to": "states"}, "8 observations"),
+    ],
+)  # fmt: skip
+def test_other_models_that_prism_and_storm_export_are_refused(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    path = archive(tmp_path / "m.umb", index(**{**BY_PRISM, **changes}), OF_PRISM)
+    with pytest.raises(FileError, match=rf"^m\.umb: .*({message})"):
+        read_explicit(path)

@@ -206,6 +206,7 @@ def test_products_are_those_of_the_matrix(model: ChainModel) -> None:
     assert_allclose(operator @ np.ones(model.size), 0.0, atol=0.0)
 
 
+@pytest.mark.slow
 def test_operator_is_one_of_scipy() -> None:
     model = MM1K(capacity=30)
     operator = aslinearoperator(GeneratorOperator(model))

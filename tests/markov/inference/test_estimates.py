@@ -117,6 +117,7 @@ def until(last):
         pytest.param(until(SUSCEPTIBLE[-1]), 3.2, 0.0195, id="states that could be seen"),
     ],
 )
+@pytest.mark.slow
 def test_the_plague_at_eyam_has_the_published_rates(rules, alpha, beta):
     """3.204 removals and 0.019 infections per month in the readme of MultiBD 0.2; 34,425 states.
 
@@ -132,6 +133,7 @@ def test_the_plague_at_eyam_has_the_published_rates(rules, alpha, beta):
     assert found.standard_errors["beta"] == pytest.approx(0.0018, rel=0.05)
 
 
+@pytest.mark.slow
 def test_whole_paths_have_closed_forms_and_panels_of_them_agree_within_errors():
     truth = many_servers(1.3, 0.8)
     runs = paths(truth, duration=200.0, start=0, runs=4, seed=3)
@@ -164,6 +166,7 @@ def test_a_measure_has_the_standard_error_of_its_sensitivities():
     assert found.standard_error("length") == pytest.approx(error, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_whole_chains_and_few_rows_give_the_same(monkeypatch):
     runs = paths(many_servers(1.3, 0.8), duration=50.0, start=0, seed=4)
     panel = Panel(np.arange(20.0), runs.at(np.arange(20.0))[0].tolist())

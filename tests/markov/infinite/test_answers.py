@@ -66,6 +66,7 @@ def test_bound_holds_for_the_product_form():
     assert jobs.error < 0.1
 
 
+@pytest.mark.slow
 def test_means_of_the_retrial_queue_are_in_their_intervals():
     """Closed form: Falin, Templeton, Retrial Queues (1997), 1.2: with load 1/2 and retrials at rate 1."""
     found = explore(
@@ -106,6 +107,7 @@ def test_no_bound_of_many_random_chains_is_violated(seed):
     check_random_chain(seed, (1e-2, 1e-4, 1e-6))
 
 
+@pytest.mark.slow
 def test_a_given_function_is_verified_and_not_believed():
     chain = explore(retrial, start=(0, 0))
     answer = stationary(chain, lyapunov=lambda s: 10 * s[1] + 6 * s[0])

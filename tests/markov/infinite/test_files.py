@@ -54,6 +54,7 @@ def queues(tmp_path: Path) -> Any:
     return read_prism(written(tmp_path, SHORTEST))
 
 
+@pytest.mark.slow
 def test_a_prism_file_has_the_answer_of_the_same_rules_in_python(queues: Any) -> None:
     answer = stationary(queues)
     python = stationary(explore(shortest_first, start=(0, 0)))
@@ -67,6 +68,7 @@ def test_a_prism_file_has_the_answer_of_the_same_rules_in_python(queues: Any) ->
     assert answer["idle"] == pytest.approx(answer.probability((0, 0)), abs=1e-15)
 
 
+@pytest.mark.slow
 def test_passages_transients_constants_and_pickles_of_a_file(queues: Any, tmp_path: Path) -> None:
     text = SHORTEST.replace("int;", "[0..60] init 0;")
     text = text.replace("first <= second ->", "first <= second & first < 60 ->")
@@ -84,6 +86,7 @@ def test_passages_transients_constants_and_pickles_of_a_file(queues: Any, tmp_pa
     assert slow["idle"] > answer["idle"] + 0.2
 
 
+@pytest.mark.slow
 def test_an_sbml_file_without_limits(tmp_path: Path) -> None:
     """The means are 2 and 6, and there are as many at a time as within limits that are hardly exceeded."""
     model = read_sbml(written(tmp_path, GENE, "gene.xml"))
@@ -132,6 +135,7 @@ def test_a_jani_file_with_an_integer_without_bounds(tmp_path: Path) -> None:
     assert np.abs(found - 0.5 ** (lengths + 1.0)).max() <= answer.error_bound < 1e-9
 
 
+@pytest.mark.slow
 def test_remainders_by_a_constant(tmp_path: Path) -> None:
     """Services take turns: the rate depends on the parity of the queue, and on that of the other one."""
     text = """ctmc

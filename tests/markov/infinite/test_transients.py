@@ -67,6 +67,7 @@ def test_two_coupled_queues_agree_with_a_far_larger_set(tolerance):
     assert found.error_bound[-1] > 1e-6 * tolerance  # not many more states than are needed
 
 
+@pytest.mark.slow
 def test_three_queues_agree_with_a_far_larger_set():
     check_against_a_box(jackson, (0, 0, 0), [0.5, 5.0], 16, 1e-9)
 

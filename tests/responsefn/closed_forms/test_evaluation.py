@@ -208,6 +208,7 @@ ALL = [
 
 
 @for_each(ALL)
+@pytest.mark.slow
 def test_kernel_agrees_with_its_expression_at_fifty_digits(rule):
     expression = rule.expression
     symbols = sorted(expression.free_symbols, key=str)
@@ -244,6 +245,7 @@ def test_corrected_forms_tend_to_the_square_root_with_order_one_half(form, incre
     np.testing.assert_allclose(order, 0.5, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_order_of_the_forms():
     """sqrt > precise > recovery: each adds time in which less is sent than the mean."""
     sqrt, precise, recovery = (AIMD(form=form) for form in ("sqrt", "precise", "recovery"))

@@ -138,3 +138,64 @@ def test_ss_reads_files_with_marks_and_long_lines(tmp_path) -> None:
         read_ss("\n" * (2**24 + 1))
     assert read_ss(text + "\n", skip=["acme"]).p.tolist() == [0.01]
     assert read_ss(text.replace("cubic", "cubic acme:1"), skip=["acme"]).p.tolist() == [0.01]
+
+
+# Lines of ss as they stand in public repositories: figures and the order of the fields are theirs, addresses are not.
+
+BBR_MONITOR = """0      398200 [::ffff:192.0.2.23]:5202 [::ffff:192.0.2.88]:56512 timer:(on,078ms,0) ts sack bbr wscale:6,10 rto:237
+ rtt:36.788/3.994 ato:40 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:44 bytes_sent:128872 bytes_acked:66608 bytes_received:37
+ segs_out:90 segs_in:12 data_segs_out:89 data_segs_in:1 bbr:(bw:4762104bps,mrtt:30.236,pacing_gain:2.88672,cwnd_gain:2.88672)
+ send 13854953bps lastsnd:2 lastrcv:132 lastack:3 pacing_rate 13609384bps delivery_rate 4762720bps delivered:47 busy:132ms
+ unacked:43 rcv_space:14600 rcv_ssthresh:42230 notsent:335936 minrtt:30.236 snd_wnd:128192
+"""
+LOSSY = """tcp   ESTAB  0      850696       192.0.2.4:33096         192.0.2.3:9527
+\t cubic wscale:7,7 rto:204 rtt:0.98/0.51 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:3 ssthresh:2 bytes_sent:293736016
+ bytes_retrans:14219360 bytes_acked:279512313 segs_out:202865 segs_in:36625 data_segs_out:202863 send 35.5Mbps lastrcv:4576
+ pacing_rate 42.5Mbps delivery_rate 90.5Mbps delivered:193043 busy:4576ms unacked:3 retrans:0/9820 dsack_dups:2 rcv_space:14480
+ rcv_ssthresh:64088 notsent:846344 minrtt:0.042 snd_wnd:3144576
+"""
+PRAGUE = """tcp ESTAB 0      0      192.0.2.1:55026 192.0.2.9:5201 users:(("iperf3",pid=16828,fd=4)) uid:39791 ino:126633 sk:a3 cgroup:unreachable:2010c00000052 <->
+\t ts sack ecnseen prague wscale:8,7 rto:204 rtt:0.542/0.213 ato:40 mss:1448 data_segs_out:3 delivery_rate 40645608bps delivered:4 app_limited rcv_space:14480
+tcp ESTAB 0      90468  192.0.2.1:55042 192.0.2.9:5201 users:(("iperf3",pid=16828,fd=5)) timer:(persist,200ms,0) uid:39791 ino:126634 sk:a4 cgroup:unreachable:2010c00000052 <->
+\t ts sack ecnseen prague wscale:8,7 rto:204 rtt:0.62/0.082 mss:1448 pmtu:1500 cwnd:2 ssthresh:2 bytes_retrans:11488 data_segs_out:3762 send 37367742bps
+ pacing_rate 3408752bps delivery_rate 16088888bps delivered:3755 delivered_ce:562 busy:6308ms retrans:0/8 notsent:90468 minrtt:0.212
+"""
+AGENT = """ESTAB 0 0 192.0.2.35:443 203.0.113.20:50123 sk:2D43A0
+\t cubic rtt:45.2/3.1 mss:1428 pmtu:1500 cwnd:12 bytes_sent:2000000 bytes_retrans:80000 data_segs_out:1400 delivery_rate 12000000bps retrans:0/3 reord_seen:7 dsack_dups:4 reordering:300 rcv_ooopack:5 unacked:2 lastsnd:100 lastrcv:200
+"""
+
+
+@for_each([
+    # post_processing/README.md of 130e/dash_meas_aio, the input of its parser: without the state, addresses of IPv4 within IPv6
+    (BBR_MONITOR, 0.0, 36.788e-3, 4_762_720 / (8 * 1448), 89),
+    # a note on losses between network namespaces: each line of a retransmitting connection
+    (LOSSY, 9820 / 202_863, 0.98e-3, 90.5e6 / (8 * 1448), 202_863),
+    # `ss --no-header -eipn` beside iperf3 with TCP Prague: the first connection is limited by its application
+    (PRAGUE, 8 / 3762, 0.62e-3, 16_088_888 / (8 * 1448), 3762),
+    # a test of an agent's parser, from `ss -Htoein`
+    (AGENT, 3 / 1400, 45.2e-3, 12e6 / (8 * 1428), 1400),
+])  # fmt: skip
+def test_lines_of_ss_from_other_programs(
+    text: str, p: float, rtt: float, rate: float, packets: int
+) -> None:
+    found = read_ss(text)
+    np.testing.assert_allclose(
+        (found.p, found.rtt, found.rate, found.packets), [[p], [rtt], [rate], [packets]]
+    )
+
+
+@for_each([
+    # tests of a process monitor: one line with `users`, a rate of the application
+    (('ESTAB 0 0 192.0.2.58:53056 192.0.2.50:443 users:(("firefox-bin",pid=1367,fd=7)) cubic wscale:7,7 rto:303.333 rtt:95.077/48.14 ato:40 mss:1348 '
+     "data_segs_out:806 send 793967bps pacing_rate 952752bps delivery_rate 1561688bps delivered:803 app_limited busy:41095ms retrans:0/9\n"),
+     "source: no connection with .*; 1 are application-limited"),
+    # ss-parse_full.sh of dustinchen26/Herman_tcp_test: a kernel that prints no delivery rate
+    ("ESTAB 0 0 192.0.2.1:5 192.0.2.2:6 rto:204 rtt:0.024/0.008 mss:1448 cwnd:5882 segs_out:2534538 data_segs_out:2534536 send 17034.3Mbps retrans:0/24285\n",
+     "source: no connection with rtt, mss, data_segs_out and delivery_rate"),
+    # lines that `ts` puts times before, and those of a monitor that prints its own
+    (f"1725877589.825149 {PRAGUE}", "source, line 1: '1725877589.8.*: must follow the addresses"),
+    (f"time:1754776664023490865\n{BBR_MONITOR}", "source, line 1: 'time:17.*: must follow the addresses"),
+])  # fmt: skip
+def test_lines_of_ss_without_a_rate_or_with_other_words_are_refused(text: str, message: str) -> None:  # fmt: skip
+    with pytest.raises(ValueError, match=message):
+        read_ss(text)

@@ -344,3 +344,58 @@ def test_files_have_marks_limits_and_names(tmp_path: Any) -> None:
         read_qlog("{" * (2**26 + 1))
     with pytest.raises(ValueError, match=r"skip = 'recovery:packet_lost': must be an event or a"):
         read_qlog(quic_go(), skip=["recovery:packet_lost"])
+
+
+# Files of the qlog visualizer (quiclog/qvis, visualizations/public/standalone_data, MIT): fields, their order and figures as there.
+
+
+def of_qvis(
+    packets: int, first: float, last: float, trips: list[float], more: list[list[Any]]
+) -> str:
+    """Return the form of aioquic of 2019: draft-01, rows by ``event_fields``, numbers as strings, no units, handshake and data numbered apart."""
+    kinds = ["initial", *["1RTT"] * (packets - 1)]
+    rows: list[list[Any]] = [
+        [first + (last - first) * n / (packets - 1), "transport", "packet_sent",
+         {"frames": [], "packet_type": kind, "header": {"packet_number": str(max(0, n - 1)), "packet_size": 1280, "scid": "", "dcid": "ab"}}]
+        for n, kind in enumerate(kinds)
+    ]  # fmt: skip
+    rows += [[first, "recovery", "metrics_updated", {"latest_rtt": rtt, "min_rtt": rtt, "smoothed_rtt": rtt}] for rtt in trips]  # fmt: skip
+    trace = {
+        "common_fields": {"ODCID": "b0bf29d0abe27b8b", "reference_time": "1566844755588"},
+        "event_fields": ["relative_time", "category", "event_type", "data"],
+        "events": sorted(rows + more, key=lambda row: row[0]),
+        "vantage_point": {"name": "aioquic", "type": "client"},
+    }
+    return json.dumps({"qlog_version": "draft-01", "traces": [trace]})
+
+
+@pytest.mark.parametrize(
+    ("packets", "first", "last", "trips"),
+    [
+        # draft-01/doublevantage_100ms.qlog, its client: a path of 100 ms each way
+        (165, 0.0, 1717.0, [213.0, 211.0, 211.0, 211.0]),
+        # draft-01/parallel_10_50KB_f5.qlog
+        (110, 2.0, 2084.0, [172.0, 171.0, 171.0]),
+    ],
+)
+def test_files_of_the_visualizer(
+    packets: int, first: float, last: float, trips: list[float]
+) -> None:
+    found = read_qlog(of_qvis(packets, first, last, trips, []))
+    assert found.names[0].endswith("connection b0bf29d0abe27b8b")
+    assert (found.p[0], found.packets[0]) == (0.0, packets)
+    assert found.rtt[0] == pytest.approx(1e-3 * sum(trips) / len(trips))
+    assert found.rate[0] == pytest.approx(1e3 * packets / (last - first))
+
+
+@for_each([
+    # draft-00/quictrace_example_github.qlog: an event of its converter
+    ([[9.0, "RECOVERY", "CUSTOM_CC_APPLICATION_LIMITED", {}]], [40.0], "unknown: 'RECOVERY:CUSTOM_CC_APPLICATION_LIMITED'; if they may be skipped, give skip="),
+    # draft-01/new_cid.qlog and spin_bit.qlog: packets only
+    ([], [], "no trace with packet_sent and recovery_metrics_updated"),
+])  # fmt: skip
+def test_files_of_the_visualizer_without_round_trips_or_with_other_events(
+    more: list[list[Any]], trips: list[float], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_qlog(of_qvis(9, 0.0, 80.0, trips, more))

@@ -61,7 +61,12 @@ def lots(*rates: float) -> Functions:
 def victims(*rates: float) -> Functions:
     return {
         "victim_rates": always(runs(*rates)),
-        "victim_rates_drawn": always(runs(*rates)),
+        "victim_rates_by_choice": always(
+            [
+                [[rate] * len(each) for rate, each in zip(run, sharing.CHOICES, strict=True)]
+                for run in runs(*rates)
+            ]
+        ),
         "victim_rates_of_fluid": always(list(rates)),
     }
 
@@ -149,8 +154,8 @@ CASES: dict[str, tuple[Any, Functions, Functions]] = {
     "E04": (dcqcn, seen(SWINGS), seen(STILL)),
     "E05": (
         timely,
-        {"shares": lambda level, kind, part, _: runs(0.9 if (kind, part) == ("TIMELY", 0.7) else 0.5)},
-        {"shares": lambda level, kind, part, _: runs(0.5 if kind == "TIMELY" else 0.7)},
+        {"share_together": always(0.5), "shares": lambda level, kind, part, _: runs(0.9 if (kind, part) == ("TIMELY", 0.7) else 0.5)},
+        {"share_together": always(0.5), "shares": lambda level, kind, part, _: runs(0.5 if kind == "TIMELY" else 0.7)},
     ),
     "E06": (timely, {"patched_queues": always(runs(*PATCHED))}, {"patched_queues": always(runs(90.0, 80.0, 70.0))}),
     "E07": (dcqcn, seen(MARKED), seen({**MARKED, (10, NEAR, "arrival"): (80.0, 10.0)})),
@@ -269,6 +274,43 @@ def test_the_half_of_q07_on_the_queue_is_listed_as_not_judged(monkeypatch) -> No
     _, queue = finding.parts
     assert queue.simulation is Verdict.UNDECIDABLE
     assert "no PFC" in queue.minor
+
+
+def test_q03_weighs_every_choice_of_uplinks(monkeypatch) -> None:
+    """Of two to the power of the senders; the median of the number of senders on the victim's leaf is two of four."""
+    assert [sum(weights) for weights in sharing.WEIGHTS] == [16, 32, 64]
+    for further, settings in zip(sharing.FURTHER, sharing.CHOICES, strict=True):
+        for near, joined in settings:
+            uplinks = sharing.chosen(further, near, joined)
+            assert (uplinks[:4].count(0), uplinks[4:].count(0)) == (near, joined)
+    near = [[[float(n) for n, _ in settings] for settings in sharing.CHOICES]]
+    assert sharing.of_all_choices(near).tolist() == [[2.0, 2.0, 2.0]]
+    even = [0.26, 0.12, 0.12]
+    hashed = [[[rate] * len(s) for rate, s in zip((0.26, 0.2, 0.12), sharing.CHOICES, strict=True)]]
+    doctored = {
+        "victim_rates": always(runs(*even)),
+        "victim_rates_of_fluid": always(even),
+        "victim_rates_by_choice": always(hashed * 4),
+        "victim_rates_of_fluid_by_choice": always(hashed[0]),
+    }
+    finding = judged("Q03", doctored, monkeypatch)
+    assert finding.by_default("level") is Verdict.CONTRADICTED
+    assert finding.in_reading(finding.readings[0], "level") is Verdict.HOLDS
+    assert finding.in_reading(finding.readings[0], "model") is Verdict.HOLDS
+
+
+def test_e05_depends_where_flows_that_begin_alike_end_apart(monkeypatch) -> None:
+    """Which of both has more is chance, so that distances from one half are compared."""
+
+    def shares(level: str, kind: str, part: float, after: float) -> list[float]:
+        if kind != "TIMELY" or (part == 0.5 and after != timely.LATEST):
+            return runs(0.5)
+        return [0.1, 0.9, 0.1, 0.9] if part == 0.5 else [0.9] * 4
+
+    doctored = {"shares": shares, "share_together": always(0.5)}
+    finding = judged("E05", doctored, monkeypatch)
+    assert finding.by_default("model") is Verdict.HOLDS
+    assert finding.in_reading(finding.readings[0], "model") is Verdict.CONTRADICTED
 
 
 @pytest.mark.parametrize("id", FORMULAS)
@@ -391,6 +433,7 @@ def test_depths_grow_with_their_percentile_and_stay_about_the_buffer() -> None:
         assert depths[-1] <= float(row["buffer"]) + 12  # the switch drops on departure (README)
 
 
+@pytest.mark.slow
 def test_both_rules_and_all_numbers_of_flows_are_there() -> None:
     assert {row["algorithm"] for row in rows("spang2021_queue_depths.csv")} == {"reno", "cubic"}
     assert len(queue_depths().values["raised"]) > 10  # noqa: PD011

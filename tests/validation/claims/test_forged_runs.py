@@ -94,6 +94,10 @@ def one_steady_run(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(efficiency=frame["efficiency"].mask(steady, 0.5))
 
 
+def in_turn(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(transfer_time=frame["flow"])
+
+
 def losing_one(frame: pd.DataFrame) -> None:
     frame.loc[3, "dropped_2"] -= 1
 
@@ -202,8 +206,8 @@ FORGERIES = [
             times("efficiency", 2.0, discipline="dfc"), {"same": C}, "efficiency"),
     Forgery("D17", "losses", "takano2006/scenario-4v-small-buffer-without-dfc", put("dropped", 1), {"lossy": R},
             "flows"),
-    Forgery("D18", "equal efficiencies", "takano2006/dfc-unequal-delays", put("mean_efficiency", 0.5, flow="target"),
-            {"even": R}, "flows"),
+    Forgery("D18", "equal efficiencies", "takano2006/dfc-unequal-delays", put("efficiency", 0.5, flow="target"),
+            {"even": R}, "efficiency"),
     Forgery("D19", "losses", "takano2006/dfc-udp", put("dropped", 1),
             {f"{key}, {where}": verdict for key, verdict in (("lossless", C), ("fair", R))
              for where in ("background", "target", "both flows")}, "flows"),
@@ -240,6 +244,7 @@ FORGERIES = [
     Forgery("S01", "half above one per cent loss", PERIODIC, scaled("TCP(3/7,1/4)", 0.5, high=50), [(R, NA)] * 4),
     # yang2001
     Forgery("Y10", "the order reversed", SMALL, slower(lambda t: 100.0 - t), {"order": C}),
+    Forgery("Y10", "flows that all end in their turn", SMALL, in_turn, {"order, ts/be": R}),
     Forgery("Y10", "a fourth power", SMALL, slower(lambda t: t**4), {"linear": C}),
     Forgery("Y15", "slots that starve a class", "yang2001/priority-ageing-endless",
             put("departed", 1, environment="ts/ts", priority=4), {"kept": C, "long": R}),

@@ -287,6 +287,7 @@ def test_a_case_has_what_all_have_and_what_it_says(written: dict[str, Any]) -> N
 
 
 @for_each(evidence.cases())
+@pytest.mark.slow
 def test_a_record_is_what_its_case_says(name: str) -> None:
     """Programs, commands, parameters with their units, seeds, notes, and the columns of the tables.
 

@@ -280,6 +280,7 @@ def damage_and_ask(ask: Callable[[], object], folder: Path, flips: int) -> set[s
     return damaged
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_in_the_cache_changes_no_answer(tmp_path, monkeypatch, asked) -> None:
     _, square = asked
 

@@ -28,6 +28,7 @@ def of_papers() -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_setting_of_a_paper_has_a_row_and_no_row_is_of_another() -> None:
     """A parameter or factor that a new case brings is looked up before its claims are judged by it."""
     for paper, names in of_papers().items():

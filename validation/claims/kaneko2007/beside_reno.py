@@ -228,6 +228,10 @@ def windows_beside_reno() -> Effects:
 windows_beside_reno.constants_of(runs)
 
 
+FAST = "fast"
+"""The rule of the slide that ns-3 alone has."""
+
+
 @effects("K07", cases=(*FAST_LINKS, RENO_LINKS, FAST_LINKS_NS2, CASE), equal=runs.FAIR, least=TIE)
 def fast_links() -> Effects:
     """Measure the utilisation by a flow and a Reno flow on fast links."""
@@ -239,9 +243,9 @@ def fast_links() -> Effects:
     model = pd.concat([runs.modelled(case) for case in FAST_LINKS])
     rates = [float(rate) for rate in sorted(packets["link_rate"].unique())]
 
-    def highest(frame: pd.DataFrame) -> Estimates:
+    def highest(frame: pd.DataFrame, others: tuple[str, ...] = OTHERS[1:]) -> Estimates:
         known = [rate for rate in rates if (frame["link_rate"] == rate).any()]
-        pairs = [(used(frame, "fusion", r), used(frame, o, r)) for r in known for o in OTHERS[1:]]
+        pairs = [(used(frame, "fusion", r), used(frame, o, r)) for r in known for o in others]
         return tuple(beyond(runs.relative(a, b), -TIE) for a, b in pairs)
 
     more = levelled(FAST_LINKS[0], "rule == 'fusion'", seeds=3)
@@ -273,8 +277,12 @@ def fast_links() -> Effects:
         )
         for rule in OTHERS
     }
+    curves[runs.NAMES[FAST]] = Curve(
+        [rate / 1e6 for rate in rates],
+        [of_runs(used(packets, FAST, rate).to_numpy(), PART) for rate in rates],
+    )
     return Effects(
-        {"highest": Statement({"ns-3": highest(packets)}, highest(model), level=highest(level), least=-TIE),
+        {"highest": Statement({"ns-3": highest(packets, (*OTHERS[1:], FAST))}, highest(model), level=highest(level), least=-TIE),
          "friendly": Statement({"ns-3": seen}, own, equal=True, level=friendly)},
         curves,
         ("link (Mb/s)", "utilisation by both flows (1)"),

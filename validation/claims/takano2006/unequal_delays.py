@@ -37,14 +37,17 @@ SEEDS = 5
 
 @dataclass(frozen=True)
 class UnequalDelays:
-    """The target's mean efficiency by spread: the fluid's run, ns-3's runs by D; packets lost.
+    """The target's mean efficiency from `SINCE` on by spread: the fluid's run, ns-3's runs by D; packets lost.
 
-    ``level`` and ``level_lost`` are those of hopflow's packet level, with the usual D.
+    ``background`` is the same of ns-3's background flow, ``unshaped`` the packets that ns-3 loses with hosts that send at the link rate, by
+    spread. ``level`` and ``level_lost`` are those of hopflow's packet level, with the usual D.
     """
 
     fluid: dict[int, float]
     packets: dict[float, dict[int, Values]]
+    background: dict[float, dict[int, Values]]
     lost: Sides[float]
+    unshaped: dict[int, float]
     level: dict[int, Values]
     level_lost: float
 
@@ -98,29 +101,37 @@ def packet_level(spread: float) -> tuple[Values, float]:
     return np.array(found), lost
 
 
-def packets(name: str, diffusion: float) -> pd.DataFrame:
-    """Return the rows of ns-3's runs with shaped hosts."""
+def packets(name: str, diffusion: float, host: str = "shaped") -> pd.DataFrame:
+    """Return the rows of ns-3's runs with these hosts."""
     rows = evidence.table(UNEQUAL, name)
-    return rows[(rows["host"] == "shaped") & (rows["diffusion"] == diffusion)]
+    return rows[(rows["host"] == host) & (rows["diffusion"] == diffusion)]
+
+
+def _settled(diffusion: float, flow: str) -> dict[int, Values]:
+    """Return the mean efficiency of a flow from `SINCE` on in each of ns-3's runs, by spread."""
+    rows = packets("efficiency", diffusion)
+    return {
+        s: Efficiencies.of_packets(rows[rows["spread"] == s]).after(SINCE, flow).mean
+        for s in SPREADS
+    }
 
 
 @claim("D18", cases=(UNEQUAL,))
 def measure() -> UnequalDelays:
     """Return the efficiencies over links of unequal delays, D_i = D / d_i, periods of one delay."""
     runs = {s: unequal(float(s)) for s in SPREADS}
-    flows = {D: packets("flows", D) for D in (DIFFUSION, LITTLE)}
-    targets = {D: rows[rows["flow"] == "target"] for D, rows in flows.items()}
+    dropped = packets("flows", DIFFUSION)["dropped"].sum()
+    unshaped = packets("flows", DIFFUSION, "unshaped").groupby("spread")["dropped"].sum()
+    target, background = (
+        {D: _settled(D, flow) for D in (DIFFUSION, LITTLE)} for flow in studies.FLOWS
+    )
     own = {s: packet_level(float(s)) for s in SPREADS}
     return UnequalDelays(
         {s: float(run.mean_efficiency(SINCE)[0]) for s, run in runs.items()},
-        {
-            D: {s: rows.loc[rows["spread"] == s, "mean_efficiency"].to_numpy() for s in SPREADS}
-            for D, rows in targets.items()
-        },
-        Sides(
-            float(sum(run.lost.sum() for run in runs.values())),
-            float(flows[DIFFUSION]["dropped"].sum()),
-        ),
+        target,
+        background,
+        Sides(float(sum(run.lost.sum() for run in runs.values())), float(dropped)),
+        {int(str(s)): float(lost) for s, lost in unshaped.items()},
         {s: runs for s, (runs, _) in own.items()},
         sum(lost for _, lost in own.values()),
     )

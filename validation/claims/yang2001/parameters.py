@@ -47,11 +47,20 @@ def total_time() -> Effects:
             exact[environment] += [Estimate(end / middle - 1.0, 0.0) for end in ends]
             if discipline == "FCFS":
                 curves[environment] = Curve(list(found), list(found.values()), ends)
-    order, line = zip(*map(_in_turn, SMALL_CASES), strict=True)
+    (order, line), (order_beside, line_beside) = (
+        zip(*(_in_turn(case, environment) for case in SMALL_CASES), strict=True)
+        for environment in curves
+    )
+
+    def perfect(correlations: tuple[Estimate, ...]) -> Statement:
+        return Statement(tuple(beyond(e, 1.0) for e in correlations), equal=True)
+
     return Effects(
         {
-            "order": Statement(tuple(beyond(e, 1.0) for e in order), equal=True),
-            "linear": Statement(tuple(beyond(e, 1.0) for e in line), equal=True),
+            "order": perfect(order),
+            "order, ts/be": perfect(order_beside),
+            "linear": perfect(line),
+            "linear, ts/be": perfect(line_beside),
             "same": Statement(tuple(apart["ts/ts"]), tuple(exact["ts/ts"]), equal=True),
         },
         curves,
@@ -60,6 +69,8 @@ def total_time() -> Effects:
             "largest": _largest(apart["ts/be"]),
             "alone": _largest(apart["ts/ts"]),
             "order": min(e.value for e in order), "linear": min(e.value for e in line),
+            "order_beside": list(order_beside), "linear_beside": min(e.value for e in line_beside),
+            "disciplines": tables.DISCIPLINES, "again": _again("ts/be"), "again_alone": _again("ts/ts"),
             "usual": _total_times(SMALL_CASES[1]), "long": _total_times(LONG_QUEUES),
         },
     )  # fmt: skip
@@ -71,12 +82,12 @@ def _largest(differences: list[Estimate]) -> Estimate:
     return largest if largest.value >= 0.0 else -largest
 
 
-def _in_turn(case: str) -> tuple[Estimate, Estimate]:
-    """Return the rank correlation of a flow's start with its end under ts/ts, and R squared of the k-th end over k.
+def _in_turn(case: str, environment: str) -> tuple[Estimate, Estimate]:
+    """Return the rank correlation of the start of flows under ts with their end, and R squared of the k-th end over k.
 
     Flows begin in the order of their numbers. Means over the runs, sources and ratios by seed.
     """
-    frame = where(case, environment="ts/ts")
+    frame = where(case, environment=environment, mechanism="ts")
     ranks, squares = [], []
     for (_, seed, _), flows in frame.groupby(["tcp_flows", "seed", "source"]):
         ends = flows.sort_values("flow")["transfer_time"]
@@ -88,6 +99,12 @@ def _in_turn(case: str) -> tuple[Estimate, Estimate]:
     means = (pd.DataFrame(each).groupby(0)[1].mean().to_numpy() for each in (ranks, squares))
     order, line = (of_runs(each, PART) for each in means)
     return order, line
+
+
+def _again(environment: str) -> float:
+    """Return the part of the flows under ts that need a second turn, over all disciplines."""
+    frames = (where(case, environment=environment, mechanism="ts") for case in SMALL_CASES)
+    return float(pd.concat(frames)["stops"].gt(0).mean())
 
 
 def _total_times(case: str) -> tuple[Estimate, Estimate]:

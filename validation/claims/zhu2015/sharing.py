@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfcmodel import PFC, Scenario
 from responsefn import FixedRate
@@ -20,8 +23,6 @@ C = fabric_runs.line(40)
 FAIR = C / 4
 LEAVES = tuple(itertools.product(("L3", "L4"), repeat=3))
 """Choices of the leaf over which each of the three senders reaches the receiver's switch."""
-DRAWS = 16
-"""Choices of uplinks that are drawn."""
 FURTHER = (0, 1, 2)
 """Senders under the other switch."""
 
@@ -107,23 +108,61 @@ def victim_rates(seed: int) -> list[float]:
     ]
 
 
+CHOICES = [
+    [(near, joined) for near in range(5) for joined in range(further + 1)] for further in FURTHER
+]
+"""By number of further senders, the settings that a hash of uplinks gives: senders of T1 on the victim's leaf, and those of T3 on L3."""
+WEIGHTS = [
+    [math.comb(4, near) * math.comb(n, joined) for near, joined in CHOICES[n]] for n in FURTHER
+]
+"""Of 2^(4 + n) equally likely choices of uplinks, those with each setting."""
+
+
+def chosen(further: int, near: int, joined: int) -> tuple[int, ...]:
+    """Return uplinks, as of `victim`, of a setting in `CHOICES`."""
+    return tuple([0] * near + [1] * (4 - near) + [0] * joined + [1] * (further - joined))
+
+
+def _by_choice(seed: int) -> list[list[Scenario]]:
+    """Return the scenarios with PFC alone by number of further senders, for each setting in `CHOICES`."""
+    pfc = fabric_runs.pfc()
+    return [
+        [
+            victim(n, pfc, FixedRate(), 3e-3, seed, uplinks=chosen(n, *choice))
+            for choice in CHOICES[n]
+        ]
+        for n in FURTHER
+    ]
+
+
+@over_seeds(fabric_runs.SEEDS)
+def victim_rates_by_choice(seed: int) -> list[list[float]]:
+    """Return the victim's rate over the link's by number of further senders, for each setting in `CHOICES`."""
+    return [
+        [float(fabric_runs.packets(each, seed, 1e-3, 1e-4).rates[-1] / C) for each in scenarios]
+        for scenarios in _by_choice(seed)
+    ]
+
+
 @kept
-def victim_rates_drawn() -> list[list[float]]:
-    """Return the same with uplinks drawn, for each draw."""
-    found = []
-    for seed in range(fabric_runs.SEEDS[0], fabric_runs.SEEDS[0] + DRAWS):
-        drawn = tuple(np.random.default_rng(seed).integers(0, 2, len(EVEN)).tolist())
-        runs = (
-            fabric_runs.packets(
-                victim(n, fabric_runs.pfc(), FixedRate(), 2e-3, seed, uplinks=drawn),
-                seed,
-                5e-4,
-                5e-5,
-            )
-            for n in FURTHER
-        )
-        found.append([float(run.rates[-1] / C) for run in runs])
-    return found
+def victim_rates_of_fluid_by_choice() -> list[list[float]]:
+    """Return the same of the fluid."""
+    return [
+        [float(fabric_runs.fluid(each, 1e-3, 1e-4).rates[-1] / C) for each in scenarios]
+        for scenarios in _by_choice(fabric_runs.SEEDS[0])
+    ]
+
+
+def of_all_choices(
+    runs: Sequence[Sequence[Sequence[float]]], statistic: Callable[[Any], Any] = np.median
+) -> NDArray[np.float64]:
+    """Return a statistic of the victim's rate over all choices of uplinks, shape (runs, numbers of further senders)."""
+    return np.array(
+        [
+            [statistic(np.repeat(rates, w)) for rates, w in zip(by_number, WEIGHTS, strict=True)]
+            for by_number in runs
+        ]
+    )
 
 
 @over_seeds(fabric_runs.SEEDS)
@@ -229,7 +268,9 @@ def parking_lot_dcqcn() -> Effects:
 def victim_pfc() -> Effects:
     """Measure the victim's rate with PFC alone."""
     rates, model = np.array(victim_rates()), victim_rates_of_fluid()
-    drawn = np.array(victim_rates_drawn())
+    by_choice = victim_rates_by_choice()
+    drawn, means = of_all_choices(by_choice), of_all_choices(by_choice, np.mean)
+    drawn_model = of_all_choices([victim_rates_of_fluid_by_choice()])
     return Effects(
         {
             "falls": Statement(
@@ -244,7 +285,10 @@ def victim_pfc() -> Effects:
         },
         {
             "uplinks spread evenly": Curve(FURTHER, model=model, level=_shares(rates)),
-            "uplinks drawn": Curve(FURTHER, level=_shares(drawn)),
+            "uplinks by a hash, median": Curve(
+                FURTHER, model=drawn_model[0].tolist(), level=_shares(drawn)
+            ),
+            "uplinks by a hash, mean": Curve(FURTHER, level=_shares(means)),
         },
         ("further senders", SHARE),
         values={
@@ -252,9 +296,16 @@ def victim_pfc() -> Effects:
             "drawn": of_runs(drawn[:, 1] - drawn[:, 2]),
         },
         readings={
-            "uplinks drawn by a hash": {
-                "falls": Statement(level=fabric_runs.over(*fabric_runs.steps(-drawn))),
-                "half": Statement(level=fabric_runs.deviations(drawn[:, 0], 0.25), equal=True),
+            "uplinks by a hash": {
+                "falls": Statement(
+                    model=fabric_runs.over(*fabric_runs.steps(-drawn_model)),
+                    level=fabric_runs.over(*fabric_runs.steps(-drawn)),
+                ),
+                "half": Statement(
+                    model=fabric_runs.deviations(drawn_model[:, 0], 0.25),
+                    level=fabric_runs.deviations(drawn[:, 0], 0.25),
+                    equal=True,
+                ),
             }
         },
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from responsefn import TIMELY, PatchedTIMELY
 from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.judgements.keeping import kept
-from validation.statistics import difference, of_runs
+from validation.statistics import Estimate, difference, of_runs
 
 C = fabric_runs.line(10)
 BASE = 20e-6
@@ -59,8 +60,17 @@ def _seeds(level: str) -> tuple[int, ...]:
 
 
 @kept
+def share_together() -> float:
+    """Return the share of the first of two flows of TIMELY that begin alike, at the same time, in the fluid after `LATEST`."""
+    scenario = two("TIMELY", (0.5, 0.5), LATEST + 0.02, fabric_runs.SEEDS[0])
+    flows = [replace(flow, start=0.0) for flow in scenario.flows]
+    rates = fabric_runs.fluid(replace(scenario, flows=flows), LATEST, SAMPLE).rates
+    return float(rates[0] / rates.sum())
+
+
+@kept
 def shares(level: str, kind: str, part: float, after: float) -> list[float]:
-    """Return the share of the flow that begins at ``part`` of the link, the other one at the rest, for each run."""
+    """Return the share of the flow that begins at ``part`` of the link, the other one at the rest, over 20 ms, for each run."""
     found = []
     for seed in _seeds(level):
         run = _run(level, two(kind, (part, 1.0 - part), after + 0.02, seed), after, seed)
@@ -68,39 +78,67 @@ def shares(level: str, kind: str, part: float, after: float) -> list[float]:
     return found
 
 
+EARLY, LATE, LATEST = 0.05, 0.2, 0.4
+"""When shares of TIMELY, of its patch, and of TIMELY in the reading of the end are measured, s."""
+
+
+def _apart(shares_of_runs: list[float]) -> Estimate:
+    """Return how far the share of a flow is from one half, whichever flow has more, in the mean over the runs."""
+    distances = np.abs(np.array(shares_of_runs) - 0.5)
+    return of_runs(distances) if len(distances) > 1 else fabric_runs.exact(*distances)[0]
+
+
+def _further(same: list[float], different: list[float]) -> fabric_runs.Decision:
+    """Return the decision whether flows that begin apart end up further apart than flows that begin alike."""
+    return fabric_runs.over(difference(_apart(different), _apart(same)))
+
+
 @fabric_runs.on_fabrics("E05", equal=0.1, least=0.1)
 def many_fixed_points() -> Effects:
     """Measure shares by the rates at which flows begin, with TIMELY and with its patch."""
     found = {
         level: {
-            "TIMELY, 5 and 5": shares(level, "TIMELY", 0.5, 0.05),
-            "TIMELY, 7 and 3": shares(level, "TIMELY", 0.7, 0.05),
-            "patched, 7 and 3": shares(level, "patched", 0.7, 0.2),
+            "TIMELY, 5 and 5": shares(level, "TIMELY", 0.5, EARLY),
+            "TIMELY, 7 and 3": shares(level, "TIMELY", 0.7, EARLY),
+            "patched, 7 and 3": shares(level, "patched", 0.7, LATE),
         }
         for level in ("fluid", "packets")
     }
     own, model = found["packets"], found["fluid"]
-    names = list(own)
+    same, different, patched = own
+    late = [shares("fluid", "TIMELY", part, LATEST) for part in (0.5, 0.7)]
+    equal = Statement(
+        model=fabric_runs.exact(2.0 * model[patched][0] - 1.0),
+        level=fabric_runs.deviations(own[patched], 0.5),
+        equal=True,
+    )
     return Effects(
         {
             "depend": Statement(
-                model=fabric_runs.over(*fabric_runs.exact(model[names[1]][0] - model[names[0]][0])),
-                level=fabric_runs.over(difference(of_runs(own[names[1]]), of_runs(own[names[0]]))),
+                model=_further(model[same], model[different]),
+                level=_further(own[same], own[different]),
             ),
-            "patched": Statement(
-                model=fabric_runs.exact(2.0 * model[names[2]][0] - 1.0),
-                level=fabric_runs.deviations(own[names[2]], 0.5),
-                equal=True,
-            ),
+            "patched": equal,
         },
         {
             "first flow": Curve(
-                names,
+                list(own),
                 model=[each[0] for each in model.values()],
                 level=[of_runs(each) for each in own.values()],
             )
         },
         ("rule and first rates in Gb/s", "share of the first flow"),
+        values={
+            "late": [each[0] for each in late],
+            "drawn": _apart(late[0]).value,
+            "together": abs(share_together() - 0.5),
+        },
+        readings={
+            "shares after 400 ms": {
+                "depend": Statement(model=_further(*late)),
+                "patched": equal,
+            }
+        },
     )
 
 

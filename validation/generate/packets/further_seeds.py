@@ -75,6 +75,7 @@ LOSSY_ROCE, UNBOUNDED = (False, False, False), (False, True, False)
 """Transports of mittal2018: pauses, selective repair, a bound on packets in flight."""
 PLAN: Sequence[tuple[tuple[str, ...], str, Sequence[tuple[Any, ...]]]] = (
     (("Q02",), "zhu2015.sharing.lot_rates_of_dcqcn", [()]),
+    (("Q03",), "zhu2015.sharing.victim_rates_by_choice", [()]),
     (("Q04",), "zhu2015.sharing.victim_rates", [()]),
     (("Q04",), "zhu2015.sharing.victim_rates_of_dcqcn", [()]),
     (("Q05",), "zhu2015.incast.queues", [(n, g) for n in (2, 16) for g in (1 / 256, 1 / 16)]),
@@ -217,7 +218,7 @@ def times_of_y02() -> tuple[int, ...]:
 def asked() -> Iterator[Asked]:
     """Yield all settings."""
     for claims, function, chosen in PLAN:
-        seeds = max(max(NEEDED[claim], MIN_SEEDS) for claim in claims)
+        seeds = max(max(NEEDED.get(claim, 0), MIN_SEEDS) for claim in claims)
         yield from ((function, arguments, seeds) for arguments in chosen)
     yield from of_malhotra2005()
     yield from of_others()
@@ -241,6 +242,7 @@ def runs() -> Iterator[Run]:
 
 SECONDS: Mapping[str, Callable[..., float]] = {
     "zhu2015.sharing.lot_rates_of_dcqcn": lambda: 0.05,
+    "zhu2015.sharing.victim_rates_by_choice": lambda: 30 * 3e-3,
     "zhu2015.sharing.victim_rates": lambda: 3 * 3e-3,
     "zhu2015.sharing.victim_rates_of_dcqcn": lambda: 2 * 0.04,
     "zhu2015.incast.queues": lambda *_: 0.02,

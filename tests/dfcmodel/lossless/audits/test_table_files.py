@@ -351,3 +351,76 @@ def test_public_configurations_are_judged_by_cable_and_response(name: str, form:
         assert (each.verdict is RowVerdict.BELOW_STANDARD) == (wire <= each.row.xoff < standard)
         below += each.verdict is RowVerdict.BELOW_STANDARD
     assert below == {"acs-msn4700-t0-version_3_0_0": 2, "mellanox-sn2700-c28d8-single-pool-t0-version_3_0_0": 2}.get(name, 0) * 2  # fmt: skip
+
+
+# Lookup files of switches (sonic-net/sonic-buildimage, device/*/*/*/pg_profile_lookup.ini, Apache-2.0): speed in Gb/s, cable in m
+# and xoff of their rows, columns and heads as they stand there.
+
+HEADS = {
+    "seven": "# PG lossless profiles.\n# speed cable size    xon  xoff threshold xon_offset\n",
+    "six": "##\n## Licensed under the Apache License, Version 2.0\n##\n# PG lossless profiles.\n# speed cable size    xon  xoff threshold\n",
+}
+DEVICES: dict[str, tuple[str, str, dict[tuple[int, int], int]]] = {
+    "DellEMC-S5212f-P-25G": ("seven", "{0:>7}  {1}m {3:>5} 2288 {2:>6} -3 2288", {
+        (10, 5): 35776, (25, 5): 53248, (100, 5): 165568, (10, 40): 37024, (100, 40): 177632, (25, 300): 79040, (100, 300): 268736,
+    }),
+    "Arista-7060X6-16PE-384C-B-O128S2": ("seven", "{0}  {1}m {3} 0 {2}  0  3556", {(400, 5): 393192, (400, 40): 445770}),
+    "mavericks": ("six", "  {0}  {1}m   {3}  18432 {2}  0", {
+        (10, 5): 16384, (50, 5): 16384, (100, 5): 18432, (25, 40): 21504, (40, 300): 75776, (50, 300): 75776, (100, 300): 165888,
+    }),
+    "Mellanox-SN2700-D48C8": ("six", "{0:>7} {1:>5}m {3}  19456 {2:>6}          0", {
+        (10, 5): 22528, (100, 40): 29696, (100, 300): 78848, (10, 2000): 29696, (25, 2000): 58368, (40, 2000): 87040, (50, 2000): 105472, (100, 2000): 199680,
+    }),
+    "NH-5010-F-O64": ("seven", " {0}  {1}m   {3}    2560 {2} -5      1454025", {(400, 120000): 79900672}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_lookup_files_of_switches(device: str) -> None:
+    """Verdicts are those of closed forms: what is on the wire at 5 ns/m, and the standard's response time."""
+    head, line, values = DEVICES[device]
+    lines = [
+        line.format(1000 * speed, cable, xoff, 1248) for (speed, cable), xoff in values.items()
+    ]
+    table = read_table(io.StringIO(HEADS[head] + "\n".join(lines) + "\n"))
+    assert {(row.rate, row.cable): row.xoff for row in table} == {
+        (1e9 * speed, float(cable)): xoff for (speed, cable), xoff in values.items()
+    }
+    impossible = []
+    for each in audit_headroom(table).rows:
+        speed, cable = round(each.row.rate / 1e9), round(each.row.cable)
+        wire = 2 * cable * 5e-9 * speed * 1e9 / 8
+        assert (each.verdict is RowVerdict.IMPOSSIBLE) == (each.row.xoff < wire)
+        standard = wire + QUANTA[speed] * 512 / 8
+        assert (each.verdict is RowVerdict.BELOW_STANDARD) == (wire <= each.row.xoff < standard)
+        impossible += [speed] * (each.row.xoff < wire)
+    # of 2 km: 62.5, 100, 125 and 250 kB are on the wire
+    assert impossible == ([25, 40, 50, 100] if "SN2700" in device else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # a symbolic link that a checkout without links has as a file of its target's path
+        ("BALANCED/pg_profile_lookup.ini", "line 1: 1 columns, must be speed cable size"),
+        # device/arista/x86_64-arista_7060x6_32pe: a head, and no rows
+        ("# PG lossless profiles.\n# speed cable size    xon  xoff threshold xon_offset\n", "must have at least one row with an xoff"),
+    ],
+)  # fmt: skip
+def test_lookup_files_without_rows_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_table(io.StringIO(text), kind="lookup")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # device/*/buffers.json.j2 of most switches: tables are in another file
+        ("{%- set default_topo = 't0' %}\n{%- include 'buffers_config.j2' %}\n", "include 'buffers_config.j2' %}: a file of its own: not read"),
+        # aurora-710/buffers_defaults_t0.j2: a profile for all ports
+        ('"BUFFER_PROFILE": {"ingress_lossless_profile": {"pool":"ingress_lossless_pool", "size":"4096", "dynamic_th":"0", "xon":"18432", "xoff":"18432"}}', "ingress_lossless_profile: its name has no speed and cable and no port uses it; give rate and cable"),
+    ],
+)  # fmt: skip
+def test_templates_of_switches_without_rows_say_why(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_table(io.StringIO(text), kind="template")

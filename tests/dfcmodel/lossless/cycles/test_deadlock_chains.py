@@ -32,6 +32,7 @@ def simulated(buffers: int, load: float, room: int, draw: random.Random) -> floa
 
 
 @pytest.mark.parametrize(("graph", "room", "load"), [(None, 2, 0.5), (torus([4]), 2, 0.6)])
+@pytest.mark.slow
 def test_mean_and_distribution_are_those_of_simulated_queues(
     graph: nx.DiGraph | None, room: int, load: float
 ) -> None:
@@ -47,6 +48,7 @@ def test_mean_and_distribution_are_those_of_simulated_queues(
     assert part == pytest.approx((times <= soon.mean).mean(), abs=4.0 * spread)
 
 
+@pytest.mark.slow
 def test_less_load_and_more_room_put_it_off() -> None:
     means = [RING.passage(load, room=room).mean for load, room in ((0.6, 2), (0.5, 2), (0.5, 3))]
     assert means == sorted(means)

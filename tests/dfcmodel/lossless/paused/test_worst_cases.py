@@ -482,6 +482,7 @@ def check_credits(count: int, seed: int) -> None:
     assert near >= 0.9 * count
 
 
+@pytest.mark.slow
 def test_headrooms_of_random_links_are_never_exceeded_and_reached() -> None:
     check_pauses(4, 1)
 

@@ -60,6 +60,7 @@ def by_chain(n, most, up, held, within) -> float:
     return float(1.0 - stays.sum())
 
 
+@pytest.mark.slow
 def test_splitting_agrees_with_the_chain_where_overflows_are_rare() -> None:
     pool = headroom_pool(1e5, 10, 4, size=1.4e6, **GIVEN)
     exact = by_chain(40, 14, 50.0, 1e-3, 0.01)
@@ -223,6 +224,7 @@ def found() -> RecombinedEstimate:
     return overflow(100.0, traffic, Recombination(runs=400), seed=1)
 
 
+@pytest.mark.slow
 def test_a_known_probability_is_found(found: RecombinedEstimate) -> None:
     """One packet less than four full ports hold is exceeded if no burst ends early: exp(-t / on) of each of them."""
     full = float(found.histories.held.max())

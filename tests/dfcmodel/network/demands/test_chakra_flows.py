@@ -277,6 +277,61 @@ def test_options_that_do_not_fit(given: dict[str, Any], message: str) -> None:
         _flows(*traces, **given)
 
 
+# Traces that are examples of ASTRA-sim (astra-sim/astra-sim, examples/workload/microbenchmarks and examples/system, MIT), node for
+# node; they are written here.
+
+MEBIBYTE = 2**20
+
+
+@pytest.mark.parametrize(
+    ("kind", "messages", "size", "known"),
+    [
+        # all_reduce/8npus_1MB: 2 (n - 1) rounds of a chunk of 1 MiB / 8 from each rank
+        (ALL_REDUCE, 112, 14 * MEBIBYTE, lambda: all_reduce(STAR.hosts, 700, **GIVEN)),
+        # all_gather/8npus_1MB: 1 MiB of each rank goes to the 7 others
+        (ALL_GATHER, 56, 56 * MEBIBYTE, lambda: all_gather(STAR.hosts, 5600, **GIVEN)),
+        # reduce_scatter/8npus_1MB: n - 1 rounds of a chunk from each rank
+        (REDUCE_SCATTER, 56, 7 * MEBIBYTE, lambda: reduce_scatter(STAR.hosts, 700, **GIVEN)),
+        # all_to_all/8npus_1MB: an eighth of 1 MiB to each of the 7 others
+        (ALL_TO_ALL, 56, 7 * MEBIBYTE, lambda: all_to_all_rounds(STAR.hosts, 88, **GIVEN)),
+    ],
+)
+def test_microbenchmarks_of_astra_sim(
+    kind: int, messages: int, size: int, known: Callable[[], Flows]
+) -> None:
+    operation = node(1, COLL, is_cpu_op=[False], comm_type=kind, comm_size=MEBIBYTE)
+    found = _flows(*_every(operation))
+    assert len(found) == messages
+    assert sum(flow.size for flow in found) * PACKET == pytest.approx(
+        size, rel=0.01
+    )  # whole packets
+    assert _end(found) == pytest.approx(_end(known()), rel=1e-3)
+
+
+def test_the_custom_ring_of_astra_sim() -> None:
+    """custom_ring_allreduce_8npus_1MB: messages of 131,072 bytes with ``comm_type``, and 7 us of computation after 7 receives."""
+    chunk = {"comm_size": MEBIBYTE // 8}
+    traces = []
+    for rank in range(RANKS):
+        sent = {"comm_type": 5, **chunk, "comm_dst": (rank + 1) % RANKS, "comm_tag": 0}
+        received = {"comm_type": 6, **chunk, "comm_src": (rank - 1) % RANKS, "comm_tag": 0}
+        nodes = [node(0, SEND, **sent)]
+        for step in range(1, 15):
+            at = len(nodes)
+            nodes.append(node(at, RECV, [at - 1], **received))
+            if step < 8:
+                nodes.append(node(at + 1, COMP, [at], 7))
+            if step < 14:
+                nodes.append(node(len(nodes), SEND, [len(nodes) - 1], **sent))
+        assert len(nodes) == 35
+        traces.append(trace(*nodes))
+    found = _flows(*traces)
+    assert len(found) == 2 * 7 * 8
+    assert {flow.size for flow in found} == {88.0}
+    known = all_reduce(STAR.hosts, 88 * RANKS, **GIVEN)
+    assert _end(found) == pytest.approx(_end(known) + 49e-6, rel=1e-3)
+
+
 # Nodes of execution traces of Chakra.
 
 

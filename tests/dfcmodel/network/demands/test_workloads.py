@@ -180,3 +180,49 @@ def test_a_group_that_an_algorithm_cannot_divide_is_named() -> None:
         ValueError, match=r"line 3: ALLREDUCE of 6 ranks: hosts: 6 of them, must be a power"
     ):
         _flows(_layer(f"1 ALLREDUCE {80 * PACKET}"), head=head, algorithm="halving-doubling")
+
+
+# Files of SimAI (aliyun/SimAI, example/*.txt, Apache-2.0) and of ASTRA-sim 1 in their spelling: blanks of any number, one layer's name twice,
+# a last line without an end.
+
+MICRO = """HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 1 vpp: 8 ga: 1 all_gpus: 8 checkpoints: 0 checkpoint_initiates: 0
+2
+embedding_layer     -1 556000  ALLREDUCE   16777216      1       NONE 0        1      NONE   0      1 
+embedding_layer     -1 556000  ALLREDUCE   67108864      1       NONE 0        1      NONE   0      1 """
+
+
+def test_the_microbenchmark_of_simai() -> None:
+    """example/microAllReduce.txt: 16 and 64 MiB over 8 ranks, 2 (n - 1) chunks of each, after 556 us of computation each."""
+    found = dfc.read_workload(MICRO, FABRIC.hosts, **GIVEN)
+    assert len(found) == 2 * 2 * 7 * 8
+    packets = [-(-size // PACKET) for size in (2**24, 2**26)]
+    assert sum(flow.size for flow in found) == 2 * 7 * sum(packets)
+    assert {round(1e9 * flow.start) for flow in found[:8]} == {556_000}
+
+
+@pytest.mark.parametrize(
+    ("operation", "size", "rounds"),
+    [
+        # example/workload_analytical.txt, reduced to one group of 8: of 2 groups of 2 and 16 ranks there, stages are 12
+        ("ALLGATHER", 50_331_648, 7),
+        ("REDUCESCATTER", 50_331_648, 7),
+        ("ALLTOALL", 25_165_824, 7),
+        ("ALLREDUCE", 50_331_648, 14),
+    ],
+)
+def test_operations_of_the_larger_example_of_simai(operation: str, size: int, rounds: int) -> None:
+    """Each rank sends so many eighths of the size."""
+    text = MICRO.replace("ALLREDUCE   16777216", f"{operation}\t{size}").replace("ALLREDUCE   67108864", "NONE 0")  # fmt: skip
+    found = dfc.read_workload(text, FABRIC.hosts, **GIVEN)
+    bytes_sent = sum(flow.size for flow in found) * PACKET
+    assert bytes_sent == pytest.approx(8 * rounds * size / 8, rel=1e-3)
+
+
+def test_stages_of_the_larger_example_of_simai_are_refused() -> None:
+    """example/workload_analytical.txt has 12 stages of pipelines and what these send: the whole file is refused by its first line."""
+    head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 16 pp: 12 vpp: 8 ga: 24 all_gpus: 9216 checkpoints: 0 checkpoint_initiates: 0 pp_comm 50331648"
+    text = head + "\n1\ngrad_gather\t-1\t1\tNONE\t0\t1\tNONE\t0\t1\tALLGATHER\t2807758848\t100\n"
+    with pytest.raises(ValueError, match=r"line 1, pp: 12: must be 1, stages of pipelines"):
+        dfc.read_workload(text, FABRIC.hosts, **GIVEN)
+    with pytest.raises(ValueError, match=r"line 1, pp_comm"):
+        dfc.read_workload(text.replace("pp: 12", "pp: 1"), FABRIC.hosts, **GIVEN)

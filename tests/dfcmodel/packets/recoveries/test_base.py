@@ -93,6 +93,7 @@ def compared(run: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("jitter", "pacing", "loss"), [(0.0, False, 0.0), (0.0, False, 0.02), (5e-4, True, 0.1)]
 )
+@pytest.mark.slow
 def test_newreno_of_a_user_gives_the_bits_of_the_built_in_one(
     jitter: float, pacing: bool, loss: float
 ) -> None:
@@ -121,6 +122,7 @@ def test_newreno_of_a_user_is_the_built_in_one_on_random_networks(seed: int) -> 
         np.testing.assert_array_equal(compared(runs[1])[name], expected, err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_variant_runs_bit_equal_in_both_engines_and_is_another_recovery(one_link) -> None:
     """Slow-but-Steady: many losses in a window take a round trip each, and no timeout (RFC 6582, 4)."""
     link = replace(one_link.links[0], buffer=40.0)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from markov import read_jani
+from markov import read_jani, transient
 from markov.errors import FileError
 from markov.files.parsing.expression_parsing import ExpressionParser
 from markov.files.parsing.jani_expressions import JaniReader
@@ -287,6 +287,7 @@ def test_what_is_not_read_says_why_when_it_is_asked_for(values: Any, message: st
     [
         ("LRA=? [ n ]", "S=? [ n ]"),
         ("LRA>0.5 [ n && m ]", "S>0.5 [ n & m ]"),
+        ('R{"queue"}=? [ LRA ]', 'R{"queue"}=? [ S ]'),
         ("P=? [ n || m U m ]", "P=? [ n | m U m ]"),
     ],
 )
@@ -329,4 +330,82 @@ def test_keys_that_are_unknown_or_doubled_and_undeclared_actions_are_named(tmp_p
             read_jani(path)
     path.write_text(json.dumps(queue | {"variables": 3}))
     with pytest.raises(FileError, match="'variables' is of a wrong type"):
+        read_jani(path)
+
+
+# JANI files as Storm writes them and those of its tests (moves-rwth/storm, resources/examples/testfiles, GPL-3.0): their keys, in
+# their order, and the results of src/test; the text is written here.
+
+
+def of_storm(rates: dict[tuple[str, str, float], dict[str, float]], start: str) -> dict[str, Any]:
+    """Return a model of locations only: edges by their location and rate, to locations with probabilities."""
+    places = {place for source, _, _ in rates for place in (source,)} | {to for row in rates.values() for to in row}  # fmt: skip
+    edges = [
+        {"destinations": [{"location": to, "probability": {"exp": p}} for to, p in row.items()],
+         "guard": {"exp": True}, "location": source, "rate": {"exp": rate}}
+        for (source, _, rate), row in rates.items()
+    ]  # fmt: skip
+    bounded = {"base": "int", "kind": "bounded", "lower-bound": 0, "upper-bound": 1}
+    return {
+        "actions": [],
+        "automata": [{"edges": edges, "initial-locations": [start], "locations": [{"name": place} for place in sorted(places)], "name": "element_name"}],
+        "features": ["derived-operators", "functions", "state-exit-rewards"],
+        "jani-version": 1, "name": "steadystatedistrtest", "system": {"elements": [{"automaton": "element_name"}]}, "type": "ctmc",
+        "variables": [{"initial-value": 0, "name": "x", "transient": False, "type": bounded}],
+    }  # fmt: skip
+
+
+SEVERAL_ENDS = of_storm(
+    {
+        ("scc1-1", "a", 3): {"scc1-2": 1}, ("scc1-2", "a", 1): {"scc1-1": 0.5, "l-2": 0.5}, ("scc1-1", "b", 1): {"bscc1": 0.5, "bscc3-1": 0.5},
+        ("l-2", "a", 2): {"bscc2": 0.3, "l-2": 0.7}, ("bscc2", "a", 4): {"bscc2": 1}, ("bscc3-3", "a", 1): {"bscc3-1": 1},
+        ("bscc3-2", "a", 2): {"bscc3-3": 1}, ("bscc3-1", "a", 4): {"bscc3-2": 1},
+    },
+    "scc1-1",
+)  # fmt: skip
+
+
+def test_the_steady_state_of_a_jani_model_of_storm(tmp_path: Path) -> None:
+    """ctmc/steadystatetest.jani: 8 states, three ends; its test states these values."""
+    (tmp_path / "m.jani").write_text(json.dumps(SEVERAL_ENDS))
+    chain = read_jani(tmp_path / "m.jani").chain
+    assert chain.size == 8
+    expected = [0, 0, 0, 1 / 35, 2 / 35, 4 / 35, 1 / 5, 3 / 5]
+    assert sorted(transient(chain, 200.0).pi[0]) == pytest.approx(expected, abs=1e-10)
+
+
+def test_a_queue_of_jani_has_the_results_of_prism(tmp_path: Path) -> None:
+    """ctmc/lrarewards.sm of Storm, papers/KNP07a-SFM07/ctmc.sm of PRISM, as a converter writes it: one location, guards, rates as quotients."""
+
+    def edge(guard: str, bound: int, rate: Any, sign: str) -> dict[str, Any]:
+        moved = {"op": sign, "left": "s", "right": 1}
+        return {"location": "l", "rate": {"exp": rate}, "guard": {"exp": {"op": guard, "left": "s", "right": bound}},
+                "destinations": [{"location": "l", "probability": {"exp": 1}, "assignments": [{"ref": "s", "value": moved}]}]}  # fmt: skip
+
+    bounded = {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": 3}
+    edges = [edge("<", 3, {"op": "/", "left": 3, "right": 2}, "+"), edge("≥", 1, 3, "-")]
+    model = of_storm({("l", "a", 1): {"l": 1}}, "l") | {
+        "variables": [{"name": "s", "type": bounded, "initial-value": 0}]
+    }
+    model["automata"][0]["edges"] = edges
+    (tmp_path / "m.jani").write_text(json.dumps(model))
+    read = read_jani(tmp_path / "m.jani")
+    assert read.property("S=? [ s=3 ]").value == pytest.approx(1 / 15, rel=1e-12)
+    assert read.property("P=? [ true U<=7.5 s=3 ]").value == pytest.approx(0.6404780884740766, rel=1e-12)  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    # dtmc/die_array.jani, ma/ftwc.jani, mdp/tiny_rewards.jani
+    ({"type": "dtmc"}, "type: 'dtmc': must be 'ctmc'"),
+    ({"type": "ma"}, "type: 'ma': must be 'ctmc'"),
+    ({"type": "mdp"}, "type: 'mdp': must be 'ctmc'"),
+    # ctmc/expvisittimes.jani
+    ({"restrict-initial": {"exp": {"op": "=", "left": "x", "right": 0}}}, "restrict-initial: initial states by a condition are not read"),
+])  # fmt: skip
+def test_other_jani_models_of_storm_are_refused(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "m.jani"
+    path.write_text(json.dumps(SEVERAL_ENDS | change))
+    with pytest.raises(FileError, match=rf"^m\.jani: {message}"):
         read_jani(path)

@@ -214,6 +214,7 @@ def test_probabilities_until_a_time(text: str, pair: tuple[Any, Any]) -> None:
     assert abs(own.value - other.value) <= own.error_bound + other.error_bound
 
 
+@pytest.mark.slow
 def test_long_run_means(pair: tuple[Any, Any]) -> None:
     """Jackson: two queues at loads 2/3 and 1/2, in product form; two per job that moves on."""
     for text, value in (
@@ -240,3 +241,61 @@ def test_too_few_states_leave_an_interval(tmp_path: Path) -> None:
     assert found.status is Status.INACCURATE
     assert abs(found.value - truth.value) <= found.error_bound + truth.error_bound
     assert 1e-6 < found.error_bound < 0.5
+
+
+# Models and results of the regression tests of PRISM (prismmodelchecker/prism, prism-tests, GPL-2.0) and of Storm
+# (moves-rwth/storm, resources/examples/testfiles/ctmc and src/test, GPL-3.0); the text is written here.
+
+
+def chain_of(rates: dict[tuple[int, int], str], more: str = "") -> str:
+    """Return a model in the PRISM language with one variable."""
+    commands = "\n".join(f"[] x={a} -> {rate} : (x'={b});" for (a, b), rate in rates.items())
+    states = max(b for pair in rates for b in pair)
+    return f"ctmc\nmodule M\n  x : [0..{states}];\n{commands}\nendmodule\n{more}"
+
+
+QUEUE_OF_THREE = (
+    "ctmc\nmodule M\nx : [0..3];\n[arrive] x<3 -> 3/2 : (x'=x+1);\n[serve] x>0 -> 3 : (x'=x-1);\nendmodule\n"
+    'label "full" = x=3;\nrewards "serve"\n[serve] true : 1;\nendrewards\nrewards "queue"\ntrue : x;\nendrewards\n'
+)
+TWO_TARGETS = chain_of({(0, 1): "3", (0, 3): "3", (1, 2): "1", (2, 1): "0.5", (3, 3): "2"}, 'label "a" = x=1 | x=3;\nlabel "b" = x=2 | x=3;\n')  # fmt: skip
+THREE_ENDS = chain_of({(0, 1): "5", (0, 3): "5", (1, 0): "5", (1, 2): "2.5", (1, 4): "2.5", (2, 5): "10", (3, 3): "10", (4, 4): "10", (5, 2): "10"})  # fmt: skip
+REWARDS = chain_of({(0, 1): "5", (1, 2): "7", (2, 3): "11"}, 'rewards "a"\nx=0: 2;\n[] x=0: 3;\nx=1: 5;\n[] x=1: 7;\nx=2: 11;\nendrewards\n')  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "value"),
+    [
+        # papers/Par02/Par02-3.3.3.sm
+        (chain_of({(0, 1): "4", (0, 2): "7", (1, 0): "5", (1, 2): "3", (2, 1): "4"}), "S=? [ (x=0) | (x=2) ]", 2 / 3),
+        # papers/BKH99-Ex2.sm and BKH99-Ex3.sm
+        (TWO_TARGETS, "S=? [ x=2 | x=3 ]", 5 / 6),
+        (TWO_TARGETS, 'filter(first, P=? [ "a" U<=2 "b" ], x=1)', 0.864664716763387),
+        # papers/KNP07a-SFM07/ctmc.sm; the last is the result of Storm for ctmc/lrarewards.sm, which is the same queue
+        (QUEUE_OF_THREE, 'P=? [ true U<=7.5 "full" {x=0} ]', 0.6404780884740766),
+        (QUEUE_OF_THREE, 'P=? [ X "full" {x=2} ]', 1 / 3),
+        (QUEUE_OF_THREE, 'S=? [ "full" ]', 1 / 15),
+        (QUEUE_OF_THREE, 'R{"serve"}=? [ C<=5.5 ]', 7.069019518168792),
+        (QUEUE_OF_THREE, 'R{"queue"}=? [ LRA ]', 11 / 15),
+        # functionality/verify/multiple_bsccs_ss.sm
+        *((THREE_ENDS, f"S=? [ x={k} ]", value) for k, value in enumerate((0, 0, 1 / 12, 2 / 3, 1 / 6, 1 / 12))),
+        # functionality/verify/ctmcs/rewards/ctmc_rewards.sm: of states and of transitions
+        (REWARDS, 'R{"a"}=? [ F x=1 ]', 3.4),
+        (REWARDS, 'R{"a"}=? [ F x=2 ]', 3 + 2 / 5 + 7 + 5 / 7),
+        (REWARDS, 'R{"a"}=? [ F x=3 ]', 3 + 2 / 5 + 7 + 5 / 7 + 1),
+        # Storm's ctmc/simple1.sm, at rate 6
+        (chain_of({(0, 1): "6"}, "rewards\nx=0: 1;\nendrewards\n"), "P=? [ F<=0.5 x=1 ]", 1 - math.exp(-3)),
+        (chain_of({(0, 1): "6"}, "rewards\nx=0: 1;\nendrewards\n"), "R=? [ C<=0.1 ]", (1 - math.exp(-0.6)) / 6),
+    ],
+)  # fmt: skip
+def test_results_of_prism_and_storm(tmp_path: Path, model: str, text: str, value: float) -> None:
+    (tmp_path / "m.sm").write_text(model)
+    found = read_prism(tmp_path / "m.sm").property(text)
+    assert found.value == pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+def test_markovian_commands_of_storm_are_refused(tmp_path: Path) -> None:
+    """Its ctmc/simple2.sm has `<>`, which is not of the language of PRISM."""
+    (tmp_path / "m.sm").write_text(chain_of({(0, 1): "4"}).replace("[] x=0", "<> x=0"))
+    with pytest.raises(FileError, match=r"m\.sm, line 4: '<'"):
+        _ = read_prism(tmp_path / "m.sm").chain

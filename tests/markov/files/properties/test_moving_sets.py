@@ -61,6 +61,7 @@ def test_windows_grow_with_the_variables(tmp_path: Path) -> None:
     assert abs(found.value - tail_of_poisson(200.0, 245)) <= found.error_bound < 1e-6
 
 
+@pytest.mark.slow
 def test_a_large_population_is_held_where_it_is(tmp_path: Path) -> None:
     """Births at 2,000 per second for 5 s: 10,000 of them on the way, and at most some hundred counts at once."""
     text = "ctmc module m n : int init 0; [] n >= 0 -> 2000 : (n' = n + 1); endmodule"

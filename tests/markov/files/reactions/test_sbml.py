@@ -649,3 +649,47 @@ def test_level_2_has_one_molecule_by_default(read):
     assert read(old.replace("<listOfSpecies>", units.format("item"))).chain.size == 5
     with pytest.raises(FileError, match=r"unitDefinition 'substance': .*kind=mole"):
         read(old.replace("<listOfSpecies>", units.format("mole")))
+
+
+# Models of the stochastic part of the SBML test suite (sbmlteam/sbml-test-suite, cases/stochastic, LGPL-2.1), in words of our own:
+# its means and standard deviations at t = 10, which are analytic.
+
+LAMBDA, DEATH_RATE = '<parameter id="Lambda" value="0.1"/>', '<parameter id="Mu" value="{}"/>'
+X_DEATH = times("<ci> Mu </ci>", "<ci> X </ci>")
+X_BIRTH = times("<ci> Lambda </ci>", "<ci> X </ci>")
+
+
+def local(text: str, **values: float) -> str:
+    """Return a reaction whose law has parameters of its own."""
+    own = "".join(f'<localParameter id="{k}" value="{x}"/>' for k, x in values.items())
+    own = f"<listOfLocalParameters>{own}</listOfLocalParameters>"
+    return text.replace("</kineticLaw>", f"{own}</kineticLaw>")
+
+
+@pytest.mark.parametrize(
+    ("text", "limits", "mean", "deviation"),
+    [
+        # 00002: parameters within the laws
+        (network(SPECIES.format("X", 100), local(reaction("Birth", {"X": 1}, {"X": 2}, X_BIRTH), Lambda=0.1) + local(reaction("Death", {"X": 1}, {}, X_DEATH), Mu=0.11)), 300, 90.48374, 13.44708),
+        # 00004: ten molecules, which often die out
+        (network(SPECIES.format("X", 10), reaction("Birth", {"X": 1}, {"X": 2}, X_BIRTH) + reaction("Death", {"X": 1}, {}, X_DEATH), LAMBDA + DEATH_RATE.format(0.11)), 120, 9.04837, 4.252340532),
+        # 00012: a product of four factors
+        (network(SPECIES.format("X", 100), reaction("Birth", {"X": 1}, {"X": 2}, times("<ci> Lambda </ci>", "<ci> X </ci>", "<cn> 0.5 </cn>", '<cn type="integer"> 2 </cn>')) + reaction("Death", {"X": 1}, {}, X_DEATH), LAMBDA + DEATH_RATE.format(0.11)), 300, 90.48374, 13.44708),
+        # 00020: immigration and death
+        (network(SPECIES.format("X", 0), reaction("Immigration", {}, {"X": 1}, "<ci> Alpha </ci>") + reaction("Death", {"X": 1}, {}, X_DEATH), '<parameter id="Alpha" value="1"/>' + DEATH_RATE.format(0.1)), 60, 6.321206, 2.514200867),
+        # 00037: five at a time
+        (network(SPECIES.format("X", 0), reaction("Immigration", {}, {"X": 5}, "<ci> Alpha </ci>") + reaction("Death", {"X": 1}, {}, X_DEATH), '<parameter id="Alpha" value="1"/>' + DEATH_RATE.format(0.2)), 150, 21.616618, 8.408379),
+        # 00030: pairs, of P
+        (network(SPECIES.format("P2", 0) + SPECIES.format("X", 100), reaction("Dimerisation", {"X": 2}, {"P2": 1}, "<apply><divide/>" + times("<ci> k1 </ci>", "<ci> X </ci>", "<apply><minus/><ci> X </ci><cn> 1 </cn></apply>") + "<cn> 2 </cn></apply>") + reaction("Disassociation", {"P2": 1}, {"X": 2}, times("<ci> k2 </ci>", "<ci> P2 </ci>")), '<parameter id="k1" value="0.001"/><parameter id="k2" value="0.01"/>'), 100, 52.214271, 5.51176),
+    ],
+    ids=["00002", "00004", "00012", "00020", "00037", "00030"],
+)  # fmt: skip
+def test_stochastic_models_of_the_test_suite(
+    read: Any, text: str, limits: int, mean: float, deviation: float
+) -> None:
+    found = transient(read(text, limits=limits), 10.0)
+    inside = ~found.chain.states.outside.astype(bool)
+    assert found.pi[0][~inside].sum() < 1e-9
+    count, pi = found.chain.states.X[inside], found.pi[0][inside]
+    assert pi @ count == pytest.approx(mean, rel=2e-6)
+    assert math.sqrt(pi @ count**2 - (pi @ count) ** 2) == pytest.approx(deviation, rel=2e-6)

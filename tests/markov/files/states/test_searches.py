@@ -406,7 +406,7 @@ def star(folder: Path, ends: str = "[0..1000]") -> str:
     return f"ctmc\nformula idle = {idle};\nmodule m\n{variables}\n{STAR}\nendmodule\n{labels}\n"
 
 
-@pytest.mark.parametrize("ends", ["[0..1000]", "int"])
+@pytest.mark.parametrize("ends", ["[0..1000]", pytest.param("int", marks=pytest.mark.slow)])
 def test_states_without_numbers_of_62_bits(ends: str, tmp_path: Path) -> None:
     """A queue is at n with 1.5^-n of the probability that all are empty, which is 1 / (1 + 21 * 2)."""
     model = model_of(tmp_path, star(tmp_path, ends))

@@ -94,6 +94,7 @@ def test_an_enumeration_in_a_loop() -> None:
         assert found["at"].of.tolist() == [s.mode is mode for s in LARGE.plain()]
 
 
+@pytest.mark.slow
 def test_a_rare_state_of_a_large_chain_is_not_missed() -> None:
     """One of 24,300 states, in none of the samples: found because columns decide as Python does."""
     rare = Disk(41, 57, Mode.SEEK)

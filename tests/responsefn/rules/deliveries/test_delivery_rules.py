@@ -43,6 +43,7 @@ class Follow(DeliveryRule):
         return s._replace(cwnd=rate * least + q.more, least=least)
 
 
+@pytest.mark.slow
 def test_a_rule_of_ones_own_keeps_its_queue() -> None:
     link = Link("a", "b", 1000.0, 0.02, 100.0)
     scenario = Scenario("own", (link,), (Flow("f", ("a", "b"), Follow()),), duration=5.0)

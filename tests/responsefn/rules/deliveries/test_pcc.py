@@ -116,6 +116,7 @@ def rates(
     return run.mean_goodput(between[0]) * 12e-3
 
 
+@pytest.mark.slow
 def test_random_losses_starve_it_beside_a_flow_without_them_alone() -> None:
     """Arun et al. 2022, Sect. 5.4: with 2 % it fills the link alone and shares with its like, but not beside a flow without losses."""
     assert rates(1, "first")[0] > 114.0
@@ -127,6 +128,7 @@ def test_random_losses_starve_it_beside_a_flow_without_them_alone() -> None:
     assert apart[0] < 0.4 * apart[1]
 
 
+@pytest.mark.slow
 def test_with_the_start_of_the_module_it_has_a_tenth_in_the_first_minute() -> None:
     """10.3 and 99.1 Mb/s in 60 s in the paper; here 8 runs differ."""
     rule = Allegro(doubling=0)

@@ -118,6 +118,7 @@ def test_a_loss_sets_the_curve():
     assert lower.peak == pytest.approx(80.0 * 1843 / 2048)
 
 
+@pytest.mark.slow
 def test_the_response_is_near_that_of_the_rfc_and_not_its():
     for p in (1e-4, 1e-3, 1e-2):
         assert LinuxCUBIC(kernel="2.6.22").rate(p, 0.04) == pytest.approx(

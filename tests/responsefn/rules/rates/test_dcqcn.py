@@ -135,6 +135,7 @@ def test_rate_is_that_of_the_published_approximation_for_few_marks() -> None:
     assert rule.rate(p) == pytest.approx(R, rel=0.01)
 
 
+@pytest.mark.slow
 def test_senders_with_random_marks_are_near_the_fluid_model() -> None:
     """Three senders of 0.06 s differ by 6 % of the mean: three standard errors of it are 10 %."""
     p, step, line, steps = 1e-3, 2e-6, 1e8, 40_000

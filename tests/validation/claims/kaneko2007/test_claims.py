@@ -65,6 +65,7 @@ def test_deviations_from_half_are_relative() -> None:
 # The two versions of ARENO's rule: the packet per round trip of its probe beside Reno's, or one in all.
 
 
+@pytest.mark.slow
 def test_a_reading_of_areno_has_its_own_share_and_no_runs_of_simulators() -> None:
     other = runs.INCLUSIVE_NAME
     found = windows_beside_reno()
@@ -217,6 +218,7 @@ def test_every_quantity_is_a_number() -> None:
             assert all(math.isfinite(e.value + e.error) for e in estimates), (key, tool)
 
 
+@pytest.mark.slow
 def test_small_and_larger_loss_rates_are_judged_apart() -> None:
     fair, leaves = (found().statements[key].quantities["ns-3"] for key in ("fair", "leaves"))
     assert (len(fair), len(leaves)) == (len(SMALL_LOSS_RATES), len(LARGE_LOSS_RATES))

@@ -40,6 +40,7 @@ from validation.statistics import Estimate
 R, C = Verdict.HOLDS, Verdict.CONTRADICTED
 
 
+@pytest.mark.slow
 def test_expressions_that_differ_are_seen() -> None:
     found = conservation.measure()
 
@@ -198,6 +199,7 @@ def test_scatter_of_seeds_is_an_f_test() -> None:
 # TCP's own gains by the round-trip time.
 
 
+@pytest.mark.slow
 def test_a_general_trend_holds_in_the_mean_and_not_at_every_rate() -> None:
     assert set(find("M10").check().turning.packets) == {
         "every rate of link A",
@@ -217,6 +219,7 @@ def test_the_range_over_round_trips_is_that_of_the_extreme_gains() -> None:
     assert [e.value for e in found] == [5.0, 0.5]
 
 
+@pytest.mark.slow
 def test_up_to_the_longest_round_trip_of_tcp_the_range_of_the_chains_gain_grows_first() -> None:
     found = find("M04").check()
     short = next(r for r in found.readings if r.name == "RTT up to 5 s, those of TCP")
@@ -233,6 +236,7 @@ def test_one_certain_rise_of_tcps_gain_contradicts_whatever_the_slope() -> None:
 # M06: the fall from T1 = 17 to 19 in other readings of the rules.
 
 
+@pytest.mark.slow
 def test_the_collapse_is_not_at_every_round_trip_in_other_readings_of_the_rules() -> None:
     found = {r.name: r.parts[0].model for r in find("M06").check().readings}
     assert [found[chain.reading(key)] for key in chain.READINGS[1:]] == [C, C, C]

@@ -344,6 +344,7 @@ def test_both_halves_are_measured_and_losses_and_first_losses_of_the_open_one_ag
     assert halving < 0.6 * gentle
 
 
+@pytest.mark.slow
 def test_areno_has_the_rate_of_ns3_with_the_delays_of_ns3() -> None:
     """Random delays of acknowledgements are in its measured round-trip times; those before a packet is stamped are not."""
     found = window_model.measure()

@@ -231,6 +231,7 @@ def test_smaller_buffers_lose_more() -> None:
         pytest.param("4N", 0.0, C, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_the_order_of_the_runs_decides(name: str, mean: float, verdict: Verdict) -> None:
     found = variants.measure(name)
 
@@ -249,6 +250,7 @@ def test_only_other_tcps_are_compared_with_dfc() -> None:
     assert "below" not in variants.judge(variants.measure("4S"))
 
 
+@pytest.mark.slow
 def test_d13_is_no_contradiction_for_the_network() -> None:
     finding = find("D13").check()
     assert finding.default == (C, C)
@@ -386,6 +388,7 @@ def test_the_overshoot_hits_the_flow_that_enters_where_they_meet_as_in_ns2(name:
 # The matrix of hosts, and what follows from it.
 
 
+@pytest.mark.slow
 def test_network_and_target_agree_where_both_flows_have_half() -> None:
     """Scenario 1 with shaped hosts: half of 29 links, and half of 15 of them (takano2006, Fig. 5)."""
     found = matrix("1")
@@ -400,6 +403,7 @@ def test_hosts_without_packet_runs_say_nothing_on_packets() -> None:
     assert low(matrix("2"), Hosts("unshaped", "unshaped"), LEVEL).packets is A
 
 
+@pytest.mark.slow
 def test_the_order_turns_with_the_runs_and_the_bias_widens_it() -> None:
     found = matrix("2")
     high = Swing(np.full(8, 0.9) + np.linspace(0, 1e-3, 8), np.zeros(8))
@@ -719,6 +723,7 @@ def test_instants_of_our_own_program_are_no_packets_of_the_protocol() -> None:
 # D10: where the target loses its packets.
 
 
+@pytest.mark.slow
 def test_the_target_loses_its_late_packets_and_all_with_links_of_their_own_at_node_15() -> None:
     found = queues_without_dfc.measure()
     assert found.lost_after_start == 116

@@ -218,6 +218,7 @@ def test_cells_of_one_seed_are_no_independent_runs(seeds: int, verdict: str) -> 
     assert str(_in_most_runs(~cells)({"level": 0.01})) == verdict.replace("contradicted", "holds")
 
 
+@pytest.mark.slow
 def test_two_seeds_at_all_ratios_decide_nothing() -> None:
     for id in ("Y13", "Y18"):
         finding = find(id).check()
