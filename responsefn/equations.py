@@ -16,7 +16,7 @@ __all__ = ["domain_of", "equation_of", "formula_of", "table_of"]
 
 
 class Entry(Protocol):
-    """What a rule or law says of itself; see `responsefn.response.Response`."""
+    """Attributes of a rule or law that describe it; see `responsefn.response.Response`."""
 
     @property
     def capacity(self) -> str: ...
@@ -33,9 +33,9 @@ class Entry(Protocol):
 
 
 DIGITS, MAX_SHOWN_OPERATIONS = 5, 100
-"""Of the numbers in equations as they are shown; operations that make an equation a long one."""
+"""Digits of numbers in displayed equations; operations above which an equation is long."""
 _FORMULA = '<div style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
-"""A formula in HTML; long ones scroll."""
+"""Formula in HTML; a long formula scrolls."""
 
 
 @lru_cache(maxsize=1024)

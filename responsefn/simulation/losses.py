@@ -124,10 +124,10 @@ def independent_constant(b: ArrayLike) -> float | NDArray[np.float64]:
     """
     b = number("b", b, at_least=1e-6, below=1.0)
 
-    def one(b: float) -> float:
-        kept = 1 - b
+    def lift(b: float) -> float:
+        factor = 1 - b
         power = 2 * np.arange(int(np.ceil(20 / b)))  # kept^(2k) < 1e-17 at the end
-        product = np.prod((1 - kept ** (power + 2)) / (1 - kept ** (power + 1)))
+        product = np.prod((1 - factor ** (power + 2)) / (1 - factor ** (power + 1)))
         return float(2 * np.sqrt(b / (2 - b) / np.pi) * product)
 
-    return plain(np.array([one(float(x)) for x in b.flat]).reshape(b.shape))
+    return plain(np.array([lift(float(x)) for x in b.flat]).reshape(b.shape))

@@ -28,7 +28,7 @@ from responsefn.kernel.flow import FAULT_STATE, PATH, ROWS
 from responsefn.rule_checks import check_dynamics, raise_fault
 from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
-from responsefn.simulation.single_flow_results import SimulatedResponse, measured
+from responsefn.simulation.single_flow_results import SimulatedResponse, measure
 from responsefn.steps import compile_step, write_parameters
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def simulate_curve(
     else:
         rows = _simulate(rule, runs, path, explicit=method == "blocks")
     return tuple(
-        measured(
+        measure(
             rule,
             losses,
             float(loss_rate),
@@ -364,11 +364,13 @@ def follow_runs(
     return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
 
 
-def iterate_power_map(packets: Ints, kept: float, growth: float, start: float, out: Floats) -> None:
+def iterate_power_map(
+    packets: Ints, factor: float, growth: float, start: float, out: Floats
+) -> None:
     """Template: a power of the window before each loss, which every cycle maps linearly."""
     power = start
     for n in range(packets.shape[0]):
-        power = kept * power + growth * packets[n]
+        power = factor * power + growth * packets[n]
         out[n] = power
 
 
@@ -381,19 +383,19 @@ def _map_cycles(
 ) -> Floats:
     """Return the records of the kernel's `runs` per cycle, from the linear map of a power of W."""
     formula = formula_of(rule) if rule.uses_closed_form(bandwidth) else None
-    growth = formula and [formula.code(name) for name in ("exponent", "step", "kept")]
+    growth = formula and [formula.code(name) for name in ("exponent", "step", "decrease_factor")]
     if not growth or growth[0] is None or isinstance(losses, Gilbert):
         raise ValueError(
             f"method = 'cycles': must be 'acks' or 'blocks' for {rule!r} under {losses!r} losses, "
             "of which there is no cycle map"
         )
-    m, g, kept = (float(rule.value_of(e, R=np.asarray(rtt))) for e in growth)
+    m, g, factor = (float(rule.value_of(e, R=np.asarray(rtt))) for e in growth)
     packets, start = run.gaps, float(run.start[0])
     powers = np.empty(len(packets))
-    before = start / kept if kept > 0.0 else 0.0  # the run begins after a loss
-    make_kernel(iterate_power_map)(packets, kept**m, m * g, before**m, powers)
+    before = start / factor if factor > 0.0 else 0.0  # the run begins after a loss
+    make_kernel(iterate_power_map)(packets, factor**m, m * g, before**m, powers)
     peak = powers ** (1.0 / m)
-    low = kept * np.concatenate([[before], peak[:-1]])
+    low = factor * np.concatenate([[before], peak[:-1]])
     rounds = (
         np.log(peak / low) / g if m == 1.0 else (peak ** (m - 1) - low ** (m - 1)) / (g * (m - 1))
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["SimulatedResponse", "measured"]
+__all__ = ["SimulatedResponse", "measure"]
 
 SKIPPED = 0.2
 """Part of the cycles of each run that is not measured."""
@@ -90,7 +90,7 @@ class SimulatedResponse(Result):
         return axes
 
 
-def measured(
+def measure(
     rule: WindowRule,
     losses: Losses,
     p: float,
@@ -103,9 +103,9 @@ def measured(
     The first fifth of each run is not measured.
     """
     rows = np.concatenate(runs)
-    kept = np.concatenate([run[int(SKIPPED * len(run)) :] for run in runs])
-    time, packets, over_time, over_packets, peak = kept.T
-    parts = [part for part in np.array_split(np.arange(len(kept)), BATCHES) if len(part)]
+    measured = np.concatenate([run[int(SKIPPED * len(run)) :] for run in runs])
+    time, packets, over_time, over_packets, peak = measured.T
+    parts = [part for part in np.array_split(np.arange(len(measured)), BATCHES) if len(part)]
     spread = np.array([packets[part].sum() / time[part].sum() for part in parts])
     half = 0.0
     if not isinstance(losses, Deterministic):
@@ -121,7 +121,7 @@ def measured(
         mean_window=float(over_time.sum() / time.sum()),
         packet_mean_window=float(over_packets.sum() / packets.sum()),
         peak_window=float(peak.mean()),
-        loss_event_rate=float(len(kept) / packets.sum()),
+        loss_event_rate=float(len(measured) / packets.sum()),
         packets=int(packets.sum()),
         times=np.cumsum(rows[:, 0]),
         windows=rows[:, 4].copy(),

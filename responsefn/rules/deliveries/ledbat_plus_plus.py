@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.parameters import extends, param
 from responsefn.response import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.deliveries.ledbat import LEDBAT, base_of, delay_of, filtered
+from responsefn.rules.deliveries.ledbat import LEDBAT, base_of, delay_of, filter_rtt
 
 __all__ = ["LEDBATpp"]
 
@@ -119,7 +119,7 @@ class LEDBATpp(DeliveryRule):
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
         """Follow the phases; in avoidance move the window by the delay."""
-        s = filtered(s, e)
+        s = filter_rtt(s, e)
         base = base_of(s)
         delay = delay_of(s) - base
         gain = 1.0 / min(q.divisor, math.ceil(2.0 * q.target / base))

@@ -94,14 +94,14 @@ class Prague(DeliveryRule):
     @staticmethod
     def on_drop(s: Any, q: Any, e: Any) -> Any:
         """Halve, as Reno does."""
-        kept = max(2.0, 0.5 * s.cwnd)
-        return s._replace(cwnd=kept, ssthresh=kept)
+        window = max(2.0, 0.5 * s.cwnd)
+        return s._replace(cwnd=window, ssthresh=window)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Halve: what `on_drop` does."""
-        kept = max(2.0, 0.5 * s.cwnd)
-        return s._replace(cwnd=kept, ssthresh=kept)
+        window = max(2.0, 0.5 * s.cwnd)
+        return s._replace(cwnd=window, ssthresh=window)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

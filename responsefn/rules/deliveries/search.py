@@ -15,7 +15,7 @@ __all__ = ["SEARCH"]
 
 BINS = 10.0  # draft-chung-ccwg-search-09: W 10
 """Of a window; its width is that of a window divided by them."""
-MORE_BINS = 15.0  # draft-chung-ccwg-search-09: EXTRA_BINS 15
+EXTRA_BINS = 15.0  # draft-chung-ccwg-search-09: EXTRA_BINS 15
 """By which the round-trip time may be longer than a bin."""
 
 
@@ -57,7 +57,7 @@ class SEARCH(DeliveryRule):
         ssthresh: float = math.inf
         lost: float = 0.0
         width: float = 0.0
-        ends: float = 0.0
+        bin_end: float = 0.0
         bins: float = 0.0
 
     class Params(NamedTuple):
@@ -85,8 +85,8 @@ class SEARCH(DeliveryRule):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Halve, to two packets at least."""
-        kept = maximum(2.0, 0.5 * s.cwnd)
-        return s._replace(cwnd=kept, ssthresh=kept)
+        window = maximum(2.0, 0.5 * s.cwnd)
+        return s._replace(cwnd=window, ssthresh=window)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -101,49 +101,49 @@ class SEARCH(DeliveryRule):
         if e.recovering > 0.0 or e.acked == 0.0:
             return s
         if s.ssthresh == math.inf:
-            s = searched(s, q, e)
+            s = compare_deliveries(s, q, e)
         step = e.acked if s.cwnd < s.ssthresh else e.acked / s.cwnd
         return s._replace(cwnd=s.cwnd + step)
 
 
-def searched(s: Any, q: Any, e: Any) -> Any:
+def compare_deliveries(s: Any, q: Any, e: Any) -> Any:
     """Return the state after SEARCH has seen an ACK: slow start may have ended."""
     sent = e.delivered + e.in_flight + s.lost
     if s.bins == 0.0:
         width = e.rtt * q.factor / BINS
-        ends = e.time + width
-        return s._replace(width=width, ends=ends, bins=1.0, acked_0=e.delivered, sent_0=sent)
-    if e.time <= s.ends:
+        bin_end = e.time + width
+        return s._replace(width=width, bin_end=bin_end, bins=1.0, acked_0=e.delivered, sent_0=sent)
+    if e.time <= s.bin_end:
         return s
-    passed = math.floor((e.time - s.ends) / s.width) + 1.0
+    passed = math.floor((e.time - s.bin_end) / s.width) + 1.0
     if passed > BINS:
         return s._replace(bins=0.0)
     for _ in range(int(passed)):
-        s = shifted(s)
+        s = shift_bins(s)
     bins = s.bins + passed
-    ends = s.ends + passed * s.width
-    s = s._replace(bins=bins, ends=ends, acked_0=e.delivered, sent_0=sent)
+    bin_end = s.bin_end + passed * s.width
+    s = s._replace(bins=bins, bin_end=bin_end, acked_0=e.delivered, sent_0=sent)
     back = e.rtt / s.width
-    whole = math.floor(back)
-    if s.bins - 1.0 - whole <= BINS or whole >= MORE_BINS:
+    bins_back = math.floor(back)
+    if s.bins - 1.0 - bins_back <= BINS or bins_back >= EXTRA_BINS:
         return s
     totals = (
         s.sent_0, s.sent_1, s.sent_2, s.sent_3, s.sent_4, s.sent_5, s.sent_6, s.sent_7, s.sent_8, s.sent_9,
         s.sent_10, s.sent_11, s.sent_12, s.sent_13, s.sent_14, s.sent_15, s.sent_16, s.sent_17, s.sent_18,
         s.sent_19, s.sent_20, s.sent_21, s.sent_22, s.sent_23, s.sent_24, s.sent_25,
     )  # fmt: skip
-    first = int(whole)
+    first = int(bins_back)
     last = first + int(BINS)
     base = totals[first] - totals[last]
     earlier = totals[first + 1] - totals[last + 1]
-    before = earlier * (back - whole) + base * (1.0 - (back - whole))
+    before = earlier * (back - bins_back) + base * (1.0 - (back - bins_back))
     now = s.acked_0 - s.acked_10
     if before > 0.0 and (before - now) / before >= q.threshold:
         return s._replace(ssthresh=s.cwnd)
     return s
 
 
-def shifted(s: Any) -> Any:
+def shift_bins(s: Any) -> Any:
     """Return the state with all totals one bin older, the newest one kept."""
     s = s._replace(
         acked_1=s.acked_0, acked_2=s.acked_1, acked_3=s.acked_2, acked_4=s.acked_3, acked_5=s.acked_4,

@@ -166,15 +166,15 @@ class Swift(DeliveryRule):
             return set_window(s, q, s.window + q.ai * e.acked / max(1.0, s.window))
         if e.time < s.fell + e.rtt:
             return s
-        kept = max(1.0 - q.beta * (e.rtt - target) / e.rtt, 1.0 - q.max_mdf)
-        return set_window(s._replace(fell=e.time), q, kept * s.window)
+        factor = max(1.0 - q.beta * (e.rtt - target) / e.rtt, 1.0 - q.max_mdf)
+        return set_window(s._replace(fell=e.time), q, factor * s.window)
 
 
 def target_of(q: Any, window: Any) -> Any:
     """Return the target of a window, s."""
-    least = 1.0 / math.sqrt(q.fs_max_cwnd)
-    slope = q.fs_range / (1.0 / math.sqrt(q.fs_min_cwnd) - least)
-    return q.base_target + max(0.0, min(q.fs_range, slope * (1.0 / math.sqrt(window) - least)))
+    offset = 1.0 / math.sqrt(q.fs_max_cwnd)
+    slope = q.fs_range / (1.0 / math.sqrt(q.fs_min_cwnd) - offset)
+    return q.base_target + max(0.0, min(q.fs_range, slope * (1.0 / math.sqrt(window) - offset)))
 
 
 def set_window(s: Any, q: Any, window: Any) -> Any:

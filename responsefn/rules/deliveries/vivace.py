@@ -29,9 +29,9 @@ AMPLIFIER = 10.0  # PCC-Uspace, pcc_vivace_rc.cpp: kMinAmplifier = 10
 """Amplifier of the first step, one more in each further one."""
 # PCC-Uspace, pcc_vivace_rc.cpp: kMinChangeBound = 0.10; kChangeBoundStepSize = 0.5 *
 # kMinChangeBound; kMinChangeProportion = 0.01
-BOUND, MORE_BOUND, LEAST_STEP = 0.1, 0.05, 0.01
+BOUND, MORE_BOUND, MIN_STEP = 0.1, 0.05, 0.01
 """Parts of the rate: largest step, by how much it grows each time it is reached, and the smallest step."""
-LEAST_RATE = 10.0  # own choice: the sources have no least rate
+MIN_RATE = 10.0  # own choice: the sources have no least rate
 """Packets/s; the sources have no least rate."""
 GAIN = 0.125  # RFC 6298, Sect. 2: alpha = 1/8
 """Of the smoothed round-trip time (RFC 6298)."""
@@ -181,7 +181,7 @@ class Vivace(DeliveryRule):
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Half of the rate, and a probe; what is under way does not count."""
-        target = max(LEAST_RATE, 0.5 * s.target)
+        target = max(MIN_RATE, 0.5 * s.target)
         s = s._replace(target=target, pacing_rate=target, now_end=0.0, last_open=0.0, old_open=0.0)
         return probing(s, s.high)
 
@@ -193,22 +193,22 @@ class Vivace(DeliveryRule):
         smooth = e.rtt if s.srtt == 0.0 else s.srtt + GAIN * (e.rtt - s.srtt)
         s = s._replace(srtt=smooth)
         if s.old_open > 0.0 and sent >= s.old_end:
-            s = judged(s, q, other)
+            s = evaluate_interval(s, q, other)
         if s.old_open == 0.0 and s.last_open > 0.0 and sent >= s.last_end:
-            s = judged(moved_to_old(s), q, other)
-        s = counted(s, q, sent, e)
+            s = evaluate_interval(archive_interval(s), q, other)
+        s = count_delivery(s, q, sent, e)
         if e.time >= s.now_end and (s.old_open == 0.0 or s.last_open == 0.0):
-            s = begun(s, q, e)
+            s = begin_interval(s, q, e)
         return s
 
 
-def counted(s: Any, q: Any, sent: Any, e: Any) -> Any:
+def count_delivery(s: Any, q: Any, sent: Any, e: Any) -> Any:
     """Return the state with a delivery in the interval in which the newest packet was sent, and losses."""
     if s.old_open > 0.0 and sent < s.old_end:
         if e.acked == 0.0:
             return s._replace(old_lost=s.old_lost + e.lost)
         first = e.time if s.old_count == 0.0 else s.old_first
-        total, moment = summed(s, q, e, s.old_count, s.old_total, s.old_moment)
+        total, moment = add_rtt(s, q, e, s.old_count, s.old_total, s.old_moment)
         return s._replace(
             old_lost=s.old_lost + e.lost, old_count=s.old_count + e.acked,
             old_total=total, old_moment=moment,
@@ -218,7 +218,7 @@ def counted(s: Any, q: Any, sent: Any, e: Any) -> Any:
         if e.acked == 0.0:
             return s._replace(last_lost=s.last_lost + e.lost)
         first = e.time if s.last_count == 0.0 else s.last_first
-        total, moment = summed(s, q, e, s.last_count, s.last_total, s.last_moment)
+        total, moment = add_rtt(s, q, e, s.last_count, s.last_total, s.last_moment)
         return s._replace(
             last_lost=s.last_lost + e.lost, last_count=s.last_count + e.acked,
             last_total=total, last_moment=moment,
@@ -227,7 +227,7 @@ def counted(s: Any, q: Any, sent: Any, e: Any) -> Any:
     if e.acked == 0.0 or sent < s.now_begin:
         return s._replace(now_lost=s.now_lost + e.lost)
     first = e.time if s.now_count == 0.0 else s.now_first
-    total, moment = summed(s, q, e, s.now_count, s.now_total, s.now_moment)
+    total, moment = add_rtt(s, q, e, s.now_count, s.now_total, s.now_moment)
     return s._replace(
         now_lost=s.now_lost + e.lost, now_count=s.now_count + e.acked,
         now_total=total, now_moment=moment,
@@ -235,7 +235,7 @@ def counted(s: Any, q: Any, sent: Any, e: Any) -> Any:
     )  # fmt: skip
 
 
-def summed(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
+def add_rtt(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
     """Return what is kept of round-trip times: their sum and first moment, or the first and the last smoothed one."""
     if q.smoothed > 0:
         if count == 0.0:
@@ -244,7 +244,7 @@ def summed(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
     return total + e.acked * e.rtt, moment + count * e.acked * e.rtt
 
 
-def moved_to_old(s: Any) -> Any:
+def archive_interval(s: Any) -> Any:
     """Return the state with the last interval as the old one, which must not be open."""
     return s._replace(
         old_begin=s.last_begin, old_end=s.last_end, old_rate=s.last_rate, old_probe=s.last_probe,
@@ -253,10 +253,10 @@ def moved_to_old(s: Any) -> Any:
     )  # fmt: skip
 
 
-def begun(s: Any, q: Any, e: Any) -> Any:
+def begin_interval(s: Any, q: Any, e: Any) -> Any:
     """Return the state at the begin of another interval; the one before becomes the last one."""
     if s.last_open > 0.0:
-        s = moved_to_old(s)
+        s = archive_interval(s)
     if s.now_end > 0.0:
         s = s._replace(
             last_begin=s.now_begin, last_end=e.time, last_rate=s.now_rate, last_probe=s.now_probe,
@@ -277,7 +277,7 @@ def begun(s: Any, q: Any, e: Any) -> Any:
         if number < PROBES:
             rate = (1.0 + q.probing * sign_of(number, s.high)) * target
     else:
-        s = stepped(s, q)
+        s = step_rate(s, q)
         rate = s.target
     return s._replace(
         pacing_rate=rate, now_begin=e.time, now_end=e.time + max(e.rtt, PACKETS / rate), now_rate=rate,
@@ -327,7 +327,7 @@ def slope_of_smoothed(s: Any, q: Any) -> Any:
     return slope
 
 
-def judged(s: Any, q: Any, other: Any) -> Any:
+def evaluate_interval(s: Any, q: Any, other: Any) -> Any:
     """Return the state once the packets of the old interval are known; ``other``: which probe comes first next."""
     utility, rate, number = utility_of(s, q), s.old_rate, s.old_probe
     s = s._replace(old_open=0.0)
@@ -343,16 +343,16 @@ def judged(s: Any, q: Any, other: Any) -> Any:
         if number == 2.0:
             return s._replace(u_2=utility)
         if number == 3.0:
-            return decided(s, q, utility, other)
+            return decide(s, q, utility, other)
         return s
     gradient = (utility - s.utility) / (rate - s.rate) if rate != s.rate else 0.0
     s = s._replace(gradient=gradient)
     if (s.up > 0.0) == (gradient >= 0.0):
         return s._replace(rate=rate, utility=utility)
-    return probing(stepped(s._replace(target=s.rate), q), other)
+    return probing(step_rate(s._replace(target=s.rate), q), other)
 
 
-def decided(s: Any, q: Any, u_3: Any, other: Any) -> Any:
+def decide(s: Any, q: Any, u_3: Any, other: Any) -> Any:
     """Return the state at the end of a probe: towards the side that both pairs prefer, or another probe."""
     first, second = sign_of(0.0, s.high), sign_of(2.0, s.high)
     part = 2.0 * q.probing * s.target
@@ -374,7 +374,7 @@ def probing(s: Any, high: Any) -> Any:
     return s._replace(mode=PROBING, probe=0.0, high=high)
 
 
-def stepped(s: Any, q: Any) -> Any:
+def step_rate(s: Any, q: Any) -> Any:
     """Return the state with the rate a step along the gradient."""
     step = STEP * s.amplifier * q.unit_rate * q.unit_rate * s.gradient
     part = abs(step) / s.target
@@ -382,7 +382,7 @@ def stepped(s: Any, q: Any) -> Any:
     if part > s.bound:
         part = s.bound
         bound = s.bound + MORE_BOUND
-    part = max(part, LEAST_STEP)
+    part = max(part, MIN_STEP)
     sign = 1.0 if step >= 0.0 else -1.0
-    target = max(LEAST_RATE, (1.0 + sign * part) * s.target)
+    target = max(MIN_RATE, (1.0 + sign * part) * s.target)
     return s._replace(target=target, amplifier=s.amplifier + 1.0, bound=bound)

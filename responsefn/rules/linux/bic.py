@@ -129,16 +129,16 @@ class LinuxBIC(LinuxRule):
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep 1 - b (half in Reno's region); remember less of a peak below the last one."""
         w = whole(s.cwnd)
-        kept = maximum(2.0, whole(where(w <= q.low_window, 0.5, 1.0 - q.b) * w))
+        window = maximum(2.0, whole(where(w <= q.low_window, 0.5, 1.0 - q.b) * w))
         peak = where(w < s.peak, whole(q.remembered * w), w)
-        return s._replace(cwnd=kept, ssthresh=kept, peak=peak)
+        return s._replace(cwnd=window, ssthresh=window, peak=peak)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the peak is forgotten."""
         w = whole(s.cwnd)
-        kept = maximum(2.0, whole(where(w <= q.low_window, 0.5, 1.0 - q.b) * w))
-        return s._replace(cwnd=1.0, ssthresh=kept, peak=0.0)
+        threshold = maximum(2.0, whole(where(w <= q.low_window, 0.5, 1.0 - q.b) * w))
+        return s._replace(cwnd=1.0, ssthresh=threshold, peak=0.0)
 
 
 @quantities(largest="amount", low_window="amount")
@@ -179,9 +179,9 @@ class LinuxBIC2622(LinuxBIC):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep 1 - b (half in Reno's region); remember less of a peak below the last one."""
-        kept = where(s.cwnd <= q.low_window, 0.5, 1.0 - q.b) * s.cwnd
+        window = where(s.cwnd <= q.low_window, 0.5, 1.0 - q.b) * s.cwnd
         peak = where(s.cwnd < s.peak, q.remembered, 1.0) * s.cwnd
-        return s._replace(cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept), peak=peak)
+        return s._replace(cwnd=maximum(1.0, window), ssthresh=maximum(2.0, window), peak=peak)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

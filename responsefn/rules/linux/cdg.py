@@ -15,11 +15,11 @@ __all__ = ["LinuxCDG"]
 WINDOW = 8.0  # Linux 6.12, net/ipv4/tcp_cdg.c: window = 8
 """Round trips whose gradients are added up."""
 # Linux 6.12, net/ipv4/tcp_cdg.c: last_ack + 3000 us; 125 us in base_owd and thresh
-ACK_GAP, LEAST_TIME = 3e-3, 125e-6
+ACK_GAP, MIN_TRAIN_TIME = 3e-3, 125e-6
 """Slow start: largest time in s between ACKs of a train; shortest train, and least delay that ends it, s."""
 SAMPLES = 8.0  # Linux 6.12, net/ipv4/tcp_cdg.c: sample_cnt < 8
 """ACKs of a round before its delay is judged in slow start."""
-FALLS = -32e-6  # Linux 6.12, net/ipv4/tcp_cdg.c: gmin <= -32 or gmax <= -32 us
+EFFECTIVE_FALL = -32e-6  # Linux 6.12, net/ipv4/tcp_cdg.c: gmin <= -32 or gmax <= -32 us
 """s: a sum of gradients of at most this shows that a cut has had an effect."""
 NONE, CUT, LOSS = 0.0, 1.0, 2.0  # numbers of states
 """What reduces the window now."""
@@ -76,10 +76,10 @@ class LinuxCDG(LinuxRule, DeliveryRule):
         ssthresh: float = math.inf
         shadow: float = 0.0
         reduced: float = NONE
-        least: float = math.inf
-        most: float = 0.0
-        last_least: float = 0.0
-        last_most: float = 0.0
+        min_rtt: float = math.inf
+        max_rtt: float = 0.0
+        last_min_rtt: float = 0.0
+        last_max_rtt: float = 0.0
         base_rtt: float = math.inf
         gradients: float = 0.0
         cuts: float = 0.0
@@ -134,18 +134,18 @@ class LinuxCDG(LinuxRule, DeliveryRule):
         """Within a reduction of the window wait for its end; otherwise measure, perhaps begin a cut, else grow."""
         if e.acked == 0.0:
             return s
-        least = min(s.least, e.rtt)
-        most = max(s.most, e.rtt)
+        min_rtt = min(s.min_rtt, e.rtt)
+        max_rtt = max(s.max_rtt, e.rtt)
         shadow = s.shadow if s.shadow > 0.0 else s.cwnd
-        s = s._replace(least=least, most=most, shadow=shadow, left=s.left - e.acked)
+        s = s._replace(min_rtt=min_rtt, max_rtt=max_rtt, shadow=shadow, left=s.left - e.acked)
         if e.recovering > 0.0:
             return s
         if s.reduced > NONE:
-            return reduced(s, q, e)
+            return continue_reduction(s, q, e)
         if s.cwnd < s.ssthresh and q.hystart > 0:
-            s = detected(s, q, e)
+            s = detect_exit(s, q, e)
         if s.left <= 0.0:
-            s = judged(s, q, e)
+            s = decide_cut(s, q, e)
             if s.reduced > NONE:
                 return s
         if e.limited > 0.0:
@@ -172,13 +172,13 @@ def cut_by_loss(s: Any, q: Any) -> Any:
         return s._replace(cwnd=s.ssthresh, reduced=LOSS)
     w = whole(s.cwnd)
     shadow = min(whole(0.5 * s.shadow), w)
-    kept = max(2.0, whole(0.5 * w))
+    window = max(2.0, whole(0.5 * w))
     if q.use_shadow > 0:
-        kept = max(kept, shadow)
-    return s._replace(cwnd=kept, ssthresh=kept, shadow=shadow, reduced=LOSS)
+        window = max(window, shadow)
+    return s._replace(cwnd=window, ssthresh=window, shadow=shadow, reduced=LOSS)
 
 
-def reduced(s: Any, q: Any, e: Any) -> Any:
+def continue_reduction(s: Any, q: Any, e: Any) -> Any:
     """Return the state after an ACK while the window is reduced: a cut ends with its round trip, and with a loss' recovery."""
     if s.reduced == CUT and s.left > 0.0:
         cwnd = max(s.ssthresh, s.cwnd - (1.0 - q.beta) * e.acked)
@@ -191,52 +191,52 @@ def new_round(s: Any) -> Any:
     """Return the state at the end of a round trip."""
     left = whole(s.cwnd)
     return s._replace(
-        last_least=s.least, last_most=s.most, least=math.inf, most=0.0, left=left, round_start=-1.0, samples=0.0
+        last_min_rtt=s.min_rtt, last_max_rtt=s.max_rtt, min_rtt=math.inf, max_rtt=0.0, left=left, round_start=-1.0, samples=0.0
     )  # fmt: skip
 
 
-def detected(s: Any, q: Any, e: Any) -> Any:
+def detect_exit(s: Any, q: Any, e: Any) -> Any:
     """Return the state after slow start was perhaps ended by a train of ACKs or by the delay."""
-    base = min(s.base_rtt, s.least)
+    base = min(s.base_rtt, s.min_rtt)
     start = s.round_start
     last = s.last_ack
     samples = s.samples
-    found = False
+    exits = False
     if q.hystart == 1 or q.hystart == 3:
         if start < 0.0:
             start = e.time
             last = e.time
         elif e.time < last + ACK_GAP:
             last = e.time
-            found = e.time > start + max(0.5 * base, LEAST_TIME)
-    if not found and q.hystart >= 2:
+            exits = e.time > start + max(0.5 * base, MIN_TRAIN_TIME)
+    if not exits and q.hystart >= 2:
         if samples < SAMPLES:
             samples = samples + 1.0
         else:
-            found = s.least > max(1.125 * base, LEAST_TIME)
-    ssthresh = whole(s.cwnd) if found else s.ssthresh
+            exits = s.min_rtt > max(1.125 * base, MIN_TRAIN_TIME)
+    ssthresh = whole(s.cwnd) if exits else s.ssthresh
     return s._replace(
         base_rtt=base, round_start=start, last_ack=last, samples=samples, ssthresh=ssthresh
     )
 
 
-def judged(s: Any, q: Any, e: Any) -> Any:
+def decide_cut(s: Any, q: Any, e: Any) -> Any:
     """Return the state at the end of a round trip: perhaps at the beginning of a cut."""
     gradient = 0.0
-    if s.last_most > 0.0:
+    if s.last_max_rtt > 0.0:
         gradients = min(WINDOW, s.gradients + 1.0)
         s = s._replace(
-            low_1=s.least - s.last_least, low_2=s.low_1, low_3=s.low_2, low_4=s.low_3, low_5=s.low_4, low_6=s.low_5,
+            low_1=s.min_rtt - s.last_min_rtt, low_2=s.low_1, low_3=s.low_2, low_4=s.low_3, low_5=s.low_4, low_6=s.low_5,
             low_7=s.low_6, low_8=s.low_7, gradients=gradients,
         )  # fmt: skip
         s = s._replace(
-            high_1=s.most - s.last_most, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3, high_5=s.high_4,
+            high_1=s.max_rtt - s.last_max_rtt, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3, high_5=s.high_4,
             high_6=s.high_5, high_7=s.high_6, high_8=s.high_7,
         )  # fmt: skip
         low = s.low_1 + s.low_2 + s.low_3 + s.low_4 + s.low_5 + s.low_6 + s.low_7 + s.low_8
         high = s.high_1 + s.high_2 + s.high_3 + s.high_4 + s.high_5 + s.high_6 + s.high_7 + s.high_8
         gradient = (low if low > 0.0 else high) * WINDOW / s.gradients
-        if low <= FALLS or high <= FALLS:
+        if low <= EFFECTIVE_FALL or high <= EFFECTIVE_FALL:
             s = s._replace(cuts=0.0)
     s = new_round(s)
     if gradient <= 0.0 or e.random <= math.exp(-q.backoff_factor * gradient):

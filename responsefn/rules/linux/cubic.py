@@ -18,13 +18,13 @@ LOW_WINDOW, ACK_GAP = 16.0, 2e-3
 """HyStart: packets from which it acts; largest time in s between ACKs of a train."""
 # Linux 6.12, net/ipv4/tcp_cubic.c: HYSTART_MIN_SAMPLES 8; HYSTART_DELAY_MIN 4 ms;
 # HYSTART_DELAY_MAX 16 ms
-SAMPLES, LEAST_DELAY, MOST_DELAY = 8.0, 4e-3, 16e-3
+SAMPLES, MIN_DELAY_INCREASE, MAX_DELAY_INCREASE = 8.0, 4e-3, 16e-3
 """HyStart: RTT samples of a round, and the bounds in s of the increase that ends slow start."""
 # Linux 6.12, net/ipv4/tcp_cubic.c, cubictcp_acked: samples within HZ after epoch_start are
 # discarded
-PLAUSIBLE = 1.0
+RTT_DISCARD_TIME = 1.0
 """Seconds after a loss in which RTT samples are not used."""
-LARGEST_INCREASE = 2.0  # Linux 6.12, net/ipv4/tcp_cubic.c: cnt at least 2
+MIN_ACKS_PER_PACKET = 2.0  # Linux 6.12, net/ipv4/tcp_cubic.c: cnt at least 2
 """ACKs per packet of growth, at least."""
 
 
@@ -83,7 +83,7 @@ class LinuxCUBIC(LinuxRule):
 
         round_start: float = 0.0
         last_ack: float = 0.0
-        found: float = 0.0
+        hystart_exit: float = 0.0
         since_growth: float = 0.0
 
     class Params(NamedTuple):
@@ -126,7 +126,7 @@ class LinuxCUBIC(LinuxRule):
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = (
         "peak", "origin", "plateau", "since", "base_rtt",
-        "round_start", "last_ack", "left", "least", "samples", "found", "since_growth",
+        "round_start", "last_ack", "left", "round_min_rtt", "samples", "hystart_exit", "since_growth",
     )  # fmt: skip
     reference = linux_file("tcp_cubic.c")
     domain = (0.0, 0.02)
@@ -143,10 +143,10 @@ class LinuxCUBIC(LinuxRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Measure, then slow start, or towards the larger of the curve and Reno's window."""
-        recent = s.since >= 0.0 and e.time - s.since < PLAUSIBLE
+        recent = s.since >= 0.0 and e.time - s.since < RTT_DISCARD_TIME
         if not recent:
             s = s._replace(base_rtt=min(s.base_rtt, e.rtt))
-            if s.cwnd < s.ssthresh and q.hystart > 0 and s.found == 0.0:
+            if s.cwnd < s.ssthresh and q.hystart > 0 and s.hystart_exit == 0.0:
                 s = detect(s, q, e)
         if s.cwnd < s.ssthresh:
             return s._replace(cwnd=s.cwnd + 1.0)
@@ -165,7 +165,7 @@ class LinuxCUBIC(LinuxRule):
         reno = where(begins, w, s.reno) + 1.0 / math.floor(maximum(1.0, w * slope / 8.0))
         ahead = whole(reno) - w
         acks = where(ahead >= 1.0, minimum(acks, math.floor(w / maximum(1.0, ahead))), acks)
-        acks = maximum(LARGEST_INCREASE, acks)
+        acks = maximum(MIN_ACKS_PER_PACKET, acks)
         stored = s.since_growth >= acks
         count = where(stored, 0.0, s.since_growth) + 1.0
         full = count >= acks
@@ -184,8 +184,8 @@ class LinuxCUBIC(LinuxRule):
         """Keep 1 - b; remember less of a peak below the last one."""
         w = at_loss(s.cwnd, q)
         peak = where(w < s.peak, at_loss((1.0 - 0.5 * q.b) * w, q), w)
-        kept = maximum(2.0, at_loss((1.0 - q.b) * w, q))
-        return s._replace(cwnd=kept, ssthresh=kept, peak=peak, since=-1.0, since_growth=0.0)
+        window = maximum(2.0, at_loss((1.0 - q.b) * w, q))
+        return s._replace(cwnd=window, ssthresh=window, peak=peak, since=-1.0, since_growth=0.0)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -197,7 +197,7 @@ class LinuxCUBIC(LinuxRule):
             since=-1.0,
             base_rtt=math.inf,
             left=0.0,
-            found=0.0,
+            hystart_exit=0.0,
             since_growth=0.0,
         )
 
@@ -213,29 +213,31 @@ def detect(s: Any, q: Any, e: Any) -> Any:
     begins = left <= 0.0
     start = where(begins, e.time, s.round_start)
     last = where(begins, e.time, s.last_ack)
-    least = where(begins, math.inf, s.least)
+    round_min_rtt = where(begins, math.inf, s.round_min_rtt)
     samples = where(begins, 0.0, s.samples)
     left = where(begins, whole(s.cwnd), left)
-    found = 0.0
+    hystart_exit = 0.0
     if s.cwnd >= LOW_WINDOW:
         if (q.hystart == 1 or q.hystart == 3) and e.time - last <= ACK_GAP:
             last = e.time
             if e.time - start > 0.5 * (s.base_rtt + q.ack_delay):
-                found = 1.0
+                hystart_exit = 1.0
         if q.hystart >= 2:
-            least = min(least, e.rtt)
+            round_min_rtt = min(round_min_rtt, e.rtt)
             if samples < SAMPLES:
                 samples = samples + 1.0
-            elif least > s.base_rtt + min(MOST_DELAY, max(LEAST_DELAY, s.base_rtt / 8.0)):
-                found = 1.0
+            elif round_min_rtt > s.base_rtt + min(
+                MAX_DELAY_INCREASE, max(MIN_DELAY_INCREASE, s.base_rtt / 8.0)
+            ):
+                hystart_exit = 1.0
     return s._replace(
-        ssthresh=where(found > 0.0, s.cwnd, s.ssthresh),
+        ssthresh=where(hystart_exit > 0.0, s.cwnd, s.ssthresh),
         round_start=start,
         last_ack=last,
         left=left,
-        least=least,
+        round_min_rtt=round_min_rtt,
         samples=samples,
-        found=found,
+        hystart_exit=hystart_exit,
     )
 
 
@@ -317,14 +319,14 @@ class LinuxCUBIC2622(LinuxCUBIC):
         base = minimum(s.base_rtt, e.rtt)
         since, peak = where(slow, e.time, s.since), where(slow, s.cwnd, s.peak)
         late = e.time + base - since - s.plateau
-        whole = math.floor(s.cwnd)
+        window = math.floor(s.cwnd)
         moved = math.floor(q.C * abs(late) ** 3)
-        away = peak + where(late < 0.0, -moved, moved) - whole
-        acks = where(away >= 1.0, math.floor(whole / maximum(1.0, away)), 100.0 * whole)
-        least = where(late >= 0.0, whole / (10.0 * q.largest * base), 0.0)
-        acks = maximum(acks, least)
-        ahead = math.floor(s.reno) - whole
-        acks = where(ahead >= 1.0, minimum(acks, math.floor(whole / maximum(1.0, ahead))), acks)
+        away = peak + where(late < 0.0, -moved, moved) - window
+        acks = where(away >= 1.0, math.floor(window / maximum(1.0, away)), 100.0 * window)
+        min_acks = where(late >= 0.0, window / (10.0 * q.largest * base), 0.0)
+        acks = maximum(acks, min_acks)
+        ahead = math.floor(s.reno) - window
+        acks = where(ahead >= 1.0, minimum(acks, math.floor(window / maximum(1.0, ahead))), acks)
         steps = 1.0 / (1.0 + maximum(1.0, math.floor(acks / q.per_ack)))
         slope = 8.0 / math.floor(8.0 * (2.0 - q.b) / (3.0 * q.b))
         return s._replace(
@@ -345,5 +347,5 @@ class LinuxCUBIC2622(LinuxCUBIC):
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the peak is forgotten."""
-        kept = maximum(2.0, (1.0 - q.b) * s.cwnd)
-        return s._replace(cwnd=1.0, ssthresh=kept, peak=0.0, plateau=0.0, reno=1.0)
+        threshold = maximum(2.0, (1.0 - q.b) * s.cwnd)
+        return s._replace(cwnd=1.0, ssthresh=threshold, peak=0.0, plateau=0.0, reno=1.0)

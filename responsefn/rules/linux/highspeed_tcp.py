@@ -13,7 +13,7 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 __all__ = ["LinuxHSTCP"]
 
 
-def _kept(s: Any) -> Any:
+def _window_after_loss(s: Any) -> Any:
     """Return the packets that a loss leaves: by the row of the window, in slow start by the last one before."""
     w = whole(s.cwnd)
     row = where(s.cwnd < s.ssthresh, s.row, 1.0 * table_row(w))
@@ -70,9 +70,9 @@ class LinuxHSTCP(LinuxRule):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Lose the row's 256ths."""
-        return whole_cut(s, _kept(s))
+        return whole_cut(s, _window_after_loss(s))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the threshold is that of a loss."""
-        return s._replace(cwnd=1.0, ssthresh=max(2.0, _kept(s)))
+        return s._replace(cwnd=1.0, ssthresh=max(2.0, _window_after_loss(s)))

@@ -11,7 +11,7 @@ from responsefn.rules.base import cut, whole
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.linux.versions import KERNEL, OLD, LinuxRule, linux_file, of_kernel
 
-__all__ = ["LinuxHTCP", "judged", "measured"]
+__all__ = ["LinuxHTCP", "end_cycle", "measure"]
 
 
 class LinuxHTCP(LinuxRule):
@@ -48,8 +48,8 @@ class LinuxHTCP(LinuxRule):
         """
 
         throughput: float = 0.0
-        most: float = 0.0
-        most_before: float = 0.0
+        top_throughput: float = 0.0
+        last_top_throughput: float = 0.0
         steady: float = 0.0
 
     class Params(NamedTuple):
@@ -64,7 +64,7 @@ class LinuxHTCP(LinuxRule):
         kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = (
-        "since", "base_rtt", "top_rtt", "kept", "throughput", "most", "most_before", "steady",
+        "since", "base_rtt", "top_rtt", "beta", "throughput", "top_throughput", "last_top_throughput", "steady",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
     reference = linux_file("tcp_htcp.c")
@@ -80,9 +80,9 @@ class LinuxHTCP(LinuxRule):
         late = maximum(0.0, e.time - since - 1.0)
         factor = 1.0 + math.floor(10.0 * late + 0.25 * late * late)
         scale = minimum(80.0, maximum(4.0, math.floor(8.0 * q.hz / (10.0 * ticks))))
-        a = 2.0 * (1.0 - s.kept) * maximum(1.0, math.floor(8.0 * factor / scale))
+        a = 2.0 * (1.0 - s.beta) * maximum(1.0, math.floor(8.0 * factor / scale))
         step = 1.0 / (math.ceil(whole(s.cwnd) / a) + 1.0)
-        s = measured(s, e, since, 4.0)
+        s = measure(s, e, since, 4.0)
         return s._replace(cwnd=s.cwnd + where(slow, 1.0, step))
 
     @staticmethod
@@ -92,20 +92,20 @@ class LinuxHTCP(LinuxRule):
         top = maximum(s.top_rtt, e.rtt)
         ticks = math.ceil(base * q.hz - 1e-9)
         ratio = math.floor(128.0 * ticks / math.ceil(top * q.hz - 1e-9)) / 128.0
-        kept = minimum(102.0 / 128.0, maximum(0.5, ratio))
-        s = judged(s, where(ticks > math.ceil(0.01 * q.hz), kept, 0.5))
-        window = maximum(2.0, whole(s.kept * whole(s.cwnd)))
+        beta = minimum(102.0 / 128.0, maximum(0.5, ratio))
+        s = end_cycle(s, where(ticks > math.ceil(0.01 * q.hz), beta, 0.5))
+        window = maximum(2.0, whole(s.beta * whole(s.cwnd)))
         top = base + 0.95 * (top - base)
         return s._replace(cwnd=window, ssthresh=window, since=-1.0, top_rtt=top)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet to the part of the window that a loss leaves at least."""
-        kept = maximum(2.0, whole(0.5 * whole(s.cwnd)))
-        return s._replace(cwnd=1.0, ssthresh=kept, since=-1.0)
+        threshold = maximum(2.0, whole(0.5 * whole(s.cwnd)))
+        return s._replace(cwnd=1.0, ssthresh=threshold, since=-1.0)
 
 
-def measured(s: Any, e: Any, since: Any, trips: float) -> Any:
+def measure(s: Any, e: Any, since: Any, trips: float) -> Any:
     """Return the state after an ACK with its round-trip time and the throughput.
 
     Throughput is averaged with a gain of 1/4 per round trip; until ``trips`` least round-trip times after ``since`` it is
@@ -120,15 +120,19 @@ def measured(s: Any, e: Any, since: Any, trips: float) -> Any:
         base_rtt=base,
         top_rtt=maximum(s.top_rtt, e.rtt),
         throughput=throughput,
-        most=where(early, now, maximum(s.most, throughput)),
+        top_throughput=where(early, now, maximum(s.top_throughput, throughput)),
     )
 
 
-def judged(s: Any, kept: Any) -> Any:
-    """Return the state at the end of a cycle: ``kept`` is kept after two whose highest throughputs were alike, else half."""
-    alike = (s.most >= 0.8 * s.most_before) & (s.most <= 1.2 * s.most_before)
-    kept = where(alike & (s.steady > 0.0), kept, 0.5)
-    return s._replace(kept=kept, most_before=s.most, steady=where(alike, 1.0, 0.0))
+def end_cycle(s: Any, beta: Any) -> Any:
+    """Return the state at the end of a cycle: ``beta`` is kept after two whose highest throughputs were alike, else half."""
+    alike = (s.top_throughput >= 0.8 * s.last_top_throughput) & (
+        s.top_throughput <= 1.2 * s.last_top_throughput
+    )
+    beta = where(alike & (s.steady > 0.0), beta, 0.5)
+    return s._replace(
+        beta=beta, last_top_throughput=s.top_throughput, steady=where(alike, 1.0, 0.0)
+    )
 
 
 @of_kernel(OLD)
@@ -171,17 +175,17 @@ class LinuxHTCP2622(LinuxHTCP):
         late = maximum(0.0, e.time - since - 1.0)
         factor = 1.0 + math.floor(10.0 * late + 0.25 * late * late)
         scale = minimum(10.0, maximum(0.5, 0.1 / base))
-        a = 2.0 * (1.0 - s.kept) * maximum(1.0, math.floor(factor / scale))
-        s = measured(s, e, since, 3.0)
+        a = 2.0 * (1.0 - s.beta) * maximum(1.0, math.floor(factor / scale))
+        s = measure(s, e, since, 3.0)
         return s._replace(cwnd=s.cwnd + where(slow, 1.0, a / s.cwnd))
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep RTT_min/RTT_max of the window, within 0.5 and 0.8, or half of it."""
         top = maximum(s.top_rtt, e.rtt)
-        kept = minimum(0.8, maximum(0.5, minimum(s.base_rtt, e.rtt) / top))
-        s = judged(s, kept)
-        s = cut(s, s.kept * s.cwnd)
+        beta = minimum(0.8, maximum(0.5, minimum(s.base_rtt, e.rtt) / top))
+        s = end_cycle(s, beta)
+        s = cut(s, s.beta * s.cwnd)
         return s._replace(since=e.time, top_rtt=e.rtt)
 
     @staticmethod

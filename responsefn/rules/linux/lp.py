@@ -12,15 +12,15 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxLP"]
 
-WORDS = 2.0**32  # Linux 6.12, net/ipv4/tcp_lp.c: u32
+WORD_VALUES = 2.0**32  # Linux 6.12, net/ipv4/tcp_lp.c: u32
 """Values of a word, modulo which the module computes."""
-STAMPS = 1000.0  # Linux 6.12, include/net/tcp.h: TCP_TS_HZ 1000
+TIMESTAMP_HZ = 1000.0  # Linux 6.12, include/net/tcp.h: TCP_TS_HZ 1000
 """Ticks per s of the timestamps of both ends."""
-GAIN = 64.0  # Linux 6.12, net/ipv4/tcp_lp.c: remote_hz << 6
+CLOCK_DIVISOR = 64.0  # Linux 6.12, net/ipv4/tcp_lp.c: remote_hz << 6
 """The estimate of the receiver's clock moves by one part in this many."""
-THRESHOLD = 15.0  # Linux 6.12, net/ipv4/tcp_lp.c: 15 * (owd_max - owd_min) / 100
+THRESHOLD_PERCENT = 15.0  # Linux 6.12, net/ipv4/tcp_lp.c: 15 * (owd_max - owd_min) / 100
 """Percent of the way from the least to the largest delay from which congestion is seen."""
-INFERENCE = 3.0  # Linux 6.12, net/ipv4/tcp_lp.c: inference = 3 * delta
+INFERENCE_ROUNDS = 3.0  # Linux 6.12, net/ipv4/tcp_lp.c: inference = 3 * delta
 """Round trips after a cut in which the window does not grow and falls to one packet."""
 
 
@@ -68,8 +68,8 @@ class LinuxLP(LinuxRule):
         theirs: float = 0.0
         ours: float = 0.0
         smoothed: float = 0.0
-        least: float = WORDS - 1.0
-        most: float = 0.0
+        owd_min: float = WORD_VALUES - 1.0
+        owd_max: float = 0.0
         reserve: float = 0.0
         inference: float = 0.0
         last_cut: float = -1.0
@@ -81,7 +81,7 @@ class LinuxLP(LinuxRule):
             2.0**31,
             "ticks",
             at_least=0.0,
-            below=WORDS,
+            below=WORD_VALUES,
             source="own choice: Linux draws the offset of timestamps for each pair of hosts",
         )
         kernel: str = KERNEL
@@ -98,20 +98,24 @@ class LinuxLP(LinuxRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Measure the delay, cut the window where it is long, otherwise grow as Reno."""
-        now = float(math.floor(STAMPS * e.time))
+        now = float(math.floor(TIMESTAMP_HZ * e.time))
         s = s._replace(base_rtt=min(s.base_rtt, e.rtt))
-        ours = float(math.floor(STAMPS * (e.time - e.rtt)))
-        theirs = word(math.floor(STAMPS * (e.time - 0.5 * s.base_rtt)) + q.offset)
-        s = sampled(s, theirs, ours)
+        ours = float(math.floor(TIMESTAMP_HZ * (e.time - e.rtt)))
+        theirs = word(math.floor(TIMESTAMP_HZ * (e.time - 0.5 * s.base_rtt)) + q.offset)
+        s = sample_clocks(s, theirs, ours)
         if now > ours:
-            s = s._replace(inference=INFERENCE * (now - ours))
+            s = s._replace(inference=INFERENCE_ROUNDS * (now - ours))
         inside = s.last_cut >= 0.0 and now - s.last_cut < s.inference
-        limit = word(s.least + math.floor(word(THRESHOLD * word(s.most - s.least)) / 100.0))
+        limit = word(
+            s.owd_min + math.floor(word(THRESHOLD_PERCENT * word(s.owd_max - s.owd_min)) / 100.0)
+        )
         delay = math.floor(s.smoothed / 8.0)
         if delay >= limit:
             double = float(math.floor(s.smoothed / 4.0))
             cwnd = 1.0 if inside else max(1.0, math.floor(0.5 * whole(s.cwnd)))
-            s = s._replace(cwnd=cwnd, least=float(delay), most=double, reserve=double, last_cut=now)
+            s = s._replace(
+                cwnd=cwnd, owd_min=float(delay), owd_max=double, reserve=double, last_cut=now
+            )
         if inside:
             return s
         step = 1.0 if s.cwnd < s.ssthresh else 1.0 / whole(s.cwnd)
@@ -125,34 +129,34 @@ class LinuxLP(LinuxRule):
 
 def word(x: Any) -> Any:
     """Return a whole number modulo 2**32."""
-    return x - WORDS * math.floor(x / WORDS)
+    return x - WORD_VALUES * math.floor(x / WORD_VALUES)
 
 
-def sampled(s: Any, theirs: Any, ours: Any) -> Any:
+def sample_clocks(s: Any, theirs: Any, ours: Any) -> Any:
     """Return the state after the timestamps of an ACK: the receiver's clock and the delay."""
     frequency = s.frequency
     if s.theirs != 0.0 and s.ours != 0.0 and theirs != s.theirs and ours != s.ours:
-        ratio = float(math.floor(STAMPS * word(theirs - s.theirs) / word(ours - s.ours)))
+        ratio = float(math.floor(TIMESTAMP_HZ * word(theirs - s.theirs) / word(ours - s.ours)))
         if frequency > 0.0:
-            frequency = max(0.0, frequency + math.floor((ratio - frequency) / GAIN))
+            frequency = max(0.0, frequency + math.floor((ratio - frequency) / CLOCK_DIVISOR))
         else:
             frequency = ratio
     s = s._replace(frequency=frequency, theirs=theirs, ours=ours)
     if frequency <= 0.0:
         return s
-    delay = word(theirs * math.floor(STAMPS / frequency) - ours)
+    delay = word(theirs * math.floor(TIMESTAMP_HZ / frequency) - ours)
     if delay == 0.0:
         return s
-    most = s.most
+    owd_max = s.owd_max
     reserve = s.reserve
-    if delay > most:
-        most = delay
+    if delay > owd_max:
+        owd_max = delay
         if delay > reserve:
-            most = reserve if reserve > 0.0 else delay
+            owd_max = reserve if reserve > 0.0 else delay
             reserve = delay
     smoothed = word(8.0 * delay)
     if s.smoothed > 0.0:
         smoothed = word(s.smoothed + delay - math.floor(s.smoothed / 8.0))
     return s._replace(
-        least=min(s.least, delay), most=most, reserve=reserve, smoothed=smoothed
+        owd_min=min(s.owd_min, delay), owd_max=owd_max, reserve=reserve, smoothed=smoothed
     )  # fmt: skip

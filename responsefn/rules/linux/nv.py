@@ -19,7 +19,7 @@ MIN_WINDOW = 2.0  # Linux 6.12, net/ipv4/tcp_nv.c: nv_min_cwnd = 2
 """Packets."""
 # Linux 6.12, net/ipv4/tcp_nv.c: nv_loss_dec_factor = 819 of 1024; nv_cong_dec_mult = 30 * 128 /
 # 100, a whole number
-LOST, GIVEN_UP = 819 / 1024, 38 / 128
+LOSS_FACTOR, EXCESS_FACTOR = 819 / 1024, 38 / 128
 """Part of the window that a loss leaves; part of what is above the largest window that is given up at once."""
 # Linux 6.12, net/ipv4/tcp_nv.c: nv_ssthresh_eval_min_calls = 30; nv_dec_eval_min_calls = 60;
 # nv_inc_eval_min_calls = 20
@@ -29,7 +29,7 @@ FIRST_ACKS, DOWN_ACKS, UP_ACKS = 30.0, 60.0, 20.0
 MIN_ROUNDS, MAX_ROUNDS = 2.0, 10.0
 """Round trips before it shrinks; after which it no longer grows where it has too few ACKs to shrink."""
 # Linux 6.12, net/ipv4/tcp_nv.c: cwnd_growth_factor > -8; nv_cwnd_growth_rate_neg = 8
-SLOWEST, RECOVERS = -8.0, 8.0
+MIN_SPEED, DECISIONS_TO_RECOVER = -8.0, 8.0
 """Halvings of the growth by timeouts, at most; decisions to grow that undo one of them."""
 MIN_ACKS_PER_PACKET = 4.0  # Linux 6.12, net/ipv4/tcp_nv.c: max(4U, tcp_snd_cwnd)
 """ACKs per packet of growth above slow start, at least."""
@@ -128,11 +128,11 @@ class LinuxNV(LinuxRule):
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Measure, once per round trip decide, then grow where that is allowed."""
         if e.time > s.last:
-            s = measured(s, q, e)
+            s = measure_rtt(s, q, e)
         s = s._replace(left=s.left - 1.0)
         if s.left <= 0.0:
             w = whole(s.cwnd)
-            s = decided(s._replace(rounds=s.rounds + 1.0), q)
+            s = compare_window(s._replace(rounds=s.rounds + 1.0), q)
             s = s._replace(left=w, begun=w)
         if s.grows == 0.0:
             return s
@@ -150,19 +150,19 @@ class LinuxNV(LinuxRule):
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet, once growth is allowed again, and above it half as fast."""
         lost = cut_by_loss(s)
-        return lost._replace(cwnd=1.0, begun=1.0, speed=max(SLOWEST, min(0.0, s.speed) - 1.0))
+        return lost._replace(cwnd=1.0, begun=1.0, speed=max(MIN_SPEED, min(0.0, s.speed) - 1.0))
 
 
 def cut_by_loss(s: Any) -> Any:
     """Return the state after a loss."""
-    kept = max(2.0, whole(LOST * whole(s.cwnd)))
+    window = max(2.0, whole(LOSS_FACTOR * whole(s.cwnd)))
     return s._replace(
-        cwnd=kept, ssthresh=kept, mean_rtt=0.0, top_rate=0.0, begun=kept, acks=0.0, rounds=0.0, left=0.0,
+        cwnd=window, ssthresh=window, mean_rtt=0.0, top_rate=0.0, begun=window, acks=0.0, rounds=0.0, left=0.0,
         grows=0.0, clear=0.0,
     )  # fmt: skip
 
 
-def measured(s: Any, q: Any, e: Any) -> Any:
+def measure_rtt(s: Any, q: Any, e: Any) -> Any:
     """Return the state after the round-trip time of an ACK."""
     first = s.mean_rtt == 0.0
     mean = e.rtt if first else s.mean_rtt + GAIN * (e.rtt - s.mean_rtt)
@@ -184,7 +184,7 @@ def measured(s: Any, q: Any, e: Any) -> Any:
     )
 
 
-def decided(s: Any, q: Any) -> Any:
+def compare_window(s: Any, q: Any) -> Any:
     """Return the state after the window was compared with the largest one."""
     w = whole(s.cwnd)
     largest = whole(s.top_rate * s.base_rtt) + q.pad
@@ -198,7 +198,7 @@ def decided(s: Any, q: Any) -> Any:
         excess = w - largest
         down = excess
         if excess > 2.0:
-            down = max(2.0, whole(excess * GIVEN_UP))
+            down = max(2.0, whole(excess * EXCESS_FACTOR))
         s = s._replace(
             cwnd=max(MIN_WINDOW, w - down), ssthresh=largest, grows=0.0, speed=min(0.0, s.speed), clear=0.0,
         )  # fmt: skip
@@ -207,7 +207,7 @@ def decided(s: Any, q: Any) -> Any:
             return s
         clear = s.clear + 1.0
         speed = s.speed
-        if speed < 0.0 and clear > RECOVERS:
+        if speed < 0.0 and clear > DECISIONS_TO_RECOVER:
             speed = speed + 1.0
             clear = 0.0
         s = s._replace(grows=1.0, speed=speed, clear=clear)

@@ -60,11 +60,11 @@ class LinuxRule(WindowRule):
 def of_kernel(version: str) -> Any:
     """Return a decorator for the class of an earlier version: it prints as the class it is derived from."""
 
-    def named(kind: type[LinuxRule]) -> type[LinuxRule]:
+    def register(kind: type[LinuxRule]) -> type[LinuxRule]:
         current: Any = kind.__bases__[0]
         current.older = {**vars(current).get("older", {}), version: kind}
         kind.version = version
         kind.__name__ = current.__name__
         return kind
 
-    return named
+    return register

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn.rules.base import FULL, WindowRule
+from responsefn.rules.base import NO_INVERSE_AT_CAPACITY, WindowRule
 from responsefn.rules.delay_based import QueueRule
 from responsefn.rules.linux.versions import OLD, linux_file
 
@@ -76,7 +76,7 @@ class WestwoodPlus(WindowRule):
     reference = linux_file("tcp_westwood.c", OLD)
     domain = (0.0, 0.02)
     monotone = False
-    why_no_inverse = FULL
+    why_no_inverse = NO_INVERSE_AT_CAPACITY
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
@@ -98,8 +98,8 @@ class WestwoodPlus(WindowRule):
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Set the window to the bandwidth-delay product at the estimated rate, or halve it up to the next ACK."""
         held = maximum(2.0, s.estimate * minimum(s.base_rtt, e.rtt))
-        kept = where(q.deferred > 0.5, maximum(2.0, 0.5 * s.cwnd), held)
-        return s._replace(cwnd=kept, ssthresh=kept, halved=q.deferred)
+        window = where(q.deferred > 0.5, maximum(2.0, 0.5 * s.cwnd), held)
+        return s._replace(cwnd=window, ssthresh=window, halved=q.deferred)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

@@ -16,7 +16,7 @@ SCALABLE_ACKS = 100.0  # Linux 6.12, net/ipv4/tcp_yeah.c: TCP_SCALABLE_AI_CNT 10
 """ACKs per packet of growth in its fast mode, at most."""
 MIN_SAMPLES = 2.0  # Linux 6.12, net/ipv4/tcp_yeah.c: cntRTT > 2
 """Round-trip times of a round up to which it does not judge the queue."""
-LEAST_COUNT = 2.0  # Linux 6.12, net/ipv4/tcp_yeah.c: reno_count = 2
+MIN_RENO_COUNT = 2.0  # Linux 6.12, net/ipv4/tcp_yeah.c: reno_count = 2
 """Packets: least estimate of the windows of competing Reno flows."""
 
 
@@ -60,12 +60,12 @@ class LinuxYeAH(LinuxRule):
         a short queue.
         """
 
-        least: float = math.inf
+        round_min_rtt: float = math.inf
         samples: float = 0.0
         left: float = 0.0
         queue: float = 0.0
         long_rounds: float = 0.0
-        reno: float = LEAST_COUNT
+        reno: float = MIN_RENO_COUNT
         short_rounds: float = 0.0
 
     class Params(NamedTuple):
@@ -94,7 +94,7 @@ class LinuxYeAH(LinuxRule):
 
     older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = (
-        "ssthresh", "base_rtt", "least", "samples", "left", "queue", "long_rounds", "reno", "short_rounds",
+        "ssthresh", "base_rtt", "round_min_rtt", "samples", "left", "queue", "long_rounds", "reno", "short_rounds",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
     counts_acks: ClassVar[bool] = True
@@ -115,15 +115,15 @@ class LinuxYeAH(LinuxRule):
         s = s._replace(
             cwnd=s.cwnd + step,
             base_rtt=min(s.base_rtt, e.rtt),
-            least=min(s.least, e.rtt),
+            round_min_rtt=min(s.round_min_rtt, e.rtt),
             samples=s.samples + 1.0,
             left=s.left - 1.0,
         )
         if s.left > 0.0:
             return s
         if s.samples > MIN_SAMPLES:
-            s = judged(s, q)
-        return s._replace(least=math.inf, samples=0.0, left=w)
+            s = evaluate_queue(s, q)
+        return s._replace(round_min_rtt=math.inf, samples=0.0, left=w)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
@@ -137,18 +137,18 @@ class LinuxYeAH(LinuxRule):
         return lost._replace(cwnd=1.0, left=0.0)
 
 
-def judged(s: Any, q: Any) -> Any:
+def evaluate_queue(s: Any, q: Any) -> Any:
     """Return the state after a round trip was judged by its queue."""
     w = whole(s.cwnd)
-    late = s.least - s.base_rtt
-    queue = 1.0 * math.floor(w * late / s.least + 1e-9)
+    late = s.round_min_rtt - s.base_rtt
+    queue = 1.0 * math.floor(w * late / s.round_min_rtt + 1e-9)
     if queue <= q.alpha and late <= s.base_rtt / q.phi:
         rounds = s.short_rounds + 1.0
         forgets = rounds > q.zeta
         return s._replace(
             queue=queue,
             long_rounds=0.0,
-            reno=LEAST_COUNT if forgets else s.reno,
+            reno=MIN_RENO_COUNT if forgets else s.reno,
             short_rounds=0.0 if forgets else rounds,
         )
     cwnd = s.cwnd
@@ -156,8 +156,8 @@ def judged(s: Any, q: Any) -> Any:
     if queue > q.alpha and w > s.reno:
         cwnd = max(w - min(queue, math.floor(0.5 * w)), s.reno)
         ssthresh = cwnd
-    started = s.reno > LEAST_COUNT
-    reno = s.reno + 1.0 if started else max(LEAST_COUNT, math.floor(0.5 * cwnd))
+    started = s.reno > MIN_RENO_COUNT
+    reno = s.reno + 1.0 if started else max(MIN_RENO_COUNT, math.floor(0.5 * cwnd))
     return s._replace(
         cwnd=cwnd,
         ssthresh=ssthresh,
@@ -174,13 +174,13 @@ def cut_by_loss(s: Any, q: Any) -> Any:
     lost = half
     if s.long_rounds < q.rho:
         lost = max(min(s.queue, half), 1.0 * math.floor(w / 8.0))
-    kept = max(2.0, w - lost)
+    window = max(2.0, w - lost)
     return s._replace(
-        cwnd=kept,
-        ssthresh=kept,
-        reno=max(LEAST_COUNT, math.floor(0.5 * s.reno)),
+        cwnd=window,
+        ssthresh=window,
+        reno=max(MIN_RENO_COUNT, math.floor(0.5 * s.reno)),
         short_rounds=0.0,
-        least=math.inf,
+        round_min_rtt=math.inf,
         samples=0.0,
-        left=kept + 1.0,
+        left=window + 1.0,
     )
