@@ -145,9 +145,11 @@ class _Path(NamedTuple):
     bandwidth: float | None
 
     def rate(self, p: Floats) -> Floats:
+        """Return the rule's rate in packets/s."""
         return np.asarray(self.rule.rate(p, self.rtts, self.bandwidth, unit_check=False))
 
     def peak(self, p: Floats) -> Floats:
+        """Return the rule's peak window in packets."""
         return np.asarray(self.rule.peak_window(p, self.rtts, self.bandwidth, unit_check=False))
 
     def more_packets(self, p: Floats) -> Floats:
@@ -177,7 +179,7 @@ BISECTION_STEPS = 50
 
 
 def _depends_on_time(rule: Any) -> bool:
-    """Return whether the window after an ACK depends on the time; some rules count time from the first ACK on."""
+    """Return whether the window after an ACK depends on the time, which may count from the first ACK on."""
     state = rule.on_loss(
         rule.start(0.1, 1000.0)._replace(cwnd=100.0, ssthresh=2.0), rule.params, Event(0.0, 0.1)
     )

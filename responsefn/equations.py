@@ -19,16 +19,30 @@ class Entry(Protocol):
     """Attributes of a rule or law that describe it; see `responsefn.response.Response`."""
 
     @property
-    def capacity(self) -> str: ...
+    def capacity(self) -> str:
+        """Whether the rate depends on the capacity."""
+
     @property
-    def dynamics(self) -> str: ...
+    def dynamics(self) -> str:
+        """Dynamics in LaTeX."""
+
     @property
-    def solved_by(self) -> str: ...
+    def solved_by(self) -> str:
+        """Method for the rate without a formula."""
+
     @property
-    def domain(self) -> tuple[float, float]: ...
-    def formula(self) -> Formula | None: ...
-    def bindings(self, rtt: Any) -> dict[str, Any]: ...
-    def cite(self) -> str: ...
+    def domain(self) -> tuple[float, float]:
+        """Smallest and largest loss event rate."""
+
+    def formula(self) -> Formula | None:
+        """Return the closed form, or None."""
+
+    def bindings(self, rtt: Any) -> dict[str, Any]:
+        """Return the numbers for the parameters' symbols."""
+
+    def cite(self) -> str:
+        """Return the source."""
+
     def __hash__(self) -> int: ...
 
 

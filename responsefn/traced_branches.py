@@ -84,7 +84,7 @@ def array_of(traced: Any) -> Any:
 
 
 class Functions:
-    """Functions of a module of JAX, on values, under the names of a module of Python; numbers are those of Python."""
+    """Functions of a module of JAX, on values, under the names of a module of Python; numbers are Python's."""
 
     def __init__(self, module: Any, plain: Any) -> None:
         self.module, self.plain = module, plain

@@ -271,6 +271,7 @@ def _symbols() -> _Symbols:
         raise ArithmeticError("the cubic's fixed point is not RFC 9438's")
 
     def lasts(rounds: Any) -> Any:
+        """Return the condition that K is at least this number of round trips."""
         return p <= R / (factor * (rounds * R) ** 4)
 
     return _Symbols(C, beta, window, period, lambda plateau: peak.subs(K, plateau), lasts)

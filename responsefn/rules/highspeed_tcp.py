@@ -38,7 +38,7 @@ DECREASES = (
 )  # fmt: skip
 
 
-def highspeed_decrease(w: Any) -> Any:
+def hstcp_decrease(w: Any) -> Any:
     """Return b(w) of RFC 3649, 1/2 at 38 packets and 0.1 at 83000, linear in log w.
 
     Above the table's last window it is constant, since the line would become negative.
@@ -48,9 +48,9 @@ def highspeed_decrease(w: Any) -> Any:
     return 0.5 + (HIGH_DECREASE - 0.5) * share
 
 
-def highspeed_increase(w: Any) -> Any:
+def hstcp_increase(w: Any) -> Any:
     """Return a(w) of RFC 3649: the increase for which, with b(w), the window is w at the loss rate p(w) = 0.078/w^1.2."""
-    b = highspeed_decrease(w)
+    b = hstcp_decrease(w)
     return maximum(1.0, where(w <= LOW_WINDOW, 1.0, 0.078 * w**0.8 * 2.0 * b / (2.0 - b)))
 
 
@@ -125,13 +125,13 @@ class HSTCP(WindowRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, a(cwnd) / cwnd above."""
-        a = where(q.table > 0, table_row(s.cwnd) + 1.0, highspeed_increase(s.cwnd))
+        a = where(q.table > 0, table_row(s.cwnd) + 1.0, hstcp_increase(s.cwnd))
         return grow(s, a / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Decrease the window by the fraction b(cwnd)."""
-        b = where(q.table > 0, DECREASES[table_row(s.cwnd)] / 256.0, highspeed_decrease(s.cwnd))
+        b = where(q.table > 0, DECREASES[table_row(s.cwnd)] / 256.0, hstcp_decrease(s.cwnd))
         return cut(s, (1.0 - b) * s.cwnd)
 
     def formula(self) -> Formula | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SimulatedResponse", "measure"]
 
 SKIPPED = 0.2
-"""Part of the cycles of each run that is not measured."""
+"""Fraction of the cycles of each run that is not measured."""
 BATCHES = 20
 
 
@@ -34,7 +34,7 @@ class SimulatedResponse(Result):
     Attributes
     ----------
     rule, losses, p, rtt, method
-        What was simulated.
+        Arguments of the simulation.
     rate, half_width
         Packets/s, and half the 95 % confidence interval from 20 batches (0 where loss is
         deterministic and the cycle repeats).
@@ -43,10 +43,10 @@ class SimulatedResponse(Result):
     loss_event_rate
         Loss events per packet.
     packets
-        How many were counted.
+        Number of measured packets.
     times, windows
-        When each loss event came, in s, and the window before it, shape (events,); one run after
-        the other where there were several.
+        Time of each loss event in s, and the window before it, shape (events,); consecutive runs are
+        concatenated.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""ProbeRTT of both versions of BBR: few packets in flight for a while, to see the round-trip time without a queue."""
+"""ProbeRTT of both versions of BBR: few packets in flight, to measure the round-trip time without a queue."""
 
 from __future__ import annotations
 

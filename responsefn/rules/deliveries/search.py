@@ -1,4 +1,4 @@
-"""SEARCH: slow start that ends where what is delivered no longer follows what was sent."""
+"""SEARCH: slow start that ends when deliveries fall behind the packets sent."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 __all__ = ["SEARCH"]
 
 BINS = 10.0  # draft-chung-ccwg-search-09: W 10
-"""Of a window; its width is that of a window divided by them."""
+"""Bins of a window."""
 EXTRA_BINS = 15.0  # draft-chung-ccwg-search-09: EXTRA_BINS 15
-"""By which the round-trip time may be longer than a bin."""
+"""Maximum round-trip time in bins."""
 
 
 class SEARCH(DeliveryRule):
     r"""NewReno with the slow start of SEARCH (draft-chung-ccwg-search-09).
 
     Time is divided into bins of 0.35 of the first round-trip time (``factor`` of it in ten). At the end of each bin it compares
-    what was delivered in the last ten bins with what was sent in ten bins one round trip earlier, interpolated between bins. In
-    slow start these are equal; once the path is full, less is delivered. Where it is less by ``threshold`` of what was sent,
-    slow start ends and the window is the threshold. After more than ten bins without an ACK it starts from the beginning.
+    the packets delivered in the last ten bins with the packets sent in ten bins one round trip earlier, interpolated between
+    bins. In slow start these are equal; once the path is full, fewer are delivered. If they are fewer by ``threshold`` of the
+    packets sent, slow start ends and the window is the threshold. After more than ten bins without an ACK it restarts.
 
-    Above slow start and at losses it is NewReno with selective ACKs. What the draft leaves to implementations, such as shifting of large numbers, is left out.
+    Above slow start and at losses it is NewReno with selective ACKs. Details that the draft leaves to implementations, such as
+    shifting of large numbers, are omitted.
 
     Parameters
     ----------
     factor
-        First round-trip times in a window of ten bins, > 0.
+        Length of ten bins in first round-trip times, > 0.
     threshold
-        Part of what was sent that must be missing, 0 < threshold < 1.
+        Missing fraction of the packets sent that ends slow start, 0 < threshold < 1.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class SEARCH(DeliveryRule):
     class State(NamedTuple):
         """Window and threshold in packets; packets lost; width of a bin and end of this one, s, and bins so far (0: none).
 
-        Then the totals of packets delivered and sent at the ends of the last bins, newest first.
+        Then the totals of packets delivered and sent at the end of each of the last bins, newest first.
         """
 
         cwnd: float = INITIAL_WINDOW
@@ -61,7 +62,7 @@ class SEARCH(DeliveryRule):
         bins: float = 0.0
 
     class Params(NamedTuple):
-        """First round-trip times in a window, part that must be missing."""
+        """Length of a window in first round-trip times, missing fraction."""
 
         factor: float = param(
             3.5,
@@ -84,7 +85,7 @@ class SEARCH(DeliveryRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve, to two packets at least."""
+        """Halve the window, to at least two packets."""
         window = maximum(2.0, 0.5 * s.cwnd)
         return s._replace(cwnd=window, ssthresh=window)
 
@@ -96,7 +97,7 @@ class SEARCH(DeliveryRule):
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Slow start until less is delivered than was sent, then a packet per window."""
+        """Slow start until deliveries fall behind, then growth by a packet per window."""
         s = s._replace(lost=s.lost + e.lost)
         if e.recovering > 0.0 or e.acked == 0.0:
             return s
@@ -107,7 +108,7 @@ class SEARCH(DeliveryRule):
 
 
 def compare_deliveries(s: Any, q: Any, e: Any) -> Any:
-    """Return the state after SEARCH has seen an ACK: slow start may have ended."""
+    """Update SEARCH after an ACK, and end slow start if deliveries fall behind."""
     sent = e.delivered + e.in_flight + s.lost
     if s.bins == 0.0:
         width = e.rtt * q.factor / BINS
@@ -144,7 +145,7 @@ def compare_deliveries(s: Any, q: Any, e: Any) -> Any:
 
 
 def shift_bins(s: Any) -> Any:
-    """Return the state with all totals one bin older, the newest one kept."""
+    """Shift all totals by one bin, and repeat the newest."""
     s = s._replace(
         acked_1=s.acked_0, acked_2=s.acked_1, acked_3=s.acked_2, acked_4=s.acked_3, acked_5=s.acked_4,
         acked_6=s.acked_5, acked_7=s.acked_6, acked_8=s.acked_7, acked_9=s.acked_8, acked_10=s.acked_9,

@@ -15,11 +15,11 @@ __all__ = ["LinuxBIC"]
 
 
 class LinuxBIC(LinuxRule):
-    r"""BIC as in Linux's tcp_bic.c: a quarter of the way to the last peak, smoothed near it.
+    r"""BIC as in Linux's tcp_bic.c: the window moves a quarter of the distance to the last peak, smoothed near it.
 
-    Against `BIC`: a quarter of the distance per round trip, in whole packets, instead of half of it;
-    one packet in ``smooth`` / 4 round trips where that is one packet or none; a cut by 0.2; an increase
-    of at most 16 packets; a whole number of ACKs for each packet more. The module divides that number by its
+    Differences from `BIC`: a quarter of the distance per round trip, in whole packets, instead of half of it;
+    one packet in ``smooth`` / 4 round trips if that is at most one packet; a decrease by 0.2; an increase
+    of at most 16 packets; a whole number of ACKs per packet of growth. The module divides that number by its
     estimate of packets per ACK, which begins at 2 and stays at 31/16 although every packet is acknowledged: above
     Reno's region it grows 31/16 times as fast. Windows are whole packets at a loss.
 
@@ -30,7 +30,7 @@ class LinuxBIC(LinuxRule):
     b
         Fraction of the window lost at a loss (205/1024).
     largest
-        Packets per round trip at most.
+        Maximum increase in packets per round trip.
     smooth
         ``smooth_part``: round trips times 4 per packet near the last peak; 20, in ns-3 5.
     low_window
@@ -38,9 +38,9 @@ class LinuxBIC(LinuxRule):
     per_ack
         Estimate of the packets that an ACK acknowledges; 31/16 in Linux, 1 in ns-3.
     remembered
-        Part of a peak below the last one that is remembered; 1843/2048, in ns-3 0.8.
+        Factor for the stored peak if the window is below the last peak; 1843/2048, in ns-3 0.8.
     kernel
-        Version of the file: ``"6.12"``, or ``"2.6.22"``, where a packet takes one ACK more and windows at a loss keep
+        Version of the file: ``"6.12"``, or ``"2.6.22"``, where a packet takes one more ACK and windows at a loss keep
         their fraction.
 
     Examples
@@ -149,7 +149,7 @@ class LinuxBIC2622(LinuxBIC):
     Against `BIC`: a quarter of the distance per round trip, in whole packets, instead of half of it;
     one packet in ``smooth`` / 4 round trips where that is one packet or none; a cut by 0.2; an increase
     of at most 16 packets; each packet more takes a whole number of ACKs and one, here half a one more. The module divides it
-    by its estimate of packets per ACK, which begins at 2 in sixteenths; d <- d - floor(d/16) + 1 takes 32 to
+    by its estimate of packets per ACK, which begins at 2 in sixteenths; d <- d - floor(d/16) + 1 reduces 32 to
     31, where it stays although every packet is acknowledged: above Reno's region it grows 31/16 times as fast.
 
     Domain: p <= 0.02. Parameters as of `LinuxBIC`.

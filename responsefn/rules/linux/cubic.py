@@ -15,7 +15,7 @@ __all__ = ["LinuxCUBIC"]
 
 # Linux 6.12, net/ipv4/tcp_cubic.c: hystart_low_window = 16; hystart_ack_delta_us = 2000
 LOW_WINDOW, ACK_GAP = 16.0, 2e-3
-"""HyStart: packets from which it acts; largest time in s between ACKs of a train."""
+"""HyStart: minimum window in packets; maximum time in s between ACKs of a train."""
 # Linux 6.12, net/ipv4/tcp_cubic.c: HYSTART_MIN_SAMPLES 8; HYSTART_DELAY_MIN 4 ms;
 # HYSTART_DELAY_MAX 16 ms
 SAMPLES, MIN_DELAY_INCREASE, MAX_DELAY_INCREASE = 8.0, 4e-3, 16e-3
@@ -23,26 +23,26 @@ SAMPLES, MIN_DELAY_INCREASE, MAX_DELAY_INCREASE = 8.0, 4e-3, 16e-3
 # Linux 6.12, net/ipv4/tcp_cubic.c, cubictcp_acked: samples within HZ after epoch_start are
 # discarded
 RTT_DISCARD_TIME = 1.0
-"""Seconds after a loss in which RTT samples are not used."""
+"""Time in s after a loss in which RTT samples are discarded."""
 MIN_ACKS_PER_PACKET = 2.0  # Linux 6.12, net/ipv4/tcp_cubic.c: cnt at least 2
-"""ACKs per packet of growth, at least."""
+"""Minimum number of ACKs per packet of growth."""
 
 
 class LinuxCUBIC(LinuxRule):
     r"""CUBIC as in Linux's tcp_cubic.c: whole windows, fast convergence, HyStart by ACK trains and delays.
 
-    Against `CUBIC` of RFC 9438: the window goes to the curve one least round trip ahead, by a packet after each
+    Differences from `CUBIC` of RFC 9438: the window moves to the curve one minimum round trip ahead, by a packet after each
     floor(cwnd / distance) ACKs, at most one per two ACKs; all windows at a loss are whole packets; the Reno-friendly
     window grows by a packet in floor(15 cwnd / 8) ACKs, also above the last peak. The curve begins at the first ACK
-    after the loss was repaired.
+    after recovery.
 
-    ACKs are counted from one packet of growth to the next (``tcp_cong_avoid_ai``). Those that came while the curve was
-    below the window count once it is above, so that the window follows a slow curve at once. In fractions of a packet
-    per ACK (``counted`` 0, and in the fluid) it follows a round trip later.
+    ACKs are counted from one packet of growth to the next (``tcp_cong_avoid_ai``). ACKs counted while the curve is
+    below the window take effect once it is above, so that the window follows a slow curve immediately. With fractions of a
+    packet per ACK (``counted`` 0, and in the fluid) it follows a round trip later.
 
-    HyStart ends slow start from 16 packets on where ACKs with gaps of at most 2 ms have come for half of the least
-    round-trip time and ``ack_delay`` (the train), or where the minimum of more than eight round-trip times of a round
-    exceeds the least one by an eighth of it, within 4 and 16 ms (the delay). Trains are a property of single packets:
+    HyStart ends slow start from 16 packets on, when ACKs with gaps of at most 2 ms have arrived for half of the minimum
+    round-trip time plus ``ack_delay`` (the train), or when the minimum of more than eight round-trip times of a round
+    exceeds the connection's minimum by an eighth of it, within 4 and 16 ms (the delay). Trains need single packets:
     the fluid has the delay only. Times are not in jiffies.
 
     Domain: p <= 0.02.
@@ -56,11 +56,11 @@ class LinuxCUBIC(LinuxRule):
     hystart
         ``hystart_detect``: 1 by trains, 2 by delay, 3 by both, 0 no HyStart.
     ack_delay
-        Allowance for aggregation in s, by which a train must be longer; Linux has less above 2 Gb/s.
+        Allowance for aggregation in s, added to the duration of a train; Linux has less above 2 Gb/s.
     whole_windows
         1: windows at a loss are whole packets; 0: with their fractions.
     counted
-        1 where ACKs are counted from packet to packet, 0 where each adds a fraction of a packet.
+        1: ACKs are counted from packet to packet; 0: each ACK adds a fraction of a packet.
     kernel
         Version of the file: ``"6.12"``, or ``"2.6.22"``, whose parameters are ``C``, ``b`` (205/1024), ``largest`` (16
         packets in 0.1 s beyond the last peak) and ``per_ack`` (31/16, its estimate of packets per ACK), without HyStart.
@@ -76,9 +76,9 @@ class LinuxCUBIC(LinuxRule):
     class State(NamedTuple):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
-        ``since`` is negative until the curve begins. Of HyStart: when the round and the last ACK of the train came, s;
-        ACKs left in the round, its least RTT and samples; whether slow start was ended. ``since_growth`` is the file's
-        snd_cwnd_cnt, the ACKs since the window last grew.
+        ``since`` is negative until the curve begins. HyStart has the times of the round's begin and of the train's last
+        ACK, s; ACKs left in the round, its minimum RTT and samples; whether it ended slow start. ``since_growth`` is the
+        file's snd_cwnd_cnt, the ACKs since the window last grew.
         """
 
         round_start: float = 0.0
@@ -134,7 +134,7 @@ class LinuxCUBIC(LinuxRule):
     why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"
 
     def in_fluid(self) -> LinuxCUBIC:
-        """Return the rule without detection of trains and without a count: a fluid has no single ACKs."""
+        """Return the rule without ACK trains and ACK counting: a fluid has no single ACKs."""
         detects = self.params.hystart & 2
         if (detects, 0) == (self.params.hystart, self.params.counted):
             return self
@@ -189,7 +189,7 @@ class LinuxCUBIC(LinuxRule):
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the peak and the least RTT are forgotten."""
+        """Slow start from one packet; reset the peak and the minimum RTT."""
         return s._replace(
             cwnd=1.0,
             ssthresh=maximum(2.0, at_loss((1.0 - q.b) * at_loss(s.cwnd, q), q)),
@@ -203,12 +203,12 @@ class LinuxCUBIC(LinuxRule):
 
 
 def at_loss(packets: Any, q: Any) -> Any:
-    """Return a window at a loss, in whole packets unless they are switched off."""
+    """Return a window at a loss, in whole packets unless ``whole_windows`` is 0."""
     return where(q.whole_windows > 0, whole(packets), packets)
 
 
 def detect(s: Any, q: Any, e: Any) -> Any:
-    """Return the state after HyStart has seen an ACK in slow start."""
+    """Update HyStart after an ACK in slow start."""
     left = s.left - 1.0
     begins = left <= 0.0
     start = where(begins, e.time, s.round_start)
@@ -245,7 +245,7 @@ def detect(s: Any, q: Any, e: Any) -> Any:
 class LinuxCUBIC2622(LinuxCUBIC):
     r"""CUBIC as in Linux 2.6.22's tcp_cubic.c, version 2.1: in whole packets, with fast convergence.
 
-    Against `CUBIC` of RFC 9438: a cut by 0.2; the window goes to the curve one least round trip ahead in whole
+    Differences from `CUBIC` of RFC 9438: a decrease by 0.2; the window moves to the curve one minimum round trip ahead in whole
     packets, each after a whole number of ACKs and one, divided by the estimate of packets per ACK (see
     `LinuxBIC`); at most ``largest`` packets in 0.1 s beyond the last peak; the Reno-friendly window grows by
     8/floor(8 (2-b)/(3b)) packets per round trip, also above the last peak.

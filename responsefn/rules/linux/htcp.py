@@ -19,16 +19,17 @@ class LinuxHTCP(LinuxRule):
 
     alpha = 2 (1 - beta) f, where f = 1 + 10 (t-1) + ((t-1)/2)^2 for t > 1 s after the loss was repaired and 1 before,
     times 10 RTT_min (in s, that factor within 0.1 and 2), in whole numbers and at least 1. A packet more takes
-    ceil(cwnd / alpha) ACKs and one. beta is RTT_min/RTT_max in 128ths within 0.5 and 0.8, but 0.5 unless the highest
-    throughput of each of the last two cycles was within 20 % of that of the cycle before. Throughput is averaged with a gain of 1/4 per
-    round trip. RTT_max loses 5 % of its distance from RTT_min at each loss. Sees the queue where ``bandwidth`` is given.
+    ceil(cwnd / alpha) ACKs and one. beta is RTT_min/RTT_max in 128ths within 0.5 and 0.8, but 0.5 unless the maximum
+    throughput of each of the last two cycles was within 20 % of the preceding cycle's. Throughput is averaged with a gain of
+    1/4 per round trip. RTT_max decreases by 5 % of its distance from RTT_min at each loss. The rule depends on the queue if
+    ``bandwidth`` is given.
 
     Domain: p <= 0.02.
 
     Parameters
     ----------
     hz
-        Jiffies per second, in which the module measures round-trip times, rounded up.
+        Jiffies per second; the module rounds round-trip times up to jiffies.
     kernel
         Version of the file: ``"6.12"``, or ``"2.6.22"``, without parameters: windows with fractions, alpha / cwnd per ACK.
 
@@ -41,10 +42,10 @@ class LinuxHTCP(LinuxRule):
 
     @extends(HTCP.State)
     class State(NamedTuple):
-        """Window and threshold in packets; time of the last loss and RTTs in s; part kept.
+        """Window and threshold in packets; time of the last loss and RTTs in s; decrease factor.
 
-        Throughput, its maximum in this and the last cycle in packets/s; whether the last two were alike. ``since`` is
-        negative until the loss is repaired.
+        Throughput, its maximum in this and the last cycle in packets/s; whether the last two maxima agree. ``since`` is
+        negative until recovery ends.
         """
 
         throughput: float = 0.0
@@ -100,7 +101,7 @@ class LinuxHTCP(LinuxRule):
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to the part of the window that a loss leaves at least."""
+        """Slow start from one packet to the minimum window after a loss, half of the window."""
         threshold = maximum(2.0, whole(0.5 * whole(s.cwnd)))
         return s._replace(cwnd=1.0, ssthresh=threshold, since=-1.0)
 
@@ -125,7 +126,7 @@ def measure(s: Any, e: Any, since: Any, trips: float) -> Any:
 
 
 def end_cycle(s: Any, beta: Any) -> Any:
-    """Return the state at the end of a cycle: ``beta`` is kept after two whose highest throughputs were alike, else half."""
+    """Return the state at the end of a cycle: ``beta`` after two cycles of equal maximum throughput, otherwise 0.5."""
     alike = (s.top_throughput >= 0.8 * s.last_top_throughput) & (
         s.top_throughput <= 1.2 * s.last_top_throughput
     )
@@ -141,10 +142,10 @@ class LinuxHTCP2622(LinuxHTCP):
 
     alpha = 2 (1 - beta) f, where f = 1 + 10 (t-1) + ((t-1)/2)^2 for t > 1 s and 1 before, times
     10 RTT_min (in s, that factor within 0.1 and 2), in whole numbers and at least 1. beta is
-    RTT_min/RTT_max within 0.5 and 0.8, but 0.5 unless the highest throughput of each of the last two
-    cycles was within 20 % of that of the cycle before: so mostly under random losses, not under
-    deterministic ones. Throughput is averaged with a gain of 1/4 per round trip. RTT_max is that of the last
-    cycle, where the file lets it fade by 5 % of the delay per loss. Sees the queue where ``bandwidth`` is given.
+    RTT_min/RTT_max within 0.5 and 0.8, but 0.5 unless the maximum throughput of each of the last two
+    cycles was within 20 % of the preceding cycle's, as mostly under random losses, but not under
+    deterministic losses. Throughput is averaged with a gain of 1/4 per round trip. RTT_max is the last
+    cycle's, while the file reduces it by 5 % of the delay per loss. The rule depends on the queue if ``bandwidth`` is given.
 
     Domain: p <= 0.02.
 

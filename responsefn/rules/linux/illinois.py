@@ -16,7 +16,7 @@ __all__ = ["LinuxIllinois"]
 WIN_THRESH = 15.0  # Linux 6.12, net/ipv4/tcp_illinois.c: win_thresh = 15
 """``win_thresh``: packets from which alpha and beta follow the delay."""
 MICROSECONDS = 1e6  # the unit of rtt_us in Linux 6.12
-"""In a second: a mean delay is a whole number of them."""
+"""Microseconds per second: a mean delay is a whole number of microseconds."""
 # Linux 6.12, net/ipv4/tcp_illinois.c: ALPHA_MAX 10; ALPHA_MIN 3*ALPHA_SCALE/10
 A_MAX, A_MIN = 10.0, 38 / 128
 """Packets per round trip without and with the largest delay; 0.3 in 128ths."""
@@ -25,7 +25,7 @@ A_MAX, A_MIN = 10.0, 38 / 128
 class LinuxIllinois(LinuxRule):
     r"""Illinois as in Linux's tcp_illinois.c: by the mean delay of each round trip, with theta.
 
-    alpha and beta are those of `Illinois`, set once per round trip by the mean delay of its ACKs, in 128ths and 64ths;
+    alpha and beta are `Illinois`', set once per round trip by the mean delay of its ACKs, in 128ths and 64ths;
     after a delay above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. A packet
     more takes ceil(cwnd / alpha) ACKs. Windows are whole packets at a loss.
 
@@ -118,7 +118,7 @@ class LinuxIllinois(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Lose the part b, in whole packets."""
+        """Decrease by the fraction b, in whole packets."""
         w = whole(s.cwnd)
         return whole_cut(s, w - whole(s.b * w))
 
@@ -143,7 +143,7 @@ class LinuxIllinois(LinuxRule):
 class LinuxIllinois2622(LinuxIllinois):
     r"""Illinois as in Linux 2.6.22's tcp_illinois.c: by the mean delay of each round trip, with theta.
 
-    alpha and beta are those of `Illinois`, set once per round trip by its mean delay; after a delay
+    alpha and beta are `Illinois`', set once per round trip by its mean delay; after a delay
     above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. A packet more
     takes a whole number of ACKs, here half of one more than cwnd/alpha. The mean is over time; the file's is over ACKs.
 

@@ -13,22 +13,22 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 __all__ = ["LinuxYeAH"]
 
 SCALABLE_ACKS = 100.0  # Linux 6.12, net/ipv4/tcp_yeah.c: TCP_SCALABLE_AI_CNT 100U
-"""ACKs per packet of growth in its fast mode, at most."""
+"""Maximum ACKs per packet of growth in its fast mode."""
 MIN_SAMPLES = 2.0  # Linux 6.12, net/ipv4/tcp_yeah.c: cntRTT > 2
-"""Round-trip times of a round up to which it does not judge the queue."""
+"""Round-trip times of a round up to which it ignores the queue."""
 MIN_RENO_COUNT = 2.0  # Linux 6.12, net/ipv4/tcp_yeah.c: reno_count = 2
-"""Packets: least estimate of the windows of competing Reno flows."""
+"""Minimum estimate of the windows of competing Reno flows in packets."""
 
 
 class LinuxYeAH(LinuxRule):
-    r"""YeAH TCP as in Linux's tcp_yeah.c: Scalable TCP while the queue is short, Reno with a drain of it otherwise.
+    r"""YeAH TCP as in Linux's tcp_yeah.c: Scalable TCP while the queue is short, otherwise Reno that drains the queue.
 
     Once per round trip the queue is Q = W (R - R_min) / R in whole packets, with the minimum R of the round. It is long
-    beyond alpha packets, or where R exceeds R_min by more than a part 1/phi. Then the window grows as Reno's for the next
-    round; beyond alpha it gives up min(Q, W/2), down to an estimate of what Reno would have (which starts at half the window,
-    and grows by a packet in each such round). Otherwise a packet more takes min(W, 100) ACKs, and after zeta such rounds
-    the estimate is forgotten. A loss takes Q, at least an eighth and at most half of the window; half of it after rho rounds of
-    a long queue in a row, which mean competition.
+    beyond alpha packets, or if R exceeds R_min by more than R_min / phi. Then the window grows as Reno's for the next
+    round; beyond alpha it decreases by min(Q, W/2), down to an estimate of Reno's window (which starts at half the window,
+    and grows by a packet in each such round). Otherwise it grows by a packet per min(W, 100) ACKs, and after zeta such rounds
+    the estimate is reset. A loss reduces the window by Q, at least by an eighth and at most by half of it; by half after rho
+    rounds of a long queue in a row, which indicate competition.
 
     Domain: p <= 0.02.
 
@@ -41,7 +41,7 @@ class LinuxYeAH(LinuxRule):
     rho
         Rounds of a long queue from which a loss halves the window.
     zeta
-        Rounds of a short queue after which the estimate of Reno's window is forgotten.
+        Rounds of a short queue after which the estimate of Reno's window is reset.
     kernel
         Version of the file: ``"6.12"``.
 
@@ -54,7 +54,7 @@ class LinuxYeAH(LinuxRule):
 
     @extends(QueueRule.State)
     class State(NamedTuple):
-        """Window and threshold in packets; least RTT, and that of the round in s; its samples, and ACKs left in it.
+        """Window and threshold in packets; minimum RTT of the connection and of the round in s; its samples, and ACKs left in it.
 
         Then the last queue in packets, rounds of a long queue in a row, the estimate of Reno's window in packets, and rounds of
         a short queue.
@@ -107,7 +107,7 @@ class LinuxYeAH(LinuxRule):
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start, Scalable TCP or Reno, and once per round trip the queue."""
+        """Slow start, Scalable TCP or Reno; once per round trip evaluate the queue."""
         w = whole(s.cwnd)
         step = 1.0 / (w if s.long_rounds > 0.0 else min(w, SCALABLE_ACKS))
         if s.cwnd < s.ssthresh:
@@ -127,7 +127,7 @@ class LinuxYeAH(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Lose the queue, within an eighth and half of the window, or half of it; a new round begins."""
+        """Decrease by the queue, within an eighth and half of the window, or by half; start a new round."""
         return cut_by_loss(s, q)
 
     @staticmethod
@@ -138,7 +138,7 @@ class LinuxYeAH(LinuxRule):
 
 
 def evaluate_queue(s: Any, q: Any) -> Any:
-    """Return the state after a round trip was judged by its queue."""
+    """Evaluate the queue at the end of a round trip."""
     w = whole(s.cwnd)
     late = s.round_min_rtt - s.base_rtt
     queue = 1.0 * math.floor(w * late / s.round_min_rtt + 1e-9)

@@ -45,7 +45,7 @@ class TIMELY(NoLossRate):
         Initial rate as a fraction of the first link's, 0 < start_part <= 1. If N flows begin together with 1, their
         rates collapse for tens of milliseconds, also in the fluid model of Zhu et al.
 
-    The defaults are Zhu et al.'s: 10 Mb/s, 50 and 500 us, 20 us, 16 kB. In a network, rates and sizes, also those with
+    The defaults are Zhu et al.'s: 10 Mb/s, 50 and 500 us, 20 us, 16 kB. In a network, rates and sizes, also values with
     units, are converted to its packets. Outside of a network packets have 1500 bytes.
 
     Examples
