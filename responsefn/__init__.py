@@ -1,8 +1,8 @@
 """responsefn: congestion-window rules of TCP and the response functions that follow.
 
-A *rule* says what a sender does with its window (`AIMD`, `Reno`, `NewReno`, `Tahoe`; base
-`WindowRule`), a *law* is a closed rate formula without a window (`TFRC`, `PFTK`; base `Law`).
-Both give ``rate(p, rtt)`` in packets/s; `invert` gives p back, `curve` draws.
+A *rule* updates the window of a sender (`AIMD`, `Reno`, `NewReno`, `Tahoe`; base
+`WindowRule`), a *law* is a rate equation without a window (`TFRC`, `PFTK`; base `Law`).
+Both have ``rate(p, rtt)`` in packets/s. `invert` returns p, `curve` draws.
 
 >>> from responsefn import Reno, TFRC, invert
 >>> round(Reno().rate(0.01, rtt=0.1), 3)

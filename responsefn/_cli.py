@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["commands"]
 
 commands = cli.Commands()
-MOST_COLUMNS = 3
-"""Rules that stand side by side."""
+MAX_COLUMNS = 3
+"""Maximum number of rules in columns; more rules are printed in rows."""
 
 
 def _names(incomplete: str) -> list[str]:
@@ -29,8 +29,8 @@ def _names(incomplete: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """The loss rates or the rate that are asked for, and the path."""
+class _Request:
+    """Requested loss rates or rate, and the path."""
 
     rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "0.1"
     p: Annotated[
@@ -56,7 +56,7 @@ class _Asked:
 
     @property
     def bytes_per_packet(self) -> float:
-        """The size of a packet."""
+        """Size of a packet in bytes."""
         return quantity("packet_size", self.packet_size, "size", bare=True)
 
     @property
@@ -89,7 +89,7 @@ def response(
         ),
     ] = None,
     *,
-    asked: _Asked,
+    request: _Request,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the curves to this file: .png, .svg or .pdf.")
     ] = None,
@@ -110,42 +110,42 @@ def response(
     for name, path in (("plot", plot), ("csv", csv)):
         if path is not None and not rules:
             raise ValueError(f"{name} = {str(path)!r}: is for rates of rules, name some")
-    trip, capacity, invert = asked.trip, asked.capacity, asked.invert
-    if asked.rate is not None and invert is None:
-        raise ValueError(f"rate = {asked.rate!r}: is for --invert RULE only")
+    trip, capacity, invert = request.trip, request.capacity, request.invert
+    if request.rate is not None and invert is None:
+        raise ValueError(f"rate = {request.rate!r}: is for --invert RULE only")
     if invert is not None:
         if rules:
             raise ValueError(f"invert = {invert!r}: goes without other rules, not {rules}")
-        if asked.rate is None:
+        if request.rate is None:
             raise ValueError("rate is missing: --invert needs --rate, for example --rate 1Mbps")
-        wanted = quantity("rate", asked.rate, "rate", asked.bytes_per_packet, bare=True)
-        _invert(invert, wanted, trip, capacity, unit_check, json)
+        target_rate = quantity("rate", request.rate, "rate", request.bytes_per_packet, bare=True)
+        _invert(invert, target_rate, trip, capacity, unit_check, json)
         return
     if not rules:
         _list(json)
         return
     at = np.geomspace(1e-6, 0.1, 6)
-    if asked.p:
-        at = np.asarray([quantity("p", each, "share", bare=True) for each in asked.p])
-    chosen = [rule_named("rule", name) for name in rules]
-    table = curve(chosen, at, trip, capacity, unit_check=unit_check)
+    if request.p:
+        at = np.asarray([quantity("p", text, "share", bare=True) for text in request.p])
+    selected = [rule_named("rule", name) for name in rules]
+    table = curve(selected, at, trip, capacity, unit_check=unit_check)
     if json:
-        rates = {repr(rule): table.rate[n] for n, rule in enumerate(chosen)}
-        inside = {repr(rule): table.in_domain[n] for n, rule in enumerate(chosen)}
+        rates = {repr(rule): table.rate[n] for n, rule in enumerate(selected)}
+        inside = {repr(rule): table.in_domain[n] for n, rule in enumerate(selected)}
         typer.echo(cli.as_json({"rtt": trip, "p": at, "rate": rates, "in_domain": inside}))
     else:
-        _print(table, asked.bytes_per_packet)
+        _print(table, request.bytes_per_packet)
     if csv is not None:
         rows = [
             {"rule": repr(rule), "p": loss, "rtt": trip, "rate": rate, "in_domain": bool(inside)}
-            for rule, rates, marks in zip(chosen, table.rate, table.in_domain, strict=True)
+            for rule, rates, marks in zip(selected, table.rate, table.in_domain, strict=True)
             for loss, rate, inside in zip(table.p, rates, marks, strict=True)
         ]
         cli.save_table(rows, csv, quiet=json)
     if plot is not None:
-        between = np.geomspace(at.min(), at.max(), 121)
-        fine = curve(chosen, between, trip, capacity, unit_check=unit_check)
-        cli.save_figure(fine.plot(), plot, quiet=json)
+        fine_p = np.geomspace(at.min(), at.max(), 121)
+        fine_curve = curve(selected, fine_p, trip, capacity, unit_check=unit_check)
+        cli.save_figure(fine_curve.plot(), plot, quiet=json)
 
 
 def _invert(
@@ -157,16 +157,16 @@ def _invert(
 
     rule = rule_named("invert", name)
     try:
-        found = invert(rule, rate, rtt, capacity, unit_check=unit_check)
+        p = invert(rule, rate, rtt, capacity, unit_check=unit_check)
     except TypeError as error:  # a rule without an inverse says why
         raise ValueError(f"invert: {error}") from None
     if json:
-        inside = bool(rule.in_domain(found))
-        answer = {"rule": repr(rule), "p": found, "rate": rate, "rtt": rtt, "in_domain": inside}
+        inside = bool(rule.in_domain(p))
+        answer = {"rule": repr(rule), "p": p, "rate": rate, "rtt": rtt, "in_domain": inside}
         typer.echo(cli.as_json(answer))
     else:
-        mark = "" if rule.in_domain(found) else f" (outside of its domain, {domain_of(rule)})"
-        typer.echo(f"{rule!r}: p = {float(found):.6g} for {rate:.6g} packets/s at {rtt:g} s{mark}")
+        mark = "" if rule.in_domain(p) else f" (outside of its domain, {domain_of(rule)})"
+        typer.echo(f"{rule!r}: p = {float(p):.6g} for {rate:.6g} packets/s at {rtt:g} s{mark}")
 
 
 def _list(json: bool) -> None:
@@ -183,7 +183,7 @@ def _list(json: bool) -> None:
 def _print(table: Curve, packet_size: float) -> None:
     """Print a row for each loss event rate; for more than three rules a row for each rule.
 
-    What is outside of a rule's domain has a star, and a line below says so.
+    Rates outside of a rule's domain have a star, which a line below explains.
     """
     from responsefn.equations import domain_of
 
@@ -199,7 +199,7 @@ def _print_rates(table: Curve, packet_size: float) -> None:
     from hopflow.units import to_mbps
 
     stars = np.where(table.in_domain, "", "*")
-    if len(table.rules) <= MOST_COLUMNS:
+    if len(table.rules) <= MAX_COLUMNS:
         typer.echo("p".ljust(12) + "".join(f"{rule!r}".rjust(28) for rule in table.rules))
         for n, loss in enumerate(table.p):
             cells = (

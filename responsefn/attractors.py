@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["SAME_RATE", "Remarks", "comment", "distinct", "search_other_rates", "tabulate_remarks"]
+__all__ = [
+    "SAME_RATE",
+    "Remarks",
+    "distinct",
+    "emit_remarks",
+    "search_other_rates",
+    "tabulate_remarks",
+]
 
 SAME_RATE = 0.03
 """Relative difference of rates that are one attractor."""
@@ -34,7 +41,7 @@ SMALL_WINDOW, LARGE_WINDOW = 2.0, 4.0
 NEAR_RATE, MAX_MEANS = 0.015, 256
 """Relative distance from the rate that a run must reach, and in how many means."""
 BUDGET_SHARE, MIN_BUDGET, MAX_BUDGET = 0.6, 1000.0, 100_000.0
-"""Steps of a run relative to those of the solution, and their limits in blocks of ACKs: 0.02 s at most."""
+"""Steps of a run relative to the solution's, and their limits in blocks of ACKs: 0.02 s at most."""
 MIN_MEANS = 3
 """Mean rates without which a run is inconclusive."""
 ACKS_PER_BLOCK = 3.0
@@ -116,8 +123,10 @@ class Remarks(NamedTuple):
     loss_events: Floats
 
 
-def comment(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, cycle: Cycle) -> None:
-    """Warn where there are other rates than those of the cycle, or a connection needs long to reach them."""
+def emit_remarks(
+    rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, cycle: Cycle
+) -> None:
+    """Warn about other rates than the cycle's, and about rates that a connection needs long to reach."""
     other_rates, searched = search_other_rates(rule, p, rtt, bandwidth, cycle)
     remarks = collector()
     if remarks is not None:

@@ -1,7 +1,7 @@
 """Compiled kernels of closed forms, generated from their Python code: no temporaries, no checks.
 
-For many values at one round-trip time. `Response.rate` and `invert` are the safe way; these are the
-fast one, and tests hold them to the same numbers.
+They evaluate many values at one round-trip time, faster than `Response.rate` and `invert`, and without
+their checks. Tests compare both.
 """
 # mypy: disable-error-code="name-defined"
 # ruff: noqa: F821, F841
@@ -21,7 +21,7 @@ from hopflow.units import WithUnit, quantities
 from responsefn.closed_forms.lambert import lambert_w
 from responsefn.closed_forms.plateau_ratio import excess, solve_plateau
 from responsefn.inputs import round_trip, spread
-from responsefn.inverse import SMALLEST_P, closed_root
+from responsefn.inverse import SMALLEST_P, invert_closed_form
 from responsefn.response import Response
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Fused", "fused"]
 
 HELPERS = (lambert_w, excess, solve_plateau)
-CELLS = 1024
-"""Of the table from which the inverse starts: 16 KB, which stay in the fastest cache."""
+TABLE_CELLS = 1024
+"""Cells of the table of starting values of the inverse: 16 KB, which fit the first-level cache."""
 
 
 def _snippets(code: Statements) -> dict[str, str]:
@@ -53,7 +53,7 @@ class Fused:
     Attributes
     ----------
     response, rtt
-        What it is of.
+        The rule or law, and the round-trip time in s.
 
     Examples
     --------
@@ -74,14 +74,14 @@ class Fused:
     def __call__(self, p: Floats, out: Floats | None = None) -> Floats:
         """Return rates in packets/s, NaN where the closed form does not hold.
 
-        Loss event rates are taken as they are.
+        Loss event rates are not checked.
 
         Parameters
         ----------
         p
             float64, contiguous, shape (n,), 0 < p <= 1: not checked.
         out
-            Where they go, shape (n,); None makes a new array.
+            Array for the result, shape (n,); None: a new array.
         """
         out = np.empty_like(p) if out is None else out
         make_kernel(evaluate_all, snippets=self._code, helpers=HELPERS)(p, self._constants, out)
@@ -96,8 +96,8 @@ class Fused:
         rate
             float64, contiguous, shape (n,): not checked.
         out
-            Where they go; NaN where no p in 1e-12..1 at which the closed form holds gives the
-            rate: of several ranges of p the one that begins lowest.
+            Array for the result; NaN for a rate without a p in 1e-12..1 at which the closed form holds. Of
+            several ranges of such p, the lowest is used.
         """
         out = np.empty_like(rate) if out is None else out
         kernel = make_kernel(invert_all, snippets=self._plain_code, helpers=HELPERS)
@@ -108,11 +108,13 @@ class Fused:
     def _table(self) -> tuple[Floats, float, float]:
         """Log p and its change per step of log rate, shape (nodes, 2); the first log rate, 1/step."""
         law, rtt = self.response, self.rtt
-        ends = np.array(_range(law, rtt))[::-1]
-        first, last = np.log(law.value_of(law._code("rate"), p=ends, R=rtt))
-        step = (last - first) / CELLS
-        rates = np.exp(first + step * np.arange(CELLS + 1))
-        p = np.clip(closed_root(law, rates, np.full(rates.shape, rtt)), ends[1], ends[0])
+        p_range = np.array(_range(law, rtt))[::-1]
+        first, last = np.log(law.value_of(law._code("rate"), p=p_range, R=rtt))
+        step = (last - first) / TABLE_CELLS
+        rates = np.exp(first + step * np.arange(TABLE_CELLS + 1))
+        p = np.clip(
+            invert_closed_form(law, rates, np.full(rates.shape, rtt)), p_range[1], p_range[0]
+        )
         slope = spread(law.value_of(law._code("log_slope"), p=p, R=rtt), p.shape)
         return np.stack([np.log(p), step / slope], axis=1), float(first), float(1.0 / step)
 
@@ -141,16 +143,16 @@ def fused(response: Response, rtt: WithUnit, *, unit_check: bool = True) -> Fuse
     instance("response", response, Response, "a rule or law, such as Reno() or TFRC()")
     values = response.bindings(rtt) | {"R": rtt}
 
-    def compiled(name: str) -> tuple[Mapping[str, str], Floats]:
+    def kernel_arguments(name: str) -> tuple[Mapping[str, str], Floats]:
         code = response._code(name).plain()
         constants = [float(values[name]) for name in code.constants]
         return _snippets(code), np.array(constants or [math.nan])
 
-    return Fused(response, rtt, *compiled("conditional_rate"), *compiled("rate"))
+    return Fused(response, rtt, *kernel_arguments("conditional_rate"), *kernel_arguments("rate"))
 
 
 def _range(law: Response, rtt: float) -> tuple[float, float]:
-    """Return the lowest range of p in which the closed form holds, by bisection of its ends."""
+    """Return the lowest range of p in which the closed form holds; bisection finds its ends."""
     p = np.geomspace(SMALLEST_P, 1.0, 241)
     holds = law.closed_form_holds(p, rtt)
     first = int(np.argmax(holds))
@@ -188,18 +190,18 @@ def evaluate_all(p_values: Floats, constants: Floats, out: Floats) -> None:
 def invert_all(
     rates: Floats, constants: Floats, table: Floats, first: float, per_step: float, out: Floats
 ) -> None:
-    """Template: p from a cubic in a table of log p over log rate, then corrected by its slope there.
+    """Template: interpolate p in a table of log p over log rate, and correct it by the slope.
 
-    The rows of ``table``, at even steps from ``first`` on, are log p and its change per step. Where
-    the cubic is as good as it is away from kinks, the second evaluation only confirms the first;
-    elsewhere the slope becomes that of the last two points.
+    The rows of ``table``, at even steps from ``first`` on, are log p and its change per step. Away from
+    kinks the cubic interpolation is accurate, and the second evaluation only confirms the first.
+    Elsewhere the secant of the last two points replaces the slope.
     """
     before()
     cells = table.shape[0] - 1
     for n in range(rates.shape[0]):
         rate = rates[n]
         at = (math.log(rate) - first) * per_step
-        found = math.nan
+        root = math.nan
         if -1e-9 < at < cells + 1e-9:  # the rates at the ends are inside
             k = min(int(max(at, 0.0)), cells - 1)
             t = at - k
@@ -220,6 +222,6 @@ def invert_all(
                 step = slope * excess
                 p = min(1.0, p - p * step)
                 if abs(step) < 1e-12:
-                    found = p
+                    root = p
                     break
-        out[n] = found
+        out[n] = root

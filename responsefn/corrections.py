@@ -26,15 +26,15 @@ class Corrected(Response):
     The rule's cycle of n' packets takes D(n') s, has the mean window M and leaves the window V
     after the loss. The corrections, each an option, are
 
-    - ``recovery``: the round trip in which the loss happens, at M, and the one in which the lost packet
-      is sent again, at V, so that n' + M + V = 1/p packets take D + 2R. For AIMD it is its form
+    - ``recovery``: the round trip of the loss, at M, and the round trip of the retransmission, at V, so
+      that n' + M + V = 1/p packets take D + 2R. For AIMD it is its form
       ``"recovery"``. Domain: losses that fast recovery repairs, p <= 0.05.
     - ``rto``: a loss ends in a timeout with the probability Q = min(1, 3/W) of the peak window W; then
       t_RTO f(p)/(1-p) s and 1/(1-p) packets more, f = 1 + p + 2p^2 + ... + 32p^6 (Padhye et al. 1998,
       Sect. II-B). Domain: that model's, losses correlated within a round trip.
     - ``packets_per_ack``: rules count ACKs, so that the rate is that at p times their number (for AIMD
-      Padhye's b). Domain: rules that do not look at the time; CUBIC and H-TCP are refused, whose
-      growth delayed ACKs do not slow.
+      Padhye's b). Domain: rules without the time; CUBIC and H-TCP are refused, since delayed ACKs do
+      not slow their growth.
     - ``max_window``: at most this window per round trip, min(T, W_max/R), as in Padhye's equation 33.
       Domain: an upper bound near T = W_max/R, where part of each cycle is limited.
 
@@ -87,37 +87,37 @@ class Corrected(Response):
     domain = (0.0, 0.05)
 
     def check(self) -> None:
-        """Check that the rule is one of a window, and that packets per ACK have a meaning for it."""
+        """Check that the rule is a window rule, and that ``packets_per_ack`` applies to it."""
         q = self.params
         if not isinstance(q.rule, Response) or not hasattr(q.rule, "on_loss"):
             raise TypeError(f"rule = {q.rule!r}: must be a window rule, such as Reno()")
-        if q.packets_per_ack > 1.0 and _timed(q.rule):
+        if q.packets_per_ack > 1.0 and _depends_on_time(q.rule):
             raise ValueError(
                 f"packets_per_ack = {q.packets_per_ack:g}: must be 1 for {q.rule!r}, whose window "
                 "grows with the time, not with ACKs"
             )
 
     def cite(self) -> str:
-        """Return the source of the rule, and that of the timeouts."""
+        """Return the sources of the rule and of the timeouts."""
         return f"{self.params.rule.cite()}; timeouts: Padhye et al., SIGCOMM 1998; the rest: own"
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
-        """Return False: rates are computed from those of the rule."""
+        """Return False: rates are computed from the rule's rates."""
         return False
 
     @quiet()
     def _rate(
         self, p: Any, rtt: Any, bandwidth: float | None, unit_check: bool
     ) -> float | NDArray[np.float64]:
-        """Return `rate` of plain arrays, from that of the rule."""
+        """Return `rate` of plain arrays, from the rule's rate."""
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         shape = same_shape(p=p, rtt=rtt)
-        flat, rtts = (np.broadcast_to(each, shape).ravel() for each in (p, rtt))
+        flat, rtts = (np.broadcast_to(array, shape).ravel() for array in (p, rtt))
         q = self.params
         path = _Path(q.rule, rtts, bandwidth)
         acks = np.minimum(1.0, q.packets_per_ack * flat)
-        seen = path.without_recovery(acks) if q.recovery else acks
-        packets, time = 1.0 / flat, 1.0 / (seen * path.rate(seen))
+        p_of_cycle = path.without_recovery(acks) if q.recovery else acks
+        packets, time = 1.0 / flat, 1.0 / (p_of_cycle * path.rate(p_of_cycle))
         time *= (
             acks / flat
         ) * 1.0  # an ACK stands for so many packets, and takes as many times longer
@@ -125,30 +125,35 @@ class Corrected(Response):
             time = time + 2.0 * rtts
         if q.rto is not None:
             powers = 1.0 + flat * (1.0 + flat * (2.0 + flat * (4.0 + flat * (8.0 + flat * (16.0 + 32.0 * flat)))))  # fmt: skip
-            kept = np.maximum(1.0 - flat, 1e-12)
-            ends = np.minimum(1.0, 3.0 / path.peak(seen))
-            packets, time = packets + ends / kept, time + ends * q.rto * powers / kept
-        found = packets / time
+            delivered = np.maximum(1.0 - flat, 1e-12)
+            timeout_probability = np.minimum(1.0, 3.0 / path.peak(p_of_cycle))
+            packets, time = (
+                packets + timeout_probability / delivered,
+                time + timeout_probability * q.rto * powers / delivered,
+            )
+        rate = packets / time
         if q.max_window is not None:
-            found = np.minimum(found, q.max_window / rtts)
-        return plain(np.asarray(found).reshape(shape))
+            rate = np.minimum(rate, q.max_window / rtts)
+        return plain(np.asarray(rate).reshape(shape))
 
 
 class _Path(NamedTuple):
-    """A rule at some round-trip times."""
+    """A rule at given round-trip times."""
 
     rule: Any
     rtts: Floats
     bandwidth: float | None
 
     def rate(self, p: Floats) -> Floats:
+        """Return the rule's rate in packets/s."""
         return np.asarray(self.rule.rate(p, self.rtts, self.bandwidth, unit_check=False))
 
     def peak(self, p: Floats) -> Floats:
+        """Return the rule's peak window in packets."""
         return np.asarray(self.rule.peak_window(p, self.rtts, self.bandwidth, unit_check=False))
 
     def more_packets(self, p: Floats) -> Floats:
-        """Return the packets of the round trips of the loss and of the recovery."""
+        """Return the packets in the round trips of the loss and of the recovery."""
         mean = self.rule.mean_window(p, self.rtts, self.bandwidth, unit_check=False)
         after = np.empty(p.shape)
         for n, (peak, rtt) in enumerate(zip(self.peak(p), self.rtts, strict=True)):
@@ -161,7 +166,7 @@ class _Path(NamedTuple):
     def without_recovery(self, p: Floats) -> Floats:
         """Return the p' with 1/p' + M(p') + V(p') = 1/p, by bisection in its logarithm; at most 1."""
         low, high = np.log(p), np.zeros(p.shape)
-        for _ in range(STEPS):
+        for _ in range(BISECTION_STEPS):
             middle = 0.5 * (low + high)
             at = np.exp(middle)
             short = 1.0 / at + self.more_packets(at) > 1.0 / p
@@ -169,12 +174,12 @@ class _Path(NamedTuple):
         return np.asarray(np.exp(0.5 * (low + high)))
 
 
-STEPS = 50
-"""Of the bisection: 1e-15 of log p over twenty decades."""
+BISECTION_STEPS = 50
+"""Steps of the bisection: 1e-15 of log p over twenty decades."""
 
 
-def _timed(rule: Any) -> bool:
-    """Return whether the window that an ACK makes depends on the time; some rules count it from the first ACK on."""
+def _depends_on_time(rule: Any) -> bool:
+    """Return whether the window after an ACK depends on the time, which may count from the first ACK on."""
     state = rule.on_loss(
         rule.start(0.1, 1000.0)._replace(cwnd=100.0, ssthresh=2.0), rule.params, Event(0.0, 0.1)
     )

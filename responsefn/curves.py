@@ -1,4 +1,4 @@
-"""Response curves: the rates of several rules and laws over the loss event rate, to look at."""
+"""Response curves: rates of several rules and laws over the loss event rate, with plot and table."""
 
 from __future__ import annotations
 
@@ -46,17 +46,16 @@ class Curve(Result):
     rate
         Rates in packets/s, shape (n, m).
     bandwidth
-        Capacity in packets/s that rules saw which see the queue; None where none was given.
+        Capacity in packets/s for rules that depend on the queue; None without a capacity.
     attractors
         Rates in packets/s to which a rule comes from different windows, largest first and NaN for none, shape
         (n, m, 3): ``rate`` is one of them.
     searched
-        Whether the search for other attractors was finished; False where the rate is a closed form that is known to be
-        the only one, or where a run of the search needs more steps than it is given (`SeveralAttractorsWarning`); shape
-        (n, m).
+        Whether the search for other attractors finished, shape (n, m). False where the rate is a closed form known to be
+        unique, or where a run of the search exceeds its limit of steps (`SeveralAttractorsWarning`).
     loss_events
-        Where a connection needs more than 10,000 loss events to come within 1 % of the rate, how many; NaN
-        elsewhere; shape (n, m).
+        Loss events that a connection needs to come within 1 % of the rate, where more than 10,000; NaN elsewhere;
+        shape (n, m).
 
     Examples
     --------
@@ -90,8 +89,8 @@ class Curve(Result):
 
         dims = ("rule", "p")
         more = {
-            name: (each, values)
-            for name, each, values in (
+            name: (names, values)
+            for name, names, values in (
                 ("attractors", (*dims, "attractor"), self.attractors),
                 ("loss_events", dims, self.loss_events),
                 ("searched", dims, self.searched),
@@ -131,7 +130,7 @@ class Curve(Result):
         return ranges
 
     def _remarks(self) -> dict[str, object]:
-        """Return at how many p each rule has several attractors, or needs many loss events."""
+        """Return for each rule the number of p with several attractors or many loss events."""
         remarks: dict[str, object] = {}
         for n, rule in enumerate(self.rules):
             several = 0 if self.attractors is None else int((self.attractors[n, :, 1] > 0.0).sum())
@@ -152,9 +151,9 @@ class Curve(Result):
         Parameters
         ----------
         ax
-            Axes to draw on; None makes new ones.
+            Axes to draw on; None creates new axes.
         points
-            Packet simulations to put on top: label to (p, rate in packets/s).
+            Packet simulations drawn over the curves: label to (p, rate in packets/s).
 
         Returns
         -------
@@ -201,21 +200,21 @@ def curve(
     Parameters
     ----------
     rules
-        Rules and laws; one alone may stand without brackets.
+        Rules and laws; a single one needs no list.
     p
         Loss event rates, 0 < p <= 1, shape (m,); None for 1e-6 to 0.1.
     rtt
-        Round-trip time in s, or a text such as ``"40ms"``.
+        Round-trip time in s, or a string such as ``"40ms"``.
     bandwidth
-        Capacity in packets/s, or a text such as ``"1Mbps"`` (in packets of 1500 bytes), for rules
-        that see the queue.
+        Capacity in packets/s, or a string such as ``"1Mbps"`` (in packets of 1500 bytes), for rules
+        that depend on the queue.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more.
 
     Raises
     ------
     ValueError
-        For no rules or one given twice, a loss event rate outside 0 to 1, and an ``rtt`` that is not one number.
+        For no rules or a repeated rule, a loss event rate outside 0 to 1, and an ``rtt`` that is not one number.
 
     Examples
     --------
@@ -228,10 +227,10 @@ def curve(
       Reno()  96.82 .. 3062 packets/s; 7 values outside of p <= 0.02
       TFRC()  44.25 .. 3059 packets/s
     """
-    given = (rules,) if isinstance(rules, Response) else rules
-    chosen = listed("rules", given, Response, "a rule or law, such as Reno() or TFRC()")
-    if not chosen or len(set(chosen)) != len(chosen):
-        raise ValueError(f"rules = {chosen!r}: must be at least one, each given once")
+    entries = (rules,) if isinstance(rules, Response) else rules
+    responses = listed("rules", entries, Response, "a rule or law, such as Reno() or TFRC()")
+    if not responses or len(set(responses)) != len(responses):
+        raise ValueError(f"rules = {responses!r}: must be at least one, each given once")
     p = np.geomspace(1e-6, 0.1, 101) if p is None else p
     p = number("p", p, above=0.0, at_most=1.0).copy()
     if p.ndim != 1 or p.size == 0:
@@ -241,11 +240,11 @@ def curve(
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     bandwidth = in_units("bandwidth", bandwidth, "rate")
     rates, remarks = [], []
-    for rule in chosen:
+    for rule in responses:
         with collect_remarks() as rule_remarks:
             rates.append(np.asarray(rule.rate(p, rtt, bandwidth, unit_check=unit_check)))
         remarks.append(rule_remarks)
     rate = np.stack(rates)
     attractors, loss_events, searched = tabulate_remarks(p, rate, remarks)
     p.flags.writeable = rate.flags.writeable = False
-    return Curve(chosen, p, rtt, rate, bandwidth, attractors, loss_events, searched)
+    return Curve(responses, p, rtt, rate, bandwidth, attractors, loss_events, searched)

@@ -2,7 +2,7 @@
 
 The rule's own functions, compiled, advance the window by blocks of ACKs (an eighth of a window at a time, by the
 midpoint rule; single ACKs in slow start) until one cycle repeats the previous one. The solution is compared with cycles
-ACK by ACK, and where they differ, as they do for rules that act at some ACKs only, the cycle is solved ACK by ACK. This
+ACK by ACK, and where they differ, as for rules that act at particular ACKs, the cycle is solved ACK by ACK. This
 is the response of rules without a closed form, derived here and not published.
 """
 
@@ -139,20 +139,20 @@ class Limits(NamedTuple):
 class Solution(NamedTuple):
     """Columns of `kernel.cycles.find_cycle`, shape (n, CYCLE_COLUMNS), and states before a loss, (n, 2 + fields).
 
-    The first two columns of ``ends`` are the time in s and the remaining packets.
+    The first two columns of ``states`` are the time in s and the remaining packets.
     """
 
     columns: Floats
-    ends: Floats
+    states: Floats
 
     def select(self, mask: Bools) -> Solution:
         """Return a copy of the rows in a mask."""
-        return Solution(self.columns[mask], self.ends[mask])
+        return Solution(self.columns[mask], self.states[mask])
 
     def update(self, mask: Bools, other: Solution) -> None:
         """Replace the rows in a mask."""
         self.columns[mask] = other.columns
-        self.ends[mask] = other.ends
+        self.states[mask] = other.states
 
 
 class _Answer(NamedTuple):
@@ -219,12 +219,12 @@ def find_cycles(cases: Cases, limits: Limits, *, compiled: bool = True) -> Solut
     loss, numbers, table, fault = _arguments(cases, limits, compiled)
     step = _compile(steps.to_next_loss, cases.rule, compiled, limits.acks)
     count, fields = cases.starts.shape
-    columns, ends = np.zeros((count, CYCLE_COLUMNS)), np.zeros((count, 2 + fields))
+    columns, final_states = np.zeros((count, CYCLE_COLUMNS)), np.zeros((count, 2 + fields))
     room = numbers, np.zeros(2 + fields), np.zeros(2 + fields)
     run = engine(KERNEL, "cycles", compiled=compiled)
-    run(tuple(cases[1:]), (step, loss), table, room, (ends, columns, fault))
+    run(tuple(cases[1:]), (step, loss), table, room, (final_states, columns, fault))
     raise_fault((cases.rule,), fault)
-    return Solution(columns, ends)
+    return Solution(columns, final_states)
 
 
 def check(cases: Cases, solution: Solution, limits: Limits) -> Floats:
@@ -238,8 +238,8 @@ def check(cases: Cases, solution: Solution, limits: Limits) -> Floats:
     acks = _compile(steps.to_next_loss, cases.rule, True, True)
     blocks = acks if limits.acks else _compile(steps.to_next_loss, cases.rule, True, False)
     out = np.zeros((len(cases.packets), 3))
-    states = np.zeros((CHECKED_STATES, solution.ends.shape[1]))
-    solved = cases.packets, cases.rtts, cases.service, solution.ends, solution.columns
+    states = np.zeros((CHECKED_STATES, solution.states.shape[1]))
+    solved = cases.packets, cases.rtts, cases.service, solution.states, solution.columns
     engine(KERNEL, "checks")(solved, (blocks, acks, loss), table, (numbers, states), (out, fault))
     return np.where(np.isnan(out), np.inf, out)
 
@@ -313,13 +313,13 @@ def compare_compiled(rule: Dynamics) -> None:
 def begin_at_peak(
     rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, peaks: Floats | None = None
 ) -> Floats:
-    """Return states just before a loss, shape (entries, fields), at given peaks in packets or at expected ones.
+    """Return states just before a loss, shape (entries, fields), at given or estimated peaks in packets.
 
-    Estimates of the rate are those at the peak. Estimates of 0 would hold the window at its minimum for some cycles,
-    which are identical although the rule is not in equilibrium.
+    Rate estimates start at the rate of the peak. Estimates of 0 would hold the window at its minimum for several
+    identical cycles, although the rule is not in equilibrium.
     """
     if peaks is None:
-        peaks = _expected_peaks(rule, p, rtt, bandwidth)
+        peaks = _estimate_peaks(rule, p, rtt, bandwidth)
     rtts = np.broadcast_to(rtt, peaks.shape).ravel()
     starts = np.array([tuple(rule.start(float(r), bandwidth)) for r in rtts], dtype=np.float64)
     fields = rule.State._fields
@@ -333,7 +333,7 @@ def begin_at_peak(
     return starts
 
 
-def _expected_peaks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
+def _estimate_peaks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
     """Return the peak of the rule's ``expected_peak``, of its closed form, or of Reno, at most twice the path's capacity."""
     formula = formula_of(rule)
     if hasattr(rule, "expected_peak"):
@@ -358,7 +358,7 @@ def solve(
 ) -> Cycle:
     """Return the cycle for checked arrays p and rtt that broadcast.
 
-    It starts at the peaks of `begin_at_peak`, or at given ones, in packets, in the common shape.
+    It starts at the peaks of `begin_at_peak`, or at given peaks in packets, in the common shape.
     """
     check_dynamics(rule)
     shape = np.broadcast_shapes(p.shape, rtt.shape)
@@ -532,9 +532,9 @@ def _start_from(cases: Cases, peaks: Floats) -> Cases:
 
 
 def _resolve_drifts(cases: Cases, solution: Solution) -> tuple[Solution, Bools, Bools]:
-    """Return aperiodic cycles, with those of drifting windows replaced by cycles in which the window settles.
+    """Return aperiodic cycles; cycles of drifting windows are replaced by cycles in which the window settles.
 
-    Also return where the rate changed by that, and where the window still drifts.
+    Also return masks of cycles whose rate changed and of windows that still drift.
     """
     before = solution.columns[:, 0].copy()
     drifts = _drifts(solution)

@@ -1,4 +1,4 @@
-"""Interface of a window rule to its responses: the border between `responses` and `rules`."""
+"""Interface between window rules and their responses."""
 
 from __future__ import annotations
 
@@ -40,26 +40,25 @@ class Cycle:
     mean_window, packet_mean_window, peak_window
         Average over time, over packets, and before the loss, in packets.
     duration
-        Of a cycle, in s.
+        Duration of a cycle in s.
     cycles
-        How many it took.
+        Number of computed cycles.
     period
-        How many cycles repeat together, by peak and duration; 0 where none do (the window may move within the
-        band in which a rule holds it, or be chaotic): the values are then averages of the last half. Where
-        these averages themselves drift, the cycle is that in which the window comes to rest.
+        Number of cycles after which peak and duration repeat; 0 if they do not (the window may move within a band,
+        or be chaotic). The values are then averages of the last half. Where these averages drift, the cycle is that
+        of the settled window.
     by_acks
-        Where it was solved ACK by ACK: the rule says so (`WindowRule.counts_acks`), or blocks of ACKs give
-        another rate, as they do for a rule that acts at some ACKs only (once per round trip, by a timer, by a
-        count).
+        Whether it was solved ACK by ACK: `WindowRule.counts_acks` requires it, or blocks of ACKs give another rate,
+        as for a rule that acts at particular ACKs (once per round trip, by a timer, by a count).
     followed
-        Part of a cycle that was followed ACK by ACK: 1 where it was solved so, or is short relative to the steps of its
-        solution. Longer cycles are followed in segments spread from loss to loss, and as a whole in blocks half as
+        Fraction of a cycle that was checked ACK by ACK: 1 where it was solved so, or is short relative to the steps of
+        its solution. Longer cycles are checked in segments between losses, and as a whole in blocks half as
         long; where these differ by more than 0.2 %, ACK by ACK from their beginning up to 1e6 packets.
     loss_events
         Number of loss events that a connection needs to come within 1 % of the rate, from the window at which the search
         starts, where it exceeds 10,000; infinite where it exceeds the limit of the search; NaN elsewhere.
     steps
-        ACKs, or blocks of ACKs, that the solution took, without the checks.
+        ACKs, or blocks of ACKs, of the solution, without the checks.
     """
 
     rate: Floats
@@ -78,7 +77,7 @@ class Cycle:
 class Dynamics(Protocol):
     """A state, parameters, and updates of the state by ACKs, losses and timeouts.
 
-    `responsefn.WindowRule` is one; its docstring says what each member is.
+    `responsefn.WindowRule` implements it, and documents the members.
     """
 
     @property
@@ -91,7 +90,7 @@ class Dynamics(Protocol):
 
     @property
     def assigned(self) -> tuple[str, ...]:
-        """Fields of the state that an ACK sets outright."""
+        """Fields of the state that an ACK assigns instead of increments."""
 
     @property
     def rate_estimates(self) -> tuple[str, ...]:
@@ -99,11 +98,11 @@ class Dynamics(Protocol):
 
     @property
     def counts_acks(self) -> bool:
-        """Whether an ACK's effect depends on how many came before."""
+        """Whether an ACK's effect depends on the number of earlier ACKs."""
 
     @property
     def capacity(self) -> str:
-        """Whether the queue is seen."""
+        """Whether the rate depends on the capacity: ``"ignored"``, ``"optional"`` or ``"needed"``."""
 
     def __hash__(self) -> int:
         """Equal rules have one hash."""
@@ -128,7 +127,7 @@ class Dynamics(Protocol):
         """Return the numerical cycle."""
 
     def closed_form_holds(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.bool_]:
-        """Return where the closed form is the response."""
+        """Return whether the closed form is the response at each p and rtt."""
 
     def value_of(self, expression: Any, **values: Any) -> NDArray[Any]:
         """Evaluate an expression of the closed form."""

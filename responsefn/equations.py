@@ -16,26 +16,40 @@ __all__ = ["domain_of", "equation_of", "formula_of", "table_of"]
 
 
 class Entry(Protocol):
-    """What a rule or law says of itself; see `responsefn.response.Response`."""
+    """Attributes of a rule or law that describe it; see `responsefn.response.Response`."""
 
     @property
-    def capacity(self) -> str: ...
+    def capacity(self) -> str:
+        """Whether the rate depends on the capacity."""
+
     @property
-    def dynamics(self) -> str: ...
+    def dynamics(self) -> str:
+        """Dynamics in LaTeX."""
+
     @property
-    def solved_by(self) -> str: ...
+    def solved_by(self) -> str:
+        """Method for the rate without a formula."""
+
     @property
-    def domain(self) -> tuple[float, float]: ...
-    def formula(self) -> Formula | None: ...
-    def bindings(self, rtt: Any) -> dict[str, Any]: ...
-    def cite(self) -> str: ...
+    def domain(self) -> tuple[float, float]:
+        """Smallest and largest loss event rate."""
+
+    def formula(self) -> Formula | None:
+        """Return the closed form, or None."""
+
+    def bindings(self, rtt: Any) -> dict[str, Any]:
+        """Return the numbers for the parameters' symbols."""
+
+    def cite(self) -> str:
+        """Return the source."""
+
     def __hash__(self) -> int: ...
 
 
 DIGITS, MAX_SHOWN_OPERATIONS = 5, 100
-"""Of the numbers in equations as they are shown; operations that make an equation a long one."""
+"""Digits of numbers in displayed equations; operations above which an equation is long."""
 _FORMULA = '<div style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
-"""A formula in HTML; long ones scroll."""
+"""Formula in HTML; a long formula scrolls."""
 
 
 @lru_cache(maxsize=1024)

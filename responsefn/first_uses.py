@@ -1,4 +1,4 @@
-"""A short call of each kernel of this package that users meet first, which `hopflow.kernels.build` compiles."""
+"""Warm-up calls of the kernels of first answers, which `hopflow.kernels.build` compiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["short_calls"]
 
 
 def short_calls() -> Mapping[str, Callable[[], Any]]:
-    """Return short calls by what they are: rates of each rule and law, a simulation of one flow."""
+    """Return warm-up calls by name: rates of each rule and law, an inverse, a simulation of one flow."""
     from responsefn import CUBIC, catalogue, invert, simulate_rule
 
     entries = [*catalogue("rule").entries, *catalogue("law").entries]

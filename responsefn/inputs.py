@@ -41,32 +41,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 UNLABELLED = (int, float, np.ndarray, list, tuple, np.generic, type(None))
 """Types of arguments without labels, except masked arrays."""
 LONGEST_RTT = 5.0
-"""Round-trip times of this many s and more are taken for milliseconds."""
+"""Round-trip times from this one on, in s, are assumed to be in milliseconds."""
 SHORTEST_RTT = 1e-30
-"""The powers of shorter ones, in s, are no numbers in double precision."""
+"""Shortest round-trip time in s: powers of shorter times underflow in double precision."""
 LARGEST_RATE = 1e7
-"""Larger rates, in packets/s, are taken for bit/s: 120 Gb/s in packets of 1500 bytes."""
+"""Larger rates, in packets/s, are assumed to be in bit/s: this one is 120 Gb/s in packets of 1500 bytes."""
 PIECE = 131072
-"""Entries of an array that are processed at once, 1 MiB: they stay in the processor's cache, and calls of NumPy cost little."""
+"""Entries of an array that are processed at once: 1 MiB fits the cache, and calls of NumPy cost little."""
 IN_SECONDS = "in seconds: ms(48) is 0.048"
 IN_PACKETS = "in packets/s: mbps(100) is 8333"
 
 
 def loss_rate(p: ArrayLike) -> NDArray[np.float64]:
-    """Check a loss event rate, 0 < p <= 1; an array of float64 is returned as it is."""
+    """Check a loss event rate, 0 < p <= 1; an array of float64 is returned unchanged."""
     return loss_range(p)[0]
 
 
 class LossRates:
-    """Loss event rates, 0 < p <= 1; a long array is checked piece by piece, as it is used.
+    """Loss event rates, 0 < p <= 1.
 
-    So it is read from memory once.
+    A long array is checked piece by piece during its use, so that it is read from memory once.
 
     Attributes
     ----------
     values
         The array.
-    ends
+    bounds
         Smallest and largest checked entry.
     checked
         Whether all entries were checked.
@@ -80,19 +80,19 @@ class LossRates:
             and p.size > PIECE
         )
         self.values: NDArray[np.float64]
-        self.values, self.ends = loss_range(p) if self.checked else (np.asarray(p), (1.0, 0.0))
+        self.values, self.bounds = loss_range(p) if self.checked else (np.asarray(p), (1.0, 0.0))
 
     def check(self, piece: NDArray[np.float64]) -> None:
         """Check a piece, one-dimensional."""
         low, high = np.minimum.reduce(piece), np.maximum.reduce(piece)
         if not (low > 0.0 and high <= 1.0):
             number("p", piece, above=0.0, at_most=1.0)
-        self.ends = min(self.ends[0], float(low)), max(self.ends[1], float(high))
+        self.bounds = min(self.bounds[0], float(low)), max(self.bounds[1], float(high))
 
     def check_all(self) -> None:
         """Check the remaining entries."""
         if not self.checked:
-            self.values, self.ends = loss_range(self.values)
+            self.values, self.bounds = loss_range(self.values)
             self.checked = True
 
 
@@ -122,7 +122,7 @@ def extremes(array: NDArray[np.float64]) -> tuple[float, float]:
 def round_trip(rtt: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:
     """Check a round-trip time in s, or a string such as ``"40ms"``.
 
-    5 s or more are refused unless ``unit_check`` is False, less than 1e-30 s always.
+    5 s or more are refused unless ``unit_check`` is False. Less than 1e-30 s is always refused.
     """
     rtt = in_units("rtt", rtt, "time")
     if flag("unit_check", unit_check):
@@ -165,12 +165,12 @@ def same_shape(**arrays: NDArray[np.float64]) -> tuple[int, ...]:
 
 
 def plain(array: NDArray[np.float64]) -> float | NDArray[np.float64]:
-    """Return an array as it is, or the Python float that it holds when it has no dimension."""
+    """Return an array, or a Python float for an array without dimensions."""
     return array if array.ndim else float(array)
 
 
 def spread(array: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return an array in a shape to which it broadcasts, one that can be written to."""
+    """Return a writable array, broadcast to a shape."""
     return array if array.shape == shape else np.broadcast_to(array, shape).copy()
 
 
@@ -178,7 +178,7 @@ def spread(array: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.flo
 
 
 def keeps_labels(function: F) -> F:
-    """Make a function of two arrays, its second and third arguments, return the container type of its input.
+    """Return a decorator that preserves the container type of a function's second and third arguments.
 
     A `xarray.DataArray` gives a DataArray (broadcast by dimension names), a `pandas.Series` or
     DataFrame one with the same labels, a masked array a masked array.
@@ -245,7 +245,7 @@ def _compute_pandas(compute: Callable[..., Any], names: tuple[str, ...], arrays:
 
 
 def _compute_masked(compute: Callable[..., Any], arrays: list[Any]) -> Any:
-    """Compute with a valid entry in place of masked ones, and mask the result."""
+    """Compute with a valid entry in place of masked entries, and mask the result."""
     filled = []
     for array in arrays:
         if isinstance(array, np.ma.MaskedArray):

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Ints = NDArray[np.int64]
 
-__all__ = ["SMALLEST_P", "Scan", "clear_scans", "closed_root", "cycle_root", "invert", "scan"]
+__all__ = [
+    "SMALLEST_P",
+    "Scan",
+    "clear_scans",
+    "cycle_root",
+    "invert",
+    "invert_closed_form",
+    "scan",
+]
 
 SMALLEST_P, SMALLEST_CYCLE_P = 1e-12, 1e-10
 """Smallest loss event rate that `invert` returns, and at which numerical cycles are inverted."""
@@ -44,15 +52,15 @@ MAX_TABLES, NODES = 16, 257
 SECANT_STEPS, SECANT_TOLERANCE = 16, 1e-14
 """Maximum steps of the secant method, and the change of log p at which it ends."""
 MIN_SECANT = 1e-6
-"""Change of log p below which round-off would spoil a secant, and the last slope is used."""
+"""Change of log p below which round-off would dominate a secant, and the last slope is used."""
 
 SAMPLES_PER_DECADE, FEW_PACKETS_FACTOR = 12, 8
-"""Values of p at which a cycle is solved before it is inverted, and how many times more above 0.1, where cycles of a few
-packets may alternate."""
+"""Values of p per decade at which a cycle is solved before its inversion, and their multiple above 0.1, where cycles of a
+few packets may alternate."""
 MIN_RATIO_OF_RATES = 2.0
-"""Ratio of the rates at both ends of an interval of unique rates: narrower ones have too few samples."""
+"""Minimum ratio of the rates at both ends of an interval of unique rates: a narrower interval has too few samples."""
 ROOT_TOLERANCE = 1e-13
-"""Relative difference from the wanted rate at which p is a root."""
+"""Relative difference from the target rate at which p is a root."""
 SLOPE_STEP, FLAT = 1e-3, 1e-12
 """Over this relative change of p to both sides a rate must fall by more than ten times its round-off."""
 FALSE_POSITIONS = 60
@@ -136,7 +144,7 @@ def invert(
         if not hasattr(rule, "cycle"):
             return plain(_rate_root(rule, rate, rtt, bandwidth))
         return plain(cycle_root(rule, rate, rtt, bandwidth))
-    p = _move_into_domain(rule, np.clip(closed_root(rule, rate, rtt), SMALLEST_P, 1.0), rtt)
+    p = _move_into_domain(rule, np.clip(invert_closed_form(rule, rate, rtt), SMALLEST_P, 1.0), rtt)
     with np.errstate(invalid="ignore"):
         error = np.abs(rule.value_of(rule._code("rate"), p=p, R=rtt) / rate - 1.0)
     unsolved = ~((error <= RATE_TOLERANCE) & rule.closed_form_holds(p, rtt))
@@ -172,7 +180,7 @@ def _unreachable(rule: Response, rate: Any, rtt: Any, mask: Any) -> UnreachableR
 # Closed forms
 
 
-def closed_root(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]:
+def invert_closed_form(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]:
     """Return the p of the closed form, by its inverse or by a root; NaN where there is none.
 
     Parameters
@@ -185,8 +193,8 @@ def closed_root(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]:
     inverse = rule.closed_form().code("inverse")
     if inverse is not None:
         return rule.value_of(inverse, T=rate, R=rtt)
-    ends = (rule.value_of(rule._code("rate"), p=p, R=rtt) for p in (1.0, SMALLEST_P))
-    lowest, highest = (np.broadcast_to(end, rate.shape) for end in ends)
+    bracket = (rule.value_of(rule._code("rate"), p=p, R=rtt) for p in (1.0, SMALLEST_P))
+    lowest, highest = (np.broadcast_to(end, rate.shape) for end in bracket)
     # a rate that was computed at an end is inside
     slack = 8 * np.finfo(np.float64).eps
     inside = (rate >= lowest * (1 - slack)) & (rate <= highest * (1 + slack))
@@ -257,9 +265,9 @@ def _bracketing_root(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]
         beyond = np.maximum(log_p, 0.0)
         return np.log(rule.value_of(code, p=p, R=rtt) / rate) - beyond
 
-    ends = (np.log(SMALLEST_P) - margin, margin)
+    bracket = (np.log(SMALLEST_P) - margin, margin)
     with np.errstate(invalid="ignore"):  # SciPy's interpolation test may see sqrt(-epsilon)
-        root = find_root(excess, ends, args=(rate, rtt))
+        root = find_root(excess, bracket, args=(rate, rtt))
     if not np.all(root.success):
         raise ArithmeticError(f"no root of the response of {rule!r} was found")
     return np.asarray(np.exp(root.x))
@@ -273,11 +281,11 @@ def _rate_root(rule: Response, rate: Any, rtt: Any, bandwidth: float | None) -> 
         p = np.exp(np.clip(log_p, np.log(SMALLEST_P), 0.0))
         return np.log(np.asarray(rule.rate(p, rtt, bandwidth, unit_check=False)) / rate)
 
-    ends = (np.full(rate.shape, np.log(SMALLEST_P)), np.zeros(rate.shape))
-    outside = (excess(ends[0], rate, rtt) < 0.0) | (excess(ends[1], rate, rtt) > 0.0)
+    bracket = (np.full(rate.shape, np.log(SMALLEST_P)), np.zeros(rate.shape))
+    outside = (excess(bracket[0], rate, rtt) < 0.0) | (excess(bracket[1], rate, rtt) > 0.0)
     if outside.any():
         raise _unreachable(rule, rate, rtt, outside)
-    root = find_root(excess, ends, args=(rate, rtt), tolerances={"fatol": RATE_TOLERANCE})
+    root = find_root(excess, bracket, args=(rate, rtt), tolerances={"fatol": RATE_TOLERANCE})
     if np.any(jumps := ~(np.abs(root.f_x) <= JUMP_OF_RATE)):
         first_rate, first_rtt = float(rate[jumps].flat[0]), float(rtt[jumps].flat[0])
         low, high = (
@@ -361,14 +369,14 @@ class Scan:
 def scan(rule: Dynamics, rtt: float, bandwidth: float | None, up_to: float) -> Scan:
     """Return the cycles of a rule at a round-trip time in s, decade by decade of falling p.
 
-    The last decade is the first one with all rates above ``up_to`` or at the capacity, otherwise the one that ends at
+    The last decade is the first with all rates above ``up_to`` or at the capacity, otherwise the decade that ends at
     1e-12, or at 1e-10 where the closed form does not hold, or the last one before a cycle that is too long to be solved.
     """
     smallest = SMALLEST_P if _has_closed_end(rule, rtt, bandwidth) else SMALLEST_CYCLE_P
     parts: list[Floats] = []
     for decade in range(round(-math.log10(smallest))):
         try:
-            parts.append(_decade(rule, rtt, bandwidth, decade))
+            parts.append(_scan_decade(rule, rtt, bandwidth, decade))
         except ArithmeticError:
             if not parts:
                 raise
@@ -388,7 +396,7 @@ def _has_closed_end(rule: Dynamics, rtt: float, bandwidth: float | None) -> bool
 
 
 @lru_cache(maxsize=1024)
-def _decade(rule: Dynamics, rtt: float, bandwidth: float | None, decade: int) -> Floats:
+def _scan_decade(rule: Dynamics, rtt: float, bandwidth: float | None, decade: int) -> Floats:
     """Return p, rates and periods, shape (3, n); computed once for equal rules."""
     count = SAMPLES_PER_DECADE * (1 if decade else FEW_PACKETS_FACTOR)
     p = 10.0 ** (-decade - np.arange(decade > 0, count + 1) / count)
@@ -413,7 +421,7 @@ def _rates(
 
 def clear_scans() -> None:
     """Remove all scans from the cache, for timings."""
-    _decade.cache_clear()
+    _scan_decade.cache_clear()
 
 
 def cycle_root(rule: Dynamics, rate: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
@@ -450,15 +458,15 @@ def cycle_root(rule: Dynamics, rate: Floats, rtt: Floats, bandwidth: float | Non
 
     # 1. A bracket of each rate, between samples of the cycles at its round-trip time.
     everywhere, scans = np.arange(rate.size), {}
-    ends = np.empty((6, rate.size))  # of both ends: x, f(x) and the period
+    brackets = np.empty((6, rate.size))  # of both ends: x, f(x) and the period
     for one_rtt in map(float, np.unique(rtt)):
         indices = everywhere[rtt == one_rtt]
         highest = (1.0 + END_SLACK) * float(rate[indices].max())
         scans[one_rtt] = scan(rule, one_rtt, bandwidth, highest)
         log_rates = np.log(rate[indices])
-        ends[:, indices] = _bracket(rule, one_rtt, bandwidth, scans[one_rtt], log_rates)
-    nearer = np.abs(ends[1]) <= np.abs(ends[4])
-    x, f, period, other, g, _ = np.where(nearer, ends, np.roll(ends, 3, axis=0))
+        brackets[:, indices] = _bracket(rule, one_rtt, bandwidth, scans[one_rtt], log_rates)
+    nearer = np.abs(brackets[1]) <= np.abs(brackets[4])
+    x, f, period, other, g, _ = np.where(nearer, brackets, np.roll(brackets, 3, axis=0))
     # 2. False position within the brackets.
     _run_false_position((x, f, period), (other, g), excess)
     border = _is_border(rule, x, other, rtt, bandwidth)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["RuleTwin", "rule_twin", "twin"]
 
 BUILT_IN = {"min": min, "max": max, "int": int}
-"""Functions of Python that have others in JAX."""
+"""Builtins that are replaced in JAX."""
 
 
 def twin(response: Response) -> Callable[..., Any]:
     """Return the rate of a rule or law as a JAX function ``f(p, rtt, **parameters)``.
 
-    It is generated from the same SymPy expression as everything else. It switches JAX to 64 bits
+    It is generated from the SymPy expression of the response. It switches JAX to 64 bits
     (``jax_enable_x64``) for the process. Input is not checked.
 
     Parameters
@@ -39,8 +39,8 @@ def twin(response: Response) -> Callable[..., Any]:
     Returns
     -------
     A function of the loss event rate, the round-trip time in s and, by name, the parameters of the
-    equation (``a``, ``b``, ``t_RTO``, ``C``, ...), whose defaults are those of ``response``; arrays
-    broadcast. All are differentiable. Where the closed form does not hold it is NaN.
+    equation (``a``, ``b``, ``t_RTO``, ``C``, ...), with the defaults of ``response``; arrays
+    broadcast. It is differentiable in all arguments, and NaN outside of the range of the closed form.
 
     Examples
     --------
@@ -70,14 +70,14 @@ def twin(response: Response) -> Callable[..., Any]:
         values = response.bindings(rtt) | {"p": p, "R": rtt} | parameters
         if unknown := set(parameters) - set(names):
             raise TypeError(f"{response!r} has no parameter {unknown.pop()!r} in its equation")
-        given = (jnp.asarray(values[name], dtype=float) for name in names)
-        return compute(*jnp.broadcast_arrays(*given))
+        arrays = (jnp.asarray(values[name], dtype=float) for name in names)
+        return compute(*jnp.broadcast_arrays(*arrays))
 
     return rate
 
 
 class RuleTwin(NamedTuple):
-    """Update functions of a rule in JAX, of the state, the parameters and the event.
+    """Update functions of a rule in JAX; arguments are the state, the parameters and the event.
 
     Examples
     --------
@@ -92,16 +92,16 @@ class RuleTwin(NamedTuple):
 
 
 def rule_twin(rule: WindowRule) -> RuleTwin:
-    """Return the three functions of a rule for JAX: the same code, with JAX's functions for its names.
+    """Return the three functions of a rule in JAX: the same code with JAX's functions for its global names.
 
-    It switches JAX to 64 bits (``jax_enable_x64``) for the process. At the kinks of a rule, where it
-    takes a maximum or changes its mode, derivatives are those of one side. Branches on traced values are followed on
-    both sides and selected by their conditions, at most 1000 combinations of them.
+    It switches JAX to 64 bits (``jax_enable_x64``) for the process. At the kinks of a rule, such as a maximum or a
+    change of mode, derivatives are one-sided. Branches on traced values are evaluated on both sides and selected by
+    their conditions, for at most 1000 combinations.
 
     Parameters
     ----------
     rule
-        A window rule, written as `WindowRule` says.
+        A window rule, written as described in `WindowRule`.
 
     Examples
     --------
@@ -116,17 +116,17 @@ def rule_twin(rule: WindowRule) -> RuleTwin:
 
     instance("rule", rule, WindowRule, "a window rule, such as Reno()")
     jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
-    known: dict[Any, Any] = {}
-    same = _of_values()
-    functions = (_in_jax(getattr(rule, name), same, known) for name in RuleTwin._fields)
+    translated: dict[Any, Any] = {}
+    same = _jax_functions()
+    functions = (_in_jax(getattr(rule, name), same, translated) for name in RuleTwin._fields)
     return RuleTwin(*map(all_branches, functions))
 
 
-def _of_values() -> dict[Any, Any]:
-    """Return JAX's functions of values whose branches are followed, by those that rules use."""
+def _jax_functions() -> dict[Any, Any]:
+    """Return JAX's functions on traced values by the functions that rules use."""
     import jax.numpy as jnp
 
-    low, high = on_values(_folded(jnp.minimum), min), on_values(_folded(jnp.maximum), max)
+    low, high = on_values(_reduce_with(jnp.minimum), min), on_values(_reduce_with(jnp.maximum), max)
     same: dict[Any, Any] = {
         where: on_values(jnp.where, where),
         maximum: high,
@@ -138,13 +138,13 @@ def _of_values() -> dict[Any, Any]:
     return same | {math: Functions(jnp, math)}
 
 
-def _in_jax(function: Any, same: dict[Any, Any], known: dict[Any, Any]) -> Any:
-    """Return a function of a rule whose global and closed-over names mean those of ``same``."""
+def _in_jax(function: Any, same: dict[Any, Any], translated: dict[Any, Any]) -> Any:
+    """Return a function of a rule with the replacements of ``same`` for its global and closed-over names."""
     import jax.numpy as jnp
 
-    def meaning(value: Any) -> Any:
+    def translate(value: Any) -> Any:
         if isinstance(value, types.FunctionType) and value not in same:
-            return _in_jax(value, same, known)
+            return _in_jax(value, same, translated)
         if isinstance(value, tuple) and all(isinstance(item, (int, float)) for item in value):
             return Table(jnp.asarray(value), value)
         try:
@@ -153,17 +153,19 @@ def _in_jax(function: Any, same: dict[Any, Any], known: dict[Any, Any]) -> Any:
             return value
 
     function = inspect.unwrap(function)
-    if function not in known:
+    if function not in translated:
         code, names = function.__code__, BUILT_IN | function.__globals__
-        scope = {name: meaning(names[name]) for name in code.co_names if name in names}
-        cells = tuple(types.CellType(meaning(c.cell_contents)) for c in function.__closure__ or ())
+        scope = {name: translate(names[name]) for name in code.co_names if name in names}
+        cells = tuple(
+            types.CellType(translate(c.cell_contents)) for c in function.__closure__ or ()
+        )
         scope["__builtins__"] = function.__globals__["__builtins__"]
-        known[function] = types.FunctionType(
+        translated[function] = types.FunctionType(
             code, scope, function.__name__, function.__defaults__, cells
         )
-    return known[function]
+    return translated[function]
 
 
-def _folded(function: Any) -> Any:
-    """Return a function of two arguments as one of several, as Python's min and max are."""
+def _reduce_with(function: Any) -> Any:
+    """Extend a function of two arguments to several, as Python's min and max."""
     return lambda *values: functools.reduce(function, values)

@@ -1,4 +1,4 @@
-"""Laws: closed forms of a rate that come without a window rule, TFRC's equation and PFTK's model."""
+"""Laws: rate equations without a window rule, such as TFRC's equation and PFTK's model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from hopflow.checks import number
 from hopflow.parameters import param
 from hopflow.units import quantities
-from responsefn.closed_forms.printed import printed_for
+from responsefn.closed_forms.printed import use_printed
 from responsefn.inputs import plain, round_trip
 from responsefn.response import Reference, Response, rfc
 
@@ -50,7 +50,7 @@ class Law(Response, ABC):
         )
 
     def bindings(self, rtt: Any) -> dict[str, Any]:
-        """Return b and t_RTO; the timeout is four round trips where no other was given."""
+        """Return b and t_RTO; the default timeout is four round trips."""
         rto = self.params.rto
         return {"b": self.params.packets_per_ack, "t_RTO": 4.0 * rtt if rto is None else rto}
 
@@ -75,9 +75,9 @@ class TFRC(Law):
         T = 1 / (R sqrt(2bp/3) + t_RTO 3 sqrt(3bp/8) p (1 + 32 p^2))
 
     ``form="zheng2002"`` is the misprint of that paper (Sect. 2.2), which lacks the 3 and the square
-    root in the timeout term: t_RTO (3bp/8) p (1 + 32 p^2). It is kept to show by how much it fails.
+    root in the timeout term: t_RTO (3bp/8) p (1 + 32 p^2). It shows the size of that error.
 
-    Domain: all of 0 < p <= 1, as TFRC's receivers use it; of the misprint, none.
+    Domain: 0 < p <= 1, as TFRC's receivers use it; the misprint has none.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class TFRC(Law):
     """
 
     class Params(NamedTuple):
-        """Packets per ACK; retransmission timeout in s, None for four round trips; which print."""
+        """Packets per ACK; retransmission timeout in s, None for four round trips; form of the equation."""
 
         packets_per_ack: float = param(1, source="RFC 5348, Sect. 3.1: b = 1 is recommended")
         rto: float | None = param(
@@ -126,11 +126,11 @@ class TFRC(Law):
 class Mathis(Law):
     """The square-root law of Mathis, Semke, Mahdavi and Ott: T = sqrt(3 / (2bp)) / R.
 
-    The constant sqrt(3/2) = 1.22 is that of periodic loss with one ACK per packet; `AIMD` derives
+    The constant sqrt(3/2) = 1.22 holds for periodic loss with one ACK per packet; `AIMD` derives
     it from the loss cycle. RFC 3649 and RFC 9438 round it to 1.2, 2 % less.
 
-    Domain: p <= 0.02; timeouts, which take over above, are not in it: at p = 0.05 it is 45 %
-    above PFTK with t_RTO = 4 R, at 0.1 83 %.
+    Domain: p <= 0.02. Timeouts, which dominate above, are not modelled: the law is 45 %
+    above PFTK with t_RTO = 4 R at p = 0.05, and 83 % at 0.1.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class PFTK(Law):
         return _pftk(self.params.form)
 
 
-@printed_for(())
+@use_printed(())
 def _mathis() -> Formula:
     import sympy as sp
 
@@ -247,7 +247,7 @@ def _mathis() -> Formula:
     return Formula(sp.sqrt(3 / (2 * b * p)) / R, None, 3 / (2 * b * (R * T) ** 2))
 
 
-@printed_for(("rfc5348",), ("zheng2002",))
+@use_printed(("rfc5348",), ("zheng2002",))
 def _tfrc(form: str) -> Formula:
     import sympy as sp
 
@@ -259,7 +259,7 @@ def _tfrc(form: str) -> Formula:
     return Formula(1 / (R * sp.sqrt(2 * b * p / 3) + t_RTO * timeout))
 
 
-@printed_for(("full",), ("approximate",))
+@use_printed(("full",), ("approximate",))
 def _pftk(form: str) -> Formula:
     import sympy as sp
     from sympy.codegen.cfunctions import expm1, log1p
@@ -270,15 +270,16 @@ def _pftk(form: str) -> Formula:
         share = 3 * sp.sqrt(3 * b * p / 8)
         timeout = sp.Piecewise((share, share < 1), (1, True)) * p * (1 + 32 * p**2)
         return Formula(1 / (R * sp.sqrt(2 * b * p / 3) + t_RTO * timeout))
-    kept = 1 - p
+    delivered = 1 - p
     offset = (2 + b) / (3 * b)
-    w = offset + sp.sqrt(8 * kept / (3 * b) + p * offset**2) / sp.sqrt(p)
+    w = offset + sp.sqrt(8 * delivered / (3 * b) + p * offset**2) / sp.sqrt(p)
     any_of_three, any_of_window = p * (3 - 3 * p + p**2), -expm1(w * log1p(-p))  # 1 - (1-p)^n
     Q = sp.Piecewise(
-        (any_of_three * (kept**3 + any_of_window) / any_of_window, w > 3), (sp.Integer(1), True)
+        (any_of_three * (delivered**3 + any_of_window) / any_of_window, w > 3),
+        (sp.Integer(1), True),
     )
     backoff = 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
     # numerator and denominator times p (1 - p), so that neither end divides by zero
-    packets = kept**2 + p * (kept * w + Q)
-    duration = p * (R * kept * (b / 2 * w + 1) + Q * t_RTO * backoff)
+    packets = delivered**2 + p * (delivered * w + Q)
+    duration = p * (R * delivered * (b / 2 * w + 1) + Q * t_RTO * backoff)
     return Formula(packets / duration)

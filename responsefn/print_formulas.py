@@ -18,20 +18,20 @@ from responsefn.closed_forms.evaluation import Code
 from responsefn.closed_forms.printed import DERIVATIONS, FILE
 from responsefn.closed_forms.symbolic import Formula
 
-__all__ = ["printed_text"]
+__all__ = ["generate_json"]
 
 VARIABLES = {"p", "R", "T", "t_RTO"}
 """Symbols that may be arrays: the arguments of responses, and a timeout that follows from the round-trip time."""
 ATTRIBUTES = ("rate", "mean_window", "peak_window", "inverse", "condition", "log_slope")
-SCALARS = ("exponent", "step", "kept")
+SCALARS = ("exponent", "step", "decrease_factor")
 COMPILED = ("rate", "conditional_rate")
 """Attributes that kernels evaluate for plain numbers (`compiled_laws`)."""
 
 
-def printed_text() -> str:
+def generate_json() -> str:
     """Return the contents of ``printed.json``."""
     for kind in ("rule", "law"):
-        catalogue(kind)  # which imports their modules
+        catalogue(kind)  # imports the modules that fill DERIVATIONS
     formulas = {key: _formula(derive()) for key, derive in sorted(DERIVATIONS.items())}
     return json.dumps({"sympy": sp.__version__, "formulas": formulas}, indent=0) + "\n"
 
@@ -61,4 +61,4 @@ def _code(code: Code, variables: Collection[str] = (), plain: bool = False) -> d
 
 if __name__ == "__main__":
     with replacing(FILE) as scratch:
-        scratch.write_text(printed_text(), encoding="utf-8")
+        scratch.write_text(generate_json(), encoding="utf-8")

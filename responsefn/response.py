@@ -36,7 +36,7 @@ __all__ = ["Reference", "Response", "range_of", "rfc"]
 AT_END = 1e-12
 """Relative rounding of a loss event rate at an end of a domain."""
 BORDER = 1e-12
-"""Relative distance from the end of the range of a closed form within which each p is checked."""
+"""Relative distance from the end of the range of a closed form within which each p is checked separately."""
 
 
 class Reference(NamedTuple):
@@ -47,9 +47,9 @@ class Reference(NamedTuple):
     text
         Author, title, place, year.
     source
-        ``"primary"`` where the definition was read in the source itself, in its authors' own code, in a later text
-        of its authors, which is named then, or in the copy of its tables that is bundled, ``"secondary"`` where it
-        is taken from what others write about it, ``"own"`` where it is derived in hopflow.
+        ``"primary"`` if the definition was read in the source itself, in its authors' code, in a later text
+        of its authors, which is then named, or in the bundled copy of its tables; ``"secondary"`` if it
+        is taken from other authors' descriptions; ``"own"`` if it is derived in hopflow.
     """
 
     text: str
@@ -62,7 +62,7 @@ class Reference(NamedTuple):
 
 
 def rfc(number: int, text: str, where: str) -> Reference:
-    """Return an RFC as a reference, with its sections: RFCs are always read.
+    """Return a primary reference to an RFC with its sections.
 
     >>> print(rfc(6582, "T. Henderson et al., The NewReno modification, 2012", "Sect. 3.2"))
     T. Henderson et al., The NewReno modification, 2012, RFC 6582, Sect. 3.2, doi:10.17487/RFC6582 (source: primary)
@@ -71,32 +71,32 @@ def rfc(number: int, text: str, where: str) -> Reference:
 
 
 class Response(Parametrized):
-    """A rate in packets/s as a function of the loss event rate p and the round-trip time.
+    """Base of rules and laws: a rate in packets/s as a function of the loss event rate p and the round-trip time.
 
-    Subclasses say what is known in closed form (`formula`) and which numbers stand for the
-    symbols of their parameters (`bindings`).
+    Subclasses define their closed form (`formula`) and the numbers for the symbols of their
+    parameters (`bindings`).
 
     Attributes
     ----------
     reference
-        Where it comes from; `cite` prints it.
+        Source; `cite` prints it.
     domain
-        The loss event rates (smallest, largest) for which the response is meant; see `in_domain`.
+        Smallest and largest loss event rate for which the response is meant; see `in_domain`.
     monotone
         Whether the rate falls with p everywhere, so that there is an inverse.
     why_no_inverse
-        What `invert` says otherwise.
+        Reason in the error of `invert` otherwise.
     capacity
         Whether the rate depends on the path's capacity: ``"ignored"``, ``"optional"`` or ``"needed"``.
     dynamics
-        What it does, in LaTeX, where `formula` does not say it.
+        Dynamics in LaTeX, for rules without `formula`.
     solved_by
-        What finds the rate where there is no formula; ``"none"`` where nothing does.
+        Method for the rate without a formula; ``"none"`` without a rate.
     catalogue_kind
-        What the catalogue calls it: ``"rule"`` (of a window), ``"rate rule"``, ``"delivery rule"`` or ``"law"``.
+        Kind in the catalogue: ``"rule"`` (of a window), ``"rate rule"``, ``"delivery rule"`` or ``"law"``.
     catalogue_rows
-        The parameters of each row that the class has in the catalogue; one row at the defaults where the class itself does
-        not say otherwise.
+        Parameters of each row of the class in the catalogue; a class without its own value has one row at the
+        defaults.
     """
 
     SWEPT_BY = "responsefn.sweeps"
@@ -112,7 +112,7 @@ class Response(Parametrized):
     solved_by: ClassVar[str] = "numerical cycle"
 
     def cite(self) -> str:
-        """Return where the rule or law comes from, and whether the source itself was read."""
+        """Return the source of the rule or law, and whether the source itself was read."""
         if self.reference is None:
             return f"{type(self).__name__}: no source stated"
         return str(self.reference)
@@ -122,9 +122,9 @@ class Response(Parametrized):
 
     @quantities(p="share")
     def in_domain(self, p: ArrayLike) -> NDArray[np.bool_]:
-        """Return for which loss event rates the response is meant: those within ``domain``.
+        """Return which loss event rates are within ``domain``.
 
-        `rate` answers elsewhere too; curves, tables and plots mark it.
+        `rate` also accepts others; curves, tables and plots mark them.
 
         Examples
         --------
@@ -137,11 +137,11 @@ class Response(Parametrized):
         return (p >= low * (1.0 - AT_END)) & (p <= high * (1.0 + AT_END))
 
     def formula(self) -> Formula | None:
-        """Return the closed forms in the symbols of `responsefn.closed_forms.symbolic`, None without one."""
+        """Return the closed form in the symbols of `responsefn.closed_forms.symbolic`, or None."""
         return None
 
     def closed_form(self) -> Formula:
-        """Return `formula`, or raise TypeError when there is none."""
+        """Return `formula`; raise TypeError without one."""
         formula = formula_of(self)
         if formula is None:
             name = type(self).__name__
@@ -149,7 +149,7 @@ class Response(Parametrized):
         return formula
 
     def bindings(self, rtt: Any) -> dict[str, Any]:  # noqa: ARG002
-        """Return the numbers that stand for the parameters' symbols, by the symbols' names.
+        """Return the numbers for the parameters' symbols, by the symbols' names.
 
         Parameters
         ----------
@@ -164,11 +164,11 @@ class Response(Parametrized):
 
     @property
     def expression(self) -> sympy.Expr:
-        """The rate in packets/s as a SymPy expression, from which the numbers are computed too."""
+        """The rate in packets/s as a SymPy expression, the source of the numerical code."""
         return self.closed_form().rate
 
     def _code(self, name: str) -> Code:
-        """Return an attribute that each closed form has as code."""
+        """Return the code of an attribute of the closed form."""
         return cast("Code", self.closed_form().code(name))
 
     @quantities(rtt="time", bandwidth="rate", p="share")
@@ -178,8 +178,8 @@ class Response(Parametrized):
     ) -> Rates:
         """Return the rate in packets/s.
 
-        Of a window rule it is the closed form where it holds, as `closed_form_holds` says, else that of the numerical
-        cycle.
+        For a window rule it is the closed form where that holds (`closed_form_holds`), otherwise the rate of the
+        numerical cycle.
 
         Parameters
         ----------
@@ -188,20 +188,20 @@ class Response(Parametrized):
         rtt
             Round-trip time without queue in s, any shape that broadcasts with ``p``.
         bandwidth
-            Capacity in packets/s, for rules that see the queue (``capacity``); others ignore it.
+            Capacity in packets/s, for rules that depend on the queue (``capacity``); others ignore it.
         unit_check
             Whether to refuse an ``rtt`` of 5 s or more, which was probably meant in ms.
 
         Returns
         -------
-        A float for two numbers, else an array of the broadcast shape.
+        A float for two numbers, otherwise an array of the broadcast shape.
 
         Raises
         ------
         ValueError
-            Naming the parameter, its value and what is allowed.
+            For an invalid argument, with its value and the allowed range.
         ArithmeticError
-            Where the window of a rule without a closed form still drifts after four million loss events.
+            If the window of a rule without a closed form still drifts after four million loss events.
         """
         return self._rate(p, rtt, bandwidth, unit_check)
 
@@ -225,7 +225,7 @@ class Response(Parametrized):
     ) -> Rates:
         """Return d log T / d log p: -1/2 for a square-root law, -3/4 for CUBIC's.
 
-        By SymPy where there is a closed form, else, and where its derivative is beyond the range of numbers, a
+        SymPy differentiates a closed form. Otherwise, and where that derivative overflows, it is a
         central difference of the rate over 1 % in p to either side. Parameters and shapes as for `rate`.
         """
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
@@ -254,7 +254,7 @@ class Response(Parametrized):
 
     @quantities(rtt="time", p="share")
     def closed_form_holds(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.bool_]:
-        """Return for which loss event rates and round-trip times the closed form is the response.
+        """Return whether the closed form is the response at each loss event rate and round-trip time.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class Response(Parametrized):
         return evaluate(expression, self.bindings(values.get("R")) | values)
 
     def value_at(self, code: Code, losses: LossRates, rtt: NDArray[np.float64]) -> NDArray[Any]:
-        """Evaluate the code of this object's formula, and check the loss event rates on the way."""
+        """Evaluate the code of this object's formula, and check the loss event rates piece by piece."""
         if rtt.ndim or "p" not in code.names:
             losses.check_all()
         check = None if losses.checked else losses.check
@@ -296,10 +296,10 @@ class Response(Parametrized):
 
 @lru_cache(maxsize=1024)
 def range_of(response: Response, rtt: float) -> tuple[float, float] | None:
-    """Return a range of p in which the closed form of a response holds; None if its condition has no such form.
+    """Return a range of p in which the closed form of a response holds; None if its condition is not bounds of p.
 
-    The range ends a relative `BORDER` within the bounds of p in the condition, all of which must hold, or one of several
-    upper bounds.
+    All bounds of p in the condition must hold, or one of several upper bounds. The range ends at a relative distance
+    `BORDER` inside of them.
 
     Examples
     --------
@@ -311,10 +311,10 @@ def range_of(response: Response, rtt: float) -> tuple[float, float] | None:
     bounds = response.closed_form().bounds()
     if bounds is None:
         return None
-    one_suffices, ends = bounds
+    one_suffices, bound_codes = bounds
     lows: list[float] = [0.0]
     highs: list[float] = []
-    for lower, code in ends:
+    for lower, code in bound_codes:
         end = float(response.value_of(code, R=np.asarray(rtt)))
         (lows if lower else highs).append(end * (1.0 + BORDER if lower else 1.0 - BORDER))
     return max(lows), (max if one_suffices else min)(highs, default=math.inf)

@@ -1,4 +1,4 @@
-"""All rules and laws with equation, source and domain, as a table; modules of rules are imported when a row is asked for."""
+"""Table of all rules and laws with equation, source and domain; modules of rules are imported on demand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUP = "hopflow.rules"
 """Entry points by which other distributions offer rules to the commands: ``[project.entry-points."hopflow.rules"]``."""
 
 KINDS = ("rule", "rate rule", "delivery rule", "law")
-"""What a response is a rule of, in the order of the table: windows, rates, deliveries; a law has no rule."""
+"""Kinds of responses in the order of the table: rules of windows, rates and deliveries, and laws."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -56,19 +56,17 @@ class Catalogue(Result):
 
     def rows(self) -> list[dict[str, str]]:
         """Return name, kind, equation, capacity, domain and source of each entry."""
-        found = []
-        for entry in self.entries:
-            found.append(
-                {
-                    "name": repr(entry),
-                    "kind": entry.catalogue_kind,
-                    "equation": equation_of(entry),
-                    "capacity": entry.capacity,
-                    "domain": domain_of(entry),
-                    "source": entry.cite(),
-                }
-            )
-        return found
+        return [
+            {
+                "name": repr(entry),
+                "kind": entry.catalogue_kind,
+                "equation": equation_of(entry),
+                "capacity": entry.capacity,
+                "domain": domain_of(entry),
+                "source": entry.cite(),
+            }
+            for entry in self.entries
+        ]
 
     def summary(self) -> dict[str, object]:
         """Return equation, domain and source by name."""
@@ -117,7 +115,7 @@ def catalogue(kind: str = "all") -> Catalogue:
 
 
 def rows_of(response: type[Response]) -> list[Response]:
-    """Return the objects of a class that have rows in the catalogue: those of its own `Response.catalogue_rows`."""
+    """Return an object for each row of a class in the catalogue, by its own `Response.catalogue_rows`."""
     return [response(**params) for params in vars(response).get("catalogue_rows", ({},))]
 
 
@@ -127,7 +125,7 @@ REGISTRY = Registry(
     Response,
     "a rule or a law, a class such as Reno",
 )
-"""All rules and laws, those of other distributions included."""
+"""All rules and laws, other distributions included."""
 
 
 def names() -> list[str]:
@@ -136,9 +134,9 @@ def names() -> list[str]:
 
 
 def rule_named(parameter: str, name: str) -> Response:
-    """Return the rule or law with this name, in upper or lower case, at its defaults, or that of a Python file.
+    """Return the rule or law with this name at its defaults, or the rule of a Python file; case is ignored.
 
-    A file ``my_rule.py`` has a variable ``rule``, or the one rule that it defines.
+    A file ``my_rule.py`` has a variable ``rule``, or defines a single rule.
 
     >>> rule_named("rule", "CUBIC")
     CUBIC()

@@ -1,4 +1,4 @@
-"""Whether a window rule can be run: its form, and the states that its functions return."""
+"""Checks of window rules: signatures of their functions, and the returned states."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = [
     "MIN_WINDOW",
     "check_dynamics",
     "check_form",
+    "event_location",
     "invalid_window",
     "raise_fault",
     "refuse_event",
     "sample_states",
-    "shown_event",
 ]
 
 EVENTS = ("on_ack", "on_loss", "on_timeout")
@@ -38,7 +38,7 @@ RTT, LONGER, CAPACITY = 0.1, 0.12, 1000.0
 
 @lru_cache(maxsize=256)
 def check_dynamics(rule: Dynamics) -> None:
-    """Check the form of a rule, and run its functions on some states in plain Python.
+    """Check the form of a rule, and run its functions on sample states in plain Python.
 
     Raises
     ------
@@ -65,64 +65,64 @@ def check_dynamics(rule: Dynamics) -> None:
 
 def sample_states(rule: Dynamics) -> list[Any]:
     """Return states of a rule with windows of 2 to 30,000 packets in congestion avoidance."""
-    found = []
+    states = []
     for window in WINDOWS:
         state = rule.start(RTT, CAPACITY)._replace(cwnd=window)
         if "ssthresh" in state._fields:
             state = state._replace(ssthresh=2.0)
-        found.append(state)
-    return found
+        states.append(state)
+    return states
 
 
 def call(rule: Dynamics, event: str, state: Any, at: Event) -> Any:
-    """Return the state after one function of a rule, checked.
+    """Call a function of a rule and validate the returned state.
 
     Raises
     ------
     RuleError
-        When it raises an error, returns no state, or a window that cannot be.
+        If it raises an error, returns no state, or an invalid window.
     """
     function = getattr(rule, event)
-    place = shown_event(rule, event)
+    location = event_location(rule, event)
     try:
         new = function(state, rule.params, at)
     except Exception as error:
         line = _line_in(function, error)
         raise RuleError(
-            f"{line or place}: {type(rule).__name__}.{event} raises {type(error).__name__}: {error}, "
-            f"for {state}{_cure(error)}"
+            f"{line or location}: {type(rule).__name__}.{event} raises {type(error).__name__}: {error}, "
+            f"for {state}{_hint(error)}"
         ) from error
     if new is None:
-        raise RuleError(f"{place} returns None for {state}: is a return missing?")
+        raise RuleError(f"{location} returns None for {state}: is a return missing?")
     if getattr(new, "_fields", None) != state._fields:
         raise RuleError(
-            f"{place} returns {new!r}: must be the new state, such as s._replace(cwnd=...)"
+            f"{location} returns {new!r}: must be the new state, such as s._replace(cwnd=...)"
         )
     for field, value in zip(new._fields, new, strict=True):
         if not isinstance(value, numbers.Real) or math.isnan(value):
-            raise RuleError(f"{place} returns {field} = {value!r} for {state}: must be a number")
+            raise RuleError(f"{location} returns {field} = {value!r} for {state}: must be a number")
     if not MIN_WINDOW <= new.cwnd <= MAX_WINDOW:
-        raise RuleError(f"{place} {invalid_window(new.cwnd)} for {state}")
+        raise RuleError(f"{location} {invalid_window(new.cwnd)} for {state}")
     return new
 
 
 def invalid_window(cwnd: float) -> str:
-    """Return the words for a window that cannot be."""
+    """Return the message for an invalid window."""
     cure = "; write maximum(1.0, ...)" if cwnd < MIN_WINDOW else ""
     return f"returns cwnd = {cwnd:g}: must be 1 to {MAX_WINDOW:g} packets{cure}"
 
 
 def raise_fault(rules: Sequence[Dynamics], record: Any) -> None:
-    """Raise RuleError for a wrong window that a single ACK, a loss or a timeout has made in a kernel.
+    """Raise RuleError for an invalid window after a single ACK, a loss or a timeout in a kernel.
 
-    It is the error of the rule where plain Python makes the same, otherwise one that states both windows.
+    If plain Python fails as well, its error is raised; otherwise the error states both windows.
 
     Parameters
     ----------
     rules
         The rules of the kernel.
     record
-        Event (1 ACK, 2 loss, 3 timeout; 0 none), which rule, time in s, RTT in s, new window, and
+        Event (1 ACK, 2 loss, 3 timeout; 0 none), index of the rule, time in s, RTT in s, new window, and
         the state before.
     """
     if not record[0]:
@@ -135,48 +135,48 @@ def raise_fault(rules: Sequence[Dynamics], record: Any) -> None:
 
 
 def refuse_event(rule: Dynamics, event: str, state: Any, at: Any, cwnd: float) -> None:
-    """Raise RuleError for a function of a rule that, compiled, has returned this window, or another number that cannot be."""
+    """Raise RuleError for a compiled function of a rule that has returned this window or another invalid number."""
     new = call(rule, event, state, at)  # raises the rule's own error
     raise RuleError(
-        f"{_place(getattr(rule, event))}: compiled, {type(rule).__name__}.{event} makes cwnd = "
+        f"{_location(getattr(rule, event))}: compiled, {type(rule).__name__}.{event} makes cwnd = "
         f"{cwnd:g} of {state}, where plain Python makes {new.cwnd:g}"
     )
 
 
-def shown_event(rule: Dynamics, event: str) -> str:
+def event_location(rule: Dynamics, event: str) -> str:
     """Return file, line and name of a function of a rule, for messages."""
-    return f"{_place(getattr(rule, event))}: {type(rule).__name__}.{event}"
+    return f"{_location(getattr(rule, event))}: {type(rule).__name__}.{event}"
 
 
 def check_form(rule: Dynamics, event: str) -> None:
-    """Raise RuleError for a function that is not static, takes other arguments, or reads text."""
+    """Raise RuleError for a function that is not static, takes other arguments, or reads a string parameter."""
     static = inspect.getattr_static(type(rule), event)
     function = getattr(static, "__func__", static)
-    place = shown_event(rule, event)
+    location = event_location(rule, event)
     of_bases = [getattr(vars(base).get(event), "__func__", None) for base in type(rule).__mro__[1:]]
     if (
         not isinstance(static, staticmethod) and function not in of_bases
     ):  # on_mark = Base.on_mark is static
         raise RuleError(
-            f"{place}: write @staticmethod above it, and the arguments s, q, e: no self"
+            f"{location}: write @staticmethod above it, and the arguments s, q, e: no self"
         )
     try:
         inspect.signature(function).bind(None, None, None)
     except TypeError:
         raise RuleError(
-            f"{place}{inspect.signature(function)}: must take the state s, the parameters q and the "
+            f"{location}{inspect.signature(function)}: must take the state s, the parameters q and the "
             "event e"
         ) from None
     texts = {name for name, value in rule.params._asdict().items() if isinstance(value, str)}
     read = texts & set(inspect.unwrap(function).__code__.co_names)
     if read:
         raise RuleError(
-            f"{place} reads q.{min(read)}, which is text: rules compute with numbers, so write a flag, "
+            f"{location} reads q.{min(read)}, which is text: rules compute with numbers, so write a flag, "
             "0.0 or 1.0"
         )
 
 
-def _place(function: Any) -> str:
+def _location(function: Any) -> str:
     function = inspect.unwrap(function)
     code = getattr(function, "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(function)
@@ -192,7 +192,7 @@ def _line_in(function: Any, error: BaseException) -> str | None:
     return None
 
 
-def _cure(error: Exception) -> str:
+def _hint(error: Exception) -> str:
     if isinstance(error, AttributeError) and "set" in str(error):
         return ": a state cannot be changed, return s._replace(cwnd=...)"
     return ""

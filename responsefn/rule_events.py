@@ -1,10 +1,11 @@
-"""Window rules as data: compiled apart, called by address from the engines of both levels.
+"""Window rules as callbacks: compiled separately, called by address from the engines of both levels.
 
-An event applies a rule's function to the window in a flow's record, ``w``: its state from w[0] on, its
-parameters from w[16] on. It also takes the time and the round-trip time in s, and how many ACKs came and
-how many of them are marked.
+An event applies a rule's function to the window in a flow's record, ``w``: the state begins at w[0], the
+parameters at w[16]. Further arguments are the time and the round-trip time in s, the number of ACKs, and
+the number of marked ACKs.
 
-An event of a window rule that returns a window or threshold that cannot be leaves the rest of the state, and replaces the first parameter by NaN and the next ones by what it was called with (`FAULT`). Later events of this flow do nothing, and
+An event of a window rule that returns an invalid window or threshold does not change the rest of the state. It replaces the first
+parameter by NaN and the following ones by the arguments of the call (`FAULT`). Later events of this flow do nothing.
 `refuse_fault`, which the engines call between the parts of a run, raises the rule's error.
 """
 
@@ -25,9 +26,9 @@ from responsefn.rule_checks import (
     MIN_WINDOW,
     check_dynamics,
     check_form,
+    event_location,
     invalid_window,
     refuse_event,
-    shown_event,
 )
 
 if TYPE_CHECKING:
@@ -38,46 +39,45 @@ __all__ = [
     "MAX_STATE",
     "SIGNATURE",
     "RuleSignature",
-    "checked_signature",
+    "array_elements",
     "event_of",
     "events_of",
     "numbers_of",
     "on_record",
     "parameters_at",
-    "places",
     "refuse_fault",
     "sampled_event_of",
     "signature_of",
     "signatures_of",
+    "validate_signature",
 ]
 
 MAX_STATE, MAX_PARAMETERS = 16, 16
-"""Numbers that a window rule or a queue manager may have; the records of both engines have room for
-as many."""
+"""Maximum numbers of state fields and parameters of a window rule or queue manager, as in the records of both engines."""
 
-MOST_NUMBERS = 64
-"""State and parameters together of a rule of deliveries; its samples come after them."""
+MAX_DELIVERY_NUMBERS = 64
+"""Maximum number of state fields plus parameters of a delivery rule; its samples follow them."""
 RuleSignature = tuple[type[Any], tuple[str, ...]]
-"""A class of window rules and the names of its numeric parameters: what its events are made of."""
+"""A class of window rules and the names of its numeric parameters, which determine its events."""
 SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
-"""Of what is called by address: an array (the rows of runs, see `rule_kernels`; a flow's window, see
+"""Signature of the callbacks: an array (rows of runs, see `rule_kernels`; a flow's window, see
 `rule_events`) and four numbers."""
 NUMBERS = ("time", "rtt", "acks", "marks")
-"""What an event takes besides the record."""
+"""Arguments of an event besides the record."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
 SEVERAL_ACKS = "on_acks"
-"""The event of several ACKs at once. It is compiled with the others: both levels then have one unit of object code."""
+"""The event of several ACKs at once, compiled with the others, so that both levels share one unit of object code."""
 
 CHANGES = ("on_ack", "on_loss", "on_timeout", "on_mark", "on_drop", "on_delivery")
-"""Functions of window rules that return a state, by the number by which a fault names them."""
+"""Functions of window rules that return a state; a fault stores the index."""
 FUNCTIONS = (*CHANGES, "on_feedback", "on_time", "on_telemetry")
 """Functions of window and rate rules."""
 FAULT = ("event", "cwnd", "time", "rtt", "acks", "marks", "old_cwnd", "old_ssthresh")
-"""What follows the NaN in a record: number of the function, the window that it returned, its event, the state before."""
+"""Fields after the NaN in a record: index of the function, returned window, its event, previous state."""
 
 
 def numbers_of(rule: Dynamics) -> dict[str, float]:
-    """Return the parameters that a rule's dynamics can use: the numbers among them."""
+    """Return the numeric parameters of a rule, which its dynamics can use."""
     numbers = {
         name: float(value)
         for name, value in rule.params._asdict().items()
@@ -87,14 +87,14 @@ def numbers_of(rule: Dynamics) -> dict[str, float]:
 
 
 def signature_of(rule: Dynamics) -> RuleSignature:
-    """Return a rule's class and the names of the parameters that its dynamics can use.
+    """Return a rule's class and the names of its numeric parameters.
 
     Raises
     ------
     ValueError
         For more numbers than a flow's record holds.
     """
-    signature: RuleSignature = checked_signature(rule, tuple(numbers_of(rule)))
+    signature: RuleSignature = validate_signature(rule, tuple(numbers_of(rule)))
     return signature
 
 
@@ -104,8 +104,8 @@ def signatures_of(rules: Iterable[Dynamics]) -> tuple[RuleSignature, ...]:
     Raises
     ------
     RuleError
-        For functions that cannot be those of a rule, such as one without ``@staticmethod``, and for window rules that fail in plain
-        Python, or return a window below one packet.
+        For functions of another form, such as one without ``@staticmethod``, and for window rules that fail in plain
+        Python or return a window below one packet.
     ValueError
         For more numbers than a flow's record holds.
     """
@@ -119,16 +119,24 @@ def signatures_of(rules: Iterable[Dynamics]) -> tuple[RuleSignature, ...]:
     return tuple(dict.fromkeys(map(signature_of, distinct)))
 
 
-def checked_signature(owner: Any, names: tuple[str, ...]) -> Any:
-    """Return the class of a rule or queue manager and the names of its parameters, if there is room."""
+def validate_signature(owner: Any, names: tuple[str, ...]) -> Any:
+    """Return the class of a rule or queue manager and the names of its parameters.
+
+    Raises
+    ------
+    ValueError
+        For more state fields or parameters than a record holds.
+    """
     fields = len(owner.State._fields)
-    room = MOST_NUMBERS - len(names) if hasattr(owner, "on_delivery") else MAX_STATE
-    for what, n, most in (
-        ("fields of State", fields, room),
+    max_fields = MAX_DELIVERY_NUMBERS - len(names) if hasattr(owner, "on_delivery") else MAX_STATE
+    for quantity, n, maximum in (
+        ("fields of State", fields, max_fields),
         ("parameters", len(names), MAX_PARAMETERS),
     ):
-        if n > most:
-            raise ValueError(f"{what} of {type(owner).__name__} = {n}: must be at most {most}")
+        if n > maximum:
+            raise ValueError(
+                f"{quantity} of {type(owner).__name__} = {n}: must be at most {maximum}"
+            )
     return type(owner), names
 
 
@@ -137,9 +145,8 @@ def events_of(
 ) -> Any:
     """Return the events of window rules, shape (rules, 3): addresses, or Python functions.
 
-    With ``several`` an event is that of a number of ACKs, which moves the state by that multiple of what one
-    does; without, each ACK is an event of its own, and the state is what the rule returns, to the
-    last bit.
+    With ``several``, one event is a number of ACKs, which multiplies the change of the state by one ACK.
+    Otherwise each ACK is an event, and the state equals the returned one to the last bit.
     """
     table = np.empty(
         (max(1, len(signatures)), len(EVENTS)), dtype=np.uint64 if compiled else object
@@ -166,13 +173,15 @@ def events_of(
 def event_of(
     signature: RuleSignature, function: Callable[..., Any], fields: tuple[str, ...], compiled: bool
 ) -> Any:
-    """Return the event of another function of a rule, which sees as many of four numbers as ``fields`` has names."""
+    """Return the event of another function of a rule; ``fields`` are the names of the first of the four numbers."""
     rule, names = signature
-    state, params = rule.State._fields, places(parameters_at(rule), len(names))
-    seen = ", ".join(NUMBERS[: len(fields)])
+    state, params = rule.State._fields, array_elements(parameters_at(rule), len(names))
+    event_arguments = ", ".join(NUMBERS[: len(fields)])
     lines = [
         f"def event(w, {', '.join(NUMBERS)}):",
-        *_guarded(rule, function.__name__, f"Params({params}), Event({seen})", "rule"),
+        *_call_lines(
+            rule, function.__name__, f"Params({params}), Event({event_arguments})", "rule"
+        ),
         *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
     ]
     callback = build_callbacks(
@@ -186,18 +195,20 @@ def event_of(
 
 
 def parameters_at(rule: type[Any]) -> int:
-    """Return the place of the first parameter: behind the state, or room for one of 16 numbers."""
+    """Return the index of the first parameter in a record: after the state, or after 16 numbers."""
     return max(MAX_STATE, len(rule.State._fields))
 
 
 def sampled_event_of(signature: RuleSignature, name: str, fields: tuple[str, ...]) -> Any:
-    """Return the address of an event of more than four numbers: the rest of its sample stands behind state and parameters."""
+    """Return the address of an event of more than four numbers; its sample continues after state and parameters."""
     rule, names = signature
-    state, params = rule.State._fields, places(parameters_at(rule), len(names))
-    rest = places(MOST_NUMBERS, len(fields) - 4)
+    state, params = rule.State._fields, array_elements(parameters_at(rule), len(names))
+    remaining = array_elements(MAX_DELIVERY_NUMBERS, len(fields) - 4)
     lines = [
         f"def event(w, {', '.join(NUMBERS)}):",
-        *_guarded(rule, name, f"Params({params}), Sample({', '.join(NUMBERS)}, {rest})", "rule"),
+        *_call_lines(
+            rule, name, f"Params({params}), Sample({', '.join(NUMBERS)}, {remaining})", "rule"
+        ),
         *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
     ]
     callbacks = build_callbacks(
@@ -211,17 +222,17 @@ def sampled_event_of(signature: RuleSignature, name: str, fields: tuple[str, ...
 
 @functools.cache
 def _adapter(signature: RuleSignature, name: str) -> str:
-    """Return the text of an event: a rule's function between arrays of numbers and NamedTuples.
+    """Return the source of an event that converts between arrays of numbers and a rule's NamedTuples.
 
-    Several ACKs move the state by that multiple of what one ACK does, except for fields that the
-    rule sets outright; a field that an ACK does not change stays, also where it is infinite.
+    Several ACKs multiply the change of the state by one ACK, except for the fields in ``assigned``. An
+    unchanged field keeps its value, also an infinite one.
     """
     rule, names = signature
-    params = places(parameters_at(rule), len(names))
+    params = array_elements(parameters_at(rule), len(names))
     event = "on_ack" if name == SEVERAL_ACKS else name
     lines = [
         f"def {name}(w, {', '.join(NUMBERS)}):",
-        *_guarded(rule, event, f"Params({params}), Event(time, rtt)", f"rule_{event}"),
+        *_call_lines(rule, event, f"Params({params}), Event(time, rtt)", f"rule_{event}"),
     ]
     for n, field in enumerate(rule.State._fields):
         value = f"new.{field}"
@@ -233,7 +244,7 @@ def _adapter(signature: RuleSignature, name: str) -> str:
 
 
 def on_record(event: Callable[..., None]) -> Callable[..., None]:
-    """Return an event in plain Python that takes a flow's record instead of its address."""
+    """Return an event in plain Python that takes a flow's record instead of an address."""
 
     def apply(flow: Any, *numbers: float) -> None:
         window = [flow.cwnd, flow.ssthresh, *flow.rule_state, *flow.parameters]
@@ -245,16 +256,16 @@ def on_record(event: Callable[..., None]) -> Callable[..., None]:
     return apply
 
 
-def _guarded(rule: type[Any], event: str, arguments: str, called: str) -> list[str]:
-    """Return the lines that call a function of a rule, and end the event where a window rule returns what cannot be.
+def _call_lines(rule: type[Any], event: str, arguments: str, callee: str) -> list[str]:
+    """Return the lines that call a function of a rule, and end the event after an invalid result of a window rule.
 
-    A window below one packet, or without one for rules that pace, is the rule's fault only if it is below the last one:
-    engines may have set that one.
+    A window below one packet, or not positive for rules that pace, is a fault only if it is below the previous window,
+    since engines may have set a smaller one.
     """
     fields = rule.State._fields
     call = [
-        f"    old = State({places(0, len(fields))})",
-        f"    new = {called}(old, {arguments})",
+        f"    old = State({array_elements(0, len(fields))})",
+        f"    new = {callee}(old, {arguments})",
     ]
     if event not in CHANGES or fields[0] != "cwnd":
         return call
@@ -277,7 +288,7 @@ def _guarded(rule: type[Any], event: str, arguments: str, called: str) -> list[s
 
 
 def refuse_fault(rule: Dynamics, numbers: Any, where: str) -> None:
-    """Raise the error of a window rule whose event has returned what cannot be.
+    """Raise the error of a window rule whose event has returned an invalid state.
 
     Parameters
     ----------
@@ -291,7 +302,7 @@ def refuse_fault(rule: Dynamics, numbers: Any, where: str) -> None:
     Raises
     ------
     RuleError
-        Naming file and line of the function, what it returned, the state before, and when.
+        With file and line of the function, the returned window, the previous state, and the time.
     """
     first = parameters_at(type(rule))
     if not math.isnan(numbers[first]):
@@ -303,19 +314,19 @@ def refuse_fault(rule: Dynamics, numbers: Any, where: str) -> None:
         **dict(zip(FAULT, map(float, numbers[first + 1 : first + 1 + len(FAULT)]), strict=True))
     )
     event, fields = CHANGES[int(fault.event)], rule.State._fields
-    place = f"{where}, t = {fault.time:g} s"
-    if event == "on_delivery":  # its sample is not kept
+    moment = f"{where}, t = {fault.time:g} s"
+    if event == "on_delivery":  # the record does not hold its sample
         returned = (
             "returns a number that is NaN" if fault.cwnd > 0.0 else invalid_window(fault.cwnd)
         )
-        raise RuleError(f"{shown_event(rule, event)} {returned}; {place}")
+        raise RuleError(f"{event_location(rule, event)} {returned}; {moment}")
     state = [fault.old_cwnd, fault.old_ssthresh, *map(float, numbers[2 : len(fields)])]
     try:
         refuse_event(rule, event, rule.State(*state[: len(fields)]), fault, fault.cwnd)
     except RuleError as error:
-        raise RuleError(f"{error}; {place}") from None
+        raise RuleError(f"{error}; {moment}") from None
 
 
-def places(first: int, n: int) -> str:
-    """Return ``n`` numbers of an event's array as text."""
+def array_elements(first: int, n: int) -> str:
+    """Return the source of ``n`` elements of an event's array, each followed by a comma."""
     return "".join(f"w[{first + i}]," for i in range(n))

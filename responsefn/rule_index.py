@@ -1,7 +1,7 @@
-"""``python -m responsefn.rule_index``: write what follows from the files in ``responsefn/rules/``.
+"""``python -m responsefn.rule_index``: write the index of rules and the stubs from the files in ``responsefn/rules/``.
 
-That is the index by which rules are found without being imported, ``responsefn/rules/index.py``, and the rules in the stubs of
-`responsefn` and `responsefn.linux`. A rule is a class that its module has in ``__all__``, and that can be instantiated.
+The index, ``responsefn/rules/index.py``, finds rules without importing them; the stubs of `responsefn` and
+`responsefn.linux` list them. A rule is a concrete class in the ``__all__`` of its module.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from responsefn import rules
 from responsefn.response import Response
 from responsefn.rule_catalogue import KINDS
 
-__all__ = ["generated_files"]
+__all__ = ["index_files"]
 
 PACKAGE = Path(__file__).parent
 LINUX = "responsefn.rules.linux."
-"""Rules of the modules below it are public in `responsefn.linux`, others in `responsefn`."""
+"""Prefix of the modules whose rules are public in `responsefn.linux`; others are public in `responsefn`."""
 LAWS = "responsefn.laws"
 WIDTH = 100
 """Longest line of a stub."""
@@ -35,12 +35,14 @@ RULES = {
 '''
 
 
-def generated_files() -> dict[Path, str]:
-    """Return the texts of the files that follow from the rules, by their paths."""
-    found = sorted(rules_of_modules(), key=lambda rule: KINDS.index(rule.catalogue_kind))
-    lines = (f'    "{r.__name__}": ("{r.__module__}", "{r.catalogue_kind}"),\n' for r in found)
-    linux = [rule for rule in found if rule.__module__.startswith(LINUX)]
-    others = [rule for rule in found if rule not in linux]
+def index_files() -> dict[Path, str]:
+    """Return the contents of the index and of the stubs by path."""
+    public_rules = sorted(rules_of_modules(), key=lambda rule: KINDS.index(rule.catalogue_kind))
+    lines = (
+        f'    "{r.__name__}": ("{r.__module__}", "{r.catalogue_kind}"),\n' for r in public_rules
+    )
+    linux = [rule for rule in public_rules if rule.__module__.startswith(LINUX)]
+    others = [rule for rule in public_rules if rule not in linux]
     stubs = {
         PACKAGE / "__init__.pyi": others,
         PACKAGE / "linux" / "__init__.pyi": linux,
@@ -50,8 +52,11 @@ def generated_files() -> dict[Path, str]:
 
 
 def rules_of_modules() -> Iterator[type[Response]]:
-    """Yield the rules of each module in ``responsefn/rules/``, those of a folder after its files, and then the laws."""
-    names = [each.name for each in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}.")]
+    """Yield the rules of each module in ``responsefn/rules/``, files before folders, and then the laws."""
+    names = [
+        module_info.name
+        for module_info in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}.")
+    ]
     for name in (*sorted(names, key=lambda name: (name.count("."), name)), LAWS):
         module = importlib.import_module(name)
         public = getattr(module, "__all__", ())
@@ -67,14 +72,14 @@ def rules_of_modules() -> Iterator[type[Response]]:
 
 
 def stub(path: Path, public: Iterable[type[Response]]) -> str:
-    """Return a stub with the lines of these rules in place of its former ones; other names stay as they are.
+    """Return a stub with its lines of rules replaced; other names are unchanged.
 
     Parameters
     ----------
     path
-        Of the stub.
+        Path of the stub.
     public
-        Rules whose names it has.
+        Rules that it exports.
     """
     package = ".".join(path.parent.relative_to(PACKAGE.parent).parts)
     text = path.read_text(encoding="utf-8")
@@ -97,7 +102,7 @@ def stub(path: Path, public: Iterable[type[Response]]) -> str:
 
 
 def is_other_name(module: str, name: str) -> bool:
-    """Return whether a module still has a name that is not a rule's."""
+    """Return whether a module has a name that is no rule."""
     try:
         value = getattr(importlib.import_module(module), name, None)
     except ModuleNotFoundError:
@@ -109,7 +114,7 @@ def is_other_name(module: str, name: str) -> bool:
 def stub_text(
     comment: str, package: str, submodules: Iterable[str], imported: Mapping[str, set[str]]
 ) -> str:
-    """Return the text of a stub, in the order of isort."""
+    """Return the contents of a stub, sorted as by isort."""
     lines = [comment, *(f"from . import {name} as {name}" for name in submodules)]
     parent = package.split(".")
     for module, names in sorted(imported.items()):
@@ -132,11 +137,11 @@ def stub_text(
 
 
 def isort_key(name: str) -> tuple[int, str]:
-    """Return the key by which isort orders names: constants, classes, functions."""
+    """Return isort's sort key of a name: constants, classes, functions."""
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 
 if __name__ == "__main__":
-    for path, text in generated_files().items():
+    for path, text in index_files().items():
         with replacing(path) as scratch:
             scratch.write_text(text, encoding="utf-8")

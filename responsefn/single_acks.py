@@ -1,4 +1,4 @@
-"""Whether many ACKs of a rule can be taken at once, as a fluid does, or each must be an event of its own."""
+"""Check whether a fluid may process several ACKs of a rule at once, or must process each ACK."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["acts_on_single_acks"]
 
 MIN_STEPS, ACK_PIECE = 8.0, 0.25
-"""A fluid takes an eighth of a window at once at most; in short steps pieces of an ACK, here quarters."""
+"""A fluid processes at most an eighth of a window at once; in short steps pieces of an ACK, here quarters."""
 WINDOWS, SMALLEST_WINDOW = 6, 16.0
-"""Number of windows that are compared, and the first of them in packets. In smaller ones a piece of an ACK is a part of
+"""Number of compared windows, and the smallest in packets. In smaller windows a piece of an ACK is a considerable part of
 the window."""
 ROUNDS, MIN_ACKS, MAX_ACKS = 8.0, 4000.0, 100_000.0
 """Windows of ACKs that are followed after a loss, and their limits in ACKs."""
@@ -52,7 +52,7 @@ TIME_TOLERANCE = 0.005
 def acts_on_single_acks(
     rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, steps: float
 ) -> bool:
-    """Return whether a rule must see each ACK: it says so, or several ACKs at once give other windows or times.
+    """Return whether a rule needs each ACK: by its flag, or since several ACKs at once give other windows or times.
 
     Windows are compared after a loss and some time later, up to the ``largest`` one; times over loss cycles of 100
     to 100,000 packets, which may differ by 0.5 %. Paths that differ by a few per cent are compared as one, by
@@ -67,9 +67,9 @@ def acts_on_single_acks(
     rtt, bandwidth
         Round-trip time without queue in s, and packets/s, None for a path that never queues.
     largest
-        In packets.
+        Largest window in packets.
     steps
-        Steps of the fluid in a round trip: each takes this part of a window at once.
+        Steps of the fluid in a round trip, each with this fraction of a window.
     """
     if rule.counts_acks:
         return True
@@ -91,7 +91,7 @@ def _to_grid(value: float, rounding: Callable[[float], int]) -> float:
 def _agrees(
     rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, part: float
 ) -> bool:
-    """Return whether several ACKs at once, ``part`` of a window, give the windows and times of single ones."""
+    """Return whether several ACKs at once, ``part`` of a window, give the windows and times of single ACKs."""
     signature = (signature_of(rule),)
     on_ack, on_loss = events_of(signature, several=False)[0][:2]
     functions = np.array([on_ack, events_of(signature, several=True)[0][0], on_loss], np.uint64)

@@ -14,11 +14,11 @@ __all__ = ["SETTINGS", "about", "checked", "rows", "units", "variant"]
 
 SETTINGS: Mapping[str, str | None] = {"p": "share", "rtt": "time", "bandwidth": "rate"}
 DEFAULT_RTT = 0.1
-"""As of `curve`, in s."""
+"""Default round-trip time in s, as in `curve`."""
 
 
 def units(thing: Response) -> dict[str, str | None]:
-    """Return the dimensions of a rule's parameters by name; None: it has no unit."""
+    """Return the dimensions of a rule's parameters by name; None without a unit."""
     declared = quantities_of(type(thing))
     return {name: declared.get(name) for name in thing.params._fields}
 
@@ -29,12 +29,12 @@ def variant(thing: Response, **changes: Any) -> Response:
 
 
 def about(thing: Response) -> dict[str, str]:
-    """Return the rule in words."""
+    """Return the rule as text."""
     return {"rule": canonical_text(thing)}
 
 
 def checked(things: Iterable[Response], points: Sequence[Any]) -> dict[str, Any]:
-    """Make every rule, and check that a loss rate is given."""
+    """Construct every rule, and check that the sweep sets a loss rate."""
     if "p" not in points[0].settings:
         raise ValueError("p: must be given, the loss event rates at which the rule is evaluated")
     for _ in things:
@@ -46,7 +46,7 @@ def rows(
     things: Sequence[Response], settings: Sequence[Mapping[str, Any]], options: object
 ) -> Iterator[Row]:
     """Yield the rate of each rule."""
-    for rule, given in zip(things, settings, strict=True):
-        path = {"rtt": DEFAULT_RTT, **given}
+    for rule, point in zip(things, settings, strict=True):
+        path = {"rtt": DEFAULT_RTT, **point}
         rate = rule.rate(path.pop("p"), path.pop("rtt"), **path)
         yield Row({"rate": ((), rate, {"units": "packets/s"})}, {})

@@ -1,11 +1,11 @@
-"""Branches of a function on values that JAX traces: each side is followed, and its result selected.
+"""Branches of a function on traced values of JAX: the function runs once per path, and conditions select the result.
 
-1. The function runs with values that stand for arrays. Where one of them decides a branch, the run takes one side and records
-   the condition.
-2. It runs again with the last condition that has another side the other way round, until both sides of each were taken: the
-   leaves of a tree of conditions.
-3. Each path runs once more on input that has slopes only where its conditions hold.
-4. Results are selected by the conditions at which the paths part.
+1. The function runs with `Value` objects that wrap arrays. Where a value decides a branch, the run takes one side and
+   records the condition.
+2. It runs again with the last condition reversed that has an untried side, until both sides of each condition were
+   taken. The runs are the leaves of a tree of conditions.
+3. Each path runs once more on input whose slopes are zero where its conditions do not hold.
+4. The conditions at which paths separate select the results.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from typing import Any
 __all__ = ["Functions", "Table", "Value", "all_branches", "array_of", "on_values"]
 
 MAX_PATHS, MAX_CONDITIONS = 1000, 200
-"""Combinations of branches that are followed, and conditions of one of them."""
+"""Maximum number of combinations of branches, and of conditions of one combination."""
 
 
 class Path:
-    """Conditions of one run of a function: those of the sides that are given, then true ones."""
+    """Conditions of one run of a function: it takes ``sides`` first, and then the true side."""
 
     def __init__(self, sides: tuple[bool, ...]) -> None:
         self.sides = list(sides)
         self.conditions: list[Any] = []
 
     def side(self, condition: Any) -> bool:
-        """Return which side the run takes at its next condition.
+        """Return the side that the run takes at its next condition.
 
         Raises
         ------
         ValueError
             For more than `MAX_CONDITIONS`: a loop whose end depends on traced values has no last one.
         """
-        place = len(self.conditions)
-        if place == MAX_CONDITIONS:
+        index = len(self.conditions)
+        if index == MAX_CONDITIONS:
             raise ValueError(
                 f"more than {MAX_CONDITIONS} conditions in a row: a loop may not end by a traced value"
             )
         self.conditions.append(condition)
-        if place == len(self.sides):
+        if index == len(self.sides):
             self.sides.append(True)
-        return self.sides[place]
+        return self.sides[index]
 
 
 PATH: ContextVar[Path | None] = ContextVar("path", default=None)
-"""Of the run that is being made."""
+"""Path of the current run."""
 
 
 class Value:
@@ -68,23 +68,23 @@ class Value:
 
 
 def on_values(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of values; of Python's numbers alone it is ``plain``."""
+    """Return ``function`` for values, and ``plain`` for Python's numbers."""
 
-    def applied(*given: Any) -> Any:
-        if all(isinstance(each, (int, float)) for each in given):
-            return plain(*given)
-        return Value(function(*map(array_of, given)))
+    def evaluate(*arguments: Any) -> Any:
+        if all(isinstance(argument, (int, float)) for argument in arguments):
+            return plain(*arguments)
+        return Value(function(*map(array_of, arguments)))
 
-    return applied
+    return evaluate
 
 
-def array_of(each: Any) -> Any:
-    """Return the array of a value; anything else as it is."""
-    return each.array if isinstance(each, Value) else each
+def array_of(traced: Any) -> Any:
+    """Return the array of a value; return any other object unchanged."""
+    return traced.array if isinstance(traced, Value) else traced
 
 
 class Functions:
-    """The functions of a module of JAX, of values, for those of a module of Python; its numbers as they are."""
+    """Functions of a module of JAX, on values, under the names of a module of Python; numbers are Python's."""
 
     def __init__(self, module: Any, plain: Any) -> None:
         self.module, self.plain = module, plain
@@ -96,22 +96,22 @@ class Functions:
 
 
 class Table:
-    """Numbers in a row, one of which a value chooses."""
+    """Tuple of numbers that a traced value can index."""
 
     def __init__(self, array: Any, numbers: tuple[float, ...]) -> None:
         self.array, self.numbers = array, numbers
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of entries."""
         return len(self.numbers)
 
-    def __getitem__(self, place: Any) -> Any:
-        """Return the number at a place."""
-        return on_values(self.array.__getitem__, self.numbers.__getitem__)(place)
+    def __getitem__(self, index: Any) -> Any:
+        """Return the number at an index."""
+        return on_values(self.array.__getitem__, self.numbers.__getitem__)(index)
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """Return a power; the slope of a root at 0 is that of constant zeros, 0, as of max(0, x) ** (1 / 3) below 0."""
+    """Return a power; the slope of a root at 0 is 0, as of max(0, x) ** (1 / 3) below 0."""
     import jax.numpy as jnp
 
     if isinstance(exponent, (int, float)) and 0.0 < exponent < 1.0:
@@ -126,24 +126,24 @@ COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 def _add_operators() -> None:
-    """Give `Value` the operators of arrays."""
+    """Add the operators of arrays to `Value`."""
     for name in (*UNARY, *BINARY, *COMPARISONS):
         function = power if name == "pow" else getattr(operator, name)
         method = f"__{name.rstrip('_')}__"
         setattr(Value, method, on_values(function, function))
         if name in BINARY:
 
-            def turned(one: Any, other: Any, function: Any = function) -> Any:
+            def reverse(one: Any, other: Any, function: Any = function) -> Any:
                 return function(other, one)
 
-            setattr(Value, f"__r{name.rstrip('_')}__", on_values(turned, turned))
+            setattr(Value, f"__r{name.rstrip('_')}__", on_values(reverse, reverse))
 
 
 _add_operators()
 
 
 def all_branches(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of traced states that follows both sides of each branch.
+    """Return a function of traced states that evaluates both sides of each branch.
 
     Raises
     ------
@@ -151,65 +151,65 @@ def all_branches(function: Callable[..., Any]) -> Callable[..., Any]:
         For more than `MAX_PATHS` combinations of branches.
     """
 
-    def selected(s: Any, q: Any, e: Any) -> Any:
+    def evaluate(s: Any, q: Any, e: Any) -> Any:
         sides: tuple[bool, ...] | None = ()
         leaves: list[tuple[Path, Any]] = []
         while sides is not None:
             if len(leaves) == MAX_PATHS:
                 name = getattr(function, "__name__", "function")
                 raise ValueError(f"{name}: more than {MAX_PATHS} combinations of branches")
-            path, found = _followed(function, sides, (s, q, e))
+            path, result = _run_path(function, sides, (s, q, e))
             if path.sides:
-                here = functools.reduce(
+                on_path = functools.reduce(
                     operator.and_,
                     (
                         c if side else ~c
                         for c, side in zip(path.conditions, path.sides, strict=True)
                     ),
                 )
-                found = _followed(
-                    function, sides, tuple(_without_slope(g, here) for g in (s, q, e))
+                result = _run_path(
+                    function, sides, tuple(_without_slope(g, on_path) for g in (s, q, e))
                 )[1]
-            leaves.append((path, found))
+            leaves.append((path, result))
             sides = _next(path.sides)
-        return _joined(leaves, 0)
+        return _select_leaf(leaves, 0)
 
-    return selected
+    return evaluate
 
 
-def _followed(
-    function: Callable[..., Any], sides: tuple[bool, ...], given: tuple[Any, ...]
+def _run_path(
+    function: Callable[..., Any], sides: tuple[bool, ...], arguments: tuple[Any, ...]
 ) -> tuple[Path, Any]:
-    """Return the path of a run that begins with these sides, and the arrays that it returns."""
+    """Run a function that takes these sides first; return its path and its arrays."""
     import jax
 
     path = Path(sides)
     before = PATH.set(path)
     try:
-        found = function(*map(_of_values, given))
+        result = function(*map(_wrap_arrays, arguments))
     finally:
         PATH.reset(before)
-    return path, jax.tree.map(array_of, found, is_leaf=lambda each: isinstance(each, Value))
+    return path, jax.tree.map(array_of, result, is_leaf=lambda leaf: isinstance(leaf, Value))
 
 
-def _without_slope(given: Any, here: Any) -> Any:
-    """Return arrays whose slopes count only where a path is taken: elsewhere those of what it computes may be NaN."""
+def _without_slope(arrays: Any, on_path: Any) -> Any:
+    """Return arrays with zero slope off the path, where the slopes of its results may be NaN."""
     import jax
     import jax.numpy as jnp
 
-    if given is None:
+    if arrays is None:
         return None
-    return type(given)(
-        *(jnp.where(here, each, jax.lax.stop_gradient(each)) if hasattr(each, "dtype") else each
-          for each in given)
+    return type(arrays)(
+        *(jnp.where(on_path, array, jax.lax.stop_gradient(array)) if hasattr(array, "dtype") else array
+          for array in arrays)
     )  # fmt: skip
 
 
-def _of_values(given: Any) -> Any:
-    """Return a state, parameters or an event whose arrays are values; None stays."""
-    if given is None:
+def _wrap_arrays(arrays: Any) -> Any:
+    """Return a state, parameters or an event with its arrays wrapped in `Value`; None for None."""
+    if arrays is None:
         return None
-    return type(given)(*(Value(each) if hasattr(each, "dtype") else each for each in given))
+    return type(arrays)(*(Value(array) if hasattr(array, "dtype") else array for array in arrays))
 
 
 def _next(sides: list[bool]) -> tuple[bool, ...] | None:
@@ -219,14 +219,14 @@ def _next(sides: list[bool]) -> tuple[bool, ...] | None:
     return (*sides[:-1], False) if sides else None
 
 
-def _joined(leaves: list[tuple[Path, Any]], depth: int) -> Any:
-    """Return the result of paths that are the same up to a depth, selected by the condition there."""
+def _select_leaf(leaves: list[tuple[Path, Any]], depth: int) -> Any:
+    """Return the result of paths that are identical up to a depth, selected by the condition there."""
     import jax
     import jax.numpy as jnp
 
-    path, found = leaves[0]
+    path, result = leaves[0]
     if len(leaves) == 1:
-        return found
+        return result
     groups = ([leaf for leaf in leaves if leaf[0].sides[depth] is side] for side in (True, False))
-    one, other = (_joined(group, depth + 1) for group in groups)
+    one, other = (_select_leaf(group, depth + 1) for group in groups)
     return jax.tree.map(functools.partial(jnp.where, path.conditions[depth]), one, other)

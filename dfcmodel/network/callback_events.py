@@ -20,8 +20,8 @@ from hopflow.kernels import build_callbacks
 from responsefn.rule_events import (
     MAX_PARAMETERS,
     MAX_STATE,
-    checked_signature,
-    places,
+    array_elements,
+    validate_signature,
 )
 
 if TYPE_CHECKING:
@@ -78,13 +78,13 @@ AT_SENDER, AT_RECEIVER = Places("Sender"), Places("Receiver", first=MAX_END_STAT
 
 def signature_of(rule: SwitchProgram | ReceiverAgent) -> Signature:
     """Return the signature of a switch program or an agent; ValueError for more numbers than a record holds."""
-    signature: Signature = checked_signature(rule, tuple(rule.numbers()))
+    signature: Signature = validate_signature(rule, tuple(rule.numbers()))
     return signature
 
 
 def manager_signature_of(manager: QueueManager) -> Signature:
     """Return the signature of a queue manager; errors as for `signature_of`."""
-    signature: Signature = checked_signature(manager, tuple(manager.numbers(1500.0)))
+    signature: Signature = validate_signature(manager, tuple(manager.numbers(1500.0)))
     return signature
 
 
@@ -180,9 +180,9 @@ def _callback(
     fields = getattr(kind, where.state)._fields
     lines = [
         f"def {event}(w):",
-        f"    old = State({places(where.first, len(fields))})",
-        f"    seen = Seen({places(SEEN_AT, len(seen))})",
-        f"    new = rule(old, Params({places(MAX_STATE, len(names))}), seen)",
+        f"    old = State({array_elements(where.first, len(fields))})",
+        f"    seen = Seen({array_elements(SEEN_AT, len(seen))})",
+        f"    new = rule(old, Params({array_elements(MAX_STATE, len(names))}), seen)",
     ]
     if where.answer is None:
         lines += [f"    w[{where.first + n}] = new.{name}" for n, name in enumerate(fields)]

@@ -190,7 +190,7 @@ def read_qlog_trace(
         if len(connections) > 1:
             names = ", ".join(sorted(connections))
             said = "states of more than one connection; write a trace for each"
-            raise qlog.error(events[0].place, f"{names}: {said}")
+            raise qlog.error(events[0].location, f"{names}: {said}")
         if connections:
             kinds = (STATE, METRICS_UPDATED, PARAMETERS)
             own = [e for e in events if e.kind in kinds and e.connection in connections]
@@ -209,7 +209,7 @@ def _trace(qlog: Qlog, events: Iterable[Event], size: float | None) -> QlogTrace
         if now < before:
             msg = "times must not decrease"
             said = f"the event at {now:g} s follows one at {before:g} s: {msg}"
-            raise qlog.error(event.place, said)
+            raise qlog.error(event.location, said)
         before = now
         start = now if start == -math.inf else start
         if event.kind == PARAMETERS:
@@ -255,4 +255,4 @@ def _mode(qlog: Qlog, event: Event) -> str:
             return mode
     known = ", ".join(MODES)
     said = f"new = {shown(name)} of congestion_state_updated: must be one of {known}"
-    raise qlog.error(event.place, said)
+    raise qlog.error(event.location, said)

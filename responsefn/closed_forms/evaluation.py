@@ -1,8 +1,8 @@
 """Closed forms as Python code, evaluated with NumPy in pieces that fit the cache. SymPy is not needed.
 
-What does not depend on an array is computed once per call. The rest runs over pieces of some
-ten thousand entries, so that what it computes on the way stays in the processor's cache, and of a
-`Piecewise` only over the entries that take a branch.
+Terms without an array are computed once per call. The rest runs over pieces of `PIECE` entries, so
+that intermediate results stay in the processor's cache. A branch of a `Piecewise` is computed only
+for the entries that take it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Branch", "Code", "Statements", "evaluate"]
 
 LAMBERT_W = FunctionType(lambert_w.__code__, {"math": np}, "lambert_w")
-"""The same steps for arrays: SciPy's `lambertw` works in complex numbers and takes ten times as long."""
+"""`lambert_w` for arrays: SciPy's `lambertw` computes in complex numbers and takes ten times as long."""
 Block = Mapping[str, Any]
 Compute = Callable[[Block, Any], Any]
 
@@ -37,9 +37,9 @@ class Statements(NamedTuple):
     Attributes
     ----------
     constants
-        Names of the symbols that do not vary, in order.
+        Names of the constant symbols, in order.
     before
-        Assignments that need only these.
+        Assignments that need only the constants.
     inside
         Assignments that need the varying symbols, the last one to ``value``; for arrays, its last
         operation may write into ``out``, an array or None.
@@ -51,7 +51,7 @@ class Statements(NamedTuple):
 
 
 Branch = tuple[Statements | None, Statements]
-"""Condition and value of a branch of an expression; the condition is None where there is one branch."""
+"""Condition and value of a branch of an expression; the condition is None for a single branch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +65,9 @@ class Code:
     is_condition
         Whether its values are truth values.
     branches
-        Function that returns the code for NumPy, given which symbols are arrays.
+        Function that returns the code for NumPy, given the names of the symbols that are arrays.
     plain
-        Function that returns the code for numbers, of which ``p`` varies.
+        Function that returns the code for plain numbers, with ``p`` varying.
     """
 
     names: frozenset[str]
@@ -81,15 +81,15 @@ def evaluate(
 ) -> NDArray[Any]:
     """Evaluate an expression or a condition; ``values`` are numbers or arrays by the symbols' names.
 
-    Values that the expression does not contain are ignored; the others broadcast. ``check`` is called with
-    each piece of the only array before that is used.
+    Values that the expression does not contain are ignored; the others broadcast. With one array, ``check`` is
+    called with each piece of it before its use.
     """
     used = {name: values[name] for name in code.names}
     arrays = {name: value for name, value in used.items() if np.ndim(value)}
-    if len(arrays) > 1:  # a number that was broadcast stays one
-        shape = np.broadcast_shapes(*(each.shape for each in arrays.values()))
-        whole = {name: each for name, each in arrays.items() if each.shape == shape}
-        moving = {name for name, each in whole.items() if any(each.strides)}
+    if len(arrays) > 1:  # an array that is a broadcast number counts as a number
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        full_arrays = {name: array for name, array in arrays.items() if array.shape == shape}
+        moving = {name for name, array in full_arrays.items() if any(array.strides)}
         for name in arrays.keys() - moving if moving else ():
             if not any(arrays[name].strides) and arrays[name].size:
                 used[name] = arrays.pop(name).flat[0]
@@ -106,18 +106,18 @@ def evaluate(
         else:
             together = np.broadcast_arrays(*arrays.values())
             shape = together[0].shape
-            flat = {name: each.reshape(-1) for name, each in zip(arrays, together, strict=True)}
+            flat = {name: array.reshape(-1) for name, array in zip(arrays, together, strict=True)}
         out = np.empty(math.prod(shape), dtype=kind)
         compute = program(constants)
         for low in range(0, out.size, PIECE):
             part = slice(low, low + PIECE)
-            place = out[part]
-            block = {name: each[part] for name, each in flat.items()}
+            destination = out[part]
+            block = {name: array[part] for name, array in flat.items()}
             if check is not None:
                 check(*block.values())
-            found = compute(block, place)
-            if found is not place:
-                place[...] = found
+            result = compute(block, destination)
+            if result is not destination:
+                destination[...] = result
         return out.reshape(shape)
 
 
@@ -129,32 +129,32 @@ def _program(code: Code, arrays: frozenset[str]) -> Callable[[Block], Compute]:
         if condition is None:
             return _straight(value, arrays)
         parts.append((_straight(condition, arrays), _straight(value, arrays)))
-    some = min(arrays)
+    any_array = min(arrays)
 
     def bind(constants: Block) -> Compute:
         bound = [(condition(constants), value(constants)) for condition, value in parts]
 
-        def compute(block: Block, place: Any) -> Any:
+        def compute(block: Block, destination: Any) -> Any:
             out: Any = None
-            open_places: Any = None  # all
+            open_indices: Any = None  # all
             for condition, value in bound:
-                taken = np.broadcast_to(condition(block, None), block[some].shape)
-                if open_places is None and taken.all():
-                    return value(block, place)
+                taken = np.broadcast_to(condition(block, None), block[any_array].shape)
+                if open_indices is None and taken.all():
+                    return value(block, destination)
                 if out is None:
-                    out = np.full(len(block[some]), np.nan)
+                    out = np.full(len(block[any_array]), np.nan)
                 if taken.any():
-                    inside = {name: each[taken] for name, each in block.items()}
-                    found = value(inside, None)
-                    if open_places is None:
-                        out[taken] = found
-                        open_places = np.flatnonzero(~taken)
+                    inside = {name: column[taken] for name, column in block.items()}
+                    result = value(inside, None)
+                    if open_indices is None:
+                        out[taken] = result
+                        open_indices = np.flatnonzero(~taken)
                     else:
-                        out[open_places[taken]] = found
-                        open_places = open_places[~taken]
-                    if not len(open_places):
+                        out[open_indices[taken]] = result
+                        open_indices = open_indices[~taken]
+                    if not len(open_indices):
                         break
-                    block = {name: each[~taken] for name, each in block.items()}
+                    block = {name: column[~taken] for name, column in block.items()}
             return out
 
         return compute
@@ -163,7 +163,7 @@ def _program(code: Code, arrays: frozenset[str]) -> Callable[[Block], Compute]:
 
 
 def _straight(code: Statements, arrays: frozenset[str]) -> Callable[[Block], Compute]:
-    """As `_program`, with all branches computed everywhere."""
+    """Compile statements without branches; arguments and result as for `_program`."""
     taken = "".join(f"    {name} = constants[{name!r}]\n" for name in code.constants)
     read = "".join(f"        {name} = block[{name!r}]\n" for name in sorted(arrays))
     text = (

@@ -9,10 +9,10 @@ __all__ = ["lambert_w"]
 
 
 def lambert_w(x: Any) -> Any:
-    """Return the w > 0 with w e^w = x > 0, to round-off.
+    """Return the w > 0 with w e^w = x > 0.
 
     Newton's method for w + log w = log x from the approximation of Iacono and Boyd (Advances in
-    Computational Mathematics 43, 2017), whose largest error is 0.7 %: after three steps it is 1e-16.
+    Computational Mathematics 43, 2017), whose largest error is 0.7 %. Three steps leave 1e-16.
     """
     m = math.log1p(x)
     w0 = m * (1.0 - math.log1p(m) / (2.0 + m))

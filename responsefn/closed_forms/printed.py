@@ -1,4 +1,4 @@
-"""Closed forms of the catalogue as Python code that was printed beforehand: numbers without SymPy.
+"""Closed forms of the catalogue as stored Python code, for numbers without SymPy.
 
 ``printed.json`` holds the code of each closed form, for each set of its symbols that may be arrays.
 `responsefn.print_formulas` writes it.
@@ -18,7 +18,7 @@ from responsefn.closed_forms.evaluation import Branch, Code, Statements
 if TYPE_CHECKING:
     from responsefn.closed_forms.symbolic import Formula
 
-__all__ = ["DERIVATIONS", "FILE", "PrintedFormula", "printed_for"]
+__all__ = ["DERIVATIONS", "FILE", "PrintedFormula", "use_printed"]
 
 FILE = Path(__file__).with_name("printed.json")
 DERIVATIONS: dict[str, Callable[[], Formula]] = {}
@@ -26,7 +26,7 @@ DERIVATIONS: dict[str, Callable[[], Formula]] = {}
 
 
 class PrintedFormula:
-    """A `Formula` whose code is in the file; SymPy derives its expressions when one of them is read."""
+    """A `Formula` whose code is in the file; SymPy derives its expressions on first use."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -53,18 +53,20 @@ class PrintedFormula:
         """Return an attribute as Python code, or None without one; see `Formula.code`."""
         if name not in self._codes:
             entry = _contents()[self._key][name]
-            self._codes[name] = entry and self._stored(name, entry)
+            self._codes[name] = entry and self._load_code(name, entry)
         return self._codes[name]
 
     def bounds(self) -> tuple[bool, list[tuple[bool, Code]]] | None:
-        """Return the bounds of which the condition consists; see `printing.bounds_of`."""
+        """Return the bounds of p in the condition; see `printing.bounds_of`."""
         entry = _contents()[self._key]["bounds"]
         if entry is None:
             return None
-        one_suffices, ends = entry
-        return one_suffices, [(lower, self._stored("bounds", end)) for lower, end in ends]
+        one_suffices, stored_bounds = entry
+        return one_suffices, [
+            (lower, self._load_code("bounds", end)) for lower, end in stored_bounds
+        ]
 
-    def _stored(self, name: str, entry: dict[str, Any]) -> Code:
+    def _load_code(self, name: str, entry: dict[str, Any]) -> Code:
         def branches(arrays: frozenset[str]) -> list[Branch]:
             key = " ".join(sorted(arrays))
             if key not in entry["branches"]:  # a parameter is an array
@@ -80,27 +82,30 @@ class PrintedFormula:
         return Code(frozenset(entry["names"]), entry["is_condition"], branches, plain)
 
 
-def printed_for(
+def use_printed(
     *arguments: tuple[Any, ...],
 ) -> Callable[[Callable[..., Formula]], Callable[..., Formula]]:
-    """Return a decorator of a function that derives a closed form, whose results are in the file.
+    """Return a decorator of a function that derives a closed form: its results come from the file.
 
     Parameters
     ----------
     *arguments
-        Arguments of the function for which the file has its result. With others, SymPy derives it.
+        Arguments of the function for which the file has the result. SymPy derives results for others.
     """
 
     def decorate(derive: Callable[..., Formula]) -> Callable[..., Formula]:
-        keys = {each: " ".join([derive.__name__.strip("_"), *map(str, each)]) for each in arguments}
-        for each, key in keys.items():
-            DERIVATIONS[key] = partial(derive, *each)
+        keys = {
+            argument_tuple: " ".join([derive.__name__.strip("_"), *map(str, argument_tuple)])
+            for argument_tuple in arguments
+        }
+        for argument_tuple, key in keys.items():
+            DERIVATIONS[key] = partial(derive, *argument_tuple)
 
         @cache
-        def formula(*given: Any) -> Formula:
-            if keys.get(given) in _contents():
-                return cast("Formula", PrintedFormula(keys[given]))
-            return derive(*given)
+        def formula(*arguments: Any) -> Formula:
+            if keys.get(arguments) in _contents():
+                return cast("Formula", PrintedFormula(keys[arguments]))
+            return derive(*arguments)
 
         return formula
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["bounds_of", "code_of", "statements"]
 
-FACTORED = 60
-"""Operations up to which common factors are taken out: this saves Tahoe and TFRC two to four operations,
+MAX_FACTORED_OPERATIONS = 60
+"""Operations up to which common factors are extracted: this saves Tahoe and TFRC two to four operations,
 but takes most of the time of longer formulas and costs CUBIC and PFTK operations."""
 
 
 class _Powers:
-    """Quarter powers by square roots, and the functions of this package by their names."""
+    """Print quarter powers as square roots, and functions of this package by their names."""
 
     root: str
 
@@ -33,11 +33,11 @@ class _Powers:
         if not quarters.is_Integer or abs(exponent) > 8:
             return str(super()._print_Pow(node, rational=rational))  # type: ignore[misc]
         inner = self._print(base)  # type: ignore[attr-defined]
-        whole, rest = divmod(abs(int(quarters)), 4)
-        factors = [f"({inner})"] * whole
-        if rest in (2, 3):
+        n_factors, n_quarters = divmod(abs(int(quarters)), 4)
+        factors = [f"({inner})"] * n_factors
+        if n_quarters in (2, 3):
             factors.append(f"{self.root}({inner})")
-        if rest in (1, 3):
+        if n_quarters in (1, 3):
             factors.append(f"{self.root}({self.root}({inner}))")
         product = "*".join(factors)
         return f"(1.0/({product}))" if quarters < 0 else f"({product})"
@@ -69,16 +69,16 @@ class _Arrays(_Powers, NumPyPrinter):  # type: ignore[misc]
         return str(text)
 
     def _print_And(self, node: sp.And) -> str:
-        return self._joined("numpy.logical_and", node)
+        return self._nest_calls("numpy.logical_and", node)
 
     def _print_Or(self, node: sp.Or) -> str:
-        return self._joined("numpy.logical_or", node)
+        return self._nest_calls("numpy.logical_or", node)
 
-    def _joined(self, function: str, node: sp.Basic) -> str:
-        """Return calls of two arguments, which broadcast; SymPy prints ``reduce`` of a tuple, which does not."""
+    def _nest_calls(self, function: str, node: sp.Basic) -> str:
+        """Return nested calls of two arguments, which broadcast; SymPy's ``reduce`` of a tuple does not."""
         text, *others = map(self._print, node.args)
-        for each in others:
-            text = f"{function}({text}, {each})"
+        for operand in others:
+            text = f"{function}({text}, {operand})"
         return str(text)
 
 
@@ -89,7 +89,7 @@ def _printer(arrays: bool) -> Any:
 
 @cache
 def code_of(expression: sp.Basic) -> Code:
-    """Return an expression or a condition as code, which is printed when it is first needed."""
+    """Return an expression or a condition as code, printed on first use."""
     return Code(
         frozenset(str(symbol) for symbol in expression.free_symbols),
         not isinstance(expression, sp.Expr),  # a bare symbol is an Expr and a Boolean
@@ -99,7 +99,7 @@ def code_of(expression: sp.Basic) -> Code:
 
 
 def _branches(expression: sp.Basic, arrays: frozenset[str]) -> list[Branch]:
-    """Return the branches of the one `Piecewise` of a product, each times the other factors."""
+    """Return the branches of a product's single `Piecewise`, each multiplied by the other factors."""
     factors = expression.args if isinstance(expression, sp.Mul) else (expression,)
     pieces = [factor for factor in factors if isinstance(factor, sp.Piecewise)]
     if not arrays or len(pieces) != 1:
@@ -116,12 +116,12 @@ def _branches(expression: sp.Basic, arrays: frozenset[str]) -> list[Branch]:
 
 @cache
 def bounds_of(condition: Any, p: sp.Symbol) -> tuple[bool, list[tuple[bool, Code]]] | None:
-    """Return the bounds of ``p`` of which a condition consists, or None if it does not consist of bounds.
+    """Return the bounds of ``p`` in a condition, or None if it does not consist of bounds.
 
     Returns
     -------
-    Whether one of them is enough, and for each bound whether it is a lower one, with its code. A condition that holds for
-    two p holds for those between.
+    Whether one bound suffices, and for each bound whether it is a lower bound, with its code. A condition that holds for
+    two p holds for all p between.
     """
     one_suffices = isinstance(condition, sp.Or)
     parts = condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
@@ -140,22 +140,22 @@ def bounds_of(condition: Any, p: sp.Symbol) -> tuple[bool, list[tuple[bool, Code
 def statements(
     expression: sp.Basic, varying: Collection[str], *, arrays: bool = False
 ) -> Statements:
-    """Return an expression as assignments, those apart that need none of the varying symbols.
+    """Return an expression as assignments, with the terms without varying symbols first.
 
     Parameters
     ----------
     expression
         Rate, window, slope or condition.
     varying
-        Names of the symbols whose values change from entry to entry.
+        Names of the symbols whose values differ between entries.
     arrays
-        Whether they are arrays (NumPy), or plain numbers (`math`).
+        Whether these are arrays (NumPy) or plain numbers (`math`).
     """
     text = _printer(arrays).doprint
     names = sorted(str(symbol) for symbol in expression.free_symbols)
-    short = isinstance(expression, sp.Expr) and expression.count_ops() <= FACTORED
-    whole = sp.factor_terms(expression) if short else expression
-    steps, (result,) = sp.cse([whole], sp.numbered_symbols("x_"))
+    short = isinstance(expression, sp.Expr) and expression.count_ops() <= MAX_FACTORED_OPERATIONS
+    simplified = sp.factor_terms(expression) if short else expression
+    steps, (result,) = sp.cse([simplified], sp.numbered_symbols("x_"))
     moving, fixed = set(varying), _Fixed()
     before, inside = [], []
     for name, value in steps:
@@ -174,7 +174,7 @@ def statements(
 
 
 class _Fixed:
-    """Terms and factors without a varying symbol, each computed once under a name of its own."""
+    """Names of the terms and factors without a varying symbol, each computed once."""
 
     def __init__(self) -> None:
         self.names: dict[sp.Basic, sp.Symbol] = {}
@@ -187,20 +187,22 @@ class _Fixed:
     def take_out(
         self, node: sp.Basic, moving: set[str]
     ) -> tuple[sp.Basic, list[tuple[sp.Symbol, sp.Basic]]]:
-        """Return an expression with its fixed parts replaced, and the names that are new."""
-        known = len(self.names)
-        found = self._replaced(node, moving)
-        return found, [(name, term) for term, name in list(self.names.items())[known:]]
+        """Return an expression with its fixed parts replaced, and the new names."""
+        n_names = len(self.names)
+        reduced = self._replace_fixed(node, moving)
+        return reduced, [(name, term) for term, name in list(self.names.items())[n_names:]]
 
-    def _replaced(self, node: sp.Basic, moving: set[str]) -> sp.Basic:
+    def _replace_fixed(self, node: sp.Basic, moving: set[str]) -> sp.Basic:
         if not self.depends(node, moving):
             return self._name(node)
         args = node.args
         if isinstance(node, (sp.Add, sp.Mul)):
-            fixed = [each for each in args if not self.depends(each, moving)]
+            fixed = [operand for operand in args if not self.depends(operand, moving)]
             if len(fixed) > 1:
-                args = (node.func(*fixed), *(each for each in args if each not in fixed))
-        return node.func(*(self._replaced(each, moving) for each in args)) if args else node
+                args = (node.func(*fixed), *(operand for operand in args if operand not in fixed))
+        return (
+            node.func(*(self._replace_fixed(operand, moving) for operand in args)) if args else node
+        )
 
     def _name(self, term: sp.Basic) -> sp.Basic:
         if not isinstance(term, sp.Expr) or isinstance(term, (sp.Number, sp.Symbol)):
@@ -209,7 +211,7 @@ class _Fixed:
 
 
 def _into_out(result: sp.Basic, text: Any) -> str:
-    """Return the code of a result, its last operations written into the array ``out``."""
+    """Return the code of a result that writes its last operations into the array ``out``."""
     if isinstance(result, (sp.Mul, sp.Pow)):
         above, below = sp.fraction(result)
         if below != 1:

@@ -24,15 +24,15 @@ call a and b, and the retransmission timeout in s."""
 
 
 class PowerGrowth(NamedTuple):
-    """A window that each ACK lets grow by ``step * W^(1-exponent)``, and a loss cuts to ``kept`` W.
+    """A window W that grows by ``step * W^(1-exponent)`` per ACK and falls to ``decrease_factor * W`` at a loss.
 
-    Then W^exponent before one loss is a linear function of W^exponent before the last one and of the
-    packets between them: AIMD (exponent 2), Scalable (1), CTCP without a queue (2 - k).
+    Then W^exponent before a loss is a linear function of W^exponent before the previous loss and of the
+    packets between both: AIMD (exponent 2), Scalable (1), CTCP without a queue (2 - k).
     """
 
     exponent: sp.Expr
     step: sp.Expr
-    kept: sp.Expr
+    decrease_factor: sp.Expr
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,17 @@ class Formula:
     Attributes
     ----------
     rate
-        Rate in packets/s, in the symbols ``p``, ``R`` and those of the parameters.
+        Rate in packets/s, in the symbols ``p``, ``R`` and the parameters.
     peak_window
         Window in packets just before a loss, in ``p`` and the parameters; None for a law.
     inverse
-        Loss event rate in the symbols ``T`` (rate), ``R`` and the parameters; None where there
-        is no closed form.
+        Loss event rate in the symbols ``T`` (rate), ``R`` and the parameters; None without a
+        closed form.
     growth
         The dynamics at large windows in the symbols of the parameters, where it is a power law.
     condition
-        Where the closed form is the response, as a relation between ``p``, ``R`` and the
-        parameters; elsewhere `WindowRule.rate` takes the numerical cycle.
+        Range of the closed form, as a relation between ``p``, ``R`` and the
+        parameters; elsewhere `WindowRule.rate` evaluates the numerical cycle.
     """
 
     rate: sp.Expr
@@ -84,8 +84,8 @@ class Formula:
         Parameters
         ----------
         name
-            Of an attribute; ``"log_slope"``; or ``"exponent"``, ``"step"`` or ``"kept"`` of the growth. The condition is
-            None where it is true.
+            Name of an attribute; ``"log_slope"``; or ``"exponent"``, ``"step"`` or ``"decrease_factor"`` of the growth.
+            A condition that is always true is None.
         """
         from responsefn.closed_forms.printing import code_of
 
@@ -98,13 +98,13 @@ class Formula:
         return None if expression is None else code_of(sp.sympify(expression))
 
     def bounds(self) -> tuple[bool, list[tuple[bool, Code]]] | None:
-        """Return the bounds of which the condition consists; see `printing.bounds_of`."""
+        """Return the bounds of p in the condition; see `printing.bounds_of`."""
         from responsefn.closed_forms.printing import bounds_of
 
         return bounds_of(self.condition, p)
 
     def subs(self, values: Mapping[sp.Symbol, sp.Expr]) -> Formula:
-        """Return the same formula with parameters replaced by values."""
+        """Return the formula with parameters replaced by values."""
         forms = (self.rate, self.peak_window, self.inverse)
         rate, peak, inverse = (form if form is None else form.subs(values) for form in forms)
         growth = self.growth and PowerGrowth(*(form.subs(values) for form in self.growth))

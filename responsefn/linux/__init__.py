@@ -1,4 +1,4 @@
-"""Window rules as Linux has them, after the files of its congestion controls."""
+"""Window rules of Linux, by the files of its congestion controls."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ __all__ = ["read_pcap"]
 
 WRAP = 1 << 32
 MAX_BYTES = 4 << 30
-"""Size of the largest capture that is read, uncompressed."""
+"""Maximum size of a capture, uncompressed."""
 MAX_CAPTURED = 262144
-"""Bytes captured of a packet at most, as in libpcap."""
+"""Maximum number of bytes captured of a packet, as in libpcap."""
 MAX_BLOCK = 16 << 20
-"""Bytes of a block of pcapng at most, as in Wireshark."""
+"""Maximum size of a block of pcapng in bytes, as in Wireshark."""
 ETHERNET_MSS = 1460
-"""Bytes of data in the largest segment of an Ethernet frame: larger ones were made by an offload, or are of another medium."""
+"""Bytes of data in the largest segment of an Ethernet frame; an offload or another medium makes larger segments."""
 MAGICS = {b"\xd4\xc3\xb2\xa1": ("<", 1e-6), b"\xa1\xb2\xc3\xd4": (">", 1e-6),
           b"\x4d\x3c\xb2\xa1": ("<", 1e-9), b"\xa1\xb2\x3c\x4d": (">", 1e-9)}  # fmt: skip
 """Byte order and unit of time of pcap files by their first bytes."""
@@ -47,10 +47,10 @@ LINKS = {
     0: "BSD loopback", 1: "Ethernet", 12: "raw IP", 14: "raw IP", 101: "raw IP", 108: "OpenBSD loopback",
     113: "Linux cooked", 228: "IPv4", 229: "IPv6", 276: "Linux cooked 2",
 }  # fmt: skip
-"""Link types that are read."""
+"""Supported link types."""
 LINK_HEADERS = {0: 4, 1: 14, 108: 4, 113: 16, 276: 20}
 ETHERTYPES = {1: 12, 113: 14, 276: 0}
-"""Where the type of the payload stands in a link header."""
+"""Offset of the payload's type in a link header."""
 IPV4, IPV6, PPPOE, VLANS = 0x0800, 0x86DD, 0x8864, (0x8100, 0x88A8, 0x9100)
 PPP = {0x0021: IPV4, 0x0057: IPV6}
 TCP, FRAGMENT, AUTHENTICATION = 6, 44, 51
@@ -84,7 +84,7 @@ class _Handshake:
     stamps: list[bool] = field(default_factory=list)
 
     def mss(self) -> int | None:
-        """Return the bytes of data in a full segment; None if no SYN says it."""
+        """Return the bytes of data in a full segment; None without an MSS option."""
         if not self.sizes:
             return None
         return min(self.sizes) - TIMESTAMP_BYTES * all(self.stamps)
@@ -103,60 +103,65 @@ class _Direction:
     mss: int = 0
     largest: int = 0
     packets: int = 0
-    began: float = math.nan
-    ended: float = math.nan
+    first_time: float = math.nan
+    last_time: float = math.nan
     acked: int = 0
     starts: list[int] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    ends: deque[tuple[int, float]] = field(default_factory=deque)
-    again: set[int] = field(default_factory=set)
-    trips: list[float] = field(default_factory=list)
+    unacked: deque[tuple[int, float]] = field(default_factory=deque)
+    resent: set[int] = field(default_factory=set)
+    rtts: list[float] = field(default_factory=list)
 
-    def place(self, number: int) -> int:
-        """Return a sequence number without wrap, the one nearest to the highest so far."""
+    def unwrap(self, number: int) -> int:
+        """Return the sequence number without wrap that is nearest to the highest so far."""
         if self.first is None:
             self.first = number
         away = (number - self.first - self.highest + WRAP // 2) % WRAP - WRAP // 2
         return self.highest + away
 
     def send(self, time: float, number: int, length: int, limit: int) -> None:
-        """Take a segment with data: new, or sent again."""
-        start = self.place(number)
+        """Process a data segment, new or retransmitted."""
+        start = self.unwrap(number)
         self.largest = max(self.largest, length)
         self.mss = max(self.mss, min(length, limit))
         self.packets += math.ceil(length / self.mss)
-        self.began, self.ended = (time if math.isnan(self.began) else self.began), time
+        self.first_time, self.last_time = (
+            (time if math.isnan(self.first_time) else self.first_time),
+            time,
+        )
         if start + length <= self.highest:
-            known = bisect.bisect_right(self.starts, start) - 1
-            if known >= 0:
-                self.again.add(known)
-            self.ends.clear()  # an ACK may be of either (Karn)
+            index = bisect.bisect_right(self.starts, start) - 1
+            if index >= 0:
+                self.resent.add(index)
+            self.unacked.clear()  # an ACK may be of either transmission (Karn)
             return
         self.highest = max(self.highest, start + length)
         self.starts.append(start)
         self.times.append(time)
-        self.ends.append((start + length, time))
+        self.unacked.append((start + length, time))
 
     def acknowledge(self, time: float, number: int) -> None:
-        """Take an ACK; it gives a round-trip time where it is of the end of a segment sent once."""
+        """Process an ACK; it gives a round-trip time if it acknowledges the end of a segment that was sent once."""
         if self.first is None:
             return
-        upto = self.place(number)
-        if upto <= self.acked:
+        acknowledged = self.unwrap(number)
+        if acknowledged <= self.acked:
             return
-        self.acked = upto
-        while self.ends and self.ends[0][0] <= upto:
-            end, sent = self.ends.popleft()
-            if end == upto:
-                self.trips.append(time - sent)
+        self.acked = acknowledged
+        while self.unacked and self.unacked[0][0] <= acknowledged:
+            end, sent = self.unacked.popleft()
+            if end == acknowledged:
+                self.rtts.append(time - sent)
 
     def row(self) -> tuple[float, float, float, float]:
         """Return loss event rate, mean round-trip time in s, packets/s, and packets."""
-        rtt = float(np.mean(self.trips))
-        lost = sorted(self.again)
-        began = loss_events(range(len(lost)), [self.times[n] for n in lost], rtt, unit_check=False)
-        rate = self.packets / (self.ended - self.began)
-        return len(began) / self.packets, rtt, rate, float(self.packets)
+        rtt = float(np.mean(self.rtts))
+        resent = sorted(self.resent)
+        loss_starts = loss_events(
+            range(len(resent)), [self.times[n] for n in resent], rtt, unit_check=False
+        )
+        rate = self.packets / (self.last_time - self.first_time)
+        return len(loss_starts) / self.packets, rtt, rate, float(self.packets)
 
 
 @quantities(mss="size")
@@ -166,23 +171,23 @@ def read_pcap(
     """Read a packet capture taken at, or near, the senders of TCP connections: pcap or pcapng.
 
     Each direction of each connection that carries data is one sample. A segment is lost when all its
-    bytes are sent again (spurious retransmissions count as losses); p is loss events per packet sent,
-    where losses of segments first sent within a round trip are one event (`loss_events`). The round-trip
-    time is the mean over ACKs of the end of a segment that was sent once (Karn), the waiting of delayed
-    ACKs included; the rate is packets sent, also again, over the time from the first to the last. A
-    segment larger than the MSS, as offloads make them, counts as several packets. The MSS is that of the
-    handshake; of a connection that began before the capture it is ``mss``.
+    bytes are sent again; spurious retransmissions count as losses. p is loss events per packet sent.
+    Losses of segments first sent within a round trip are one event (`loss_events`). The round-trip
+    time is the mean over ACKs of the end of a segment that was sent once (Karn). It includes the delay
+    of delayed ACKs. The rate is packets sent, retransmissions included, over the time from the first to
+    the last. A segment larger than the MSS, as offloads make them, counts as several packets. The MSS
+    comes from the handshake, and is ``mss`` for a connection that began before the capture.
 
-    Read are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags and PPPoE), Linux cooked captures, loopback and raw IP, up to 4 GiB
-    uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets are skipped, tunnels among them, as are blocks
-    of pcapng without packets.
+    Supported are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags and PPPoE), Linux cooked captures, loopback and raw IP, up to
+    4 GiB uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets, tunnels included, and blocks of pcapng
+    without packets are skipped.
 
     Parameters
     ----------
     source
         A path. Packets may be cut after the TCP header.
     least_packets
-        Directions with fewer packets with data are left out, as are those without ACKs of data or with only one time.
+        Directions with fewer packets with data are omitted, also directions without ACKs of data or with only one time.
     mss
         Bytes of data in a full packet, 1,448 with timestamps on Ethernet, for connections whose handshake is not in the file.
 
@@ -199,84 +204,91 @@ def read_pcap(
     Raises
     ------
     ValueError
-        For another format or link type, IP fragments of TCP, headers that are cut or impossible, segments of more than
-        1,460 bytes without a handshake and ``mss``; where no connection has that many packets, an ACK and more than one time.
+        For another format or link type, IP fragments of TCP, truncated or invalid headers, or segments of more than
+        1,460 bytes without a handshake and ``mss``; if no connection has that many packets, an ACK and more than one time.
 
     Examples
     --------
     >>> from responsefn import read_pcap
     >>> read_pcap("upload.pcap").to_pandas()  # doctest: +SKIP
     """
-    least = whole("least_packets", least_packets, 2, 10**9)
+    min_packets = whole("least_packets", least_packets, 2, 10**9)
     full = None if mss is None else whole("mss", mss, 1, 65535, why="bytes of data in a packet")
     path = file_path("source", source)
-    current: dict[tuple[Address, Address], _Direction] = {}
+    directions: dict[tuple[Address, Address], _Direction] = {}
     order: list[tuple[str, _Direction]] = []
     skipped, remarks = dict[str, int](), list[str]()
     for segment in _segments(path, skipped, remarks):
-        here, there = segment.source, segment.target
-        own = current.get((here, there))
-        if own is None or (
+        sender, receiver = segment.source, segment.target
+        direction = directions.get((sender, receiver))
+        if direction is None or (
             segment.flags & (SYN | ACK) == SYN
-            and own.handshake.sequence != segment.sequence
-            and (own.handshake.sequence is not None or own.packets or current[there, here].packets)
-        ):  # a first connection of these ends, or another one
+            and direction.handshake.sequence != segment.sequence
+            and (
+                direction.handshake.sequence is not None
+                or direction.packets
+                or directions[receiver, sender].packets
+            )
+        ):  # the first connection of these addresses, or a new one
             handshake = _Handshake()
-            for ends in ((here, there), (there, here)):
-                current[ends] = _Direction(handshake)
-                order.append((_name(ends), current[ends]))
-            own = current[here, there]
+            for addresses in ((sender, receiver), (receiver, sender)):
+                directions[addresses] = _Direction(handshake)
+                order.append((_name(addresses), directions[addresses]))
+            direction = directions[sender, receiver]
         if segment.flags & SYN:
-            _open(path, own.handshake, segment)
+            _read_syn(path, direction.handshake, segment)
         if segment.length:
-            limit = own.handshake.mss() or full or WRAP
+            limit = direction.handshake.mss() or full or WRAP
             begin = segment.sequence + bool(segment.flags & SYN)
-            own.send(segment.time, begin, segment.length, limit)
+            direction.send(segment.time, begin, segment.length, limit)
         if segment.flags & ACK:
-            current[there, here].acknowledge(segment.time, segment.acknowledged)
+            directions[receiver, sender].acknowledge(segment.time, segment.acknowledged)
     for remark in remarks:
         warnings.warn(remark, stacklevel=3)
-    used = [
-        (name, one)
-        for name, one in order
-        if one.packets >= least and one.trips and one.ended > one.began
+    measured_flows = [
+        (name, flow)
+        for name, flow in order
+        if flow.packets >= min_packets and flow.rtts and flow.last_time > flow.first_time
     ]
-    for name, one in used:
-        if one.largest > ETHERNET_MSS and one.handshake.mss() is None and full is None:
-            said = f"{name} has segments of {one.largest} bytes and no handshake"
+    for name, flow in measured_flows:
+        if flow.largest > ETHERNET_MSS and flow.handshake.mss() is None and full is None:
+            message = f"{name} has segments of {flow.largest} bytes and no handshake"
             hint = "give mss=, the bytes of data in a full packet, such as mss=1448"
-            raise ValueError(f"source = {str(path)!r}: {said}; {hint}")
-        if min(one.trips) < 0.0:
-            said = f"{name} has ACKs before their segments; sort the packets by time"
-            raise ValueError(f"source = {str(path)!r}: {said}")
-    if not used:
+            raise ValueError(f"source = {str(path)!r}: {message}; {hint}")
+        if min(flow.rtts) < 0.0:
+            message = f"{name} has ACKs before their segments; sort the packets by time"
+            raise ValueError(f"source = {str(path)!r}: {message}")
+    if not measured_flows:
         others = "".join(f"; skipped: {count} of {what}" for what, count in skipped.items())
         raise ValueError(
-            f"source = {str(path)!r}: must hold a TCP connection with {least} packets of data and ACKs{others}"
+            f"source = {str(path)!r}: must hold a TCP connection with {min_packets} packets of data and ACKs{others}"
         )
-    used.sort(key=lambda item: item[1].began)
+    measured_flows.sort(key=lambda item: item[1].first_time)
     return Samples(
-        tuple(_numbered([name for name, _ in used])), *np.array([one.row() for _, one in used]).T
+        tuple(_number_repeated([name for name, _ in measured_flows])),
+        *np.array([flow.row() for _, flow in measured_flows]).T,
     )
 
 
-def _name(ends: tuple[Address, Address]) -> str:
-    """Return the name of a direction."""
+def _name(addresses: tuple[Address, Address]) -> str:
+    """Return ``"sender > receiver"``."""
     families = {4: socket.AF_INET, 16: socket.AF_INET6}
-    here, there = (f"{socket.inet_ntop(families[len(host)], host)}:{port}" for host, port in ends)
-    return f"{here} > {there}"
+    sender, receiver = (
+        f"{socket.inet_ntop(families[len(host)], host)}:{port}" for host, port in addresses
+    )
+    return f"{sender} > {receiver}"
 
 
-def _numbered(names: list[str]) -> Iterator[str]:
-    """Yield names, with a number where one occurred before."""
+def _number_repeated(names: list[str]) -> Iterator[str]:
+    """Yield names; a repeated name gets a number."""
     counts: dict[str, int] = {}
     for name in names:
         counts[name] = counts.get(name, 0) + 1
         yield name if counts[name] == 1 else f"{name}, connection {counts[name]}"
 
 
-def _open(path: Path, handshake: _Handshake, segment: _Segment) -> None:
-    """Take the options of a SYN."""
+def _read_syn(path: Path, handshake: _Handshake, segment: _Segment) -> None:
+    """Store the options of a SYN."""
     if not segment.flags & ACK:
         handshake.sequence = segment.sequence
     handshake.stamps.append(TIMESTAMP_OPTION in segment.options)
@@ -284,29 +296,31 @@ def _open(path: Path, handshake: _Handshake, segment: _Segment) -> None:
     if len(size) == 2:
         handshake.sizes.append(int.from_bytes(size))
         if handshake.sizes[-1] <= TIMESTAMP_BYTES:
-            said = f"MSS {handshake.sizes[-1]} in the handshake: must be larger"
+            message = f"MSS {handshake.sizes[-1]} in the handshake: must be larger"
             name = _name((segment.source, segment.target))
-            raise ValueError(f"source = {str(path)!r}: {name}: {said}")
+            raise ValueError(f"source = {str(path)!r}: {name}: {message}")
 
 
 def _segments(path: Path, skipped: dict[str, int], remarks: list[str]) -> Iterator[_Segment]:
-    """Yield the TCP segments of a file; count other packets by their protocols."""
+    """Yield the TCP segments of a file, and count other packets by protocol."""
     for number, (time, link, data, length) in enumerate(_packets(path, remarks), 1):
-        place = f"source = {str(path)!r}, packet {number}"
+        location = f"source = {str(path)!r}, packet {number}"
         if link not in LINKS:
-            known = ", ".join(f"{key} ({name})" for key, name in LINKS.items())
-            raise ValueError(f"{place}: link type {link}: must be one of {known}")
+            allowed = ", ".join(f"{key} ({name})" for key, name in LINKS.items())
+            raise ValueError(f"{location}: link type {link}: must be one of {allowed}")
         try:
-            found = _segment(time, data, length, *_payload(link, data))
+            segment = _segment(time, data, length, *_payload(link, data))
         except (IndexError, struct.error):
-            said = "is cut within the headers of IP and TCP; capture at least 128 bytes of a packet"
-            raise ValueError(f"{place}: {said}") from None
+            message = (
+                "is cut within the headers of IP and TCP; capture at least 128 bytes of a packet"
+            )
+            raise ValueError(f"{location}: {message}") from None
         except ValueError as error:
-            raise ValueError(f"{place}: {error}") from None
-        if isinstance(found, str):
-            skipped[found] = skipped.get(found, 0) + 1
+            raise ValueError(f"{location}: {error}") from None
+        if isinstance(segment, str):
+            skipped[segment] = skipped.get(segment, 0) + 1
         else:
-            yield found
+            yield segment
 
 
 def _payload(link: int, data: bytes) -> tuple[int, int]:
@@ -323,9 +337,9 @@ def _payload(link: int, data: bytes) -> tuple[int, int]:
 
 
 def _segment(time: float, data: bytes, length: int, kind: int, start: int) -> _Segment | str:
-    """Return the TCP segment of a packet whose IP header begins at ``start``, or what it is instead.
+    """Return the TCP segment of a packet whose IP header begins at ``start``, or the name of another protocol.
 
-    The length of a packet is that of its IP header, or the frame's where that is 0.
+    The length of a packet is that of its IP header, or the frame's if that is 0.
     """
     if kind == IPV4:
         size, fragment, protocol = struct.unpack_from(">H2xHxB", data, start + 2)
@@ -354,8 +368,8 @@ def _segment(time: float, data: bytes, length: int, kind: int, start: int) -> _S
     sequence, acknowledged, words, flags = struct.unpack_from(">IIBB", data, offset + 4)
     header = 4 * (words >> 4)
     if header < 20 or offset + header > end:
-        said = f"a TCP header of {header} bytes in {end - offset}"
-        raise ValueError(f"{said}: must be at least 20, and fit")
+        message = f"a TCP header of {header} bytes in {end - offset}"
+        raise ValueError(f"{message}: must be at least 20, and fit")
     source, target = data[hosts[0] : hosts[1]], data[hosts[1] : hosts[2]]
     options = _options(data[offset + 20 : offset + header]) if flags & SYN else {}
     return _Segment(
@@ -378,82 +392,89 @@ def _options(data: bytes) -> dict[int, bytes]:
     return options
 
 
-class _Ended(Exception):
-    """A file ends within a packet."""
+class _TruncatedFile(Exception):
+    """The file ends within a packet."""
 
 
 class _Stream:
-    """The bytes of a file, uncompressed, up to the limit."""
+    """Uncompressed bytes of a file, up to `MAX_BYTES`."""
 
-    def __init__(self, place: str, file: BinaryIO) -> None:
-        self._place, self._file, self._count = place, file, 0
+    def __init__(self, location: str, file: BinaryIO) -> None:
+        self._location, self._file, self._count = location, file, 0
 
     def read(self, size: int, *, may_end: bool = False) -> bytes:
-        """Return the next bytes; none at the end of the file, if it may end here."""
+        """Return the next bytes; empty at the end of the file with ``may_end``."""
         try:
             data = self._file.read(size)
         except EOFError:
-            raise _Ended from None
+            raise _TruncatedFile from None
         except (zlib.error, gzip.BadGzipFile) as error:
-            raise ValueError(f"{self._place}: damaged, {error}") from None
+            raise ValueError(f"{self._location}: damaged, {error}") from None
         self._count += len(data)
         if self._count > MAX_BYTES:
-            raise ValueError(f"{self._place}: must have at most {MAX_BYTES} bytes, uncompressed")
+            raise ValueError(f"{self._location}: must have at most {MAX_BYTES} bytes, uncompressed")
         if len(data) < size and not (may_end and not data):
-            raise _Ended
+            raise _TruncatedFile
         return data
 
 
 def _packets(path: Path, remarks: list[str]) -> Iterator[tuple[float, int, bytes, int]]:
-    """Yield time in s, link type, bytes captured and bytes sent of each packet of a file; remark if its end is cut."""
-    place = f"source = {str(path)!r}"
+    """Yield time in s, link type, captured bytes and length of each packet of a file.
+
+    A file that ends within a packet adds a remark.
+    """
+    location = f"source = {str(path)!r}"
     with path.open("rb") as raw:
         compressed = raw.peek(2)[:2] == b"\x1f\x8b"
-        stream = _Stream(place, gzip.GzipFile(fileobj=raw) if compressed else raw)  # type: ignore[arg-type]
+        stream = _Stream(location, gzip.GzipFile(fileobj=raw) if compressed else raw)  # type: ignore[arg-type]
         count = 0
         try:
             magic = stream.read(4)
             if magic != SECTION and magic not in MAGICS:
                 raise ValueError(
-                    f"{place}: must be a pcap or pcapng file, and begins with {magic!r}"
+                    f"{location}: must be a pcap or pcapng file, and begins with {magic!r}"
                 )
-            reader = _pcapng(place, stream) if magic == SECTION else _pcap(place, stream, magic)
+            reader = (
+                _pcapng(location, stream) if magic == SECTION else _pcap(location, stream, magic)
+            )
             for packet in reader:
                 yield packet
                 count += 1
-        except _Ended:
+        except _TruncatedFile:
             if not count:
                 raise ValueError(
-                    f"{place}: must be a pcap or pcapng file; it ends in its header or first packet"
+                    f"{location}: must be a pcap or pcapng file; it ends in its header or first packet"
                 ) from None
             remarks.append(
-                f"{place} ends within packet {count + 1}: the {count} before it are read"
+                f"{location} ends within packet {count + 1}: the {count} before it are read"
             )
 
 
-def _pcap(place: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float, int, bytes, int]]:
+def _pcap(location: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float, int, bytes, int]]:
     """Yield the packets of a pcap file after its first four bytes (draft-ietf-opsawg-pcap)."""
     order, unit = MAGICS[magic]
     major, minor, _, _, _, link = struct.unpack(f"{order}HHIIII", stream.read(20))
     if major != 2:
-        raise ValueError(f"{place}: version {major}.{minor} of pcap: must be 2")
+        raise ValueError(f"{location}: version {major}.{minor} of pcap: must be 2")
     record = struct.Struct(f"{order}IIII")
     number = 0
     while header := stream.read(16, may_end=True):
         number += 1
         seconds, part, captured, length = record.unpack(header)
         if captured > MAX_CAPTURED:
-            said = f"{captured} bytes captured: must be at most {MAX_CAPTURED}; the file is damaged"
-            raise ValueError(f"{place}, packet {number}: {said}")
+            message = (
+                f"{captured} bytes captured: must be at most {MAX_CAPTURED}; the file is damaged"
+            )
+            raise ValueError(f"{location}, packet {number}: {message}")
         yield seconds + unit * part, link & 0xFFFF, stream.read(captured), length
 
 
-def _pcapng(place: str, stream: _Stream) -> Iterator[tuple[float, int, bytes, int]]:
+def _pcapng(location: str, stream: _Stream) -> Iterator[tuple[float, int, bytes, int]]:
     """Yield the packets of a pcapng file after its first four bytes (draft-ietf-opsawg-pcapng)."""
     order, interfaces, number, kind = "<", list[tuple[int, float, float]](), 0, SECTION
     while kind:
         number += 1
-        block = f"{place}, block {number}"
+        block = f"{location}, block {number}"
         size = stream.read(4)
         if kind == SECTION:
             mark = stream.read(4)
@@ -463,10 +484,10 @@ def _pcapng(place: str, stream: _Stream) -> Iterator[tuple[float, int, bytes, in
         (length,) = struct.unpack(f"{order}I", size)
         begun = 12 if kind == SECTION else 8
         if length % 4 or not begun + 4 <= length <= MAX_BLOCK:
-            said = (
+            message = (
                 f"{length} bytes: must be a multiple of 4, at most {MAX_BLOCK}; the file is damaged"
             )
-            raise ValueError(f"{block}: {said}")
+            raise ValueError(f"{block}: {message}")
         body = stream.read(length - begun)
         if body[-4:] != size:
             raise ValueError(f"{block}: lengths at its begin and end differ; the file is damaged")

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 __all__ = ["Fit", "fit"]
 
 MIN_SINGULAR_RATIO = 1e-6
-"""Ratio of the smallest to the largest singular value below which parameters cannot be told apart."""
+"""Ratio of the smallest to the largest singular value below which parameters are not identifiable."""
 SMALLEST_PARAMETER, LARGEST_PARAMETER = 1e-9, 1e9
-"""Factors from a parameter's value within which its limits are looked for; without one there, it has none."""
+"""Factors from a parameter's value within which its limits are searched; a parameter without a limit there has none."""
 LIMIT_PRECISION = 1e-12
-"""Relative distance between a value that is taken and one that is not."""
+"""Relative distance between an accepted and a refused value at which the bisection ends."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -48,7 +48,7 @@ class Fit(Result):
     rule
         The fitted rule or law.
     intervals
-        95 % interval of each fitted parameter, by name, within what the rule allows.
+        95 % interval of each fitted parameter, by name, within the limits of the rule.
     spread
         Standard deviation of log rate about the fit: 0.1 is 10 %.
     p, rtt, rate
@@ -57,8 +57,8 @@ class Fit(Result):
     Examples
     --------
     >>> from responsefn import AIMD, fit
-    >>> found = fit(AIMD(b=0.5), [1e-4, 1e-3, 1e-2], 0.1, [1225.0, 387.0, 122.0], by="a")
-    >>> round(found.rule.a, 2)
+    >>> estimate = fit(AIMD(b=0.5), [1e-4, 1e-3, 1e-2], 0.1, [1225.0, 387.0, 122.0], by="a")
+    >>> round(estimate.rule.a, 2)
     1.0
     """
 
@@ -85,8 +85,8 @@ class Fit(Result):
         axes.semilogx(self.p, self.rate / fitted, "o")
         axes.axhline(1.0, color="0.7", zorder=0)
         values = self.rule.params._asdict()
-        fitted_ones = ", ".join(f"{name} = {values[name]:.4g}" for name in self.intervals)
-        title = f"{type(self.rule).__name__}: {fitted_ones}"
+        fitted_values = ", ".join(f"{name} = {values[name]:.4g}" for name in self.intervals)
+        title = f"{type(self.rule).__name__}: {fitted_values}"
         axes.set(xlabel="loss event rate p", ylabel="measured / fitted rate", title=title)
         return axes
 
@@ -103,32 +103,32 @@ def fit(
     *,
     unit_check: bool = True,
 ) -> Fit:
-    """Return a rule or law with the parameters that come nearest to measured rates.
+    """Fit the parameters of a rule or law to measured rates.
 
-    Least squares in log rate over the logarithms of the parameters. Intervals are from the curvature and
-    the spread, Student's t with n less the number of parameters, and end at the limits of what the rule allows: the truth
-    is never beyond, so that they hold it as often as without.
+    The fit is least squares in log rate over the logarithms of the parameters. Intervals follow from the curvature and
+    the spread, with Student's t and n less the number of parameters as degrees of freedom. They are clipped to the limits
+    of the rule, which does not change their coverage.
 
     Parameters
     ----------
     rule
-        A class, such as ``AIMD``, or an instance whose other parameters stay.
+        A class, such as ``AIMD``, or an instance whose other parameters are fixed.
     p, rtt, rate
         Loss event rates, round-trip times in s, packets/s, shapes that broadcast to (n,).
     by
         Names of the parameters to fit, positive numbers; None for all of them.
     bandwidth
-        Capacity in packets/s, for rules that see the queue.
+        Capacity in packets/s, for rules that depend on the queue.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more, and rates above 1e7 packets/s.
 
     Raises
     ------
     TypeError
-        When ``rule`` is no rule or law.
+        If ``rule`` is no rule or law.
     ValueError
-        Naming the parameter, its value and what is allowed; for a rule without a response function; for fewer points than parameters and one;
-        for parameters that the data cannot tell apart.
+        For an invalid parameter, a rule without a response function, fewer points than parameters plus one, or parameters
+        that the data do not identify.
 
     Examples
     --------
@@ -136,9 +136,9 @@ def fit(
     >>> from responsefn import AIMD, fit
     >>> p = np.geomspace(1e-4, 1e-2, 20)
     >>> noise = np.exp(0.05 * np.random.default_rng(1).standard_normal(20))
-    >>> found = fit(AIMD(b=0.25), p, 0.1, noise * AIMD(0.7, 0.25).rate(p, 0.1), by="a")
-    >>> low, high = found.intervals["a"]
-    >>> bool(low < 0.7 < high), round(found.spread, 2)
+    >>> estimate = fit(AIMD(b=0.25), p, 0.1, noise * AIMD(0.7, 0.25).rate(p, 0.1), by="a")
+    >>> low, high = estimate.intervals["a"]
+    >>> bool(low < 0.7 < high), round(estimate.spread, 2)
     (True, 0.03)
     """
     from scipy.optimize import least_squares
@@ -151,54 +151,56 @@ def fit(
     p, rtt = loss_rate(p), round_trip(rtt, unit_check)
     rate = packet_rate("rate", rate, unit_check)
     shape = same_shape(p=p, rtt=rtt, rate=rate)
-    p, rtt, rate = (np.broadcast_to(each, shape).ravel() for each in (p, rtt, rate))
-    names = _names(start, by)
-    free = len(p) - len(names)
-    if free < 1:
+    p, rtt, rate = (np.broadcast_to(array, shape).ravel() for array in (p, rtt, rate))
+    names = _parameters_to_fit(start, by)
+    degrees_of_freedom = len(p) - len(names)
+    if degrees_of_freedom < 1:
         raise ValueError(
             f"rate has {len(p)} points: must be more than the {len(names)} parameters, "
             f"by = {', '.join(names)}"
         )
     log_rate = np.log(rate)
 
-    def changed(x: Floats) -> Response:
+    def rule_at(x: Floats) -> Response:
         return start.replace(**dict(zip(names, map(float, np.exp(x)), strict=True)))
 
     def residual(x: Floats) -> Any:
         try:
-            rates = changed(x).rate(p, rtt, bandwidth, unit_check=False)
-        except ValueError:  # outside of what the rule allows
+            rates = rule_at(x).rate(p, rtt, bandwidth, unit_check=False)
+        except ValueError:  # outside of the limits of the rule
             return np.full(len(p), 1e3)
         return np.log(rates) - log_rate
 
-    start.rate(p, rtt, bandwidth, unit_check=False)  # a rule without a response says so
+    start.rate(p, rtt, bandwidth, unit_check=False)  # raises for a rule without a response function
     begin = np.log([start.params._asdict()[name] for name in names])
-    found = least_squares(residual, begin, x_scale="jac", xtol=1e-12, ftol=1e-12)
-    slopes = np.asarray(found.jac)
+    solution = least_squares(residual, begin, x_scale="jac", xtol=1e-12, ftol=1e-12)
+    slopes = np.asarray(solution.jac)
     values = np.linalg.svd(slopes, compute_uv=False)
     if values[-1] < MIN_SINGULAR_RATIO * max(values[0], 1.0):
         raise ValueError(
             f"by = {', '.join(names)}: these p, rtt and rate do not determine the parameters; name fewer "
             "in by=, or give rates nearer to those of the rule"
         )
-    spread = math.sqrt(2.0 * found.cost / free)
-    halves = t_quantile(free) * spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
-    fitted = changed(found.x)
+    spread = math.sqrt(2.0 * solution.cost / degrees_of_freedom)
+    half_widths = (
+        t_quantile(degrees_of_freedom) * spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
+    )
+    fitted = rule_at(solution.x)
     intervals = {
-        name: tuple(np.clip(np.exp([x - each, x + each]), *_limits(fitted, name)).tolist())
-        for name, x, each in zip(names, found.x, halves, strict=True)
+        name: tuple(np.clip(np.exp([x - half, x + half]), *_limits(fitted, name)).tolist())
+        for name, x, half in zip(names, solution.x, half_widths, strict=True)
     }
     return Fit(fitted, intervals, spread, p, rtt, rate)
 
 
 def _limits(rule: Response, name: str) -> tuple[float, float]:
-    """Return between which values a rule takes a parameter, 0 and inf where it is not limited.
+    """Return the lower and upper limit of a parameter, 0 and inf where it is unlimited.
 
-    Rules state their limits by refusing what is outside of them: they are found by bisection.
+    A rule refuses values outside of its limits, so bisection finds them.
     """
     inside = float(rule.params._asdict()[name])
 
-    def takes(value: float) -> bool:
+    def accepts(value: float) -> bool:
         try:
             rule.replace(**{name: value})
         except ValueError:
@@ -209,14 +211,14 @@ def _limits(rule: Response, name: str) -> tuple[float, float]:
         near = inside
         while abs(far / near - 1.0) > LIMIT_PRECISION:
             middle = math.sqrt(near * far)
-            near, far = (middle, far) if takes(middle) else (near, middle)
+            near, far = (middle, far) if accepts(middle) else (near, middle)
         return float(f"{far:.9g}")
 
     low, high = inside * SMALLEST_PARAMETER, inside * LARGEST_PARAMETER
-    return 0.0 if takes(low) else limit(low), math.inf if takes(high) else limit(high)
+    return 0.0 if accepts(low) else limit(low), math.inf if accepts(high) else limit(high)
 
 
-def _names(start: Response, by: str | Iterable[str] | None) -> list[str]:
+def _parameters_to_fit(start: Response, by: str | Iterable[str] | None) -> list[str]:
     numbers = {
         name: value
         for name, value in start.params._asdict().items()
@@ -228,9 +230,9 @@ def _names(start: Response, by: str | Iterable[str] | None) -> list[str]:
     if by is None:
         names = [name for name in numbers if name not in flags]
     else:
-        given: Any = by
-        many = isinstance(given, Iterable) and not isinstance(given, str)
-        names = list(given) if many else [given]
+        requested: Any = by
+        is_list = isinstance(requested, Iterable) and not isinstance(requested, str)
+        names = list(requested) if is_list else [requested]
         for name in names:
             if isinstance(name, str) and name in start.params._fields and name not in numbers:
                 value, kind = start.params._asdict()[name], type(start).__name__
@@ -238,6 +240,6 @@ def _names(start: Response, by: str | Iterable[str] | None) -> list[str]:
                     f"by = {name!r}: {name} = {value!r} in {start!r}: must be a number above 0 to begin with, "
                     f"such as fit({kind}({name}=0.5), ...)"
                 )
-    if not names or not all(isinstance(each, str) and each in numbers for each in names):
+    if not names or not all(isinstance(name, str) and name in numbers for name in names):
         raise ValueError(f"by = {shown(by)}: must be one or more of {', '.join(numbers)}")
     return names

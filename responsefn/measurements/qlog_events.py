@@ -1,9 +1,9 @@
 """Events of qlog files: names, fields, time formats and units of all drafts, for the readers of qlog.
 
-Read are the contained and the sequential form (JSON, RFC 7464 and lines), of draft-marx-qlog-main-schema-00 to -02
-("draft-00" to "draft-02", with events as lists), of draft-ietf-quic-qlog-main-schema-00 to -06 ("0.3", "0.4") and of later ones, which
-have a ``file_schema``. The tables of this module say which events and fields are used and which are skipped. All others are
-refused by name.
+Supported are the contained and the sequential form (JSON, RFC 7464 and lines) of draft-marx-qlog-main-schema-00 to -02
+("draft-00" to "draft-02", with events as lists), of draft-ietf-quic-qlog-main-schema-00 to -06 ("0.3", "0.4") and of later drafts,
+which have a ``file_schema``. The tables of this module list the events and fields that are used or skipped. All others are refused
+by name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ KINDS = {
     "congestion_state_updated": STATE,
     "recovery_parameters_set": PARAMETERS,
 }
-"""Events that are used, by their names in older and newer drafts, without the category; `recovery:parameters_set` too."""
+"""Kinds of used events by their names in older and newer drafts, without the category; also `recovery:parameters_set`."""
 CATEGORIES = _words(
     "transport connectivity security recovery quic http http3 h3 qpack generic loglevel simulation"
 )
@@ -65,11 +65,11 @@ SKIPPED_EVENTS = _words(
     # of the main schema
     "error warning info debug verbose message marker scenario connection_error application_error internal_error"
 )
-"""Events that say nothing about packets sent, losses, round-trip times, windows and states of congestion control."""
+"""Events without packets sent, losses, round-trip times, windows or states of congestion control."""
 
 
 class _Fields(NamedTuple):
-    """Fields of an object: by name those that are used, with the name in newer drafts, and those that are skipped."""
+    """Fields of an object: used fields with their names in newer drafts, and skipped fields."""
 
     used: dict[str, str]
     skipped: frozenset[str] = frozenset()
@@ -130,7 +130,7 @@ DATA = {
 }
 RAW = _fields("length", "payload_length data")
 RECORD = _Fields(LOG.used | TRACE.used | {"trace": "trace"}, LOG.skipped | TRACE.skipped)
-"""Fields of the objects of a file; `RECORD` is the first one of a sequence, or the only one of a file without ``traces``."""
+"""Fields of the objects of a file; `RECORD` is the first of a sequence, or the only object of a file without ``traces``."""
 
 VERSIONS = _words("draft-00 draft-01 draft-02 draft-02-wip draft-02-RC1 0.3 0.4")
 SCHEMAS = frozenset(("urn:ietf:params:qlog:file:contained", "urn:ietf:params:qlog:file:sequential"))
@@ -138,7 +138,7 @@ FORMATS = frozenset(
     ("JSON", "NDJSON", "JSON-SEQ", "application/qlog+json", "application/qlog+json-seq")
 )
 UNITS = {"ms": 1e-3, "us": 1e-6}
-"""Values of ``time_units`` in draft-00 and draft-01, for all times of a trace; milliseconds are the default, and the only unit since then."""
+"""Values of ``time_units`` in draft-00 and draft-01, for all times of a trace; later drafts have milliseconds only, the default."""
 CUMULATIVE = {
     "absolute": False,
     "relative": False,
@@ -146,21 +146,21 @@ CUMULATIVE = {
     "delta": True,
     "relative_to_previous_event": True,
 }
-"""Values of ``time_format``: whether a time is counted from the event before."""
+"""Values of ``time_format``: whether a time is relative to the previous event."""
 COLUMN_FORMATS = {"time": "absolute", "relative_time": "relative", "delta_time": "delta"}
 NUMBERLESS = frozenset(("retry", "version_negotiation", "versionnegotiation", "stateless_reset"))
-"""Types of packets that have no packet number and are not counted."""
+"""Types of packets without a packet number, which are not counted."""
 SPACES = {"": "", "initial": "initial", "handshake": "handshake", "1rtt": "1rtt", "0rtt": "1rtt",
           "onertt": "1rtt", "zerortt": "1rtt", "1-rtt": "1rtt", "0-rtt": "1rtt"}  # fmt: skip
-"""Number spaces of types of packets (RFC 9000, 12.3); of a packet without a type it is not known."""
-MAX_HELD = 600 * 10**6
-"""Memory of the values of a contained file, in bytes, by the numbers of its brackets and commas."""
+"""Number spaces of types of packets (RFC 9000, 12.3); unknown for a packet without a type."""
+MAX_PARSED_BYTES = 600 * 10**6
+"""Maximum memory of the parsed values of a contained file, estimated from its brackets and commas."""
 DIGITS = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?")
 """Numbers as strings, which qlog allows for 64-bit integers and older drafts write throughout."""
 
 
 class Event(NamedTuple):
-    """An event that is used.
+    """A used event.
 
     Attributes
     ----------
@@ -171,9 +171,9 @@ class Event(NamedTuple):
     connection
         Name of the connection in the trace, "" if there is only one.
     data
-        Fields that are used, by their names in the current draft: round-trip times in s, other numbers as floats; of packets
+        Used fields by their names in the current draft: round-trip times in s, other numbers as floats; of packets
         the number ``packet_number``, the number space ``space`` ("" if unknown), and ``length``.
-    place
+    location
         Position in the file, for messages.
     """
 
@@ -181,7 +181,7 @@ class Event(NamedTuple):
     kind: str
     connection: str
     data: dict[str, Any]
-    place: str
+    location: str
 
 
 class Qlog:
@@ -207,7 +207,7 @@ class Qlog:
         for name in self._skip:
             kind, _, field = name.rpartition(".")
             if (
-                self._known(name)[0]
+                self._classify(name)[0]
                 or name in RECORD.used | EVENT.used
                 or (kind in DATA and field in DATA[kind].used)
             ):
@@ -219,31 +219,31 @@ class Qlog:
             self._text = read_text("source", source)
             self.name = f"source = {str(source)!r}"
 
-    def error(self, place: str, message: str) -> ValueError:
-        """Return an error that names the file and the place in it."""
-        return ValueError(f"{self.name}{place and f', {place}'}: {message}")
+    def error(self, location: str, message: str) -> ValueError:
+        """Return an error that names the file and the location in it."""
+        return ValueError(f"{self.name}{location and f', {location}'}: {message}")
 
     def traces(self) -> Iterator[list[Event]]:
-        """Yield the events of each trace that are used.
+        """Yield the used events of each trace.
 
         Raises
         ------
         ValueError
-            For unknown versions, formats, events and fields, for values that are impossible, and for events of unclear connection.
+            For unknown versions, formats, events and fields, for impossible values, and for events of unclear connection.
         """
-        for place, trace, events in self._parts():
-            found = list(self._events(place, trace, events))
+        for trace_location, trace, events in self._parts():
+            used_events = list(self._events(trace_location, trace, events))
             for name in self._skip:
                 self._unknown.pop(name, None)
             if self._unknown:
                 names = ", ".join(map(repr, list(self._unknown)[:20]))
-                where = next(iter(self._unknown.values()))
-                said = f"unknown: {names}; if they may be skipped, give skip=({names},)"
-                raise self.error(where, said)
-            yield found
+                location = next(iter(self._unknown.values()))
+                message = f"unknown: {names}; if they may be skipped, give skip=({names},)"
+                raise self.error(location, message)
+            yield used_events
 
     def _parts(self) -> Iterator[tuple[str, dict[str, Any], Iterable[tuple[str, Any]]]]:
-        """Yield the place, the object and the events of each trace."""
+        """Yield the location, the object and the events of each trace."""
         text = self._text.strip(" \t\r\n")  # not the record separator, which is a blank to Python
         if len(text) > MAX_BYTES:
             raise self.error("", f"must have at most {MAX_BYTES} characters")
@@ -251,7 +251,7 @@ class Qlog:
         if text.startswith("\x1e") or (others and self._is_record(first)):
             yield self._sequence(text)
             return
-        log = self._parsed("", text)
+        log = self._decode("", text)
         if isinstance(log, dict) and "events" not in log and "traces" not in log:
             yield self._sequence(text)
             return
@@ -259,91 +259,101 @@ class Qlog:
         self._check_log("", log, LOG if "traces" in log else RECORD)
         if "traces" in log:
             settings = self._object("configuration", log.get("configuration", {}))
-            self._refuse("configuration", settings, _Fields({}, CONFIGURATION.skipped))
+            self._collect_unknown("configuration", settings, _Fields({}, CONFIGURATION.skipped))
         for number, item in enumerate(self._list("traces", log.get("traces", [log]))):
-            place = f"traces[{number}]"
-            trace = self._object(place, item)
+            location = f"traces[{number}]"
+            trace = self._object(location, item)
             if trace is not log:
-                self._refuse(place, trace, TRACE)
+                self._collect_unknown(location, trace, TRACE)
             if "error_description" in trace:
-                raise self.error(place, f"is an error: {shown(trace['error_description'])}")
-            listing = self._list(f"{place}.events", trace.get("events"))
-            yield place, trace, ((f"{place}.events[{n}]", item) for n, item in enumerate(listing))
+                raise self.error(location, f"is an error: {shown(trace['error_description'])}")
+            listing = self._list(f"{location}.events", trace.get("events"))
+            yield (
+                location,
+                trace,
+                ((f"{location}.events[{n}]", item) for n, item in enumerate(listing)),
+            )
 
     def _sequence(self, text: str) -> tuple[str, dict[str, Any], Iterable[tuple[str, Any]]]:
-        """Return the place, the object and the events of the trace of a sequence."""
+        """Return the location, the object and the events of the trace of a sequence."""
         numbered = self._records(text)
-        place, item = next(numbered, ("", None))
-        log = self._object(place, item)
+        location, item = next(numbered, ("", None))
+        log = self._object(location, item)
         if "time" in log and ("name" in log or "data" in log):  # no header
-            return place, {}, itertools.chain([(place, log)], numbered)
+            return location, {}, itertools.chain([(location, log)], numbered)
         if "traces" in log or "events" in log:
-            raise self.error(place, "a contained file must be the only record")
-        self._check_log(place, log, RECORD)
-        trace = self._object(f"{place}.trace", log.get("trace", {}))
-        self._refuse(f"{place}.trace", trace, TRACE)
+            raise self.error(location, "a contained file must be the only record")
+        self._check_log(location, log, RECORD)
+        trace = self._object(f"{location}.trace", log.get("trace", {}))
+        self._collect_unknown(f"{location}.trace", trace, TRACE)
         if trace.get("events"):
-            raise self.error(f"{place}.trace.events", "must be records of their own")
-        return f"{place}.trace", {**log, **trace}, numbered
+            raise self.error(f"{location}.trace.events", "must be records of their own")
+        return f"{location}.trace", {**log, **trace}, numbered
 
     def _records(self, text: str) -> Iterator[tuple[str, Any]]:
-        """Yield the place and the value of each record of a sequence (RFC 7464), or of lines."""
+        """Yield the location and the JSON value of each record of a sequence (RFC 7464), or of each line."""
         pieces = text.split("\x1e" if "\x1e" in text else "\n")
         for number, piece in enumerate(filter(str.strip, pieces), 1):
-            yield f"record {number}", self._parsed(f"record {number}", piece)
+            yield f"record {number}", self._decode(f"record {number}", piece)
 
     def _is_record(self, line: str) -> bool:
-        """Return whether a line is JSON by itself."""
+        """Return whether a line alone is valid JSON."""
         try:
-            self._parsed("", line)
+            self._decode("", line)
         except ValueError:
             return False
         return True
 
-    def _parsed(self, place: str, text: str) -> Any:
-        """Return the value of JSON."""
-        if 240 * text.count("{") + 64 * (text.count("[") + text.count(",")) > MAX_HELD:
-            raise self.error(place, "too many values; write a shorter trace, or records (JSON-SEQ)")
+    def _decode(self, location: str, text: str) -> Any:
+        """Decode JSON."""
+        if 240 * text.count("{") + 64 * (text.count("[") + text.count(",")) > MAX_PARSED_BYTES:
+            raise self.error(
+                location, "too many values; write a shorter trace, or records (JSON-SEQ)"
+            )
         try:
             return DECODER.decode(text)
         except RecursionError:
-            raise self.error(place, "must be JSON, is nested too deeply") from None
+            raise self.error(location, "must be JSON, is nested too deeply") from None
         except ValueError as error:
-            raise self.error(place, f"must be JSON, {error}") from None
+            raise self.error(location, f"must be JSON, {error}") from None
 
-    def _object(self, place: str, value: Any) -> dict[str, Any]:
+    def _object(self, location: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self.error(place, f"{shown(value)}: must be an object")
+            raise self.error(location, f"{shown(value)}: must be an object")
         return value
 
-    def _list(self, place: str, value: Any) -> list[Any]:
+    def _list(self, location: str, value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise self.error(place, f"{shown(value)}: must be a list")
+            raise self.error(location, f"{shown(value)}: must be a list")
         return value
 
-    def _choice(self, place: str, value: Any, options: Collection[str]) -> str:
+    def _choice(self, location: str, value: Any, options: Collection[str]) -> str:
         if not isinstance(value, str) or value not in options:
-            raise self.error(place, f"{shown(value)}: must be one of {', '.join(sorted(options))}")
+            raise self.error(
+                location, f"{shown(value)}: must be one of {', '.join(sorted(options))}"
+            )
         return value
 
-    def _number(self, place: str, value: Any, **limits: Any) -> float:
+    def _number(self, location: str, value: Any, **limits: Any) -> float:
         """Return a finite number within limits; strings of digits are numbers too."""
         if isinstance(value, str) and DIGITS.fullmatch(value):
             value = float(value)
-        return one_number(f"{self.name}, {place}", value, **limits)
+        return one_number(f"{self.name}, {location}", value, **limits)
 
-    def _refuse(self, place: str, value: Iterable[str], fields: _Fields, prefix: str = "") -> None:
-        """Note the fields that are neither used nor skipped."""
+    def _collect_unknown(
+        self, location: str, value: Iterable[str], fields: _Fields, prefix: str = ""
+    ) -> None:
+        """Collect the fields that are neither used nor skipped."""
         for name in value:
             if name not in fields.used and name not in fields.skipped:
-                self._unknown.setdefault(f"{prefix}{name}", place)
+                self._unknown.setdefault(f"{prefix}{name}", location)
 
-    def _check_log(self, place: str, log: dict[str, Any], fields: _Fields) -> None:
+    def _check_log(self, location: str, log: dict[str, Any], fields: _Fields) -> None:
         """Check the fields, version and format of a file."""
-        inside = f"{place}." if place else ""
+        inside = f"{location}." if location else ""
         if "connections" in log:
             raise self.error(f"{inside}connections", "qlog before draft-00 is not read")
-        self._refuse(place, log, fields)
+        self._collect_unknown(location, log, fields)
         allowed = {"qlog_version": VERSIONS, "file_schema": SCHEMAS,
                    "qlog_format": FORMATS, "serialization_format": FORMATS}  # fmt: skip
         for name, options in allowed.items():
@@ -351,37 +361,37 @@ class Qlog:
                 self._choice(f"{inside}{name}", log[name], options)
 
     def _events(
-        self, place: str, trace: dict[str, Any], events: Iterable[tuple[str, Any]]
+        self, trace_location: str, trace: dict[str, Any], events: Iterable[tuple[str, Any]]
     ) -> Iterator[Event]:
-        """Yield the events of a trace that are used."""
-        settings = self._object(f"{place}.configuration", trace.get("configuration", {}))
-        common = self._object(f"{place}.common_fields", trace.get("common_fields", {}))
-        self._refuse(f"{place}.configuration", settings, CONFIGURATION)
-        self._refuse(f"{place}.common_fields", common, COMMON)
+        """Yield the used events of a trace."""
+        settings = self._object(f"{trace_location}.configuration", trace.get("configuration", {}))
+        common = self._object(f"{trace_location}.common_fields", trace.get("common_fields", {}))
+        self._collect_unknown(f"{trace_location}.configuration", settings, CONFIGURATION)
+        self._collect_unknown(f"{trace_location}.common_fields", common, COMMON)
         unit = UNITS[
-            self._choice(f"{place}.configuration.time_units", settings.get("time_units", "ms"), UNITS)
+            self._choice(f"{trace_location}.configuration.time_units", settings.get("time_units", "ms"), UNITS)
         ]  # fmt: skip
-        columns, column_format = self._columns(place, trace)
+        columns, column_format = self._columns(trace_location, trace)
         now, origins, paths = 0.0, set[str](), dict[str, Any]()
         grouped: bool | None = None
-        for where, item in events:
-            if item == [] and columns is not None:  # the last one of some converters
+        for location, item in events:
+            if item == [] and columns is not None:  # some converters end a trace with it
                 continue
-            event = self._row(where, item, columns)
+            event = self._row(location, item, columns)
             if "time" not in event:
-                raise self.error(where, "'time' is missing")
+                raise self.error(location, "'time' is missing")
             form = event.get("time_format", common.get("time_format", column_format))
             time = event["time"]
-            if CUMULATIVE[self._choice(f"{where}.time_format", form, CUMULATIVE)]:
-                now += self._number(f"{where}.time", time, at_least=0.0)
+            if CUMULATIVE[self._choice(f"{location}.time_format", form, CUMULATIVE)]:
+                now += self._number(f"{location}.time", time, at_least=0.0)
             else:
-                now = self._number(f"{where}.time", time)
+                now = self._number(f"{location}.time", time)
                 origins.add(form)
             if len(origins) > 1:
                 raise self.error(
-                    where, f"time_format = {form!r}: times of one trace from two origins"
+                    location, f"time_format = {form!r}: times of one trace from two origins"
                 )
-            kind = self._kind(where, event)
+            kind = self._kind(location, event)
             if kind is None:
                 continue
             groups = [
@@ -391,60 +401,60 @@ class Qlog:
             ]
             connection = ", ".join(groups)
             if grouped not in (None, bool(groups)):
-                raise self.error(where, "group_id is missing, or other events have none")
+                raise self.error(location, "group_id is missing, or other events have none")
             grouped = bool(groups)
             for name in ("tuple", "path", "path_id"):
                 path = event.get(name, common.get(name, ""))
                 if paths.setdefault(f"{name} {connection}", path) != path:
-                    said = "packets of a connection on more than one path are not read"
-                    raise self.error(where, f"{name} = {shown(path)}: {said}")
-            data = self._object(f"{where}.data", event.get("data"))
-            self._refuse(where, data, DATA[kind], f"{kind}.")
+                    reason = "packets of a connection on more than one path are not read"
+                    raise self.error(location, f"{name} = {shown(path)}: {reason}")
+            data = self._object(f"{location}.data", event.get("data"))
+            self._collect_unknown(location, data, DATA[kind], f"{kind}.")
             used = self._packet if kind in (SENT, LOST) else self._values
             yield Event(
-                unit * now, kind, connection, used(f"{where}.data", kind, data, unit), where
+                unit * now, kind, connection, used(f"{location}.data", kind, data, unit), location
             )
 
-    def _columns(self, place: str, trace: dict[str, Any]) -> tuple[list[str] | None, str]:
+    def _columns(self, location: str, trace: dict[str, Any]) -> tuple[list[str] | None, str]:
         """Return the names of the columns of events as lists, None for objects, and the default format of times."""
         if "event_fields" not in trace:
             return None, "relative_to_epoch"
-        columns = self._list(f"{place}.event_fields", trace["event_fields"])
+        columns = self._list(f"{location}.event_fields", trace["event_fields"])
         columns = [name if name in COLUMNS.used else str(name).lower() for name in columns]
         times = [name for name in columns if name in COLUMN_FORMATS]
         if len({COLUMNS.used.get(name, name) for name in columns}) < len(columns) or not times:
-            said = f"must name each column once, one of them {' or '.join(COLUMN_FORMATS)}"
-            raise self.error(f"{place}.event_fields", f"{shown(columns)}: {said}")
-        self._refuse(f"{place}.event_fields", columns, COLUMNS)
+            message = f"must name each column once, one of them {' or '.join(COLUMN_FORMATS)}"
+            raise self.error(f"{location}.event_fields", f"{shown(columns)}: {message}")
+        self._collect_unknown(f"{location}.event_fields", columns, COLUMNS)
         return columns, COLUMN_FORMATS[times[0]]
 
-    def _row(self, place: str, item: Any, columns: list[str] | None) -> dict[str, Any]:
+    def _row(self, location: str, item: Any, columns: list[str] | None) -> dict[str, Any]:
         """Return an event as an object with the fields of the current draft."""
         if columns is None or isinstance(item, dict):
-            event = self._object(place, item)
-            self._refuse(place, event, EVENT)
+            event = self._object(location, item)
+            self._collect_unknown(location, event, EVENT)
             return event
-        row = self._list(place, item)
+        row = self._list(location, item)
         if len(row) != len(columns):
-            raise self.error(place, f"has {len(row)} values for {len(columns)} columns")
+            raise self.error(location, f"has {len(row)} values for {len(columns)} columns")
         return {COLUMNS.used.get(name, name): v for name, v in zip(columns, row, strict=True)}
 
-    def _kind(self, place: str, event: dict[str, Any]) -> str | None:
-        """Return the kind of an event; None for one that is skipped."""
+    def _kind(self, location: str, event: dict[str, Any]) -> str | None:
+        """Return the kind of an event; None for a skipped event."""
         name = event.get("name")
         if name is None and "type" in event:
             name = ":".join(str(event[part]) for part in ("category", "type") if part in event)
         elif "type" in event:
-            raise self.error(place, "'name' and 'type' are one field")
+            raise self.error(location, "'name' and 'type' are one field")
         if not isinstance(name, str):
-            raise self.error(place, f"name = {shown(name)}: must be a string")
-        kind, known = self._known(name)
-        if not known:
-            self._unknown.setdefault(name, place)
+            raise self.error(location, f"name = {shown(name)}: must be a string")
+        kind, is_listed = self._classify(name)
+        if not is_listed:
+            self._unknown.setdefault(name, location)
         return kind
 
     @staticmethod
-    def _known(name: str) -> tuple[str | None, bool]:
+    def _classify(name: str) -> tuple[str | None, bool]:
         """Return the kind of an event, None if it is skipped, and whether its name is known."""
         category, _, word = name.lower().rpartition(":")
         if category and category not in CATEGORIES:
@@ -453,52 +463,56 @@ class Qlog:
         kind = PARAMETERS if parameters else KINDS.get(word)
         return kind, kind is not None or word in SKIPPED_EVENTS
 
-    def _values(self, place: str, kind: str, data: dict[str, Any], unit: float) -> dict[str, Any]:
-        """Return the fields of metrics, states and parameters that are used."""
+    def _values(
+        self, location: str, kind: str, data: dict[str, Any], unit: float
+    ) -> dict[str, Any]:
+        """Return the used fields of metrics, states and parameters."""
         values: dict[str, Any] = {}
         for name, value in data.items():
             current = DATA[kind].used.get(name)
             if current is None or value is None:
                 continue
             if current in values:
-                raise self.error(place, f"{name!r} and {current!r} are one field")
+                raise self.error(location, f"{name!r} and {current!r} are one field")
             if kind == STATE:
                 values[current] = value
             elif current.endswith("_rtt"):
-                values[current] = unit * self._number(f"{place}.{name}", value, above=0.0)
+                values[current] = unit * self._number(f"{location}.{name}", value, above=0.0)
             elif kind == PARAMETERS:
-                values[current] = self._number(f"{place}.{name}", value, above=0.0)
+                values[current] = self._number(f"{location}.{name}", value, above=0.0)
             else:
-                values[current] = self._number(f"{place}.{name}", value, at_least=0.0)
+                values[current] = self._number(f"{location}.{name}", value, at_least=0.0)
         return values
 
-    def _packet(self, place: str, kind: str, data: dict[str, Any], _unit: float) -> dict[str, Any]:
-        """Return number, number space and length of a packet, from wherever a draft has them."""
+    def _packet(
+        self, event_location: str, kind: str, data: dict[str, Any], _unit: float
+    ) -> dict[str, Any]:
+        """Return number, number space and length of a packet, from the header, the raw part or the event itself."""
         values: dict[str, Any] = {}
         for part, fields in (("", DATA[kind]), ("header", HEADER), ("raw", RAW)):
-            where = f"{place}.{part}" if part else place
-            item = self._object(where, data.get(part, {})) if part else data
+            location = f"{event_location}.{part}" if part else event_location
+            fields_of_part = self._object(location, data.get(part, {})) if part else data
             if part:
-                self._refuse(where, item, fields, f"{kind}.{part}.")
-            for name, value in item.items():
+                self._collect_unknown(location, fields_of_part, fields, f"{kind}.{part}.")
+            for name, value in fields_of_part.items():
                 current = fields.used.get(name)
                 if current in ("packet_number", "length"):
-                    number = self._number(f"{where}.{name}", value, at_least=0.0)
+                    number = self._number(f"{location}.{name}", value, at_least=0.0)
                     if number % 1.0 or values.setdefault(current, number) != number:
                         raise self.error(
-                            f"{where}.{name}", f"{shown(value)}: must be one whole number"
+                            f"{location}.{name}", f"{shown(value)}: must be one whole number"
                         )
                 elif current == "packet_type":
                     values.setdefault("type", str(value).lower())
         kind_of_packet = values.pop("type", "")
         if kind_of_packet not in NUMBERLESS:
-            name = f"{place}, packet_type"
+            name = f"{event_location}, packet_type"
             values["space"] = SPACES[self._choice(name, kind_of_packet, SPACES)]
         values["probe"] = data.get("is_mtu_probe_packet", False) is True
         if kind_of_packet in NUMBERLESS:
             values.pop("packet_number", None)
         elif "packet_number" not in values:
-            raise self.error(place, "'packet_number' is missing")
+            raise self.error(event_location, "'packet_number' is missing")
         return values
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Samples", "read_qlog", "read_ss"]
 
 MAX_SS = 16 * 2**20
-"""Size of the largest output of ``ss`` that is read: some 30,000 connections."""
+"""Maximum size of an output of ``ss``: about 30,000 connections."""
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 DECIMAL = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[+-]?[0-9]{1,2})?")
 RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
@@ -43,7 +43,7 @@ _NAMES = (
     "no_pad_rx flags token seq sfseq ssnoff maplen"
 )
 SKIPPED = frozenset(_NAMES.split())
-"""Fields of ``ss`` of iproute2 that are used, and those that are skipped."""
+"""Skipped fields of ``ss`` of iproute2; `USED` are the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +53,15 @@ class Samples:
     Attributes
     ----------
     names
-        Which connections, n of them.
+        Names of the connections, n of them.
     p
-        Loss rate, shape (n,): what each reader counts.
+        Loss rate as defined by each reader, shape (n,).
     rtt
         Mean round-trip time in s, shape (n,).
     rate
         Packets/s, shape (n,).
     packets
-        On which p rests, shape (n,).
+        Packets from which p is computed, shape (n,).
 
     Examples
     --------
@@ -88,35 +88,34 @@ class Samples:
 def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     """Read the output of ``ss -ti`` (tcp_info of Linux), one connection after the other.
 
-    p is the part of data segments that were sent again, retransmissions over ``data_segs_out``: an
-    upper bound of the loss event rate, since a loss event may cost several. The rate is
-    ``delivery_rate`` over the MSS, the round-trip time the smoothed one; no retransmission is p = 0.
+    p is the fraction of retransmitted data segments, retransmissions over ``data_segs_out``. It is an
+    upper bound of the loss event rate, since a loss event may cost several retransmissions; p = 0
+    without any. The rate is ``delivery_rate`` over the MSS, the round-trip time the smoothed one.
     A connection begins with a line of two queue lengths and two addresses, whose ports may be names, indented or not.
-    Connections without data, without a round-trip time or without a delivery rate are left out, as are
-    those whose delivery rate the kernel marks with ``app_limited``: it is a rate of the application.
-    A word without a colon that is no known flag is the name of the congestion control. Other fields that ``ss`` prints are skipped;
-    others are refused.
+    Connections without data, round-trip time or delivery rate are omitted. So are connections with ``app_limited``,
+    whose delivery rate is the application's. A word without a colon that is no flag of ``ss`` is the name of the congestion
+    control. Further fields of ``ss`` are skipped, unknown fields are refused.
 
     Parameters
     ----------
     source
-        A path, or the text itself, at most 16 MiB.
+        A path, or the output as a string, at most 16 MiB.
     skip
         Names of further fields to skip, as the error message has them.
 
     Raises
     ------
     ValueError
-        For unknown fields, a field given twice, numbers that are impossible, such as more retransmissions than
-        segments, and where no connection has these fields. The message names the line.
+        For unknown fields, a repeated field, impossible numbers, such as more retransmissions than segments, and if no
+        connection has these fields. The message names the line.
 
     Examples
     --------
     >>> text = '''ESTAB 0 0 10.0.0.1:22 10.0.0.2:41000
     ...     cubic rto:228 rtt:25.5/1.2 mss:1448 cwnd:40 retrans:0/12 data_segs_out:40000
     ...     delivery_rate 17.4Mbps'''
-    >>> found = read_ss(text)
-    >>> print(found.names[0], found.p[0], round(found.rtt[0], 4), round(found.rate[0]))
+    >>> samples = read_ss(text)
+    >>> print(samples.names[0], samples.p[0], round(samples.rtt[0], 4), round(samples.rate[0]))
     10.0.0.1:22 > 10.0.0.2:41000 0.0003 0.0255 1502
     """
     skipped = SKIPPED | set(listed("skip", skip, str, "a name"))
@@ -126,38 +125,40 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     if len(str(text)) > MAX_SS:
         raise ValueError(f"{name}: must have at most {MAX_SS} characters")
     names, rows, limited = [], [], 0
-    for place, connection, fields in _connections(name, str(text), skipped):
+    for location, connection, fields in _connections(name, str(text), skipped):
         if not all(word in fields for word in ("rtt", "mss", "data_segs_out", "delivery_rate")):
             continue
-        sent = whole(f"{place}, data_segs_out", _integer(fields["data_segs_out"]), 0, 2**32)
+        sent = whole(f"{location}, data_segs_out", _integer(fields["data_segs_out"]), 0, 2**32)
         if not sent:
             continue
         if "app_limited" in fields:
             limited += 1
             continue
-        mss = whole(f"{place}, mss", _integer(fields["mss"]), 1, 65535)
-        again = fields.get("retrans", "0/0").partition("/")[2]
-        lost = whole(f"{place}, retrans", _integer(again), 0, sent, why="of data_segs_out")
-        trip = _decimal(fields["rtt"].partition("/")[0])
-        rtt = 1e-3 * one_number(f"{place}, rtt", trip, above=0.0, hint="in ms")
+        mss = whole(f"{location}, mss", _integer(fields["mss"]), 1, 65535)
+        retransmissions = fields.get("retrans", "0/0").partition("/")[2]
+        lost = whole(
+            f"{location}, retrans", _integer(retransmissions), 0, sent, why="of data_segs_out"
+        )
+        smoothed_rtt = _decimal(fields["rtt"].partition("/")[0])
+        rtt = 1e-3 * one_number(f"{location}, rtt", smoothed_rtt, above=0.0, hint="in ms")
         bits = _bits(fields["delivery_rate"])
-        rate = one_number(f"{place}, delivery_rate", bits, above=0.0, hint="such as 17.4Mbps")
+        rate = one_number(f"{location}, delivery_rate", bits, above=0.0, hint="such as 17.4Mbps")
         names.append(connection)
         rows.append((lost / sent, rtt, rate / (8.0 * mss), float(sent)))
     if not rows:
         left_out = f"; {limited} are application-limited" if limited else ""
-        said = "no connection with rtt, mss, data_segs_out and delivery_rate in it"
-        raise ValueError(f"{name}: {said}{left_out}")
+        message = "no connection with rtt, mss, data_segs_out and delivery_rate in it"
+        raise ValueError(f"{name}: {message}{left_out}")
     return Samples(tuple(names), *np.array(rows).T)
 
 
 def _connections(
     name: str, text: str, skipped: Iterable[str]
 ) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield the place, the name and the fields of each connection of the output of ``ss``."""
+    """Yield the location, the name and the fields of each connection of the output of ``ss``."""
     current: tuple[str, str, dict[str, str]] | None = None
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
-        place = f"{name}, line {number}"
+        location = f"{name}, line {number}"
         words = line.split()
         if not words or "Recv-Q" in words:  # titles of the columns
             continue
@@ -165,25 +166,25 @@ def _connections(
         if start is not None:
             if current is not None:
                 yield current
-            current = place, f"{words[start]} > {words[start + 1]}", {}
+            current = location, f"{words[start]} > {words[start + 1]}", {}
             words = _without_users(line).split()[start + 2 :]
         if current is None:
             raise ValueError(
-                f"{place}: {shown(line.strip())}: must follow the addresses of a connection"
+                f"{location}: {shown(line.strip())}: must follow the addresses of a connection"
             )
-        _add_fields(place, current[2], words, skipped)
+        _add_fields(location, current[2], words, skipped)
     if current is not None:
         yield current
 
 
 def _addresses(words: list[str]) -> int | None:
-    """Return where the two addresses of a connection's first line begin; None for another line."""
+    """Return the index of the first address in a connection's first line; None for another line."""
     for start in range(2, min(5, len(words) - 1)):
-        queues, ends = words[start - 2 : start], words[start : start + 2]
+        queues, addresses = words[start - 2 : start], words[start : start + 2]
         before = words[: start - 2]
         if (
             all(queue.isdecimal() for queue in queues)
-            and all(host and port for host, _, port in (end.rpartition(":") for end in ends))
+            and all(host and port for host, _, port in (end.rpartition(":") for end in addresses))
             and not any(":" in word for word in before)
         ):
             return start
@@ -191,13 +192,13 @@ def _addresses(words: list[str]) -> int | None:
 
 
 def _without_users(line: str) -> str:
-    """Return a line without the names of processes, which may hold blanks."""
+    """Remove the names of processes, which may contain blanks, from a line."""
     head, mark, tail = line.partition("users:((")
     return f"{head} {tail.partition('))')[2]}" if mark else line
 
 
 def _add_fields(
-    place: str, fields: dict[str, str], words: list[str], skipped: Iterable[str]
+    location: str, fields: dict[str, str], words: list[str], skipped: Iterable[str]
 ) -> None:
     """Add the fields of a line: ``name:value``, ``name value`` for rates, and flags."""
     following = iter(words)
@@ -206,32 +207,32 @@ def _add_fields(
         if name in RATES or (colon and not value):
             value = next(following, "")
         elif not colon and name not in USED and name not in skipped:
-            name, value = "congestion control", name  # whose name may be any
+            name, value = "congestion control", name  # its name is arbitrary
         elif not colon and name != "app_limited" and name in USED:
-            raise ValueError(f"{place}: {name!r} has no value")
+            raise ValueError(f"{location}: {name!r} has no value")
         if name in skipped:
             continue
         if name not in USED:
-            said = "may be skipped by skip=" if colon else "or a second name of a rule"
-            raise ValueError(f"{place}: unknown field {shown(name)}, which {said}")
+            message = "may be skipped by skip=" if colon else "or a second name of a rule"
+            raise ValueError(f"{location}: unknown field {shown(name)}, which {message}")
         if name in fields:
             both = f"{shown(fields[name])} and {shown(value)}"
-            raise ValueError(f"{place}: {name!r} is given twice for one connection: {both}")
+            raise ValueError(f"{location}: {name!r} is given twice for one connection: {both}")
         fields[name] = value
 
 
 def _integer(text: str) -> int | str:
-    """Return an integer of at most 20 digits; other text as it is."""
+    """Parse an integer of at most 20 digits; return another string unchanged."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else text
 
 
 def _decimal(text: str) -> float | str:
-    """Return a decimal number; other text as it is."""
+    """Parse a decimal number; return another string unchanged."""
     return float(text) if DECIMAL.fullmatch(text) else text
 
 
 def _bits(text: str) -> float | str:
-    """Return a rate of ``ss`` in bit/s; other text as it is."""
+    """Parse a rate of ``ss`` in bit/s; return another string unchanged."""
     number = text.removesuffix("bps")
     unit = number[-1:] if number[-1:] in UNITS else ""
     value = _decimal(number.removesuffix(unit))
@@ -244,31 +245,31 @@ def read_qlog(
 ) -> Samples:
     """Read a qlog trace of QUIC senders, as JSON or as a sequence of JSON records.
 
-    A sample for each connection (``group_id``, ``ODCID``) of each trace. Of the events ``packet_sent``, ``packet_lost``
-    and ``recovery_metrics_updated``, also by their names in older drafts: p is loss
-    events per packet sent, where losses of packets sent within a round trip are one event
-    (`loss_events`); the round-trip time is the mean of ``smoothed_rtt``; the rate is packets sent over
-    the time from the first to the last. Times are converted by ``time_format`` and ``time_units``.
+    Each connection (``group_id``, ``ODCID``) of each trace is one sample. The events ``packet_sent``, ``packet_lost``
+    and ``recovery_metrics_updated`` are used, also by their names in older drafts. p is loss events per packet sent;
+    losses of packets sent within a round trip are one event (`loss_events`). The round-trip time is the mean of
+    ``smoothed_rtt``. The rate is packets sent over the time from the first to the last. Times are converted by
+    ``time_format`` and ``time_units``.
 
-    Not counted are packets without a number (Retry, Version Negotiation, Stateless Reset), losses of probes of the path MTU
-    (RFC 9000, 14.4) and losses of packets that were sent before the trace began. Connections with
-    fewer than two packets or without a round-trip time are left out. Other events and fields of the drafts
-    are skipped; those that no draft has are refused.
+    Packets without a number (Retry, Version Negotiation, Stateless Reset), losses of probes of the path MTU
+    (RFC 9000, 14.4) and losses of packets sent before the trace began are not counted. Connections with
+    fewer than two packets or without a round-trip time are omitted. Further events and fields of the drafts
+    are skipped, unknown events and fields are refused.
 
     Parameters
     ----------
     source
-        A path, or the text itself, at most 64 MiB.
+        A path, or the trace as a string, at most 64 MiB.
     packet_size
-        In bytes: the rate is then that of the bytes sent, in packets of this size.
+        Bytes per packet. If set, the rate is that of the bytes sent, in packets of this size.
     skip
         Names of further events and fields to skip, as the error message has them.
 
     Raises
     ------
     ValueError
-        For unknown events, fields, formats and versions; for a number that is impossible; where packets,
-        times or round-trip times are missing. The message names file and place.
+        For unknown events, fields, formats and versions; for an impossible number; if packets,
+        times or round-trip times are missing. The message names file and location.
 
     Examples
     --------
@@ -278,8 +279,8 @@ def read_qlog(
     >>> lost = [{"name": "recovery:packet_lost", "time": 600.0, "data": {"header": {"packet_number": n}}}
     ...         for n in (50, 51)]
     >>> rtt = [{"name": "recovery:metrics_updated", "time": 5.0, "data": {"smoothed_rtt": 40.0}}]
-    >>> found = read_qlog(json.dumps({"traces": [{"events": sent + lost + rtt}]}))
-    >>> print(round(found.p[0], 4), found.rtt[0], round(found.rate[0], 3))
+    >>> samples = read_qlog(json.dumps({"traces": [{"events": sent + lost + rtt}]}))
+    >>> print(round(samples.p[0], 4), samples.rtt[0], round(samples.rate[0], 3))
     0.0099 0.04 101.0
     """
     if packet_size is not None:
@@ -290,57 +291,64 @@ def read_qlog(
         connections: dict[str, list[Event]] = {}
         for event in events:
             connections.setdefault(event.connection, []).append(event)
-        for connection, own in connections.items():
-            row = _sender(qlog, own, packet_size)
+        for connection, connection_events in connections.items():
+            row = _sender(qlog, connection_events, packet_size)
             if row is not None:
                 names.append(f"trace {number}{connection and f', connection {connection}'}")
                 rows.append(row)
     if not rows:
-        said = "no trace with packet_sent and recovery_metrics_updated (smoothed_rtt) events in it"
-        raise qlog.error("", said)
+        message = (
+            "no trace with packet_sent and recovery_metrics_updated (smoothed_rtt) events in it"
+        )
+        raise qlog.error("", message)
     return Samples(tuple(names), *np.array(rows).T)
 
 
 def _sender(
     qlog: Qlog, events: list[Event], packet_size: float | None
 ) -> tuple[float, float, float, float] | None:
-    """Return loss event rate, mean round-trip time in s, packets/s and packets of a connection; None without data."""
+    """Return loss event rate, mean round-trip time in s, packets/s and packets of a connection.
+
+    None without a round-trip time or two packets.
+    """
     sent: dict[tuple[str, float], float] = {}
-    lost, trips, size = list[Event](), list[float](), 0.0
+    lost, rtts, size = list[Event](), list[float](), 0.0
     for event in events:
         if event.kind == LOST:
             lost.append(event)
         elif event.kind == METRICS and "smoothed_rtt" in event.data:
-            trips.append(event.data["smoothed_rtt"])
+            rtts.append(event.data["smoothed_rtt"])
         elif event.kind == SENT and "packet_number" in event.data:
             key = event.data["space"], event.data["packet_number"]
             if key in sent and key[0] == "initial":  # some clients count from 0 again after a Retry
                 key = "initial, again", key[1]
             if key in sent:
-                said = (
+                message = (
                     f"packet {key[1]:.0f} is sent twice: more than one connection without group_id"
                 )
-                raise qlog.error(event.place, said)
+                raise qlog.error(event.location, message)
             sent[key] = event.time
             if packet_size is not None:
                 if "length" not in event.data:
-                    raise qlog.error(event.place, "raw.length is missing, which packet_size needs")
+                    raise qlog.error(
+                        event.location, "raw.length is missing, which packet_size needs"
+                    )
                 size += event.data["length"]
-    if len(sent) < 2 or not trips:
+    if len(sent) < 2 or not rtts:
         return None
-    rtt, first, last = float(np.mean(trips)), min(sent.values()), max(sent.values())
+    rtt, first, last = float(np.mean(rtts)), min(sent.values()), max(sent.values())
     if last <= first:
-        raise qlog.error(events[0].place, "all packets are sent at one time")
-    times = sorted({key: sent[key] for key in _lost(qlog, sent, lost)}.values())
-    began = loss_events(range(len(times)), times, rtt, unit_check=False)
+        raise qlog.error(events[0].location, "all packets are sent at one time")
+    times = sorted({key: sent[key] for key in _lost_keys(qlog, sent, lost)}.values())
+    loss_starts = loss_events(range(len(times)), times, rtt, unit_check=False)
     packets = len(sent) if packet_size is None else size / packet_size
-    return len(began) / len(sent), rtt, packets / (last - first), float(len(sent))
+    return len(loss_starts) / len(sent), rtt, packets / (last - first), float(len(sent))
 
 
-def _lost(
+def _lost_keys(
     qlog: Qlog, sent: dict[tuple[str, float], float], lost: list[Event]
 ) -> Iterator[tuple[str, float]]:
-    """Yield the packets that are lost, as keys of those sent."""
+    """Yield the keys of the lost packets in ``sent``."""
     lowest: dict[str, float] = {}
     for name, first in sent:
         lowest[name] = min(first, lowest.get(name, first))
@@ -354,5 +362,7 @@ def _lost(
         if len(keys) == 1:
             yield keys[0]
         elif keys or number >= min(lowest.get(name, 0.0) for name in spaces):
-            said = "packet_type must say which" if keys else "is lost and not sent"
-            raise qlog.error(event.place, f"packet {number:.0f}{space and f' ({space})'}: {said}")
+            message = "packet_type must say which" if keys else "is lost and not sent"
+            raise qlog.error(
+                event.location, f"packet {number:.0f}{space and f' ({space})'}: {message}"
+            )

@@ -35,7 +35,7 @@ def friendliness(
     *,
     unit_check: bool = True,
 ) -> float | NDArray[np.float64]:
-    """Return the rate of a rule over that of a reference at the same p and rtt; 1 is friendly.
+    """Return the ratio of a rule's rate to a reference's at the same p and rtt; 1 is friendly.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ def friendliness(
 
     reference = Reno() if to is None else instance("to", to, Response, A_RULE)
     instance("rule", rule, Response, A_RULE)
-    own, other = (
-        np.asarray(each.rate(p, rtt, bandwidth, unit_check=unit_check))
-        for each in (rule, reference)
+    rate, reference_rate = (
+        np.asarray(response.rate(p, rtt, bandwidth, unit_check=unit_check))
+        for response in (rule, reference)
     )
-    return plain(np.asarray(own / other))
+    return plain(np.asarray(rate / reference_rate))
 
 
 @quantities(bin_time="time", time_scale="time")
@@ -78,8 +78,8 @@ def smoothness(amounts: ArrayLike, bin_time: WithUnit, time_scale: WithUnit) -> 
     bin_time
         Length of a bin in s.
     time_scale
-        Over which throughput is averaged first, in s, rounded to whole bins; what does not fill a
-        last window is left out.
+        Averaging time of the throughput in s, rounded to whole bins; an incomplete last window is
+        omitted.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def smoothness(amounts: ArrayLike, bin_time: WithUnit, time_scale: WithUnit) -> 
 
 
 def jain_index(rates: ArrayLike) -> float:
-    """Return Jain's fairness index (sum x)^2 / (n sum x^2): 1 for equal rates, 1/n for one alone.
+    """Return Jain's fairness index (sum x)^2 / (n sum x^2): 1 for equal rates, 1/n for a single nonzero rate.
 
     >>> jain_index([3.0, 3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
     (1.0, 0.25)
@@ -131,7 +131,7 @@ def match(
     *,
     unit_check: bool = True,
 ) -> WindowRule:
-    """Return the rule with one parameter chosen such that its rate is that of another.
+    """Return the rule with one parameter adjusted to the rate of another rule or law.
 
     For AIMD(a, b) and Reno this is a = 3b/(2-b) at every p.
 
@@ -140,7 +140,7 @@ def match(
     rule
         The rule to change.
     to
-        The rule or law whose rate is wanted.
+        The rule or law whose rate is matched.
     at
         Loss event rate p.
     rtt
@@ -165,7 +165,7 @@ def match(
     at = one_number("at", at, above=0.0, at_most=1.0)
     choice("by", by, [n for n, v in rule.params._asdict().items() if not isinstance(v, str)])
     rtt = one_number("rtt", rtt, above=0.0)
-    wanted = float(to.rate(at, rtt, bandwidth, unit_check=unit_check))
+    target_rate = float(to.rate(at, rtt, bandwidth, unit_check=unit_check))
     centre = math.log(one_number(by, rule.params._asdict()[by], above=0.0))
 
     def excess(log_value: float) -> float:
@@ -174,12 +174,14 @@ def match(
         except ValueError:
             return math.nan
         rate = float(changed.rate(at, rtt, bandwidth, unit_check=unit_check))
-        return math.log(rate / wanted)
+        return math.log(rate / target_rate)
 
     for reach in (1.0, 2.0, 4.0, 8.0, 16.0):
-        ends = centre - reach, centre + reach
-        low, high = map(excess, ends)
+        bracket = centre - reach, centre + reach
+        low, high = map(excess, bracket)
         if low * high <= 0.0:
-            found = brentq(excess, *ends, xtol=1e-14, rtol=1e-14)
-            return rule.replace(**{by: math.exp(found)})
-    raise ValueError(f"{by}: no value gives {rule!r} the rate {wanted:g} packets/s at p = {at:g}")
+            root = brentq(excess, *bracket, xtol=1e-14, rtol=1e-14)
+            return rule.replace(**{by: math.exp(root)})
+    raise ValueError(
+        f"{by}: no value gives {rule!r} the rate {target_rate:g} packets/s at p = {at:g}"
+    )

@@ -1,4 +1,4 @@
-"""How unequal the rates of two flows of one rule are at unequal round-trip times."""
+"""Unfairness between two flows of a rule with different round-trip times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class UnfairnessExponents(NamedTuple):
     same_loss_rate
         Both have the loss event rate p.
     synchronized
-        Both lose at the same times; infinite where no ratio is kept (Scalable).
+        Both lose at the same times; infinite if the ratio has no limit (Scalable).
 
     Examples
     --------
@@ -45,10 +45,10 @@ def rtt_unfairness(
     *,
     unit_check: bool = True,
 ) -> UnfairnessExponents:
-    """Return by which power of the round-trip time the rates of two flows differ.
+    """Return the exponents k of T_1/T_2 = (R_2/R_1)^k for two flows of a rule.
 
-    With e_p and e_R the elasticities of the rate, -e_R at the same loss rate. Flows that lose together
-    have cycles of one length 1/(pT), so that e_R/(1 + e_p) follows, derived here: 2 for AIMD, 1 for
+    Let e_p and e_R be the elasticities of the rate. The exponent is -e_R at the same loss rate. Flows that
+    lose together have cycles of one length 1/(pT), which gives -e_R/(1 + e_p), derived here: 2 for AIMD, 1 for
     CUBIC's cubic, 1/(1-d) for a window of c/p^d as in Xu et al. (2004), Sect. II.
 
     Parameters
@@ -81,10 +81,12 @@ def rtt_unfairness(
     bandwidth = bandwidth if bandwidth is None else capacity(bandwidth, unit_check)
     ratio = 1.001
     rates = [
-        float(rule.rate(p, each, bandwidth, unit_check=False))
-        for each in (rtt / ratio, rtt * ratio)
+        float(rule.rate(p, shifted_rtt, bandwidth, unit_check=False))
+        for shifted_rtt in (rtt / ratio, rtt * ratio)
     ]
-    by_rtt = float(np.log(rates[1] / rates[0]) / (2.0 * np.log(ratio)))
-    by_p = float(rule.elasticity(p, rtt, bandwidth, unit_check=False))
-    rest = 1.0 + by_p
-    return UnfairnessExponents(-by_rtt, -by_rtt / rest if rest > 1e-9 else np.inf)
+    rtt_elasticity = float(np.log(rates[1] / rates[0]) / (2.0 * np.log(ratio)))
+    p_elasticity = float(rule.elasticity(p, rtt, bandwidth, unit_check=False))
+    denominator = 1.0 + p_elasticity
+    return UnfairnessExponents(
+        -rtt_elasticity, -rtt_elasticity / denominator if denominator > 1e-9 else np.inf
+    )

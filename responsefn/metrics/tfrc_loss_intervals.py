@@ -41,15 +41,15 @@ def loss_events(
 ) -> NDArray[np.int64]:
     """Return the losses that begin a loss event.
 
-    A loss at most a round trip after the one that began the last event belongs to that event
-    (RFC 5348, Sect. 5.2; ns-2's ``TfrcSinkAgent::new_loss`` begins an event where more has passed).
+    A loss belongs to the current event if it is at most a round trip after the first loss of that event
+    (RFC 5348, Sect. 5.2; ns-2's ``TfrcSinkAgent::new_loss`` begins an event after more than a round trip).
 
     Parameters
     ----------
     lost
         Sequence numbers of lost packets, ascending, shape (n,).
     sent
-        When they were sent, in s, shape (n,).
+        Times at which they were sent in s, shape (n,).
     rtt
         Round-trip time in s.
     unit_check
@@ -65,19 +65,24 @@ def loss_events(
     >>> loss_events([10, 12, 40], sent=[1.0, 1.02, 1.4], rtt=0.1)
     array([10, 40])
     """
-    given, times = number("lost", lost, at_least=0.0, below=2.0**53), number("sent", sent)
-    if np.any(given != np.floor(given)) or np.any(np.diff(given.ravel()) <= 0.0):
+    sequence_numbers, times = (
+        number("lost", lost, at_least=0.0, below=2.0**53),
+        number("sent", sent),
+    )
+    if np.any(sequence_numbers != np.floor(sequence_numbers)) or np.any(
+        np.diff(sequence_numbers.ravel()) <= 0.0
+    ):
         raise ValueError(f"lost = {lost!r}: must be whole sequence numbers, ascending")
     if np.any(np.diff(times.ravel()) < 0.0):
         raise ValueError(f"sent = {sent!r}: must not fall, as the sequence numbers rise")
-    numbers = given.astype(np.int64)
-    if numbers.shape != times.shape or numbers.ndim != 1:
+    indices = sequence_numbers.astype(np.int64)
+    if indices.shape != times.shape or indices.ndim != 1:
         raise ValueError(
-            f"lost has shape {numbers.shape}, sent has shape {times.shape}: must be equal"
+            f"lost has shape {indices.shape}, sent has shape {times.shape}: must be equal"
         )
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     begin, first = -np.inf, []
-    for sequence, time in zip(numbers, times, strict=True):
+    for sequence, time in zip(indices, times, strict=True):
         if time > begin + rtt:
             begin = time
             first.append(sequence)
@@ -88,9 +93,9 @@ def loss_events(
 def first_interval(
     rate: WithUnit, rtt: WithUnit, law: TFRC | None = None, *, unit_check: bool = True
 ) -> float:
-    """Return the loss interval that stands for the packets before the first loss, in packets.
+    """Return the initial loss interval, for the packets before the first loss, in packets.
 
-    It is 1/p of the p at which the equation gives the rate received before (RFC 5348, Sect. 6.3.1).
+    It is 1/p, where p gives the received rate by the equation (RFC 5348, Sect. 6.3.1).
 
     Parameters
     ----------
@@ -123,11 +128,11 @@ class LossHistory:
     first
         The first interval in packets (`first_interval`), None before any loss.
     n
-        How many closed intervals count.
+        Number of closed intervals in the mean.
     discounting
-        Whether old intervals lose weight while the open one is longer than twice the mean.
+        Whether old intervals lose weight while the open interval is longer than twice the mean.
     least_discount
-        The lower bound of that factor; 0.25 in the RFC, 0.5 in ns-2.
+        Lower bound of the discount factor; 0.25 in the RFC, 0.5 in ns-2.
 
     Examples
     --------
@@ -156,9 +161,9 @@ class LossHistory:
 
     @quantities(length="amount")
     def close(self, length: WithUnit) -> None:
-        """End the open interval, of ``length`` packets: a loss event has come.
+        """Close the open interval of ``length`` packets at a loss event.
 
-        The discount found by the last call of `rate` becomes part of the older intervals' weights.
+        The discount of the last call of `rate` multiplies the older intervals' weights.
         """
         length = one_number("length", length, above=0.0)
         n = len(self.weights)
@@ -173,7 +178,7 @@ class LossHistory:
         Parameters
         ----------
         open_interval
-            Packets since the last loss event began; counts only as far as it makes p smaller.
+            Packets since the last loss event began; used only if it makes p smaller.
         """
         open_interval = one_number("open_interval", open_interval, at_least=0.0)
         if not self.closed:

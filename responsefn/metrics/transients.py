@@ -1,7 +1,6 @@
-"""How a sender reacts: responsiveness, aggressiveness, time to converge (zheng2002, RFC 5166).
+"""Transient behaviour of rules: responsiveness, aggressiveness, convergence time (zheng2002, RFC 5166).
 
-These run a rule's own functions, one round trip after the other, as plain Python at a fixed round-trip
-time.
+The functions run a rule in plain Python, round trip by round trip, at a fixed round-trip time.
 """
 
 from __future__ import annotations
@@ -39,14 +38,20 @@ def _round(rule: WindowRule, s: Any, now: float, rtt: float) -> Any:
 
 
 def _steady(rule: WindowRule, window: float, rtt: float, bandwidth: float | None) -> Any:
-    """Return the state with this window, in congestion avoidance."""
+    """Return a state in congestion avoidance with this window."""
     s = rule.start(rtt, bandwidth)
-    known = {"cwnd": window, "ssthresh": 1.0, "peak": window, "reno": window, "estimate": 0.0}
+    steady_fields = {
+        "cwnd": window,
+        "ssthresh": 1.0,
+        "peak": window,
+        "reno": window,
+        "estimate": 0.0,
+    }
     if "estimate" in s._fields:
-        known["estimate"] = window / rtt
+        steady_fields["estimate"] = window / rtt
     for name in ("loss_window", "base_window"):
-        known[name] = window
-    return s._replace(**{name: value for name, value in known.items() if name in s._fields})
+        steady_fields[name] = window
+    return s._replace(**{name: value for name, value in steady_fields.items() if name in s._fields})
 
 
 @quantities(rtt="time", window="amount", bandwidth="rate")
@@ -58,11 +63,11 @@ def responsiveness(
     *,
     unit_check: bool = True,
 ) -> int:
-    """Return after how many round trips of persistent congestion the rate has halved.
+    """Return the number of round trips of persistent congestion until the rate has halved.
 
     Persistent congestion is one loss event per round trip. For AIMD this is log(1/2)/log(1-b)
-    rounded up; for `TFRC` the loss history of RFC 5348 in a steady state gets one interval of a
-    round trip's packets after the other.
+    rounded up. For `TFRC` intervals of one round trip's packets are added to the steady loss history of
+    RFC 5348.
 
     Parameters
     ----------
@@ -71,7 +76,7 @@ def responsiveness(
     rtt
         Round-trip time in s.
     window
-        In packets, before congestion sets in.
+        Window before the congestion in packets.
     bandwidth
         Capacity in packets/s for rules that see the queue; the queue is empty here.
     unit_check
@@ -114,9 +119,9 @@ def aggressiveness(
 ) -> float:
     """Return the largest increase of the window in one round trip without loss, in packets.
 
-    Over 40 round trips after a loss. For AIMD this is a; for `TFRC` the window is rate times
-    ``rtt``, the history discounts, every interval was equal before, and the loss-free time is that
-    of eight intervals (the rate does not rise at all before the first has passed).
+    The maximum is over 40 round trips after a loss. For AIMD this is a. For `TFRC` the window is rate times
+    ``rtt``, the history discounts, all earlier intervals are equal, and the loss-free time is that of eight
+    intervals; the rate does not rise before the first of them has passed.
 
     Parameters
     ----------
@@ -178,10 +183,10 @@ def convergence_time(
     rounds: int = 100_000,
     unit_check: bool = True,
 ) -> float:
-    """Return how long two flows of one rule take to share a link, in s.
+    """Return the time in s until two flows of one rule share a link fairly.
 
-    They see every loss together, whenever the sum of their windows exceeds ``bandwidth * rtt`` (a
-    queue without room), and start with ``share`` and the rest of it.
+    Both flows have a loss whenever the sum of their windows exceeds ``bandwidth * rtt`` (no buffer). They start
+    with ``share`` and 1 - ``share`` of it.
 
     Parameters
     ----------
@@ -194,10 +199,10 @@ def convergence_time(
     fair
         Relative difference |x - y|/(x + y) that counts as fair.
     share
-        Of the first flow at the beginning, 0.5 < share < 1.
+        Initial share of the first flow, 0.5 < share < 1.
     rounds
-        Round trips after which the answer is infinite: a rule such as Scalable, whose windows keep
-        their ratio for ever, does not converge.
+        Round trips after which the result is infinite: rules such as Scalable, whose windows keep
+        their ratio, do not converge.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more, and a ``bandwidth`` above 1e7 packets/s.
 

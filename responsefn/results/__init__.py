@@ -1,6 +1,6 @@
-"""What the functions of `responsefn` return.
+"""Classes of the results of `responsefn`.
 
-The classes are here for `isinstance` and annotations; their constructors may change in any release.
+They are public for `isinstance` and annotations; their constructors may change in any release.
 """
 
 from __future__ import annotations

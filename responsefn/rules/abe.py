@@ -1,4 +1,4 @@
-"""Alternative backoff with ECN (ABE): a smaller cut at a mark than at a loss."""
+"""Alternative backoff with ECN (ABE): a smaller decrease at a mark than at a loss."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["ABE"]
 class ABE(RenoGrowth):
     """NewReno with alternative backoff (RFC 8511): a mark leaves more of the window than a loss.
 
-    A mark leaves ``beta_ecn`` of the window, once per window, a loss half. Marks come from short queues, which empty
-    after a cut to half. The response to marks is that of `AIMD` (1, 1 - beta_ecn); losses are Reno's.
+    A mark leaves ``beta_ecn`` of the window, once per window, and a loss leaves half. Marks come from short queues, which
+    empty after a decrease to half. The response to marks is `AIMD`'s with (1, 1 - beta_ecn); losses are Reno's.
 
-    Domain: p <= 0.02, of marks.
+    Domain: p <= 0.02, for marks.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ABE(RenoGrowth):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep beta_ecn at a mark."""
+        """Multiply the window by beta_ecn at a mark."""
         return cut(s, q.beta_ecn * s.cwnd)
 
     def bindings(self, rtt: Any) -> dict[str, Any]:  # noqa: ARG002

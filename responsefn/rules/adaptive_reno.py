@@ -9,7 +9,7 @@ from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
 from hopflow.units import PacketUnits
 from responsefn.response import Reference
-from responsefn.rules.base import FULL, WindowRule
+from responsefn.rules.base import NO_INVERSE_AT_CAPACITY, WindowRule
 
 __all__ = ["ARENO", "congestion"]
 
@@ -22,25 +22,25 @@ class ARENO(WindowRule):
     trip, where W is one packet per 10 Mb/s of capacity and beta, gamma make W_inc(1) and its mean
     over 0..1 one packet; at a loss the window becomes 1/(1 + c) of itself and the probe 0.
 
-    The rule's own paper was not to be had. The implementations for ns-3 that are public have these
-    beta and gamma and let the probe grow by W_inc beside Reno's packet: two packets per round trip at
-    c = 1. With ``inclusive=1`` that packet is one of W_inc's, so that the flow is no more aggressive
-    than Reno there. Which is meant is not settled: kaneko2007's slide of pairs is nearer to the latter
-    in three of four pairs, to the former beside HSTCP. RTT_cong is the average of the text, which keeps
-    ``memory`` = 1/2 of the value before; the implementations for ns-3 keep 0.85.
+    The rule's paper was not available. The public implementations for ns-3 have these beta and gamma,
+    and the probe grows by W_inc beside Reno's packet: two packets per round trip at c = 1. With
+    ``inclusive=1`` Reno's packet is part of W_inc, so that the flow is no more aggressive than Reno
+    there. Which reading is right is open: kaneko2007's slide of pairs is nearer to the latter in three
+    of four pairs, and to the former beside HSTCP. RTT_cong is the average of the text, with the weight
+    ``memory`` = 1/2 of the previous value; the implementations for ns-3 have 0.85.
 
-    Domain: p <= 0.02. Needs ``bandwidth``; without a queue a loss does not reduce the window at all
-    and the rate is the capacity over wide ranges of p, so that there is no inverse. Where the
-    capacity is not known (a source in a network) the highest rate of ACKs so far stands for it.
+    Domain: p <= 0.02. Needs ``bandwidth``. Without a queue a loss does not reduce the window,
+    and the rate is the capacity over wide ranges of p, so that there is no inverse. If the
+    capacity is unknown (a source in a network), the highest rate of ACKs so far replaces it.
 
     Parameters
     ----------
     unit_rate
         Capacity per packet of W, in packets/s: 10 Mb/s.
     inclusive
-        1 or 0: whether W_inc has Reno's packet per round trip in it.
+        1 or 0: whether W_inc includes Reno's packet per round trip.
     memory
-        Part of RTT_cong that a loss keeps, 0 <= memory < 1.
+        Weight of the previous RTT_cong at a loss, 0 <= memory < 1.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class ARENO(WindowRule):
         top_rate: float = 0.0
 
     class Params(NamedTuple):
-        """Capacity per packet of growth, in packets/s; a flag; part of RTT_cong kept."""
+        """Capacity per packet of growth, in packets/s; a flag; weight of the previous RTT_cong."""
 
         unit_rate: float = param(
             PacketUnits(10e6 / 12000, 1500.0),
@@ -89,19 +89,19 @@ class ARENO(WindowRule):
     reference = Reference("H. Shimonishi, T. Murase, TCP-Adaptive Reno, 2005 and PFLDnet 2006")
     domain = (0.0, 0.02)
     monotone = False
-    why_no_inverse = FULL
+    why_no_inverse = NO_INVERSE_AT_CAPACITY
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start, or Reno's part and the probe by their own rules."""
+        """Slow start, or growth of Reno's part and of the probe."""
         base = minimum(s.base_rtt, e.rtt)
         top = maximum(s.top_rate, s.cwnd / e.rtt)
         level = congestion(e.rtt, base, s.loss_rtt)
-        most = top / q.unit_rate
+        max_growth = top / q.unit_rate
         small = math.exp(-10.0)
-        slope = 2.0 * most * (0.1 - 1.1 * small)
-        offset = where(q.inclusive > 0, 0.0, 1.0) - 2.0 * most * (0.1 - 0.6 * small)
-        growth = most * math.exp(-10.0 * level) + slope * level + offset
+        slope = 2.0 * max_growth * (0.1 - 1.1 * small)
+        offset = where(q.inclusive > 0, 0.0, 1.0) - 2.0 * max_growth * (0.1 - 0.6 * small)
+        growth = max_growth * math.exp(-10.0 * level) + slope * level + offset
         slow = s.cwnd < s.ssthresh
         probe = maximum(0.0, s.cwnd - s.base_window + where(slow, 0.0, growth / s.cwnd))
         base_window = s.base_window + where(slow, 1.0, 1.0 / s.cwnd)
@@ -111,13 +111,17 @@ class ARENO(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep 1/(1+c), all of it in Reno's part."""
+        """Multiply the window by 1/(1+c), and assign it to Reno's part."""
         base = minimum(s.base_rtt, e.rtt)
-        kept = maximum(1.0, s.cwnd / (1.0 + congestion(e.rtt, base, s.loss_rtt)))
-        kept_rtt = q.memory * s.loss_rtt + (1.0 - q.memory) * e.rtt
-        seen = where(s.loss_rtt > 0.0, kept_rtt, e.rtt)
+        window = maximum(1.0, s.cwnd / (1.0 + congestion(e.rtt, base, s.loss_rtt)))
+        mean_rtt = q.memory * s.loss_rtt + (1.0 - q.memory) * e.rtt
+        loss_rtt = where(s.loss_rtt > 0.0, mean_rtt, e.rtt)
         return s._replace(
-            cwnd=kept, ssthresh=maximum(2.0, kept), base_window=kept, base_rtt=base, loss_rtt=seen
+            cwnd=window,
+            ssthresh=maximum(2.0, window),
+            base_window=window,
+            base_rtt=base,
+            loss_rtt=loss_rtt,
         )
 
     @staticmethod
@@ -127,6 +131,6 @@ class ARENO(WindowRule):
 
 
 def congestion(rtt: Any, base: Any, at_loss: Any) -> Any:
-    """Return ARENO's congestion level, 0 to 1; by twice the base RTT before the first loss."""
-    most = where(at_loss > 0.0, at_loss, 2.0 * base) - base
-    return minimum(1.0, (rtt - base) / maximum(1e-9 * rtt, most))
+    """Return ARENO's congestion level, 0 to 1; RTT_cong is twice the base RTT before the first loss."""
+    loss_delay = where(at_loss > 0.0, at_loss, 2.0 * base) - base
+    return minimum(1.0, (rtt - base) / maximum(1e-9 * rtt, loss_delay))

@@ -1,4 +1,4 @@
-"""Window rules: updates of the congestion window, and the response that follows."""
+"""Window rules: updates of the congestion window, and their response."""
 
 from __future__ import annotations
 
@@ -45,92 +45,93 @@ __all__ = [
 ]
 
 
-ROUNDING = 1e-9  # own choice: beyond the rounding of a window's sum of fractions
+ROUNDING = 1e-9  # own choice: above the rounding of a window's sum of fractions
 """Packets by which sums of fractions may be below a whole number: 50 additions of 1/50."""
 MIN_ARRAY = 64  # numerical
-"""Entries from which it pays to look at the ends of a range first."""
+"""Entries from which checking the ends of a range first is faster."""
 STARTS = 9  # numerical
-"""Windows from which `WindowRule.attractors` starts."""
-FULL = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
-"""Why rules that estimate the capacity have no inverse."""
+"""Number of windows from which `WindowRule.attractors` starts."""
+NO_INVERSE_AT_CAPACITY = (
+    "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
+)
+"""Reason why rules that estimate the capacity have no inverse."""
 
 
 def grow(s: Any, step: Any) -> Any:
-    """Return the state with one packet more in slow start, ``step`` packets more above it."""
+    """Return the state after an ACK: one packet more in slow start, ``step`` packets more above it."""
     return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, step))
 
 
-def cut(s: Any, kept: Any) -> Any:
-    """Return the state out of slow start with a window of ``kept`` packets; one is the least."""
-    return s._replace(cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept))
+def cut(s: Any, window: Any) -> Any:
+    """Return the state after a decrease to ``window`` packets, at least one, with the threshold at the window."""
+    return s._replace(cwnd=maximum(1.0, window), ssthresh=maximum(2.0, window))
 
 
 def whole(packets: Any) -> Any:
-    """Return a window in whole packets: windows of Linux are integers, the ACKs between them are counted."""
+    """Return a window in whole packets: windows of Linux are integers, and it counts the ACKs between them."""
     return 1.0 * math.floor(packets + ROUNDING)
 
 
-def whole_cut(s: Any, kept: Any) -> Any:
-    """Return the state with a window of ``kept`` packets, without their fraction; two is the least."""
-    return cut(s, max(2.0, whole(kept)))
+def whole_cut(s: Any, window: Any) -> Any:
+    """Return the state after a decrease to ``window`` packets, rounded down to at least two."""
+    return cut(s, max(2.0, whole(window)))
 
 
 class WindowRule(Response, ABC):
-    """Base of rules: subclass it, name the parameters, write the updates of the window.
+    """Base of window rules: subclass it, name the parameters, write the updates of the window.
 
-    A rule is plain Python that also compiles: the three functions may use the state ``s``, the
+    A rule is plain Python that also compiles. The three functions may use the state ``s``, the
     parameters ``q``, the event ``e`` (``e.time`` and the round-trip time ``e.rtt``, in s), the
-    functions `where`, `maximum` and `minimum` of `hopflow`, those of `math`, numbers and tuples of them,
-    ``min``, ``max``, branches, early returns, loops, and other functions written in the same way. They
-    return the new state, ``s._replace(...)``. Text, dictionaries, NumPy and what changes something
-    outside of the state are refused.
+    functions `where`, `maximum` and `minimum` of `hopflow`, functions of `math`, numbers and tuples of them,
+    ``min``, ``max``, branches, early returns, loops, and other functions of the same kind. They
+    return the new state, ``s._replace(...)``. Strings, dictionaries, NumPy and side effects are not
+    supported.
 
-    A rule without `formula` has the response of its numerical cycle (`responsefn.cycles`): the
-    three functions are all that it takes to get rates, inverse, metrics and plots. The cycle begins at Reno's peak, or
-    at ``expected_peak(p, rtt)``, in packets, of a rule that has this method.
+    A rule without `formula` has the response of its numerical cycle (`responsefn.cycles`). The three
+    functions suffice for rates, inverse, metrics and plots. The cycle begins at Reno's peak, or
+    at ``expected_peak(p, rtt)``, in packets, if the rule has this method.
 
     Attributes
     ----------
     State
         NamedTuple of the state; ``cwnd`` and ``ssthresh``, in packets, come first, and defaults
         are the state of a new connection. A field ``base_rtt`` starts at the round-trip time
-        without queue, ``top_rate`` at the capacity in packets/s, where they are known.
+        without queue, ``top_rate`` at the capacity in packets/s, if the path is known.
     Params
-        NamedTuple of the parameters, those with a default last.
+        NamedTuple of the parameters; parameters with a default come last.
     dynamics
-        What a round trip and a loss do to the window W, in LaTeX, where `formula` does not say it.
+        Updates of the window W per round trip and per loss in LaTeX, for rules without `formula`.
     assigned
-        Fields of the state that `on_ack` sets outright, such as maxima and times; all others
-        change by amounts, and the numerical cycle may add up several ACKs' amounts at once.
+        Fields of the state that `on_ack` assigns, such as maxima and times. All others change by
+        increments, and the numerical cycle may add the increments of several ACKs at once.
     rate_estimates
-        Fields of the state in which a rule keeps an estimate of its rate, packets/s. At the peak where a numerical
-        cycle begins they are that of the window there.
+        Fields of the state with an estimate of the rate, packets/s. A numerical cycle starts them at the rate of the
+        peak window.
     recovery
-        How the sender repairs losses where the one who simulates does not ask for another: ``"tahoe"`` (slow
-        start from one packet), ``"reno"`` (fast recovery ends with the first new ACK), ``"newreno"`` (with the
-        ACK of all that was sent before the loss), ``"sack"`` (by selective ACKs, RFC 6675), or at packet level ``"prr"`` (RFC 6937). It is what a rule
-        is normally run with. Rules of operating systems have SACK: Linux enables it by default
-        (``tcp_sack = 1``, ip-sysctl), and so does Windows (``SackOpts = 1``). Rules known from papers that do not speak
-        of it, and one's own, have NewReno's.
+        Default loss recovery in simulations: ``"tahoe"`` (slow start from one packet), ``"reno"`` (fast recovery ends
+        with the first new ACK), ``"newreno"`` (it ends with the ACK of all packets sent before the loss), ``"sack"``
+        (selective ACKs, RFC 6675), or at packet level ``"prr"`` (RFC 6937). Rules of operating systems have SACK: Linux
+        (``tcp_sack = 1``, ip-sysctl) and Windows (``SackOpts = 1``) enable it by default. User rules, and rules from
+        papers that do not specify a recovery, have NewReno's.
     signal
-        What `on_loss` answers: ``"loss"``, or ``"mark"`` (ECN; a loss is then for `on_drop`).
+        Signal that calls `on_loss`: ``"loss"``, or ``"mark"`` (ECN; a loss then calls `on_drop`).
     capacity
-        ``"ignored"`` by a rule that does not see the queue, ``"needed"`` by one whose response has
-        no meaning without a capacity, ``"optional"`` where the round-trip time may also be fixed. A rule that does
-        not say it needs one if `on_ack`, `on_loss` or `on_timeout` read ``e.rtt``, which a queue lengthens.
+        ``"ignored"`` by a rule that does not depend on the queue, ``"needed"`` if the response is undefined
+        without a capacity, ``"optional"`` if the round-trip time may also be fixed. The default is ``"needed"``
+        if `on_ack`, `on_loss` or `on_timeout` read ``e.rtt``, which a queue lengthens, otherwise ``"ignored"``.
     counts_acks
-        Whether what an ACK does depends on how many came before, so that many cannot be taken at once: such
-        a rule is solved and simulated ACK by ACK everywhere. Others are where blocks of ACKs turn out to
-        give another answer; the flag spares that comparison.
+        Whether the effect of an ACK depends on the number of earlier ACKs, so that blocks of ACKs are not exact. Such
+        a rule is solved and simulated ACK by ACK. Other rules are compared first, and are solved so if blocks
+        give another result.
     counts_packets
-        Whether the window grows by the packets that an ACK acknowledges, where the sender counts them (`dfcmodel.Flow`);
+        Whether the window grows by the packets that an ACK acknowledges, if the sender counts them (`dfcmodel.Flow`);
         False for a rule that is defined per ACK above slow start.
     counts_in_slow_start
-        The same in slow start.
+        Whether it does so in slow start.
     sets_initial_window
         Whether the rule begins with the window of its own `start` under any stack (``stack`` of `dfcmodel.Flow`).
     single_below
-        Loss event rates from which on the closed form is one of several responses, which `rate` says there.
+        Loss event rate from which on the closed form is one of several responses; `rate` then warns.
 
     Examples
     --------
@@ -170,11 +171,13 @@ class WindowRule(Response, ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        said = cls.__mro__[: cls.__mro__.index(Response)]
-        if not any("capacity" in vars(each) for each in said):
+        classes = cls.__mro__[: cls.__mro__.index(Response)]
+        if not any("capacity" in vars(update) for update in classes):
             updates = (cls.on_ack, cls.on_loss, cls.on_timeout)
             cls._reads_rtt = any(
-                "rtt" in each.__code__.co_names for each in updates if hasattr(each, "__code__")
+                "rtt" in update.__code__.co_names
+                for update in updates
+                if hasattr(update, "__code__")
             )
             if cls._reads_rtt:
                 cls.capacity = "needed"
@@ -187,16 +190,15 @@ class WindowRule(Response, ABC):
     @staticmethod
     @abstractmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after duplicate ACKs told of a loss, once per window."""
+        """Return the state after a loss that duplicate ACKs signal, once per window."""
 
     @staticmethod
     def on_mark(s: Any, q: Any, e: Any) -> Any:
         """Return the state after ACKs with congestion marks: ``e`` is `responsefn.Feedback`.
 
-        It sees how many ACKs came together and how many of them were marked, in a fluid parts of packets, and
-        is called whenever there are any. A rule that does not write it does at a mark what `on_loss` does
-        at a loss, once per window (RFC 3168, 6.1.2). Networks mark (`dfcmodel`); `rate` and the
-        direct simulation know one signal, which is for `on_loss`.
+        ``e`` holds the numbers of ACKs and of marked ACKs that arrive together, fractional in a fluid. A rule
+        without this method responds to a mark with `on_loss`, once per window (RFC 3168, 6.1.2). Networks
+        mark (`dfcmodel`). `rate` and the direct simulation have one signal, which calls `on_loss`.
         """
         return s
 
@@ -204,7 +206,7 @@ class WindowRule(Response, ABC):
     def on_drop(s: Any, q: Any, e: Any) -> Any:
         """Return the state after a loss, for a rule whose ``signal`` is ``"mark"``; once per window.
 
-        Unless a rule says otherwise, half of the window (RFC 5681).
+        The default is half of the window (RFC 5681).
         """
         return cut(s, 0.5 * s.cwnd)
 
@@ -212,12 +214,12 @@ class WindowRule(Response, ABC):
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Return the state after the retransmission timer expired.
 
-        Unless a rule says otherwise: slow start from one packet to half the window (RFC 5681).
+        The default is slow start from one packet to half the window (RFC 5681).
         """
         return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
 
     def start(self, rtt: float, bandwidth: float | None = None) -> Any:
-        """Return the state of a connection that knows the path and begins in slow start.
+        """Return the state of a new connection in slow start with the parameters of its path.
 
         Parameters
         ----------
@@ -226,19 +228,19 @@ class WindowRule(Response, ABC):
         bandwidth
             Capacity in packets/s, None for a path that never queues.
         """
-        known = {"base_rtt": rtt, "top_rtt": rtt, "top_rate": bandwidth or 0.0}
+        path = {"base_rtt": rtt, "top_rtt": rtt, "top_rate": bandwidth or 0.0}
         state = self.State()
-        return state._replace(**{k: v for k, v in known.items() if k in self.State._fields})
+        return state._replace(**{k: v for k, v in path.items() if k in self.State._fields})
 
     def in_fluid(self) -> Any:
-        """Return the rule as the fluid runs it: without what needs single packets."""
+        """Return the rule for the fluid, without mechanisms that need single packets."""
         return self
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:
         """Return whether `rate` evaluates the closed form (otherwise the numerical cycle).
 
-        The closed forms are those of a fixed round-trip time: a rule that sees the queue has the
-        numerical cycle once a bandwidth is given.
+        Closed forms assume a fixed round-trip time: a rule that depends on the queue has the
+        numerical cycle if a bandwidth is given.
         """
         return formula_of(self) is not None and (bandwidth is None or self.capacity == "ignored")
 
@@ -255,8 +257,8 @@ class WindowRule(Response, ABC):
         rtt
             Round-trip time without queue in s, broadcast with ``p``.
         bandwidth
-            Capacity in packets/s: a window above ``bandwidth * rtt`` waits in a queue without limit
-            and lengthens the round trip. None is a round-trip time that never changes.
+            Capacity in packets/s: packets above ``bandwidth * rtt`` wait in an unlimited queue
+            and lengthen the round trip. None is a fixed round-trip time.
         unit_check
             Whether to refuse an ``rtt`` of 5 s or more.
         """
@@ -275,11 +277,10 @@ class WindowRule(Response, ABC):
         *,
         unit_check: bool = True,
     ) -> tuple[float, ...]:
-        """Return the rates in packets/s to which the rule comes from different windows, largest first.
+        """Return the rates in packets/s that the rule reaches from different windows, largest first.
 
-        Mostly there is one. Where there are several, the window with which a connection comes out of
-        slow start decides; `rate` is the one that is reached from the peak of the closed form, or
-        from Reno's.
+        Most rules have one. With several, the window at the end of slow start decides; `rate` is the
+        rate reached from the peak of the closed form, or from Reno's.
 
         Parameters
         ----------
@@ -303,11 +304,11 @@ class WindowRule(Response, ABC):
         peak = float(np.asarray(self.peak_window(p, rtt, bandwidth, unit_check=False)))
         peaks = np.geomspace(2.0, 4.0 * max(peak, 2.0), STARTS)
         losses, rtts = np.full(STARTS, p), np.full(STARTS, rtt)
-        found = solve(self, losses, rtts, self._capacity(bandwidth, unit_check), peaks=peaks)
-        return distinct(found.rate)
+        cycles = solve(self, losses, rtts, self._capacity(bandwidth, unit_check), peaks=peaks)
+        return distinct(cycles.rate)
 
     def _capacity(self, bandwidth: float | None, unit_check: bool = True) -> float | None:
-        """Check the bandwidth; None unless the rule sees the queue."""
+        """Check the bandwidth; return None for a rule that ignores the capacity."""
         if bandwidth is not None:
             bandwidth = capacity(bandwidth, unit_check)
         elif self.capacity == "needed":
@@ -315,7 +316,7 @@ class WindowRule(Response, ABC):
         return None if self.capacity == "ignored" else bandwidth
 
     def _capacity_is_missing(self) -> str:
-        """Say why a response needs a bandwidth, and what to write."""
+        """Return the error message for a missing bandwidth."""
         why = f"the response of {self!r} depends on the capacity"
         remedy = ""
         if self._reads_rtt:
@@ -324,12 +325,14 @@ class WindowRule(Response, ABC):
         return f"bandwidth is missing: {why}, in packets/s, for example bandwidth=mbps(100){remedy}"
 
     def _rate(self, p: Any, rtt: Any, bandwidth: float | None, unit_check: bool) -> Rates:
-        """Return `rate` of plain arrays: the closed form where it holds, else the numerical cycle."""
+        """Return `rate` of plain arrays: the closed form where it holds, otherwise the numerical cycle."""
         bandwidth = self._capacity(bandwidth, unit_check)
-        return self._either("rate", LossRates(p), round_trip(rtt, unit_check), bandwidth)
+        return self._field_of_response("rate", LossRates(p), round_trip(rtt, unit_check), bandwidth)
 
-    def _either(self, name: str, losses: LossRates, rtt: Any, bandwidth: float | None) -> Rates:
-        """Return a field of the closed form where it holds, else of the numerical cycle."""
+    def _field_of_response(
+        self, name: str, losses: LossRates, rtt: Any, bandwidth: float | None
+    ) -> Rates:
+        """Return a field of the closed form where it holds, otherwise of the numerical cycle."""
         p = losses.values
         shape = same_shape(p=p, rtt=rtt)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
@@ -342,40 +345,40 @@ class WindowRule(Response, ABC):
             if holds is not True and not holds.all():
                 values = np.broadcast_to(values, shape).copy()
                 other = ~holds
-                at_p, at_rtt = (np.broadcast_to(each, shape)[other] for each in (p, rtt))
+                at_p, at_rtt = (np.broadcast_to(array, shape)[other] for array in (p, rtt))
                 values[other] = self._numerical(name, at_p, at_rtt, bandwidth)
-        if name == "rate" and losses.ends[1] >= self.single_below and warns():
+        if name == "rate" and losses.bounds[1] >= self.single_below and warns():
             at, rtts = np.broadcast_arrays(p, rtt)
-            self._comment_closed(at, rtts, bandwidth)
+            self._remark_on_closed_form(at, rtts, bandwidth)
         return plain(spread(values, shape))
 
-    def _comment_closed(self, p: Any, rtt: Any, bandwidth: float | None) -> None:
-        """Say which other rates there are where the closed form is one of several."""
-        some = np.flatnonzero(
+    def _remark_on_closed_form(self, p: Any, rtt: Any, bandwidth: float | None) -> None:
+        """Warn about other rates where the closed form is one of several responses."""
+        selected = np.flatnonzero(
             (p.ravel() >= self.single_below) & self.closed_form_holds(p, rtt).ravel()
         )
-        if len(some) > MIN_ARRAY:
-            some = some[[np.argmax(p.ravel()[some])]]
-        if len(some):
-            at = p.ravel()[some], rtt.ravel()[some], bandwidth
-            self._comment(*at, self.cycle(*at, unit_check=False))
+        if len(selected) > MIN_ARRAY:
+            selected = selected[[np.argmax(p.ravel()[selected])]]
+        if len(selected):
+            at = p.ravel()[selected], rtt.ravel()[selected], bandwidth
+            self._emit_remarks(*at, self.cycle(*at, unit_check=False))
 
     def _numerical(self, name: str, p: Any, rtt: Any, bandwidth: float | None) -> Any:
-        """Return a field of the numerical cycle; with the rate say what else there is to know of it."""
+        """Return a field of the numerical cycle; with the rate, emit remarks on other rates and slow approaches."""
         from responsefn.cycles import reuse_steps
 
         with reuse_steps():
             cycle = self.cycle(p, rtt, bandwidth, unit_check=False)
             if name == "rate" and warns():
-                self._comment(p, rtt, bandwidth, cycle)
+                self._emit_remarks(p, rtt, bandwidth, cycle)
         return getattr(cycle, name)
 
-    def _comment(self, p: Any, rtt: Any, bandwidth: float | None, known: Cycle) -> None:
-        from responsefn.attractors import comment
+    def _emit_remarks(self, p: Any, rtt: Any, bandwidth: float | None, cycle: Cycle) -> None:
+        from responsefn.attractors import emit_remarks
 
-        p, rtt = (np.ascontiguousarray(each) for each in np.broadcast_arrays(p, rtt))
-        flat = {field.name: getattr(known, field.name).ravel() for field in fields(known)}
-        comment(self, p.ravel(), rtt.ravel(), bandwidth, replace(known, **flat))
+        p, rtt = (np.ascontiguousarray(array) for array in np.broadcast_arrays(p, rtt))
+        flat = {field.name: getattr(cycle, field.name).ravel() for field in fields(cycle)}
+        emit_remarks(self, p.ravel(), rtt.ravel(), bandwidth, replace(cycle, **flat))
 
     @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
@@ -428,10 +431,10 @@ class WindowRule(Response, ABC):
     def packet_mean_window(
         self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
     ) -> Rates:
-        """Return the average over packets of the window that each found, in packets.
+        """Return the average over packets of the window at which each is sent, in packets.
 
-        It exceeds the time average, since a larger window sends more packets. By the numerical
-        cycle. Parameters and shapes as for `mean_window`.
+        It exceeds the time average, since a larger window sends more packets. The numerical cycle
+        gives it. Parameters and shapes as for `mean_window`.
         """
         return plain(self.cycle(p, rtt, bandwidth, unit_check=unit_check).packet_mean_window)
 
@@ -446,13 +449,15 @@ class WindowRule(Response, ABC):
         losses = LossRates(p)
         bandwidth = self._capacity(bandwidth, unit_check)
         if rtt is not None:
-            return self._either(name, losses, round_trip(rtt, unit_check), bandwidth)
+            return self._field_of_response(name, losses, round_trip(rtt, unit_check), bandwidth)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
         code = None if formula is None else formula.code(name)
         condition = None if formula is None else formula.code("condition")
         if code is None or "R" in code.names or (condition and "R" in condition.names):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
-        return self._either(name, losses, np.asarray(1.0), bandwidth)  # any will do
+        return self._field_of_response(
+            name, losses, np.asarray(1.0), bandwidth
+        )  # the window does not depend on it
 
 
 class RenoGrowth(WindowRule):
@@ -465,15 +470,15 @@ class RenoGrowth(WindowRule):
 
 
 def answers_marks(rule: type[WindowRule]) -> bool:
-    """Return whether a rule says itself what marks do, in `on_mark`; else they do what a loss does."""
+    """Return whether a rule has its own `on_mark`; otherwise marks count as losses."""
     return rule.on_mark is not WindowRule.on_mark
 
 
 def _holds_at_ends(rule: WindowRule, losses: LossRates, rtt: Any) -> bool:
-    """Return whether the closed form holds at both ends of p and so between; False: not known."""
+    """Return whether the closed form holds at both ends of p and so between; False if unknown."""
     if losses.values.size < MIN_ARRAY or rtt.ndim:
         return False
     from responsefn.response import range_of
 
-    ends = range_of(rule, float(rtt))
-    return ends is not None and ends[0] <= losses.ends[0] and losses.ends[1] <= ends[1]
+    p_range = range_of(rule, float(rtt))
+    return p_range is not None and p_range[0] <= losses.bounds[0] and losses.bounds[1] <= p_range[1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn.closed_forms.printed import printed_for
+from responsefn.closed_forms.printed import use_printed
 from responsefn.response import Reference
 from responsefn.rules.base import WindowRule, grow
 
@@ -22,9 +22,9 @@ class BIC(WindowRule):
     r"""BIC TCP (Xu, Harfoush and Rhee 2004): binary search for the window of the last loss.
 
     Per round trip the window takes half the distance to the last peak, at most ``largest`` and at
-    least ``smallest`` packets; above the peak its distance from it doubles, within the same bounds.
-    Below ``low_window`` packets it is Reno. With fast convergence a peak below the last one is
-    remembered as (2 - b)/2 of it.
+    least ``smallest`` packets. Above the peak the distance doubles, within the same bounds.
+    Below ``low_window`` packets it is Reno. With fast convergence a peak below the previous peak is
+    stored as (2 - b)/2 of it.
 
     Response: the fixed point of its cycle map, derived here, with S and s for ``largest`` and
     ``smallest``. The window returns to the last peak W by a line, an exponential and a line::
@@ -32,20 +32,20 @@ class BIC(WindowRule):
         1/p = b(2-b)/(2S) W^2 + 2 log(S/s) W - 2S + 2s    in  b W/S + 2 log(S/s)   round trips,
         1/p = 2 W (log(b W/(2s)) + 1 - b) + 2s            in  2 log(b W/(2s)) + 2  round trips
 
-    where b W <= 2S (Lambert's W gives the peak), and Reno's where that is larger. That is a smooth
-    window. One that grows at whole ACKs takes log(i/(s(1-b)))/2 packets fewer, where i = min(S, b W/2) is
+    where b W <= 2S (Lambert's W gives the peak), and Reno's where that is larger. These hold for a smooth
+    window. A window that grows at whole ACKs takes log(i/(s(1-b)))/2 packets fewer, where i = min(S, b W/2) is
     the increase after the loss, and log(i/(s(1-2i/W)))/(2W) round trips fewer. Both
-    terms are included: they are 1 % of the rate at W = 20 packets. The published form, AIMD with a = ``largest``, holds only as far as the search is a small part of the cycle.
-    Fast convergence does not act at the fixed point, but the cycle comes near it from below only
-    and is thrown back whenever it passes. Simulated cycles are below the closed form by 0.4 % at
-    p = 1e-7, 1.3 % at 1e-6 and 4 to 6 % from 1e-5 to 1e-3; without it a cycle ACK by ACK is within 0.01 %
+    terms are included: they are 1 % of the rate at W = 20 packets. The published form, AIMD with a = ``largest``, holds
+    only while the search is a small part of the cycle. Fast convergence does not act at the fixed point, but the cycle
+    approaches it from below, and is set back whenever it passes. Simulated cycles are below the closed form by 0.4 % at
+    p = 1e-7, 1.3 % at 1e-6 and 4 to 6 % from 1e-5 to 1e-3. Without fast convergence a cycle ACK by ACK is within 0.01 %
     of the closed form, and within 0.2 % at windows of 4 packets (``low_window=0``, p = 0.03).
 
-    The closed form holds while the whole cycle is above ``low_window`` packets or all of it below,
-    p <= 0.0053 or p >= 0.014 by default. Between, the cut leaves Reno's region or not from one cycle to
-    the next, and `rate` is the numerical cycle.
+    The closed form holds while the whole cycle is above ``low_window`` packets or below it,
+    p <= 0.0053 or p >= 0.014 by default. Between, only some cycles leave Reno's region, and `rate` is
+    the numerical cycle.
 
-    Losses are repaired by SACK, with which Linux ran it as its default from 2005 on (RFC 9438, Sect. 1; tcp_bic.c).
+    The recovery is SACK, as in Linux, whose default rule it was from 2005 on (RFC 9438, Sect. 1; tcp_bic.c).
 
     Domain: p <= 0.02.
 
@@ -132,12 +132,12 @@ class BIC(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Remember the peak, keep 1 - b (half in Reno's region)."""
+        """Store the peak, and multiply the window by 1 - b (half in Reno's region)."""
         lower = where(s.cwnd < s.peak, q.fast_convergence, 0.0)
-        kept = where(s.cwnd < q.low_window, 0.5, 1.0 - q.b) * s.cwnd
+        window = where(s.cwnd < q.low_window, 0.5, 1.0 - q.b) * s.cwnd
         return s._replace(
-            cwnd=maximum(1.0, kept),
-            ssthresh=maximum(2.0, kept),
+            cwnd=maximum(1.0, window),
+            ssthresh=maximum(2.0, window),
             peak=s.cwnd * (1.0 - 0.5 * q.b * lower),
         )
 
@@ -154,13 +154,13 @@ class BIC(WindowRule):
     def formula(self) -> Formula | None:
         """Return rate and peak window in p, R, b, S_max, S_min, W_low.
 
-        None for the cycle where a loss takes all, or where some p <= 1 leaves no room for the search.
+        None if a loss leaves nothing, or if for large p the cycle has no search.
         """
         b, s = self.params.b, self.params.smallest
         return None if b == 1.0 or 2.0 * s * (2.0 - b) > b else _search(self.params.low_window > 0)
 
 
-@printed_for((False,), (True,))
+@use_printed((False,), (True,))
 def _search(reno: bool) -> Formula:
     import sympy as sp
 
@@ -171,7 +171,7 @@ def _search(reno: bool) -> Formula:
     d, W = sp.symbols("d W", positive=True)  # distance from the last peak, and that peak
 
     def climb(step: sp.Expr, start: sp.Expr, end: sp.Expr) -> sp.Matrix:
-        """Packets and round trips on the way from one distance to a nearer one."""
+        """Return packets and round trips between two distances."""
         amounts = sp.Matrix([W - d, 1])
         return amounts.applyfunc(lambda x: sp.integrate(sp.expand(x / step), (d, end, start)))
 
@@ -186,40 +186,44 @@ def _search(reno: bool) -> Formula:
     packets = 1 / p + saved_far + 2 * (S - s)
     high = 2 * packets / (linear + sp.sqrt(linear**2 + 4 * square * packets))
     # log(b W/(2s)) + 1 - b is Lambert's W of this much of half of the packets
-    turned = b * sp.exp(1 - b) / (2 * s)
+    scale = b * sp.exp(1 - b) / (2 * s)
     first = (1 / p + saved_far) / 2 - s
     # in the search it depends on W as log(W)/2: one step, from its value where both branches meet
-    saved = (sp.LambertW(turned * first) - 1 + b - sp.log(1 - b)) / 2
+    saved = (sp.LambertW(scale * first) - 1 + b - sp.log(1 - b)) / 2
     half = (1 / p + saved) / 2 - s
-    lambert = sp.LambertW(turned * half)
-    little = half / lambert
+    lambert = sp.LambertW(scale * half)
+    lambert_peak = half / lambert
     rounds = b * high / S + linear, 2 * lambert + 2 * b
-    wrong = [
+    residuals = [
         *(far.subs(W, high) - sp.Matrix([1 / p + saved_far, rounds[0]])),
-        *(near.subs(W, little) - sp.Matrix([1 / p + saved, rounds[1]])),
+        *(near.subs(W, lambert_peak) - sp.Matrix([1 / p + saved, rounds[1]])),
     ]
-    if any(abs(x.subs({p: 1e-4, b: 0.2, S: 30, s: 0.02}).evalf(30)) > 1e-9 for x in wrong):
+    if any(abs(x.subs({p: 1e-4, b: 0.2, S: 30, s: 0.02}).evalf(30)) > 1e-9 for x in residuals):
         raise ArithmeticError("the closed forms are not those of the cycle")
-    # squared: a number in the branch that is not taken, too
-    saved_rounds = (linear - sp.log((1 - 2 * S / high) ** 2)) / (4 * high), saved / little
+    # squared, so that the unused branch is a number as well
+    saved_rounds = (linear - sp.log((1 - 2 * S / high) ** 2)) / (4 * high), saved / lambert_peak
     straight = p <= 1 / (near[0].subs(W, 2 * S / b) - saved_far)
-    peaks = [(high, straight), (little, sp.Not(straight))]
+    peaks = [(high, straight), (lambert_peak, sp.Not(straight))]
     windows = [
         (1 / (p * (all_ - fewer)), if_)
         for all_, fewer, (_, if_) in zip(rounds, saved_rounds, peaks, strict=True)
     ]
     condition = (1 - b) * sp.Piecewise(*peaks) >= 2
     if reno:
-        gentle, top = sp.sqrt(3 / (2 * p)), Reno().closed_form().peak_window
+        reno_window, top = sp.sqrt(3 / (2 * p)), Reno().closed_form().peak_window
         met = [
-            sp.And(if_, w > gentle, x > low)
+            sp.And(if_, w > reno_window, x > low)
             for (w, if_), (x, _) in zip(windows, peaks, strict=True)
         ]
-        windows = [*((w, if_) for (w, _), if_ in zip(windows, met, strict=True)), (gentle, True)]
-        kept = (1 - b) * sp.Piecewise(*peaks)
+        windows = [
+            *((w, if_) for (w, _), if_ in zip(windows, met, strict=True)),
+            (reno_window, True),
+        ]
+        after_loss = (1 - b) * sp.Piecewise(*peaks)
         searching, reno_only = sp.Or(*met), sp.And(top <= low, p <= sp.Rational(1, 6))
         condition = sp.Or(
-            sp.And(searching, kept >= low, kept >= 2), sp.And(sp.Not(searching), reno_only)
+            sp.And(searching, after_loss >= low, after_loss >= 2),
+            sp.And(sp.Not(searching), reno_only),
         )
         peaks = [*((x, if_) for (x, _), if_ in zip(peaks, met, strict=True)), (top, True)]
     return Formula(sp.Piecewise(*windows) / R, sp.Piecewise(*peaks), condition=condition)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum
 from hopflow.parameters import param
-from responsefn.closed_forms.printed import printed_for
+from responsefn.closed_forms.printed import use_printed
 from responsefn.response import Reference, rfc
 from responsefn.rules.base import RenoGrowth, WindowRule, cut, grow
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["AIMD", "NewReno", "Reno", "Tahoe"]
 
 FORMS = ("sqrt", "precise", "recovery")
-FLOOR = 2  # RFC 5681, Sect. 3.1, eq. 4: ssthresh of 2 SMSS at least
-"""Least slow-start threshold in packets (RFC 5681): below it a cycle has slow start."""
+MIN_SSTHRESH = 2  # RFC 5681, Sect. 3.1, eq. 4: ssthresh of 2 SMSS at least
+"""Minimum slow-start threshold in packets (RFC 5681): below it a cycle has slow start."""
 
 
 class AIMD(WindowRule):
@@ -44,13 +44,13 @@ class AIMD(WindowRule):
     adds the round trip in which the lost packet is sent again at the window (1-b) W.
 
     The square-root law is the response while the window after a loss is at least 2 packets, the
-    least threshold of slow start, and at least sqrt(a/2), so that an ACK adds less than twice the
-    window over itself: p <= 2a(1-b)^2/(b(2-b) max(2, sqrt(a/2))^2), 1/6 for Reno. Above, `rate` is
+    minimum threshold of slow start, and at least sqrt(a/2), so that the window grows by less than
+    two packets per ACK: p <= 2a(1-b)^2/(b(2-b) max(2, sqrt(a/2))^2), 1/6 for Reno. Above, `rate` is
     the numerical cycle. The other two forms are evaluated at every p.
 
-    Domain: loss that fast recovery repairs; timeouts, delayed ACKs and window limits are not in
-    it. Packet simulators with periodic loss stay below the first two, by a few percent at
-    p = 2e-3; none of the three is meant for p above 0.02.
+    Domain: losses that fast recovery repairs, without timeouts, delayed ACKs and window limits, and
+    p <= 0.02. Packet simulators with periodic loss stay below the first two, by a few percent at
+    p = 2e-3.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ class AIMD(WindowRule):
     b
         Fraction of the window lost at a loss, 0 < b <= 1.
     form
-        Which response function: ``"sqrt"``, ``"precise"`` or ``"recovery"``; the dynamics is
-        the same.
+        Response function: ``"sqrt"``, ``"precise"`` or ``"recovery"``; the dynamics do not
+        depend on it.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class AIMD(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep the fraction 1 - b."""
+        """Multiply the window by 1 - b."""
         return cut(s, (1.0 - q.b) * s.cwnd)
 
     def formula(self) -> Formula:
@@ -108,14 +108,14 @@ class AIMD(WindowRule):
 class Reno(RenoGrowth):
     """TCP Reno: half the window at a loss, one packet per round trip otherwise (RFC 5681).
 
-    The response functions are those of AIMD(1, 1/2), with the same forms and domain: the default
+    The response functions are AIMD(1, 1/2)'s, with its forms and domain: the default
     is T = sqrt(3 / (2p)) / rtt. Fast recovery ends with the first new ACK, so several losses in
     one window halve it several times or end in a timeout.
 
     Parameters
     ----------
     form
-        Which response function, see `AIMD`.
+        Response function, see `AIMD`.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class Reno(RenoGrowth):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve."""
+        """Halve the window."""
         return cut(s, 0.5 * s.cwnd)
 
     def formula(self) -> Formula:
@@ -151,7 +151,7 @@ class Reno(RenoGrowth):
 class NewReno(Reno):
     """TCP NewReno (RFC 6582): Reno's window, and one fast recovery for all losses of a window.
 
-    The response functions are those of `Reno`, with its parameter ``form`` and the same domain.
+    Response functions, parameter ``form`` and domain are `Reno`'s.
 
     Examples
     --------
@@ -174,11 +174,11 @@ class Tahoe(RenoGrowth):
         W = (2 sqrt(7 + 6/p) - 2) / 3   for p <= 1/7,   sqrt(2 + 2/p)   above,
         T = 1 / (p (log2(s) + W - s) rtt).
 
-    Slow start passes the threshold by up to one packet, which the equations leave out: the cycle ACK by ACK is up to 0.6 %
+    Slow start passes the threshold by up to one packet, which the equations neglect: the cycle ACK by ACK is up to 0.6 %
     faster at p = 1e-4, 1.1 % at 1e-3 and 1.7 % at 0.02.
 
-    Domain: as the square-root form of `AIMD`, the round trip in which the loss is noticed and
-    the packets sent during it are not counted, nor are timeouts; p below 0.02.
+    Domain: p below 0.02. As in the square-root form of `AIMD`, the round trip in which the loss is detected,
+    the packets sent during it, and timeouts are not counted.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class Tahoe(RenoGrowth):
         return _tahoe_cycle()
 
 
-@printed_for(("sqrt",), ("precise",), ("recovery",))
+@use_printed(("sqrt",), ("precise",), ("recovery",))
 def _aimd_cycle(form: str) -> Formula:
     import sympy as sp
 
@@ -217,7 +217,7 @@ def _aimd_cycle(form: str) -> Formula:
         positive_root,
     )
 
-    W, c = sp.symbols("W c", positive=True)  # the peak; 2 - b, kept whole while solving
+    W, c = sp.symbols("W c", positive=True)  # the peak; 2 - b, one symbol while solving
     rounds = b * W / a + (0 if form == "sqrt" else 1)
     packets = c / 2 * W * rounds
     inverse = 1 / packets.subs(W, 2 * R * T / c)  # the mean window is R T
@@ -230,13 +230,13 @@ def _aimd_cycle(form: str) -> Formula:
     # the other forms count round trips that no cycle of the bare rule has
     condition = sp.true
     if form == "sqrt":
-        least = sp.sqrt(a / 2)
-        lowest = sp.Piecewise((least, least > FLOOR), (FLOOR, True))
+        growth_limit = sp.sqrt(a / 2)
+        lowest = sp.Piecewise((growth_limit, growth_limit > MIN_SSTHRESH), (MIN_SSTHRESH, True))
         condition = p <= 2 * a * (1 - b) ** 2 / (b * (2 - b) * lowest**2)
     return Formula(rate, peak, inverse, growth, condition).subs({c: 2 - b})
 
 
-@printed_for(("sqrt",), ("precise",), ("recovery",))
+@use_printed(("sqrt",), ("precise",), ("recovery",))
 def _halving_cycle(form: str) -> Formula:
     import sympy as sp
 
@@ -246,7 +246,7 @@ def _halving_cycle(form: str) -> Formula:
     return general.subs(halving)
 
 
-@printed_for(())
+@use_printed(())
 def _tahoe_cycle() -> Formula:
     import sympy as sp
 
@@ -264,4 +264,4 @@ def _tahoe_cycle() -> Formula:
     peak = sp.Piecewise((high, p <= border), (low, True))
     threshold = sp.Piecewise((high / 2, p <= border), (two, True))
     rounds = sp.log(threshold) / sp.log(2) + peak - threshold
-    return Formula(1 / (p * rounds * R), peak, condition=high > 2 * FLOOR)
+    return Formula(1 / (p * rounds * R), peak, condition=high > 2 * MIN_SSTHRESH)

@@ -1,4 +1,4 @@
-"""Compound TCP: a window by losses and a window by delay, added up."""
+"""Compound TCP: the sum of a loss window and a delay window."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn.closed_forms.printed import printed_for
+from responsefn.closed_forms.printed import use_printed
 from responsefn.response import Reference
 from responsefn.rules.base import WindowRule
-from responsefn.rules.delay_based import queued
+from responsefn.rules.delay_based import packets_in_queue
 
 if TYPE_CHECKING:
     from responsefn.closed_forms.symbolic import Formula
@@ -21,8 +21,8 @@ __all__ = ["CTCP"]
 class CTCP(WindowRule):
     r"""Compound TCP (Tan et al. 2006): a loss window like Reno's and a delay window beside it.
 
-    While fewer than gamma packets wait in the queue their sum W grows by alpha W^k per round trip,
-    with a queue the delay window shrinks by zeta of what waits; at a loss W loses b.
+    While fewer than gamma packets wait in the queue, their sum W grows by alpha W^k per round trip.
+    With more, the delay window shrinks by zeta times the queue. At a loss W decreases by b W.
 
     Response at a fixed round-trip time, derived here from the cycle: alpha n = (1 - (1-b)^(2-k))
     W^(2-k)/(2-k) packets and alpha t/R = (1 - (1-b)^(1-k)) W^(1-k)/(1-k), with n = 1/p. With
@@ -30,9 +30,9 @@ class CTCP(WindowRule):
 
     It holds while alpha W^k is at least Reno's one packet, also just after a loss, W >= alpha^(-1/k):
     p <= 0.0035 by default, less for smaller alpha or k. Above, `rate` is the numerical cycle, in
-    which the rule takes Reno's growth where it is the larger one.
+    which the window grows by Reno's packet if that is more.
 
-    Losses are repaired by SACK, which Windows, where it comes from, has on by default (SackOpts = 1 since Windows 2000).
+    The recovery is SACK, the default of Windows (SackOpts = 1 since Windows 2000).
 
     Domain: p <= 0.02.
 
@@ -46,7 +46,7 @@ class CTCP(WindowRule):
     gamma
         Packets in the queue from which the delay window shrinks.
     zeta
-        How much of the waiting packets it then gives up per round trip.
+        Fraction of the waiting packets by which it then shrinks per round trip.
 
     Examples
     --------
@@ -105,15 +105,15 @@ class CTCP(WindowRule):
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start, or both windows by their own rules."""
+        """Slow start, or updates of both windows."""
         base = minimum(s.base_rtt, e.rtt)
-        waiting = queued(s.cwnd, base, e.rtt)
+        waiting = packets_in_queue(s.cwnd, base, e.rtt)
         slow = s.cwnd < s.ssthresh
-        wanted = where(
+        change_per_round = where(
             waiting < q.gamma, maximum(0.0, q.alpha * s.cwnd**q.k - 1.0), -q.zeta * waiting
         )
         beside = s.cwnd - s.loss_window  # the delay window, which may not fall below 0
-        change = where(slow, 0.0, maximum(wanted, -1.0 * beside) / s.cwnd)
+        change = where(slow, 0.0, maximum(change_per_round, -1.0 * beside) / s.cwnd)
         step = where(slow, 1.0, 1.0 / s.cwnd)
         return s._replace(
             cwnd=s.cwnd + (step + change), loss_window=s.loss_window + step, base_rtt=base
@@ -121,10 +121,12 @@ class CTCP(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Lose b of the sum; the loss window halves."""
-        kept = maximum(1.0, (1.0 - q.b) * s.cwnd)
+        """Multiply the sum by 1 - b, and halve the loss window."""
+        window = maximum(1.0, (1.0 - q.b) * s.cwnd)
         return s._replace(
-            cwnd=kept, ssthresh=maximum(2.0, kept), loss_window=minimum(kept, 0.5 * s.loss_window)
+            cwnd=window,
+            ssthresh=maximum(2.0, window),
+            loss_window=minimum(window, 0.5 * s.loss_window),
         )
 
     @staticmethod
@@ -141,7 +143,7 @@ class CTCP(WindowRule):
         return None if self.params.b == 1.0 else _power_growth(self.params.k == 0.0)
 
 
-@printed_for((False,), (True,))
+@use_printed((False,), (True,))
 def _power_growth(linear: bool) -> Formula:
     """Return the closed forms; ``linear`` for k = 0, where alpha alone must be at least 1."""
     import sympy as sp

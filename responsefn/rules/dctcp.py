@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn.closed_forms.printed import printed_for
+from responsefn.closed_forms.printed import use_printed
 from responsefn.response import Reference
 from responsefn.rules.base import WindowRule
 
@@ -18,21 +18,21 @@ __all__ = ["DCTCP"]
 
 
 class DCTCP(WindowRule):
-    r"""DCTCP (RFC 8257): the window falls by half the part of its packets that were marked.
+    r"""DCTCP (RFC 8257): the window falls by half of its fraction of marked packets.
 
-    Here p is the part of packets that carry a congestion mark, not a loss rate: ``signal`` is
-    ``"mark"``, and where nothing marks, as in `coexist`, the rule is refused. At a loss it halves the
-    window as `Reno` does (RFC 8257, Sect. 3.5). alpha is its average
+    Here p is the fraction of packets with a congestion mark, not a loss rate: ``signal`` is
+    ``"mark"``, and the rule is refused without marking, as in `coexist`. At a loss it halves the
+    window as `Reno` does (RFC 8257, Sect. 3.5). alpha is the average of the marked fraction
     with gain ``g`` per window; once per window with a mark cwnd falls by alpha/2 of it.
 
-    Published response for random marks, some in every window: one packet of growth per round trip against
-    alpha/2 = p/2 of the window, T = 2/(pR) (RFC 9332, Appendix C, eq. 6; that of the DCTCP paper is for queues that
-    mark all beyond a step). With every 1/p-th packet marked the cycle of the rule comes to rest within 1 % of it for
-    p <= 0.015, tried down to 1e-4, where that takes half a million marks: a window of 2/p packets grows by one per round trip.
-    Above, the state that it begins with decides whether the marks of a window are two or alternate with one, up to 23 %
-    apart in rate, and `rate` is one of both: the numerical cycle.
+    The published response is for random marks in every window: growth by one packet per round trip balances
+    alpha/2 = p/2 of the window, T = 2/(pR) (RFC 9332, Appendix C, eq. 6; the DCTCP paper's is for queues that
+    mark all packets beyond a step). With every 1/p-th packet marked, the cycle of the rule converges to within 1 % of it
+    for p <= 0.015, verified down to 1e-4, where that takes half a million marks: a window of 2/p packets grows by one per
+    round trip. Above, the initial state decides whether windows have two marks, or two and one in turn. Both rates differ
+    by up to 23 %, and `rate` is one of them, the numerical cycle.
 
-    Losses are repaired by SACK, as in the stack that it was built into and compared with (Alizadeh et al., SIGCOMM 2010, Sect. 4).
+    The recovery is SACK, as in the stack of the original implementation (Alizadeh et al., SIGCOMM 2010, Sect. 4).
 
     Domain: p to 0.015.
 
@@ -90,23 +90,23 @@ class DCTCP(WindowRule):
         """Count a mark; cut the window by alpha/2 if the last cut is a window ago."""
         alpha = minimum(1.0, s.alpha + q.g / s.cwnd)
         cut = s.since >= s.cwnd
-        kept = where(cut, 1.0 - 0.5 * alpha, 1.0) * s.cwnd
+        window = where(cut, 1.0 - 0.5 * alpha, 1.0) * s.cwnd
         return s._replace(
-            cwnd=maximum(1.0, kept),
-            ssthresh=where(cut, maximum(2.0, kept), minimum(s.ssthresh, maximum(2.0, s.cwnd))),
+            cwnd=maximum(1.0, window),
+            ssthresh=where(cut, maximum(2.0, window), minimum(s.ssthresh, maximum(2.0, s.cwnd))),
             alpha=alpha,
             since=where(cut, 0.0, s.since),
         )
 
     @staticmethod
     def on_mark(s: Any, q: Any, e: Any) -> Any:
-        """Count the marks that have come; cut the window by alpha/2 if the last cut is a window ago."""
+        """Count the marks; cut the window by alpha/2 if the last cut is a window ago."""
         alpha = minimum(1.0, s.alpha + q.g * e.marks / s.cwnd)
         cut = s.since >= s.cwnd
-        kept = maximum(1.0, where(cut, 1.0 - 0.5 * alpha, 1.0) * s.cwnd)
-        threshold = maximum(2.0, kept)
+        window = maximum(1.0, where(cut, 1.0 - 0.5 * alpha, 1.0) * s.cwnd)
+        threshold = maximum(2.0, window)
         return s._replace(
-            cwnd=kept,
+            cwnd=window,
             ssthresh=where(cut, threshold, minimum(s.ssthresh, threshold)),
             alpha=alpha,
             since=where(cut, 0.0, s.since),
@@ -114,9 +114,9 @@ class DCTCP(WindowRule):
 
     @staticmethod
     def on_drop(s: Any, q: Any, e: Any) -> Any:
-        """Halve (RFC 8257, 3.5)."""
-        kept = 0.5 * s.cwnd
-        return s._replace(cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept), since=0.0)
+        """Halve the window (RFC 8257, 3.5)."""
+        window = 0.5 * s.cwnd
+        return s._replace(cwnd=maximum(1.0, window), ssthresh=maximum(2.0, window), since=0.0)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -128,7 +128,7 @@ class DCTCP(WindowRule):
         return _dctcp()
 
 
-@printed_for(())
+@use_printed(())
 def _dctcp() -> Formula:
     from responsefn.closed_forms.symbolic import Formula, R, T, p
 

@@ -8,24 +8,24 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.functions import minimum, where
 from responsefn.rules.base import WindowRule, cut
 
-__all__ = ["QueueRule", "no_slow_start", "queued"]
+__all__ = ["QueueRule", "no_slow_start", "packets_in_queue"]
 
 
-def queued(cwnd: Any, base: Any, rtt: Any) -> Any:
-    """Return how many packets of the window wait in the queue."""
+def packets_in_queue(cwnd: Any, base: Any, rtt: Any) -> Any:
+    """Return the packets of the window that wait in the queue."""
     return cwnd * (rtt - base) / rtt
 
 
 def no_slow_start(s: Any, slow: Any, grown: Any) -> Any:
-    """Return the threshold after an ACK: out of slow start at most the new window, which may fall below it.
+    """Return the threshold after an ACK, which above slow start is at most the new window.
 
-    Otherwise a window that shrinks because packets wait would enter slow start at the threshold of the last loss.
+    Otherwise a window that shrinks because of a queue would enter slow start below the threshold of the last loss.
     """
     return where(slow, s.ssthresh, minimum(s.ssthresh, grown))
 
 
 class QueueRule(WindowRule):
-    """Base of rules that keep some packets in the queue, and halve the window at a loss."""
+    """Base of rules that target a number of packets in the queue, and halve the window at a loss."""
 
     class State(NamedTuple):
         """Window and threshold in packets, shortest RTT in s."""
@@ -40,5 +40,5 @@ class QueueRule(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve."""
+        """Halve the window."""
         return cut(s, 0.5 * s.cwnd)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
 from responsefn.response import Reference
-from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
+from responsefn.rules.delay_based import QueueRule, no_slow_start, packets_in_queue
 
 __all__ = ["FAST"]
 
@@ -17,9 +17,9 @@ class FAST(QueueRule):
 
     w <- min(2w, (1-gamma) w + gamma (RTT_min/RTT w + alpha)); half the window at a loss.
 
-    Without loss the window rests at CR + alpha, with C the capacity in packets/s. With loss the
-    numerical cycle, derived here; from half the window that is a climb by gamma alpha packets per
-    round trip to CR, a queue that comes near alpha as an exponential, and rest.
+    Without loss the window settles at CR + alpha, with C the capacity in packets/s. With loss the
+    response is the numerical cycle, derived here: from half the window it grows by gamma alpha packets per
+    round trip to CR, and the queue then approaches alpha exponentially.
 
     Domain: p <= 0.02. Needs ``bandwidth``.
 
@@ -61,7 +61,7 @@ class FAST(QueueRule):
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Move towards the target, at most doubling per round trip."""
         base = minimum(s.base_rtt, e.rtt)
-        step = q.gamma * (q.alpha - queued(s.cwnd, base, e.rtt)) / s.cwnd
+        step = q.gamma * (q.alpha - packets_in_queue(s.cwnd, base, e.rtt)) / s.cwnd
         slow = s.cwnd < s.ssthresh
         grown = maximum(1.0, s.cwnd + where(slow, 1.0, minimum(1.0, step)))
         return s._replace(cwnd=grown, ssthresh=no_slow_start(s, slow, grown), base_rtt=base)

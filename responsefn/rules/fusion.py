@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
 from responsefn.response import Reference
-from responsefn.rules.base import FULL, WindowRule
-from responsefn.rules.delay_based import queued
+from responsefn.rules.base import NO_INVERSE_AT_CAPACITY, WindowRule
+from responsefn.rules.delay_based import packets_in_queue
 from responsefn.rules.westwood import Westwood
 
 __all__ = ["Fusion"]
@@ -17,21 +17,21 @@ __all__ = ["Fusion"]
 class Fusion(WindowRule):
     r"""TCP-Fusion (Kaneko et al. 2007, slides): Westwood's decrease, Vegas' target, Reno as a floor.
 
-    With alpha = RE D_min, RE the rate estimate, per round trip: W_inc = B D_min packets more (one per
-    12 Mb/s in packets of 1500 bytes, for D_min = 1 ms) while fewer than alpha wait in the queue,
-    alpha minus what waits when that is above 3 alpha, and nothing in between; never below the
-    window that Reno would have. At a loss the window keeps max(RTT_min/RTT, 1/2); Reno's halves.
+    Let alpha = RE D_min with the rate estimate RE. Per round trip the window grows by W_inc = B D_min
+    packets (one per 12 Mb/s in packets of 1500 bytes, for D_min = 1 ms) while fewer than alpha wait in the
+    queue. It changes by alpha minus the queue if that is above 3 alpha, and not at all in between. It is
+    never below Reno's window. At a loss it falls to max(RTT_min/RTT, 1/2) of itself; Reno's halves.
 
-    Domain: p <= 0.01. Needs ``bandwidth``; while the queue is empty a loss does not reduce the
-    window, and the rate is the capacity over wide ranges of p, so that there is no inverse. Where
-    the capacity is not known (a source in a network) the highest rate of ACKs so far stands for it.
+    Domain: p <= 0.01. Needs ``bandwidth``. While the queue is empty a loss does not reduce the
+    window, and the rate is the capacity over wide ranges of p, so that there is no inverse. If
+    the capacity is unknown (a source in a network), the highest rate of ACKs so far replaces it.
 
     Parameters
     ----------
     min_delay
-        D_min, the queueing delay that is resolved, in s.
+        D_min, the resolution of the queueing delay, in s.
     gain
-        Of the rate estimate, per round trip; 1/8 stands for the filter of TCPW-RE.
+        Gain of the rate estimate per round trip; 1/8 replaces the filter of TCPW-RE.
 
     Examples
     --------
@@ -69,14 +69,14 @@ class Fusion(WindowRule):
     reference = Reference("K. Kaneko et al., TCP-Fusion, PFLDnet 2007 (slides)", "primary")
     domain = (0.0, 0.01)
     monotone = False
-    why_no_inverse = FULL
+    why_no_inverse = NO_INVERSE_AT_CAPACITY
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, or the larger of the delay-based and Reno's window."""
         base = minimum(s.base_rtt, e.rtt)
         top = maximum(s.top_rate, s.cwnd / e.rtt)
-        waiting = queued(s.cwnd, base, e.rtt)
+        waiting = packets_in_queue(s.cwnd, base, e.rtt)
         alpha = s.estimate * q.min_delay
         held = where(waiting > 3.0 * alpha, alpha - waiting, 0.0)
         step = where(waiting < alpha, top * q.min_delay, held) / s.cwnd
@@ -92,14 +92,14 @@ class Fusion(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep RTT_min/RTT of the window, at least half."""
+        """Multiply the window by RTT_min/RTT, at least by half."""
         base = minimum(s.base_rtt, e.rtt)
-        kept = maximum(1.0, maximum(base / e.rtt, 0.5) * s.cwnd)
+        window = maximum(1.0, maximum(base / e.rtt, 0.5) * s.cwnd)
         return s._replace(
-            cwnd=kept,
-            ssthresh=maximum(2.0, kept),
+            cwnd=window,
+            ssthresh=maximum(2.0, window),
             base_rtt=base,
-            reno=maximum(1.0, minimum(kept, 0.5 * s.reno)),
+            reno=maximum(1.0, minimum(window, 0.5 * s.reno)),
         )
 
     @staticmethod

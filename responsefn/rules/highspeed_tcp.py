@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn.closed_forms.printed import printed_for
+from responsefn.closed_forms.printed import use_printed
 from responsefn.response import rfc
 from responsefn.rules.base import WindowRule, cut, grow
 
@@ -38,19 +38,19 @@ DECREASES = (
 )  # fmt: skip
 
 
-def highspeed_decrease(w: Any) -> Any:
+def hstcp_decrease(w: Any) -> Any:
     """Return b(w) of RFC 3649, 1/2 at 38 packets and 0.1 at 83000, linear in log w.
 
-    Above the table's last window, where the line would end in a negative b, it stays.
+    Above the table's last window it is constant, since the line would become negative.
     """
     inside = minimum(maximum(w, LOW_WINDOW), WINDOWS[-1])
     share = math.log(inside / LOW_WINDOW) / math.log(HIGH_WINDOW / LOW_WINDOW)
     return 0.5 + (HIGH_DECREASE - 0.5) * share
 
 
-def highspeed_increase(w: Any) -> Any:
-    """Return a(w) of RFC 3649: the increase that, with b(w), keeps w at the loss rate p(w) = 0.078/w^1.2."""
-    b = highspeed_decrease(w)
+def hstcp_increase(w: Any) -> Any:
+    """Return a(w) of RFC 3649: the increase for which, with b(w), the window is w at the loss rate p(w) = 0.078/w^1.2."""
+    b = hstcp_decrease(w)
     return maximum(1.0, where(w <= LOW_WINDOW, 1.0, 0.078 * w**0.8 * 2.0 * b / (2.0 - b)))
 
 
@@ -68,16 +68,16 @@ class HSTCP(WindowRule):
 
     Published response: w = 38 (p / 10^-3)^-0.835 for p < 10^-3, a straight line on logarithmic axes
     through (10^-3, 38) and (10^-7, 83000), printed as 0.12/p^0.835, and Reno's above. It is the
-    design from which a(w) = w^2 p(w) 2 b(w)/(2 - b(w)) follows, and not what the rule does in a
+    design from which a(w) = w^2 p(w) 2 b(w)/(2 - b(w)) follows, but not the response of a
     cycle of constant p; ``form="cycle"`` is the numerical solution of that cycle, derived here.
-    With ``table=1`` the dynamics uses the integer table of Appendix B, whose a is up to
+    With ``table=1`` the dynamics use the integer table of Appendix B, whose a is up to
     one packet larger than the formula (twice it just above 38 packets), and the cycle is always
     numerical.
 
     Outside of 10^-7 <= p <= 1/6, where the RFC gives no line and Reno's cycle ends, `rate` is the
     numerical cycle.
 
-    Losses are repaired by SACK, Linux's default, under which its module tcp_highspeed.c runs (`WindowRule.recovery`).
+    The recovery is SACK, as in Linux with its module tcp_highspeed.c (`WindowRule.recovery`).
 
     Domain: p from 10^-7 to 10^-3.
 
@@ -96,7 +96,7 @@ class HSTCP(WindowRule):
     """
 
     class Params(NamedTuple):
-        """Which response; whether a and b come from the integer table (1) or the formulas (0)."""
+        """Response function; whether a and b come from the integer table (1) or the formulas (0)."""
 
         form: str = param(
             "published",
@@ -125,13 +125,13 @@ class HSTCP(WindowRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, a(cwnd) / cwnd above."""
-        a = where(q.table > 0, table_row(s.cwnd) + 1.0, highspeed_increase(s.cwnd))
+        a = where(q.table > 0, table_row(s.cwnd) + 1.0, hstcp_increase(s.cwnd))
         return grow(s, a / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Lose the part b(cwnd)."""
-        b = where(q.table > 0, DECREASES[table_row(s.cwnd)] / 256.0, highspeed_decrease(s.cwnd))
+        """Decrease the window by the fraction b(cwnd)."""
+        b = where(q.table > 0, DECREASES[table_row(s.cwnd)] / 256.0, hstcp_decrease(s.cwnd))
         return cut(s, (1.0 - b) * s.cwnd)
 
     def formula(self) -> Formula | None:
@@ -140,7 +140,7 @@ class HSTCP(WindowRule):
         return _highspeed() if published else None
 
 
-@printed_for(())
+@use_printed(())
 def _highspeed() -> Formula:
     import sympy as sp
 

@@ -15,15 +15,15 @@ __all__ = ["HTCP"]
 class HTCP(WindowRule):
     r"""H-TCP (Leith and Shorten 2004): the increase grows with the time since the last loss.
 
-    alpha(t) = 1 for t <= 1 s, then 1 + 10 (t-1) + ((t-1)/2)^2, times 2 (1 - beta); the part kept at a
-    loss is beta = RTT_min/RTT_max of the cycle, within 0.5 and 0.8. Of the published rule the
-    switch back to beta = 1/2 after a change of throughput by more than 20 % is left out: it does
+    alpha(t) = 1 for t <= 1 s, then 1 + 10 (t-1) + ((t-1)/2)^2, times 2 (1 - beta). A loss leaves
+    beta = RTT_min/RTT_max of the window, within 0.5 and 0.8, with the RTTs of the cycle. The published
+    rule's switch to beta = 1/2 after a change of throughput by more than 20 % is omitted: it does
     not act in a steady cycle.
 
     Response: the numerical cycle, derived here. Without ``bandwidth`` the round-trip time is fixed
     and beta is 0.8.
 
-    Losses are repaired by SACK, Linux's default, under which its module tcp_htcp.c runs (`WindowRule.recovery`).
+    The recovery is SACK, as in Linux with its module tcp_htcp.c (`WindowRule.recovery`).
 
     Domain: p <= 0.02.
 
@@ -35,16 +35,16 @@ class HTCP(WindowRule):
     """
 
     class State(NamedTuple):
-        """Window and threshold in packets; time of the last loss and RTTs in s; part kept."""
+        """Window and threshold in packets; time of the last loss and RTTs in s; decrease factor."""
 
         cwnd: float = 1.0
         ssthresh: float = math.inf
         since: float = 0.0
         base_rtt: float = math.inf
         top_rtt: float = 0.0
-        kept: float = 0.5
+        beta: float = 0.5
 
-    assigned: ClassVar[tuple[str, ...]] = ("since", "base_rtt", "top_rtt", "kept")
+    assigned: ClassVar[tuple[str, ...]] = ("since", "base_rtt", "top_rtt", "beta")
     capacity: ClassVar[str] = "optional"
     recovery: ClassVar[str] = "sack"
     reference = Reference(
@@ -62,7 +62,7 @@ class HTCP(WindowRule):
         slow = s.cwnd < s.ssthresh
         since = where(slow, e.time, s.since)
         late = maximum(0.0, e.time - since - 1.0)
-        a = 2.0 * (1.0 - s.kept) * (1.0 + 10.0 * late + 0.25 * late * late)
+        a = 2.0 * (1.0 - s.beta) * (1.0 + 10.0 * late + 0.25 * late * late)
         return s._replace(
             cwnd=s.cwnd + where(slow, 1.0, a / s.cwnd),
             since=since,
@@ -72,15 +72,15 @@ class HTCP(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep RTT_min/RTT_max of the window, within 0.5 and 0.8."""
+        """Multiply the window by RTT_min/RTT_max, within 0.5 and 0.8."""
         top = maximum(s.top_rtt, e.rtt)
-        kept = minimum(0.8, maximum(0.5, minimum(s.base_rtt, e.rtt) / top))
+        beta = minimum(0.8, maximum(0.5, minimum(s.base_rtt, e.rtt) / top))
         return s._replace(
-            cwnd=maximum(1.0, kept * s.cwnd),
-            ssthresh=maximum(2.0, kept * s.cwnd),
+            cwnd=maximum(1.0, beta * s.cwnd),
+            ssthresh=maximum(2.0, beta * s.cwnd),
             since=e.time,
             top_rtt=0.0,
-            kept=kept,
+            beta=beta,
         )
 
     @staticmethod

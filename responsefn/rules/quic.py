@@ -26,24 +26,24 @@ __all__ = ["ChromiumCUBIC", "QUICNewReno"]
 MIN_WINDOW = 2.0
 """Packets: kMinimumWindow of RFC 9002, kDefaultMinimumCongestionWindow of Chromium."""
 NEWTON_STEPS = 20  # numerical
-"""For the period of the curve."""
+"""Newton steps for the period of the curve."""
 # quiche, hybrid_slow_start.cc: kHybridStartLowWindow = 16; kHybridStartMinSamples = 8
 LOW_WINDOW, SAMPLES = 16.0, 8.0
 """HyStart: packets from which it acts, and RTT samples of a round."""
 # quiche, hybrid_slow_start.cc: kHybridStartDelayMinThresholdUs = 4000;
 # kHybridStartDelayMaxThresholdUs = 16000; kHybridStartDelayFactorExp = 3, 2^3
-LEAST_DELAY, MOST_DELAY, DIVISOR = 4e-3, 16e-3, 8.0
-"""HyStart: bounds in s of the increase of the delay that ends slow start, which is this part of the least RTT between them."""
+MIN_DELAY_INCREASE, MAX_DELAY_INCREASE, DIVISOR = 4e-3, 16e-3, 8.0
+"""HyStart: bounds in s of the delay increase that ends slow start; between them it is the minimum RTT over the divisor."""
 
 
 class QUICNewReno(Reno):
     """NewReno of QUIC (RFC 9002, Sect. 7 and Appendix B): Reno's window, at least two packets, ten at the beginning.
 
-    Against TCP's: a probe timeout does not reduce the window. Persistent congestion does, to two packets (Sect. 7.6): here that
-    stands for a timeout, which in packet runs is RFC 6298's. Losses are found by selective ACKs, and all of a window are one
-    event (Sect. 7.3.2).
+    Other than in TCP, a probe timeout does not reduce the window. Persistent congestion reduces it to two packets
+    (Sect. 7.6); here it is a timeout, which in packet runs is RFC 6298's. Selective ACKs detect losses, and all losses of a
+    window are one event (Sect. 7.3.2).
 
-    The response functions are those of `Reno`, with its parameter ``form`` and the same domain.
+    Response functions, parameter ``form`` and domain are `Reno`'s.
 
     Examples
     --------
@@ -68,9 +68,9 @@ class QUICNewReno(Reno):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve, to two packets at least."""
-        kept = maximum(MIN_WINDOW, 0.5 * s.cwnd)
-        return s._replace(cwnd=kept, ssthresh=kept)
+        """Halve the window, to at least two packets."""
+        window = maximum(MIN_WINDOW, 0.5 * s.cwnd)
+        return s._replace(cwnd=window, ssthresh=window)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -79,18 +79,20 @@ class QUICNewReno(Reno):
 
 
 class ChromiumCUBIC(WindowRule):
-    r"""CUBIC as in Chromium's QUIC library (``cubic_bytes.cc``): as several connections, two by default.
+    r"""CUBIC as in Chromium's QUIC library (``cubic_bytes.cc``), which emulates several connections, two by default.
 
     With N connections a loss leaves (N - 1 + beta) / N of the window, and the Reno-friendly window grows by
-    3 N^2 (1 - B) / (1 + B) packets per window of ACKs, B being that part. Below the last peak by more than a packet, it remembers
-    (N - 1 + 0.85) / N of the window instead of all (fast convergence). The curve begins at the first ACK after recovery; the window is set to
-    it, one least round trip ahead, at each ACK, by at most half a packet per packet acknowledged. So CUBIC's part of it
-    responds to losses as one connection with a larger beta; it is the cut and the Reno-friendly window that take the place of N.
-    Linux's module counts ACKs between whole packets (`LinuxCUBIC`); here windows are bytes, without rounding.
+    3 N^2 (1 - B) / (1 + B) packets per window of ACKs, where B is that fraction. If the window is more than a packet below the
+    last peak, the stored peak is (N - 1 + 0.85) / N of the window (fast convergence). The curve begins at the first ACK after
+    recovery. At each ACK the window moves to the curve's value one minimum round trip ahead, by at most half a packet per
+    acknowledged packet. CUBIC's part therefore responds to losses as one connection with a larger beta; only the decrease and
+    the Reno-friendly window depend on N. Linux's module counts ACKs between whole packets (`LinuxCUBIC`); here windows are
+    bytes, without rounding.
 
-    Slow start ends by delay: from 16 packets on, where the minimum of the first eight round-trip times of a round exceeds the
-    least one by an eighth of it, within 4 and 16 ms. There is no detection of trains. A connection begins with 10 packets,
-    and a timeout leaves two. It paces at 2 windows per round trip in slow start and 1.25 above it: ``pacing`` of `dfcmodel.Flow`.
+    Slow start ends by delay: from 16 packets on, when the minimum of the first eight round-trip times of a round exceeds the
+    minimum of the connection by an eighth of it, within 4 and 16 ms. ACK trains are not detected. A connection begins with
+    10 packets, and a timeout leaves two. It paces at 2 windows per round trip in slow start and 1.25 above it: ``pacing`` of
+    `dfcmodel.Flow`.
 
     Domain: p <= 0.02.
 
@@ -101,9 +103,9 @@ class ChromiumCUBIC(WindowRule):
     C
         Packets/s^3 (``kCubeCongestionWindowScale`` 410 of 1024).
     beta
-        Part of the window that a loss leaves to one connection.
+        Decrease factor of one connection at a loss.
     remembered
-        Part that one connection remembers of a window below the last peak.
+        Factor for the stored peak of one connection, for a window below the last peak.
     hystart
         1 or 0; 0: slow start ends by a loss.
 
@@ -118,13 +120,13 @@ class ChromiumCUBIC(WindowRule):
     class State(NamedTuple):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
-        ``since`` is negative until the curve begins. Of HyStart: packets left in the round, its least RTT and samples.
+        ``since`` is negative until the curve begins. HyStart has the packets left in the round, its minimum RTT and samples.
         """
 
         cwnd: float = INITIAL_WINDOW
 
     class Params(NamedTuple):
-        """Connections, packets/s^3, parts kept and remembered, slow start."""
+        """Connections, packets/s^3, factors of the window and of the stored peak, slow start."""
 
         connections: int = param(
             2,
@@ -156,7 +158,7 @@ class ChromiumCUBIC(WindowRule):
 
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = (
-        "peak", "origin", "plateau", "since", "base_rtt", "left", "least", "samples",
+        "peak", "origin", "plateau", "since", "base_rtt", "left", "round_min_rtt", "samples",
     )  # fmt: skip
     recovery: ClassVar[str] = "sack"
     sets_initial_window: ClassVar[bool] = True
@@ -198,12 +200,12 @@ class ChromiumCUBIC(WindowRule):
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start, or to the larger of the curve and Reno's window."""
+        """Slow start, or the larger of the curve and Reno's window."""
         base = min(s.base_rtt, e.rtt)
         s = s._replace(base_rtt=base)
         if s.cwnd < s.ssthresh:
             if q.hystart > 0:
-                s = late(s, e)
+                s = detect_delay(s, e)
             if s.cwnd < s.ssthresh:
                 return s._replace(cwnd=s.cwnd + 1.0)
             return s
@@ -215,47 +217,47 @@ class ChromiumCUBIC(WindowRule):
                 plateau=(below / q.C) ** (1.0 / 3.0),
                 reno=s.cwnd,
             )
-        kept = share(q.connections, q.beta)
+        factor = share(q.connections, q.beta)
         ahead = e.time + base - s.since - s.plateau
         curve = min(s.origin + q.C * ahead * ahead * ahead, s.cwnd + 0.5)
-        gain = 3.0 * q.connections * q.connections * (1.0 - kept) / (1.0 + kept)
+        gain = 3.0 * q.connections * q.connections * (1.0 - factor) / (1.0 + factor)
         reno = s.reno + gain / s.reno
         return s._replace(cwnd=max(curve, reno), reno=reno)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep the part of the connections; remember less of a window below the last peak."""
+        """Decrease by the factor of the connections; store less of a window below the last peak."""
         lower = s.cwnd + 1.0 < s.peak
         peak = share(q.connections, q.remembered) * s.cwnd if lower else s.cwnd
-        kept = max(MIN_WINDOW, share(q.connections, q.beta) * s.cwnd)
-        return s._replace(cwnd=kept, ssthresh=kept, peak=peak, since=-1.0)
+        window = max(MIN_WINDOW, share(q.connections, q.beta) * s.cwnd)
+        return s._replace(cwnd=window, ssthresh=window, peak=peak, since=-1.0)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from two packets to half the window; the peak is forgotten."""
+        """Slow start from two packets to half the window; reset the peak."""
         half = max(MIN_WINDOW, 0.5 * s.cwnd)
         return s._replace(cwnd=MIN_WINDOW, ssthresh=half, peak=0.0, since=-1.0, left=0.0)
 
 
 def share(connections: Any, part: Any) -> Any:
-    """Return the part of the window of several connections where one of them keeps a part of its own."""
+    """Return the factor of the common window of several connections if one of them applies ``part`` to its own."""
     return (connections - 1.0 + part) / connections
 
 
-def late(s: Any, e: Any) -> Any:
-    """Return the state after HyStart has seen an ACK: slow start ends where the delay has grown."""
+def detect_delay(s: Any, e: Any) -> Any:
+    """Update HyStart after an ACK, and end slow start if the delay has grown."""
     left = s.left - 1.0
-    least = s.least
+    round_min_rtt = s.round_min_rtt
     samples = s.samples
     if left <= 0.0:
         left = s.cwnd
-        least = math.inf
+        round_min_rtt = math.inf
         samples = 0.0
     samples = samples + 1.0
     if samples <= SAMPLES:
-        least = min(least, e.rtt)
+        round_min_rtt = min(round_min_rtt, e.rtt)
     ssthresh = s.ssthresh
-    allowed = min(MOST_DELAY, max(LEAST_DELAY, s.base_rtt / DIVISOR))
-    if samples >= SAMPLES and s.cwnd >= LOW_WINDOW and least > s.base_rtt + allowed:
+    allowed = min(MAX_DELAY_INCREASE, max(MIN_DELAY_INCREASE, s.base_rtt / DIVISOR))
+    if samples >= SAMPLES and s.cwnd >= LOW_WINDOW and round_min_rtt > s.base_rtt + allowed:
         ssthresh = s.cwnd
-    return s._replace(left=left, least=least, samples=samples, ssthresh=ssthresh)
+    return s._replace(left=left, round_min_rtt=round_min_rtt, samples=samples, ssthresh=ssthresh)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from responsefn.closed_forms.printed import printed_for
+from responsefn.closed_forms.printed import use_printed
 from responsefn.response import Reference
 from responsefn.rules.base import RenoGrowth, cut
 
@@ -23,7 +23,7 @@ class Relentless(RenoGrowth):
     It holds while the window after a loss is at least 2 packets, p <= 0.4; above, `rate` is the
     numerical cycle.
 
-    Losses are repaired by SACK, which tells how many packets were lost (`WindowRule.recovery`).
+    The recovery is SACK, which reports the number of lost packets (`WindowRule.recovery`).
 
     Domain: p <= 0.02.
 
@@ -40,7 +40,7 @@ class Relentless(RenoGrowth):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Lose one packet."""
+        """Decrease the window by one packet."""
         return cut(s, s.cwnd - 1.0)
 
     def formula(self) -> Formula:
@@ -48,12 +48,12 @@ class Relentless(RenoGrowth):
         return _relentless()
 
 
-@printed_for(())
+@use_printed(())
 def _relentless() -> Formula:
     import sympy as sp
 
     from responsefn.closed_forms.symbolic import Formula, R, T, p
 
     peak = 1 / p + sp.Rational(1, 2)
-    least = sp.Rational(2, 5)  # from where on the peak is below 3
-    return Formula(1 / (p * R), peak, 1 / (T * R), condition=p <= least)
+    max_p = sp.Rational(2, 5)  # above, the peak is below 3
+    return Formula(1 / (p * R), peak, 1 / (T * R), condition=p <= max_p)

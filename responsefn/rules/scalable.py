@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import where
 from hopflow.parameters import param
-from responsefn.closed_forms.printed import printed_for
+from responsefn.closed_forms.printed import use_printed
 from responsefn.response import Reference
 from responsefn.rules.base import WindowRule, cut, grow
 
@@ -17,7 +17,7 @@ __all__ = ["Scalable"]
 
 
 class Scalable(WindowRule):
-    r"""Scalable TCP (Kelly 2003): a packets per ACK, whatever the window, and a decrease by b.
+    r"""Scalable TCP (Kelly 2003): an increase by a packets per ACK at any window, and a decrease by b.
 
     Below the legacy window of 16 packets it is Reno. In a cycle of 1/p ACKs the window grows by
     a/p, so that the peak is W = a/(bp), the 0.08/p that is printed as *the* response for a = 0.01
@@ -25,13 +25,13 @@ class Scalable(WindowRule):
 
         T = a / (p ln(1/(1-b)) R) = 0.0749/(pR):  0.08/p is 6.8 % above it.
 
-    ``form="published"`` takes a/(bpR) for the rate.
+    The rate of ``form="published"`` is a/(bpR).
 
     Both forms hold while the window stays above the legacy window L, and while an ACK adds less
     than 2 % of it: p <= min(a/max(L, 2), 1/50) (1-b)/b, 0.0044 by default. Above, `rate` is the
     numerical cycle.
 
-    Losses are repaired by SACK, Linux's default, under which its module tcp_scalable.c runs (`WindowRule.recovery`).
+    The recovery is SACK, as in Linux with its module tcp_scalable.c (`WindowRule.recovery`).
 
     Domain: p <= 0.02.
 
@@ -53,7 +53,7 @@ class Scalable(WindowRule):
     """
 
     class Params(NamedTuple):
-        """Increase per ACK in packets, decrease as a fraction, which response, legacy window."""
+        """Increase per ACK in packets, decrease as a fraction, response function, legacy window."""
 
         a: float = param(0.01, above=0.0, source="Kelly 2003, Sect. 3.1: cwnd + 0.01 per ACK")
         b: float = param(0.125, above=0.0, at_most=1.0, source="Kelly 2003, Sect. 3.1: 0.125 cwnd")
@@ -82,9 +82,9 @@ class Scalable(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep 1 - b, or half below the legacy window."""
-        kept = where(s.cwnd < q.legacy, 0.5, 1.0 - q.b) * s.cwnd
-        return cut(s, kept)
+        """Multiply the window by 1 - b, or by half below the legacy window."""
+        window = where(s.cwnd < q.legacy, 0.5, 1.0 - q.b) * s.cwnd
+        return cut(s, window)
 
     def formula(self) -> Formula | None:
         """Return rate, peak window and inverse, in p, R, a, b; None for the cycle with b = 1."""
@@ -92,7 +92,7 @@ class Scalable(WindowRule):
         return None if self.params.b == 1.0 and not published else _scalable(published)
 
 
-@printed_for((False,), (True,))
+@use_printed((False,), (True,))
 def _scalable(published: bool) -> Formula:
     import sympy as sp
 
@@ -101,5 +101,5 @@ def _scalable(published: bool) -> Formula:
     growth = PowerGrowth(sp.Integer(1), a, 1 - b)
     per_p = a / b if published else a / sp.log(1 / (1 - b))
     low = sp.Symbol("legacy", positive=True)
-    steps = (p <= a * (1 - b) / (b * least) for least in (low, sp.Integer(2), 50 * a))
+    steps = (p <= a * (1 - b) / (b * min_window) for min_window in (low, sp.Integer(2), 50 * a))
     return Formula(per_p / (p * R), a / (b * p), per_p / (T * R), growth, sp.And(*steps))

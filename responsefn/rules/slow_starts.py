@@ -25,9 +25,9 @@ def limited_slow_start(rule: WindowRule, max_ssthresh: WithUnit = 100.0) -> Any:
     """Return a rule with Limited Slow-Start (RFC 3742) instead of its slow start.
 
     Up to a window of ``max_ssthresh`` packets each ACK adds one packet; beyond it 1/K of a packet,
-    K = int(cwnd / (max_ssthresh / 2)), so that a round trip adds ``max_ssthresh / 2`` packets to one and a half times
-    as many. (The RFC's text says at most ``max_ssthresh / 2``, and its 836 round trips to 83,000 packets would take
-    ``max_ssthresh`` in each; K is taken as written.) Everything else, its response to losses included, is the rule's.
+    K = int(cwnd / (max_ssthresh / 2)), so that a round trip adds ``max_ssthresh / 2`` to 0.75 ``max_ssthresh`` packets.
+    The RFC's text says at most ``max_ssthresh / 2``, while its 836 round trips to 83,000 packets would need
+    ``max_ssthresh`` in each; K is implemented as written. All other behaviour, also at losses, is the rule's.
 
     Parameters
     ----------
@@ -68,34 +68,34 @@ def hystart(
     css_growth_divisor: float = 4.0,
     css_rounds: int = 5,
 ) -> Any:
-    """Return a rule with HyStart++ (RFC 9406) in its first slow start, before anything is lost.
+    """Return a rule with HyStart++ (RFC 9406) in its first slow start, before the first loss.
 
-    A round is a window of ACKs. Once ``n_rtt_sample`` of them have come and the least round-trip time of the
-    round exceeds that of the last one by an eighth, at least 4 and at most 16 ms, conservative slow start
-    begins: the window grows at a quarter of the pace. If the round-trip time falls below what it was
-    then, slow start goes on; after ``css_rounds`` rounds it is over, ``ssthresh`` is the window.
+    A round is a window of ACKs. After ``n_rtt_sample`` ACKs of a round, if the minimum round-trip time of the
+    round exceeds the previous round's by an eighth, at least 4 and at most 16 ms, conservative slow start
+    begins: the window grows at a quarter of the pace. If the round-trip time then falls below its value at
+    that time, slow start continues. After ``css_rounds`` rounds slow start ends with ``ssthresh`` at the window.
 
-    A rule that counts ACKs: the fluid shows it single ones, without the delays of single packets. `rate` and what follows from it are
-    those of the rule without it. Of CUBIC's adjustments on leaving slow start without a loss (RFC 9438, 4.10)
-    W_max, K and the epoch are made; its Reno-friendly window still grows by alpha < 1 up to W_max / beta.
+    The rule counts ACKs: the fluid passes single ACKs, without the delays of single packets. `rate`, inverse and metrics
+    are the rule's without HyStart++. CUBIC's adjustments of W_max, K and the epoch on leaving slow start without a loss
+    (RFC 9438, 4.10) are made; its Reno-friendly window still grows by alpha < 1 up to W_max / beta.
 
     Parameters
     ----------
     rule
         A window rule whose slow start adds a packet per ACK (RFC 5681).
     min_rtt_thresh, max_rtt_thresh
-        Least and largest increase of the round-trip time that ends slow start, s.
+        Minimum and maximum of the increase of the round-trip time that ends slow start, s.
     min_rtt_divisor
-        Between these two: the round-trip time divided by this ends slow start.
+        Between both, the increase is the round-trip time over this divisor.
     n_rtt_sample
-        ACKs of a round that must have come.
+        Number of ACKs of a round before the comparison.
     css_growth_divisor
-        By which conservative slow start grows more slowly, >= 2.
+        Factor by which conservative slow start is slower, >= 2.
     css_rounds
-        Rounds that it lasts.
+        Number of rounds of conservative slow start.
 
-    The defaults are the constants that RFC 9406 recommends in Sect. 4.3. The rule that is returned has them among its
-    parameters. Errors are those of `limited_slow_start`.
+    The defaults are the constants that RFC 9406 recommends in Sect. 4.3. They become parameters of the returned rule.
+    Errors as for `limited_slow_start`.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def hystart(
 
 
 class _SlowStart:
-    """What rules with a slow start of their own have in common: they respond as the rule without it."""
+    """Base of rules with another slow start, whose response is the rule's without it."""
 
     slow: ClassVar[type[_SlowStart]]
     plain: ClassVar[type[WindowRule]]
@@ -124,11 +124,11 @@ class _SlowStart:
     _given: set[str]
 
     def without(self) -> WindowRule:
-        """Return the rule with its own slow start."""
-        return self.plain(**_said(self, self.plain.Params._fields))
+        """Return the original rule."""
+        return self.plain(**_explicit_parameters(self, self.plain.Params._fields))
 
     def cycle(self, *args: Any, **kwargs: Any) -> Cycle:
-        """Return the numerical cycle of the rule, which is never in the first slow start."""
+        """Return the numerical cycle of the original rule, which has no first slow start."""
         return self.without().cycle(*args, **kwargs)
 
     def cite(self) -> str:
@@ -136,7 +136,11 @@ class _SlowStart:
         return f"{self.without().cite()}; slow start: {self.slow_start}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _with_slow_start, (self.slow, self.without(), _said(self, self.constants))
+        return _with_slow_start, (
+            self.slow,
+            self.without(),
+            _explicit_parameters(self, self.constants),
+        )
 
     @staticmethod
     def function(inner: Any) -> Any:
@@ -144,8 +148,8 @@ class _SlowStart:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        """Name what made the rule."""
-        shown = [f"{k}={v!r}" for k, v in _said(self, self.constants).items()]
+        """Return the call that makes the rule."""
+        shown = [f"{k}={v!r}" for k, v in _explicit_parameters(self, self.constants).items()]
         return f"{self.name}({', '.join([repr(self.without()), *shown])})"
 
 
@@ -186,11 +190,11 @@ class _HyStart(_SlowStart):
         9406, "P. Balasubramanian, Y. Huang, M. Olson, HyStart++, 2023", "Sect. 4.2 and 4.3"
     )
     fields: ClassVar[dict[str, float]] = {
-        "last_least": math.inf, "least": math.inf, "samples": 0.0, "left": 0.0,
+        "last_round_min_rtt": math.inf, "round_min_rtt": math.inf, "samples": 0.0, "left": 0.0,
         "baseline": math.inf, "rounds": 0.0,
     }  # fmt: skip
-    """Least RTT of the last and of this round, s; its ACKs, and how many are to come; least RTT when
-    conservative slow start began, s; its rounds, this one included (0: not in it)."""
+    """Minimum RTT of the last and of this round in s; ACKs of this round, and remaining ACKs; minimum RTT at the
+    beginning of conservative slow start in s; its rounds, including this one (0: not in it)."""
     counts_acks: ClassVar[bool] = True
 
     def check(self) -> None:
@@ -218,8 +222,8 @@ class _HyStart(_SlowStart):
             if s.ssthresh < math.inf:
                 return new
             left = (s.left if s.left > 0.0 else math.floor(s.cwnd)) - 1.0
-            least = min(s.least, e.rtt)
-            last_least = s.last_least
+            round_min_rtt = min(s.round_min_rtt, e.rtt)
+            last_round_min_rtt = s.last_round_min_rtt
             samples = s.samples + 1.0
             baseline = s.baseline
             rounds = s.rounds
@@ -227,17 +231,17 @@ class _HyStart(_SlowStart):
             ssthresh = new.ssthresh
             if rounds > 0.0:
                 cwnd = s.cwnd + (new.cwnd - s.cwnd) / q.css_growth_divisor
-                if samples >= q.n_rtt_sample and least < baseline:
+                if samples >= q.n_rtt_sample and round_min_rtt < baseline:
                     baseline = math.inf
                     rounds = 0.0
-            elif samples >= q.n_rtt_sample and last_least < math.inf:
-                more = min(last_least / q.min_rtt_divisor, q.max_rtt_thresh)
-                if least >= last_least + max(q.min_rtt_thresh, more):
-                    baseline = least
+            elif samples >= q.n_rtt_sample and last_round_min_rtt < math.inf:
+                more = min(last_round_min_rtt / q.min_rtt_divisor, q.max_rtt_thresh)
+                if round_min_rtt >= last_round_min_rtt + max(q.min_rtt_thresh, more):
+                    baseline = round_min_rtt
                     rounds = 1.0
             if left <= 0.0:
-                last_least = least
-                least = math.inf
+                last_round_min_rtt = round_min_rtt
+                round_min_rtt = math.inf
                 samples = 0.0
                 left = math.floor(cwnd)
                 if rounds >= q.css_rounds:
@@ -245,7 +249,7 @@ class _HyStart(_SlowStart):
                 elif rounds > 0.0:
                     rounds += 1.0
             return new._replace(
-                cwnd=cwnd, ssthresh=ssthresh, last_least=last_least, least=least, samples=samples,
+                cwnd=cwnd, ssthresh=ssthresh, last_round_min_rtt=last_round_min_rtt, round_min_rtt=round_min_rtt, samples=samples,
                 left=left, baseline=baseline, rounds=rounds,
             )  # fmt: skip
 
@@ -253,19 +257,19 @@ class _HyStart(_SlowStart):
 
 
 def _with_slow_start(slow: Any, rule: WindowRule, constants: dict[str, Any]) -> Any:
-    """Return a rule of the class derived from that of ``rule``."""
+    """Return a rule of a class that derives from the class of ``rule``."""
     kind: Any = type(rule)
     if not issubclass(kind, WindowRule) or issubclass(kind, _SlowStart) or not _doubles(rule):
         what = "a window rule whose slow start adds a packet per ACK, such as Reno()"
         raise TypeError(f"rule = {rule!r}: must be {what}")
-    own = {  # what is no number is refused by name where the rule is made
+    overrides = {  # the constructor of the rule refuses other types by name
         k: v for k, v in constants.items() if not isinstance(v, Real) or v != slow.constants[k]
     }
-    return _class_of(slow, kind)(**_said(rule, kind.Params._fields), **own)
+    return _class_of(slow, kind)(**_explicit_parameters(rule, kind.Params._fields), **overrides)
 
 
-def _said(rule: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Return those of some parameters that were given, or are not the defaults."""
+def _explicit_parameters(rule: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return the parameters among ``names`` that were given or differ from their defaults."""
     values, defaults = rule.params._asdict(), rule.Params._field_defaults
     return {
         k: values[k]
@@ -284,14 +288,14 @@ def _doubles(rule: WindowRule) -> bool:
 
 @cache
 def _class_of(slow: Any, plain: Any) -> type[Any]:
-    """Return the class of rules like ``plain`` with another slow start."""
+    """Return the class that derives from ``plain`` with another slow start."""
     types = [
         namedtuple(  # noqa: PYI024
             name,
-            (*own._fields, *more),
-            defaults=(*own._field_defaults.values(), *more.values()),
+            (*inherited._fields, *added),
+            defaults=(*inherited._field_defaults.values(), *added.values()),
         )
-        for name, own, more in (
+        for name, inherited, added in (
             ("State", plain.State, slow.fields),
             ("Params", plain.Params, slow.constants),
         )

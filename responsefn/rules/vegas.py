@@ -1,7 +1,7 @@
 """TCP Vegas: a few packets in the queue, as published, as in ns-2 and as in Linux.
 
-Its response needs the capacity: ``bandwidth=`` in packets/s, with a window above ``bandwidth * rtt``
-waiting in a queue that only this flow fills.
+Its response needs the capacity, ``bandwidth=`` in packets/s. Packets above ``bandwidth * rtt`` wait
+in a queue that only this flow fills.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
 from responsefn.response import Reference
 from responsefn.rules.base import cut, whole
-from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
+from responsefn.rules.delay_based import QueueRule, no_slow_start, packets_in_queue
 
 __all__ = ["NS2Vegas", "Vegas"]
 
 MIN_SAMPLES = 2.0  # Linux 6.12, net/ipv4/tcp_vegas.c: cntRTT <= 2 behaves like Reno
-"""Round-trip times of a round up to which a Vegas that compares by rounds is Reno."""
+"""Round-trip times of a round up to which Vegas with ``by_rounds`` is Reno."""
 
 
 class Vegas(QueueRule):
     r"""TCP Vegas (Brakmo and Peterson 1995): keeps alpha to beta packets in the queue.
 
-    Per round trip one packet more below alpha, one less above beta, half the window at a loss (the
-    gentler cut of a loss that its own fine timer finds is left out). `NS2Vegas` and `LinuxVegas` are this
-    rule with other defaults.
+    Per round trip the window grows by one packet below alpha and shrinks by one above beta. A loss halves
+    it; the smaller decrease for a loss that Vegas' fine timer detects is omitted. `NS2Vegas` and
+    `LinuxVegas` are this rule with other defaults.
 
-    Without loss the window rests at W = CR + alpha, with C the capacity in packets/s. With loss the
-    numerical cycle, derived here; where it reaches W, 1/p > 3 W^2/8, that is Reno's climb from W/2
-    and then the capacity::
+    Without loss the window settles at W = CR + alpha, with C the capacity in packets/s. With loss the
+    response is the numerical cycle, derived here. Where it reaches W, 1/p > 3 W^2/8, it is Reno's growth
+    from W/2, and then the capacity::
 
         T = (1/p) / (R (CR - W/2) + (1/p - ((CR)^2 - (W/2)^2) / 2) / C)
 
@@ -40,19 +40,18 @@ class Vegas(QueueRule):
     Parameters
     ----------
     alpha, beta
-        Packets in the queue, 0 < alpha <= beta. The defaults are those of Linux; the authors' later book says that 1
-        and 3 work well.
+        Packets in the queue, 0 < alpha <= beta. The defaults are Linux's; the authors' later book recommends 1 and 3.
     gamma
-        Packets in the queue above which slow start ends, > 0; infinite where only a loss ends it.
+        Packets in the queue above which slow start ends, > 0; infinite if only a loss ends it.
     step
-        Packets per round trip by which the window moves out of slow start, > 0.
+        Packets per round trip by which the window changes above slow start, > 0.
     alternate
-        1 where slow start doubles the window in every other round trip only (Brakmo and Peterson, Sect. 3.3), or 0.
+        1: slow start doubles the window in every other round trip only (Brakmo and Peterson, Sect. 3.3); or 0.
     averaged
-        1 where the queue follows from the mean round-trip time of about a window, 0 for that of each ACK.
+        1: the queue follows from the mean round-trip time of about a window; 0: from each ACK's.
     by_rounds
-        1 where the window is compared once per round trip, in whole packets, by the minimum of its round-trip times;
-        0 where it moves with each ACK.
+        1: the window is compared once per round trip, in whole packets, by the minimum of its round-trip times;
+        0: it changes at each ACK.
     min_window
         Minimum of the window after an ACK, packets, at least 1.
 
@@ -67,18 +66,18 @@ class Vegas(QueueRule):
     class State(NamedTuple):
         """Window and threshold in packets, RTTs in s (shortest, mean, of the round), its samples, ACKs left, a time.
 
-        The mean RTT is that of ``averaged``. The time, in s, is when the next pair of round trips of ``alternate``
-        begins. The minimum of the round, its samples and the ACKs left in it are those of ``by_rounds``.
+        ``averaged`` uses the mean RTT. The time in s is the beginning of the next pair of round trips of ``alternate``.
+        ``by_rounds`` uses the minimum of the round, its samples and the ACKs left in it.
         """
 
         mean_rtt: float = 0.0
         turn: float = 0.0
-        least: float = math.inf
+        round_min_rtt: float = math.inf
         samples: float = 0.0
         left: float = 0.0
 
     class Params(NamedTuple):
-        """Packets queued that grow, shrink and end slow start; step per round trip; three choices; minimum window."""
+        """Queue thresholds for growth, decrease and the end of slow start; step per round trip; three choices; minimum window."""
 
         alpha: float = param(
             2.0,
@@ -127,7 +126,7 @@ class Vegas(QueueRule):
         )
 
     assigned: ClassVar[tuple[str, ...]] = (
-        "ssthresh", "base_rtt", "turn", "least", "samples", "left",
+        "ssthresh", "base_rtt", "turn", "round_min_rtt", "samples", "left",
     )  # fmt: skip
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= [N < \alpha] - [N > \beta],\ N = W (1 - R_{\min} / R)"
@@ -149,42 +148,42 @@ class Vegas(QueueRule):
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start, or packets up, down or none, with each ACK or once per round trip."""
+        """Slow start, or a step up, down or none, at each ACK or once per round trip."""
         base = minimum(s.base_rtt, e.rtt)
         moved = where(s.mean_rtt > 0.0, s.mean_rtt + (e.rtt - s.mean_rtt) / s.cwnd, e.rtt)
         mean = where(q.averaged > 0, moved, s.mean_rtt)
         turn = where((q.alternate > 0) & (e.time > s.turn), e.time + 1.75 * e.rtt, s.turn)
         pause = (q.alternate > 0) & (turn - e.time <= 0.875 * e.rtt)
-        waiting = queued(s.cwnd, base, where(q.averaged > 0, mean, e.rtt))
+        waiting = packets_in_queue(s.cwnd, base, where(q.averaged > 0, mean, e.rtt))
         threshold = where(waiting > q.gamma, minimum(s.ssthresh, s.cwnd), s.ssthresh)
-        band = stepped(q, waiting) / s.cwnd
+        band = round_trip_step(q, waiting) / s.cwnd
         slow = s.cwnd < threshold
         by_ack = where(slow, where(pause, 0.0, 1.0), band)
         rounds = q.by_rounds > 0
-        least = minimum(s.least, e.rtt)
-        by_round = step_of_round(s, q, base, least)
+        round_min_rtt = minimum(s.round_min_rtt, e.rtt)
+        by_round = step_of_round(s, q, base, round_min_rtt)
         inside = rounds & (s.left > 1.0)
         grown = maximum(q.min_window, s.cwnd + where(rounds, by_round, by_ack))
         by_acks = no_slow_start(s._replace(ssthresh=threshold), slow, grown)
         return s._replace(
             cwnd=grown,
-            ssthresh=where(rounds, threshold_of_round(s, q, base, least), by_acks),
+            ssthresh=where(rounds, threshold_of_round(s, q, base, round_min_rtt), by_acks),
             base_rtt=base,
             mean_rtt=mean,
             turn=turn,
-            least=where(inside, least, math.inf),
+            round_min_rtt=where(inside, round_min_rtt, math.inf),
             samples=where(inside, s.samples + 1.0, 0.0),
             left=where(inside, s.left - 1.0, where(rounds, whole(s.cwnd), 0.0)),
         )
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve; with ``by_rounds`` in whole packets, and a new round begins."""
+        """Halve the window; with ``by_rounds`` in whole packets, and start a new round."""
         rounds = q.by_rounds > 0
         half = where(rounds, maximum(2.0, whole(0.5 * whole(s.cwnd))), 0.5 * s.cwnd)
         new = cut(s, half)
         return new._replace(
-            least=math.inf, samples=0.0, left=where(rounds, new.cwnd + 1.0, 0.0)
+            round_min_rtt=math.inf, samples=0.0, left=where(rounds, new.cwnd + 1.0, 0.0)
         )  # fmt: skip
 
 
@@ -192,8 +191,8 @@ class NS2Vegas(Vegas):
     r"""`Vegas` as in ns-2: a slow start of its own, and a mean round-trip time (Brakmo and Peterson 1995, Sect. 3.3).
 
     Slow start doubles the window in every other round trip, and ends when more than gamma packets wait in the
-    queue, before anything is lost. The round-trip time is an average over about a window. The defaults of `Vegas`
-    have a slow start like Reno's, which overshoots.
+    queue, before a loss. The round-trip time is an average over about a window. The defaults of `Vegas`
+    have Reno's slow start, which overshoots.
 
     Domain: p <= 0.02. Needs ``bandwidth``.
 
@@ -238,33 +237,33 @@ class NS2Vegas(Vegas):
     )
 
 
-def stepped(q: Any, waiting: Any) -> Any:
-    """Return the packets that a round trip adds with some packets in the queue."""
+def round_trip_step(q: Any, waiting: Any) -> Any:
+    """Return the change of the window in a round trip with ``waiting`` packets in the queue."""
     return where(waiting < q.alpha, q.step, where(waiting > q.beta, -q.step, 0.0))
 
 
-def waiting_of_round(s: Any, base: Any, least: Any) -> Any:
+def waiting_of_round(s: Any, base: Any, round_min_rtt: Any) -> Any:
     """Return the whole packets in the queue by the minimum of a round's round-trip times."""
-    return math.floor(whole(s.cwnd) * (least - base) / base)
+    return math.floor(whole(s.cwnd) * (round_min_rtt - base) / base)
 
 
-def step_of_round(s: Any, q: Any, base: Any, least: Any) -> Any:
-    """Return the packets that an ACK adds with ``by_rounds``, which acts at the end of a round."""
+def step_of_round(s: Any, q: Any, base: Any, round_min_rtt: Any) -> Any:
+    """Return the change of the window at an ACK with ``by_rounds``, which acts at the end of a round."""
     ended = s.left <= 1.0
     sampled = s.samples + 1.0 > MIN_SAMPLES
-    waiting = waiting_of_round(s, base, least)
+    waiting = waiting_of_round(s, base, round_min_rtt)
     w = whole(s.cwnd)
     leaves = ended & sampled & (waiting > q.gamma)
-    slow = where(leaves, minimum(w, math.floor(w * base / least) + 1.0) - s.cwnd, 1.0)
-    rest = where(ended, where(sampled, stepped(q, waiting), 1.0 / w), 0.0)
+    slow = where(leaves, minimum(w, math.floor(w * base / round_min_rtt) + 1.0) - s.cwnd, 1.0)
+    rest = where(ended, where(sampled, round_trip_step(q, waiting), 1.0 / w), 0.0)
     return where(s.cwnd < s.ssthresh, slow, rest)
 
 
-def threshold_of_round(s: Any, q: Any, base: Any, least: Any) -> Any:
-    """Return the threshold after an ACK with ``by_rounds``: lowered with the window, three quarters of it at least."""
-    grown = s.cwnd + step_of_round(s, q, base, least)
-    shrinks = waiting_of_round(s, base, least) > where(s.cwnd < s.ssthresh, q.gamma, q.beta)
+def threshold_of_round(s: Any, q: Any, base: Any, round_min_rtt: Any) -> Any:
+    """Return the threshold after an ACK with ``by_rounds``: it falls with the window, to at least three quarters of it."""
+    grown = s.cwnd + step_of_round(s, q, base, round_min_rtt)
+    shrinks = waiting_of_round(s, base, round_min_rtt) > where(s.cwnd < s.ssthresh, q.gamma, q.beta)
     lowered = where(shrinks, minimum(s.ssthresh, grown), s.ssthresh)
     new = maximum(q.min_window, grown)
-    kept = maximum(lowered, math.floor(new / 2.0) + math.floor(new / 4.0))
-    return where((s.left <= 1.0) & (s.samples + 1.0 > MIN_SAMPLES), kept, s.ssthresh)
+    threshold = maximum(lowered, math.floor(new / 2.0) + math.floor(new / 4.0))
+    return where((s.left <= 1.0) & (s.samples + 1.0 > MIN_SAMPLES), threshold, s.ssthresh)

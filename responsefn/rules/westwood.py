@@ -7,28 +7,28 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
 from responsefn.response import Reference
-from responsefn.rules.base import FULL, WindowRule
+from responsefn.rules.base import NO_INVERSE_AT_CAPACITY, WindowRule
 from responsefn.rules.delay_based import QueueRule
 
 __all__ = ["Westwood"]
 
 
 class Westwood(WindowRule):
-    r"""TCP Westwood with rate estimation (TCPW-RE): at a loss to the estimated rate times RTT_min.
+    r"""TCP Westwood with rate estimation (TCPW-RE): a loss sets the window to the estimated rate times RTT_min.
 
-    Reno's growth; at a loss the window becomes RE RTT_min, that is what the path holds without a
+    The window grows as Reno's. At a loss it becomes RE RTT_min, the capacity of the path without a
     queue. RE follows cwnd/RTT with a gain per round trip. While the queue is empty the estimate is
-    the rate itself, less its lag, and random losses hardly reduce the window: under one loss in 1/p packets it
-    climbs to the capacity, though only by (1/(4 p W))^2 packets from loss to loss (derived here, for a gain of 1/8 and
+    the rate, less its lag, and random losses hardly reduce the window. Under one loss in 1/p packets it
+    grows to the capacity, by (1/(4 p W))^2 packets from loss to loss (derived here, for a gain of 1/8 and
     cycles shorter than its lag of eight round trips).
 
-    Domain: p <= 0.02. Needs ``bandwidth``; the rate is so nearly the capacity over wide ranges of p
-    that there is no inverse.
+    Domain: p <= 0.02. Needs ``bandwidth``. The rate is nearly the capacity over wide ranges of p, so that there
+    is no inverse.
 
     Parameters
     ----------
     gain
-        Of the rate estimate, per round trip, 0 < gain <= 1; 1/8 stands for the paper's filter.
+        Gain of the rate estimate per round trip, 0 < gain <= 1; 1/8 replaces the paper's filter.
 
     Examples
     --------
@@ -66,11 +66,11 @@ class Westwood(WindowRule):
     )
     domain = (0.0, 0.02)
     monotone = False
-    why_no_inverse = FULL
+    why_no_inverse = NO_INVERSE_AT_CAPACITY
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Reno's growth; the estimate follows the rate."""
+        """Grow as Reno, and update the rate estimate."""
         return s._replace(
             cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd),
             base_rtt=minimum(s.base_rtt, e.rtt),

@@ -65,7 +65,7 @@ class Gilbert(Losses):
     """Bursts: a two-state chain that loses every packet in its bad state (Gilbert 1960, h = 0).
 
     A burst has ``burst`` packets on average, the packets between bursts burst (1-p)/p, so that the
-    part p of packets is lost. A loss less than a window after the one that began a loss event
+    fraction p of packets is lost. A loss less than a window after the first loss of a loss event
     belongs to it.
 
     Parameters
@@ -88,7 +88,7 @@ class Gilbert(Losses):
         burst: float = param(3.0, at_least=1.0, source="own choice: mean length of a burst")
 
     def gaps(self, p: float, count: int, seed: int | np.random.Generator) -> NDArray[np.int64]:
-        """Return gaps of 1 within a burst, and geometric ones between bursts."""
+        """Return gaps of 1 within a burst, and geometric gaps between bursts."""
         p = one_number("p", p, above=0.0, at_most=1.0)
         count = whole("count", count, 0, 10**9)
         random = random_generator("seed", seed)
@@ -100,7 +100,7 @@ class Gilbert(Losses):
 
 
 def independent_constant(b: ArrayLike) -> float | NDArray[np.float64]:
-    r"""Return how far independent loss lifts AIMD above its square-root law as p -> 0.
+    r"""Return the ratio of AIMD's rate under independent loss to its square-root law as p -> 0.
 
     Derived here. Per packet sent the window W grows by a/W, so that Y = p W^2 / (2a) grows by p
     per packet; with p -> 0 losses are a Poisson process of rate 1 in the time n p and map Y to
@@ -124,10 +124,10 @@ def independent_constant(b: ArrayLike) -> float | NDArray[np.float64]:
     """
     b = number("b", b, at_least=1e-6, below=1.0)
 
-    def one(b: float) -> float:
-        kept = 1 - b
+    def lift(b: float) -> float:
+        factor = 1 - b
         power = 2 * np.arange(int(np.ceil(20 / b)))  # kept^(2k) < 1e-17 at the end
-        product = np.prod((1 - kept ** (power + 2)) / (1 - kept ** (power + 1)))
+        product = np.prod((1 - factor ** (power + 2)) / (1 - factor ** (power + 1)))
         return float(2 * np.sqrt(b / (2 - b) / np.pi) * product)
 
-    return plain(np.array([one(float(x)) for x in b.flat]).reshape(b.shape))
+    return plain(np.array([lift(float(x)) for x in b.flat]).reshape(b.shape))

@@ -1,4 +1,4 @@
-"""How far each closed form is from the direct simulation of its rule, over p: the table of the docs."""
+"""Ratios of closed forms to direct simulations of their rules over p, the table of the docs."""
 
 from __future__ import annotations
 
@@ -136,13 +136,13 @@ def ratios(
     Parameters
     ----------
     rules
-        None is those of `EXACT` and the published forms that fail.
+        Rules; None: the rules of `EXACT` and the published forms that fail.
     p
         Loss event rates.
     events
-        Losses per deterministic simulation; ten times as many of independent ones.
+        Losses per deterministic simulation; independent simulations have ten times as many.
     seed
-        Of the independent losses.
+        Seed of the independent losses.
     """
     chosen = (*EXACT, *PUBLISHED) if rules is None else rules
     shape = len(chosen), len(p)

@@ -1,8 +1,7 @@
 """Direct simulation of a window rule under loss: ACK by ACK, or in blocks of ACKs where p is small.
 
-The rule's own functions run compiled. Nothing else of TCP is there: ACKs come one per packet, a
-loss is known at once and repaired for free, and there are no timeouts. What remains is the rule, and
-that is what a response function describes.
+The rule's functions run compiled, without other mechanisms of TCP: each packet has an ACK, losses are
+detected and repaired immediately, and there are no timeouts. A response function describes this model.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from responsefn.kernel.flow import FAULT_STATE, PATH, ROWS
 from responsefn.rule_checks import check_dynamics, raise_fault
 from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
-from responsefn.simulation.single_flow_results import SimulatedResponse, measured
+from responsefn.simulation.single_flow_results import SimulatedResponse, measure
 from responsefn.steps import compile_step, write_parameters
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ __all__ = ["DirectSimulation", "follow_runs", "simulate_curve", "simulate_rule"]
 SMALLEST_P = 1e-15
 """Smallest loss event rate: packets between losses are counted in whole numbers."""
 BLOCKS_BELOW = 1e-4
-"""Loss rates below this one are simulated in blocks of ACKs unless told otherwise."""
+"""Loss rate below which the default method is blocks of ACKs."""
 MAX_RUNS, MIN_EVENTS_OF_RUN = 16, 1000
 """Maximum number of independent runs, and minimum number of losses of each."""
 COMPARED_ACKS, COMPARED_CYCLES, MAX_COMPARED_ACKS = 2_000_000, 4, 10_000_000
@@ -57,13 +56,13 @@ class DirectSimulation(Parametrized):
     Parameters
     ----------
     bandwidth
-        Capacity in packets/s; None is a round-trip time that never changes.
+        Capacity in packets/s; None is a fixed round-trip time.
     buffer
-        Packets that the queue takes; a window beyond ``bandwidth * rtt + buffer`` loses a packet. None: all.
+        Buffer of the queue in packets; a window above ``bandwidth * rtt + buffer`` loses a packet. None: unlimited.
     method
         ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
-        p < 1e-4, where the first cycles agree with single ACKs. ``"cycles"`` takes a whole cycle at a time, for rules whose window grows by a power
-        law (`responsefn.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
+        p < 1e-4, if the first cycles agree with single ACKs. ``"cycles"`` computes a whole cycle at a time, for rules whose
+        window grows by a power law (`responsefn.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
     seed
         Seed or generator of the losses.
     unit_check
@@ -98,7 +97,7 @@ class DirectSimulation(Parametrized):
 
 
 DEFAULT = DirectSimulation()
-"""Nothing but the rule and the losses."""
+"""Default options: no capacity, automatic method, seed 0."""
 
 
 @takes_options(DirectSimulation, rng="seed")
@@ -117,15 +116,15 @@ def simulate_rule(
     Parameters
     ----------
     rule
-        Any window rule, also one's own.
+        Any window rule, also a user's.
     p
-        Loss rate, 0 < p <= 1; what it counts is the loss model's.
+        Loss rate as defined by the loss model, 0 < p <= 1.
     rtt
         Round-trip time without queue in s.
     losses
-        `Deterministic` (default), `Independent` or `Gilbert`. All have whole packets from loss to loss. Where 1/p is not
-        a whole number, `Deterministic` alternates between two of them, which moves a rule whose cycle depends on single
-        packets: `BIC()` at p = 3e-4 and 0.1 s by 0.9 % from `rate`, at p = 1/3333 by 0.1 %.
+        `Deterministic` (default), `Independent` or `Gilbert`. All have whole packets from loss to loss. If 1/p is not
+        a whole number, `Deterministic` alternates between two whole numbers. This changes the rate of rules whose cycle
+        depends on single packets: `BIC()` at p = 3e-4 and 0.1 s differs by 0.9 % from `rate`, at p = 1/3333 by 0.1 %.
     events
         Losses drawn, for up to 16 independent runs of a thousand or more each; the first fifth of
         each is not measured.
@@ -161,7 +160,7 @@ def simulate_curve(
     p
         Loss rates, 0 < p <= 1, shape (m,).
     events
-        Losses drawn, one number or one for each p.
+        Number of losses, one for all p or one for each.
     rule, rtt, losses, options
         As for `simulate_rule`.
 
@@ -221,7 +220,7 @@ def simulate_curve(
     else:
         rows = _simulate(rule, runs, path, explicit=method == "blocks")
     return tuple(
-        measured(
+        measure(
             rule,
             losses,
             float(loss_rate),
@@ -364,11 +363,13 @@ def follow_runs(
     return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
 
 
-def iterate_power_map(packets: Ints, kept: float, growth: float, start: float, out: Floats) -> None:
+def iterate_power_map(
+    packets: Ints, factor: float, growth: float, start: float, out: Floats
+) -> None:
     """Template: a power of the window before each loss, which every cycle maps linearly."""
     power = start
     for n in range(packets.shape[0]):
-        power = kept * power + growth * packets[n]
+        power = factor * power + growth * packets[n]
         out[n] = power
 
 
@@ -381,19 +382,19 @@ def _map_cycles(
 ) -> Floats:
     """Return the records of the kernel's `runs` per cycle, from the linear map of a power of W."""
     formula = formula_of(rule) if rule.uses_closed_form(bandwidth) else None
-    growth = formula and [formula.code(name) for name in ("exponent", "step", "kept")]
+    growth = formula and [formula.code(name) for name in ("exponent", "step", "decrease_factor")]
     if not growth or growth[0] is None or isinstance(losses, Gilbert):
         raise ValueError(
             f"method = 'cycles': must be 'acks' or 'blocks' for {rule!r} under {losses!r} losses, "
             "of which there is no cycle map"
         )
-    m, g, kept = (float(rule.value_of(e, R=np.asarray(rtt))) for e in growth)
+    m, g, factor = (float(rule.value_of(e, R=np.asarray(rtt))) for e in growth)
     packets, start = run.gaps, float(run.start[0])
     powers = np.empty(len(packets))
-    before = start / kept if kept > 0.0 else 0.0  # the run begins after a loss
-    make_kernel(iterate_power_map)(packets, kept**m, m * g, before**m, powers)
+    before = start / factor if factor > 0.0 else 0.0  # the run begins after a loss
+    make_kernel(iterate_power_map)(packets, factor**m, m * g, before**m, powers)
     peak = powers ** (1.0 / m)
-    low = kept * np.concatenate([[before], peak[:-1]])
+    low = factor * np.concatenate([[before], peak[:-1]])
     rounds = (
         np.log(peak / low) / g if m == 1.0 else (peak ** (m - 1) - low ** (m - 1)) / (g * (m - 1))
     )

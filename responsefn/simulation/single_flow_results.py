@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["SimulatedResponse", "measured"]
+__all__ = ["SimulatedResponse", "measure"]
 
 SKIPPED = 0.2
-"""Part of the cycles of each run that is not measured."""
+"""Fraction of the cycles of each run that is not measured."""
 BATCHES = 20
 
 
@@ -34,7 +34,7 @@ class SimulatedResponse(Result):
     Attributes
     ----------
     rule, losses, p, rtt, method
-        What was simulated.
+        Arguments of the simulation.
     rate, half_width
         Packets/s, and half the 95 % confidence interval from 20 batches (0 where loss is
         deterministic and the cycle repeats).
@@ -43,10 +43,10 @@ class SimulatedResponse(Result):
     loss_event_rate
         Loss events per packet.
     packets
-        How many were counted.
+        Number of measured packets.
     times, windows
-        When each loss event came, in s, and the window before it, shape (events,); one run after
-        the other where there were several.
+        Time of each loss event in s, and the window before it, shape (events,); consecutive runs are
+        concatenated.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class SimulatedResponse(Result):
         return axes
 
 
-def measured(
+def measure(
     rule: WindowRule,
     losses: Losses,
     p: float,
@@ -103,9 +103,9 @@ def measured(
     The first fifth of each run is not measured.
     """
     rows = np.concatenate(runs)
-    kept = np.concatenate([run[int(SKIPPED * len(run)) :] for run in runs])
-    time, packets, over_time, over_packets, peak = kept.T
-    parts = [part for part in np.array_split(np.arange(len(kept)), BATCHES) if len(part)]
+    measured = np.concatenate([run[int(SKIPPED * len(run)) :] for run in runs])
+    time, packets, over_time, over_packets, peak = measured.T
+    parts = [part for part in np.array_split(np.arange(len(measured)), BATCHES) if len(part)]
     spread = np.array([packets[part].sum() / time[part].sum() for part in parts])
     half = 0.0
     if not isinstance(losses, Deterministic):
@@ -121,7 +121,7 @@ def measured(
         mean_window=float(over_time.sum() / time.sum()),
         packet_mean_window=float(over_packets.sum() / packets.sum()),
         peak_window=float(peak.mean()),
-        loss_event_rate=float(len(kept) / packets.sum()),
+        loss_event_rate=float(len(measured) / packets.sum()),
         packets=int(packets.sum()),
         times=np.cumsum(rows[:, 0]),
         windows=rows[:, 4].copy(),

@@ -153,7 +153,7 @@ def test_plain_python_and_machine_code_find_the_same_cycle(acks):
         find_cycles(cases(0.01, 0.1), limits, compiled=compiled) for compiled in (False, True)
     )
     np.testing.assert_array_equal(one.columns, two.columns)
-    np.testing.assert_array_equal(one.ends, two.ends)
+    np.testing.assert_array_equal(one.states, two.states)
 
 
 def test_blocks_of_a_smooth_rule_pass_the_check():

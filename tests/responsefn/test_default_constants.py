@@ -11,7 +11,7 @@ import pytest
 import responsefn
 from responsefn import linux
 from responsefn.rule_catalogue import REGISTRY
-from responsefn.rule_index import generated_files
+from responsefn.rule_index import index_files
 from responsefn.rules.index import RULES
 from tests.surface import ROOT
 
@@ -74,5 +74,5 @@ def test_a_default_of_a_function_is_that_of_its_source() -> None:
 
 
 def test_index_and_stubs_have_the_rules_of_the_folder() -> None:
-    for path, text in generated_files().items():
+    for path, text in index_files().items():
         assert path.read_text(encoding="utf-8") == text, f"{path}: run `make generated`"

@@ -15,7 +15,7 @@ import sympy as sp
 
 from responsefn import AIMD, Reno
 from responsefn.closed_forms.printed import FILE, PrintedFormula
-from responsefn.print_formulas import printed_text
+from responsefn.print_formulas import generate_json
 from tests.surface import printed_by, python
 
 ROOT = Path(__file__).parents[2]
@@ -101,7 +101,7 @@ def test_printed_code_is_what_the_formulas_give() -> None:
     if json.loads(text)["sympy"] != sp.__version__:
         pytest.skip(f"the code was printed by SymPy {json.loads(text)['sympy']}")
     hint = "run python -m responsefn.print_formulas"
-    assert printed_text() == text, hint
+    assert generate_json() == text, hint
 
 
 def test_a_printed_formula_has_the_expressions_of_sympy() -> None:

@@ -43,12 +43,12 @@ def random_state(rule: Any, draw: random.Random) -> tuple[Any, Event]:
         "cwnd": cwnd, "ssthresh": cwnd * draw.choice((0.5, 0.9, 1.0, 2.0, math.inf)),
         "peak": cwnd * draw.choice((0.5, 0.999, 1.0, 1.001, 1.3, 4.0)), "plateau": draw.uniform(0.0, 5.0),
         "since": time - draw.choice((0.3, 0.999, 1.5, 6.0)), "reno": cwnd * draw.choice((0.3, 0.9, 1.2)),
-        "base_rtt": base, "top_rtt": base + (rtt - base) / max(part, 1e-9), "kept": draw.uniform(0.5, 0.8),
+        "base_rtt": base, "top_rtt": base + (rtt - base) / max(part, 1e-9), "beta": draw.uniform(0.5, 0.8),
         "estimate": draw.choice((cwnd / rtt * draw.uniform(0.2, 1.5), queue * draw.uniform(0.9, 1.1) / 3e-3)), "top_rate": cwnd / rtt * draw.uniform(0.5, 3.0),
         "mean_rtt": draw.choice((0.0, rtt * draw.uniform(0.7, 1.3))),
         "turn": time + rtt * draw.choice((-1.0, 0.5, 0.87, 0.88, 1.5)),
         "loss_rtt": draw.choice((0.0, rtt * draw.uniform(0.9, 3.0))), "alpha": draw.choice((1.0, draw.random())),
-        "least": math.inf, "samples": 0.0, "left": 0.0,  # of rounds, which these rules do not count
+        "round_min_rtt": math.inf, "samples": 0.0, "left": 0.0,  # of rounds, which these rules do not count
         "loss_window": cwnd * draw.uniform(0.2, 1.0), "base_window": cwnd * draw.uniform(0.2, 1.0),
     }  # fmt: skip
     if rule.State._fields[-1] == "since":  # DCTCP's counts ACKs

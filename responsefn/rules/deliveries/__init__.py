@@ -1,1 +1,1 @@
-"""Rules that see each delivery: rates, marks, losses and what is in flight."""
+"""Rules that receive each delivery: rate samples, marks, losses and packets in flight."""

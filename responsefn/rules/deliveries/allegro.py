@@ -1,4 +1,4 @@
-"""PCC Allegro: a rate that moves where a utility of its losses increases, measured in intervals of a round trip."""
+"""PCC Allegro: a rate that follows the gradient of a utility of losses, measured in intervals of a round trip."""
 
 from __future__ import annotations
 
@@ -12,41 +12,43 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 __all__ = ["Allegro"]
 
 STARTING, DECIDING, MOVING = 0.0, 1.0, 2.0  # numbers of states
-"""Modes: it doubles its rate; compares rates around it; moves on in one direction."""
+"""Modes: doubling the rate; comparing rates around it; moving in one direction."""
 LAST_TRIAL = 3.0  # PCC-Kernel, branch master, tcp_pcc.c: pcc_intervals = 4, from 0 on
 """Number of the last of four trials: two pairs of a higher and a lower rate."""
 # PCC-Kernel, branch master, tcp_pcc.c: pcc_interval_min_segs = 40; pcc_ignore_packets = 5
 PACKETS, IGNORED = 40.0, 5.0
-"""Packets: least number of an interval; those at its begin and end that count for no interval."""
-MOST_STEPS = 5.0  # PCC-Kernel, branch master, tcp_pcc.c: pcc_epsilon_max = 5
+"""Minimum packets of an interval; packets at its begin and end that count for no interval."""
+MAX_STEPS = 5.0  # PCC-Kernel, branch master, tcp_pcc.c: pcc_epsilon_max = 5
 """Largest step between rates, in units of the smallest one."""
 # PCC-Kernel, branch master, tcp_pcc.c: pcc_rate_minimum * 512 bytes/s; pcc_rate_minimum = 1024
 # bytes/s
-FIRST_RATE, LEAST_RATE = 2**19 / 1500, 2**10 / 1500
-"""Packets/s of 1500 bytes: at the start, and the smallest one (512 and 1 KiB/s)."""
-LEAST_WINDOW = 4.0  # PCC-Kernel, branch master, tcp_pcc.c: max(4ULL, cwnd)
-"""Packets."""
+FIRST_RATE, MIN_RATE = 2**19 / 1500, 2**10 / 1500
+"""Packets/s of 1500 bytes: initial and minimum rate (512 and 1 KiB/s)."""
+MIN_WINDOW = 4.0  # PCC-Kernel, branch master, tcp_pcc.c: max(4ULL, cwnd)
+"""Minimum window in packets."""
 GAIN = 0.125  # RFC 6298, Sect. 2: alpha = 1/8
-"""Of the smoothed round-trip time (RFC 6298)."""
+"""Gain of the smoothed round-trip time (RFC 6298)."""
 
 
 class Allegro(DeliveryRule):
     r"""PCC Allegro (Dong et al. 2015): the rate x moves where x (1 - L) / (1 + exp(100 (L - 0.05))) - x L increases.
 
-    L is the part of an interval's packets that was lost. An interval takes a round trip and at least 40 packets, of which
+    L is the fraction of an interval's packets that was lost. An interval takes a round trip and at least 40 packets, of which
     the first and the last five are not counted. Its utility is known once its packets are acknowledged or lost.
 
-    The rate doubles from interval to interval until the utility falls. Then four intervals try rates a step above and
+    The rate doubles from interval to interval until the utility falls. Then four intervals test rates a step above and
     below it, in two pairs, each in random order. If both pairs prefer the same side, the rate moves there, one
-    interval at a time by one, two, up to five per cent, until the utility falls. It then returns to the rate before and tries
-    again. A trial without a decision makes the step larger, from 1 % up to 5 %.
+    interval at a time by one, two, up to five per cent, until the utility falls. It then returns to the previous rate and
+    tests again. A trial without a decision increases the step, from 1 % up to 5 %.
 
-    Delays do not matter. Losses up to ``threshold`` cost little, so that one flow fills a link that loses 2 % at random. Of
-    two flows, the one with random losses comes to have the smaller rate: where a full buffer drops a few per cent more,
+    Delays do not matter. Losses up to ``threshold`` have little effect, so that one flow fills a link that loses 2 % at
+    random. Of two flows, a flow with random losses gets the smaller rate: if a full buffer drops a few per cent more,
     its losses reach the threshold first (Arun et al. 2022, Sect. 5.4).
 
-    Trials, steps and intervals are those of the authors' module for Linux, a draft as it says. Its start ends after two
-    intervals, because it goes on only while the utility per rate increases (``doubling=0``). The one that doubles is the paper's. The window is twice the rate times the round trip. After a timeout it begins with four packets and grows by what is acknowledged (our own).
+    Trials, steps and intervals follow the authors' module for Linux, which calls itself a draft. Its start ends after two
+    intervals, because it continues only while the utility per rate increases (``doubling=0``). The paper's start doubles.
+    The window is twice the rate times the round trip. After a timeout it begins with four packets and grows by the
+    acknowledged packets (our own).
 
     Parameters
     ----------
@@ -55,10 +57,9 @@ class Allegro(DeliveryRule):
     threshold
         Losses L at which the sigmoid is one half, above 0 and below 1.
     step
-        Smallest part of the rate by which a trial is above or below; the largest one is five times as large. Above 0 and
-        below 0.2.
+        Minimum step of a trial as a fraction of the rate, above 0 and below 0.2; the maximum is five times as large.
     doubling
-        1 where it begins by doubling its rate, 0 where it begins with trials.
+        1: it begins by doubling its rate; 0: it begins with trials.
 
     Examples
     --------
@@ -117,7 +118,7 @@ class Allegro(DeliveryRule):
         step: float = param(
             0.01,
             above=0.0,
-            below=1.0 / MOST_STEPS,
+            below=1.0 / MAX_STEPS,
             source="PCC-Kernel, branch master, tcp_pcc.c: pcc_epsilon_min = 1, pcc_epsilon_part = 100",
         )
         doubling: int = param(
@@ -139,12 +140,12 @@ class Allegro(DeliveryRule):
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Four packets, and trials at the same rate; what is under way does not count."""
-        return s._replace(cwnd=LEAST_WINDOW, mode=DECIDING, sending=-1.0)
+        """Set the window to four packets, and restart trials at the same rate; drop the current intervals."""
+        return s._replace(cwnd=MIN_WINDOW, mode=DECIDING, sending=-1.0)
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Count the packets; end the intervals that are sent, and judge those whose packets are known."""
+        """Count packets, end sent intervals, and evaluate intervals with known packets."""
         counted = s.counted
         srtt = s.srtt
         if e.acked > 0.0:
@@ -155,28 +156,28 @@ class Allegro(DeliveryRule):
         if s.sending < 0.0:
             if q.doubling == 0:
                 s = s._replace(mode=DECIDING)
-            s = tried(s, q, sent, e.random)
+            s = start_trials(s, q, sent, e.random)
         elif s.waiting == 0.0:
-            s = ended(s, q, sent, counted)
-        start = chosen(s.judging, s.start_0, s.start_1, s.start_2, s.start_3)
+            s = end_interval(s, q, sent, counted)
+        start = select_by_number(s.judging, s.start_0, s.start_1, s.start_2, s.start_3)
         if start > 0.0 and counted > start + IGNORED:
             s = s._replace(lost=s.lost + e.lost, got=s.got + e.acked)
-        end = chosen(s.judging, s.end_0, s.end_1, s.end_2, s.end_3)
+        end = select_by_number(s.judging, s.end_0, s.end_1, s.end_2, s.end_3)
         if end > 0.0 and s.counted > end - IGNORED:
-            s = judged(s, q, sent, e.random)
-        most = max(LEAST_WINDOW, 2.0 * s.pacing_rate * s.srtt)
-        return s._replace(cwnd=min(s.cwnd + e.acked, most))
+            s = evaluate_interval(s, q, sent, e.random)
+        max_window = max(MIN_WINDOW, 2.0 * s.pacing_rate * s.srtt)
+        return s._replace(cwnd=min(s.cwnd + e.acked, max_window))
 
 
-def chosen(number: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:
-    """Return one of four by its number from 0 on."""
+def select_by_number(number: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:
+    """Return one of four numbers by its index."""
     if number < 2.0:
         return first if number == 0.0 else second
     return third if number == 2.0 else fourth
 
 
 def sign_of(s: Any, number: Any) -> Any:
-    """Return 1 for a trial with the higher rate, -1 for the lower one."""
+    """Return 1 for a trial with the higher rate, -1 with the lower rate."""
     high = s.high_0 if number < 2.0 else s.high_1
     return 1.0 if (number % 2.0 == 0.0) == (high > 0.0) else -1.0
 
@@ -188,19 +189,19 @@ def rate_of(s: Any, q: Any, number: Any) -> Any:
     return s.target * (1.0 + sign_of(s, number) * q.step * s.steps)
 
 
-def tried(s: Any, q: Any, sent: Any, random: Any) -> Any:
+def start_trials(s: Any, q: Any, sent: Any, random: Any) -> Any:
     """Return the state at the begin of one interval, or of four trials in random order."""
     bits = math.floor(4.0 * random)
     s = s._replace(
         judging=0.0, waiting=0.0, high_0=bits % 2.0, high_1=1.0 if bits >= 2.0 else 0.0, lost=0.0, got=0.0,
         start_1=0.0, start_2=0.0, start_3=0.0, end_1=0.0, end_2=0.0, end_3=0.0,
     )  # fmt: skip
-    return begun(s, q, 0.0, sent)
+    return begin_interval(s, q, 0.0, sent)
 
 
-def begun(s: Any, q: Any, number: Any, sent: Any) -> Any:
+def begin_interval(s: Any, q: Any, number: Any, sent: Any) -> Any:
     """Return the state at the begin of an interval."""
-    s = s._replace(sending=number, pacing_rate=max(LEAST_RATE, rate_of(s, q, number)))
+    s = s._replace(sending=number, pacing_rate=max(MIN_RATE, rate_of(s, q, number)))
     start = max(1.0, sent)
     if number == 0.0:
         return s._replace(start_0=start, end_0=0.0)
@@ -211,11 +212,11 @@ def begun(s: Any, q: Any, number: Any, sent: Any) -> Any:
     return s._replace(start_3=start)
 
 
-def ended(s: Any, q: Any, sent: Any, counted: Any) -> Any:
-    """Return the state with the end of the interval that is being sent, if it has its packets and a round trip."""
-    start = chosen(s.sending, s.start_0, s.start_1, s.start_2, s.start_3)
-    least = PACKETS if s.mode == DECIDING else PACKETS - IGNORED
-    if sent - start < least or counted <= start:
+def end_interval(s: Any, q: Any, sent: Any, counted: Any) -> Any:
+    """End the current interval if it has its packets and a round trip."""
+    start = select_by_number(s.sending, s.start_0, s.start_1, s.start_2, s.start_3)
+    min_packets = PACKETS if s.mode == DECIDING else PACKETS - IGNORED
+    if sent - start < min_packets or counted <= start:
         return s
     number = s.sending
     if number == 0.0:
@@ -227,8 +228,8 @@ def ended(s: Any, q: Any, sent: Any, counted: Any) -> Any:
     else:
         s = s._replace(end_3=sent)
     if s.mode != DECIDING or number == LAST_TRIAL:
-        return s._replace(waiting=1.0, pacing_rate=max(LEAST_RATE, s.target))
-    return begun(s, q, number + 1.0, sent)
+        return s._replace(waiting=1.0, pacing_rate=max(MIN_RATE, s.target))
+    return begin_interval(s, q, number + 1.0, sent)
 
 
 def utility_of(s: Any, q: Any) -> Any:
@@ -241,8 +242,8 @@ def utility_of(s: Any, q: Any) -> Any:
     return rate * (1.0 - lost) / (1.0 + math.exp(exponent)) - rate * lost
 
 
-def judged(s: Any, q: Any, sent: Any, random: Any) -> Any:
-    """Return the state once the packets of an interval are known."""
+def evaluate_interval(s: Any, q: Any, sent: Any, random: Any) -> Any:
+    """Evaluate an interval whose packets are known."""
     utility, last = utility_of(s, q), s.u_0
     if s.mode == DECIDING:
         if s.judging == 0.0:
@@ -252,7 +253,7 @@ def judged(s: Any, q: Any, sent: Any, random: Any) -> Any:
         elif s.judging == 2.0:
             s = s._replace(u_2=utility)
         else:
-            return tried(decided(s, q, utility), q, sent, random)
+            return start_trials(decide(s, q, utility), q, sent, random)
         return s._replace(judging=s.judging + 1.0, lost=0.0, got=0.0)
     s = s._replace(u_0=utility)
     if utility <= last:
@@ -260,20 +261,20 @@ def judged(s: Any, q: Any, sent: Any, random: Any) -> Any:
     elif s.mode == STARTING:
         s = s._replace(before=s.target, target=2.0 * s.target)
     else:
-        steps = min(s.steps + 1.0, MOST_STEPS)
-        target = max(LEAST_RATE, s.target * (1.0 + s.decision * q.step * steps))
+        steps = min(s.steps + 1.0, MAX_STEPS)
+        target = max(MIN_RATE, s.target * (1.0 + s.decision * q.step * steps))
         s = s._replace(before=s.target, target=target, steps=steps)
-    return tried(s, q, sent, random)
+    return start_trials(s, q, sent, random)
 
 
-def decided(s: Any, q: Any, u_3: Any) -> Any:
-    """Return the state after four trials: on the way to the side that both pairs prefer, or with a larger step."""
+def decide(s: Any, q: Any, u_3: Any) -> Any:
+    """Return the state after four trials: moving to the side that both pairs prefer, or with a larger step."""
     first = sign_of(s, 0.0) if s.u_0 > s.u_1 else -sign_of(s, 0.0)
     second = sign_of(s, 2.0) if s.u_2 > u_3 else -sign_of(s, 2.0)
     decision = first if first == second else 0.0
-    steps = min(s.steps + 1.0, MOST_STEPS) if decision == s.decision else 1.0
+    steps = min(s.steps + 1.0, MAX_STEPS) if decision == s.decision else 1.0
     if decision == 0.0:
         return s._replace(decision=decision, steps=steps)
-    before = max(LEAST_RATE, s.target * (1.0 + decision * q.step * s.steps))
-    target = max(LEAST_RATE, before * (1.0 + decision * q.step * steps))
+    before = max(MIN_RATE, s.target * (1.0 + decision * q.step * s.steps))
+    target = max(MIN_RATE, before * (1.0 + decision * q.step * steps))
     return s._replace(mode=MOVING, decision=decision, steps=steps, before=before, target=target)

@@ -1,4 +1,4 @@
-"""BBR as the IETF draft has it (version 3): a model of the path from deliveries and losses."""
+"""BBR of the IETF draft (version 3): a model of the path from deliveries and losses."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ __all__ = ["BBR"]
 
 
 class BBR(DeliveryRule):
-    r"""BBR version 3 (draft-ietf-ccwg-bbr): paces at the bandwidth that it measures, bounds what is in flight.
+    r"""BBR version 3 (draft-ietf-ccwg-bbr): paces at the measured bandwidth, and limits the packets in flight.
 
-    The bandwidth is the largest delivery rate of two probing cycles, the round-trip time the least of
-    ``min_rtt_window``. Startup doubles the rate each round trip until it grows no more or losses are many; then
-    cycles of a lower rate, cruising, refilling and probing above. Losses above ``loss_threshold`` of what was in
-    flight in a probe bound the flight (inflight_longterm); other rounds with losses lower short-term bounds
-    by ``beta``. Twice in ten seconds the flight is halved for 200 ms to see the round-trip time.
+    The bandwidth is the largest delivery rate of two probing cycles, the round-trip time the minimum of
+    ``min_rtt_window``. Startup doubles the rate each round trip until it stops growing or losses are many. Then cycles of
+    a lower rate, cruising, refilling and probing above follow. Losses above ``loss_threshold`` of the packets in
+    flight during a probe limit these packets (inflight_longterm); other rounds with losses reduce short-term bounds
+    by ``beta``. Twice in ten seconds the packets in flight are halved for 200 ms to measure the round-trip time.
 
-    It has no response to a loss rate: below ``loss_threshold`` per round trip its rate is the bandwidth. What
-    the draft has for offloaded sending and spurious losses is left out, as the packet level has none of these, and
-    nothing happens at the moment of sending. `conformance` runs the draft's test cases.
+    It has no response to a loss rate: below ``loss_threshold`` per round trip its rate is the bandwidth. The draft's
+    rules for offloads and spurious losses are omitted, since the packet level has neither, and there are no actions at the
+    time of sending. `conformance` runs the draft's test cases.
 
     Parameters
     ----------
     loss_threshold
-        Part of the packets of a round trip, 0 < part < 1 (LossThresh).
+        Fraction of the packets of a round trip, 0 < loss_threshold < 1 (LossThresh).
     beta
-        Part to which short-term bounds fall in a round trip with losses, 0 < beta < 1.
+        Factor of short-term bounds in a round trip with losses, 0 < beta < 1.
     headroom
-        Part of the longer-term bound that is left free while cruising, 0 <= part < 1.
+        Fraction of the longer-term bound that stays free while cruising, 0 <= headroom < 1.
     startup_gain, drain_gain, down_gain, up_gain
         Pacing over bandwidth in these states.
     cwnd_gain
         Window over the bandwidth-delay product; a quarter more while probing.
     margin
-        Part by which pacing stays below the bandwidth.
+        Fraction by which pacing is below the bandwidth.
     min_rtt_window, probe_rtt_interval, probe_rtt_duration
-        In s.
+        Times in s.
     extra_acked_rounds
-        For how many round trips the largest aggregation of acknowledgements is remembered and added to the window
-        (ExtraAckedFilterLen, the draft's by default); 0: it is not estimated, which the draft does not have.
+        Round trips of the filter for the largest aggregation of acknowledgements, which is added to the window
+        (ExtraAckedFilterLen, the draft's by default); 0: no estimate, which the draft does not have.
 
     Examples
     --------

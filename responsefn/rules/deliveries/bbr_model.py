@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from hopflow.tcp_constants import INITIAL_WINDOW
-from responsefn.rules.deliveries.probe_rtt import has_ended, held_down, window_to_restore
+from responsefn.rules.deliveries.probe_rtt import has_ended, hold_probe_rtt, window_to_restore
 
 __all__ = [
     "aggregation",
@@ -23,9 +23,9 @@ __all__ = [
 
 # numbers of states
 STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
-"""States of the draft's Sect. 5.1; DOWN to UP are those of ProbeBW."""
+"""States of the draft's Sect. 5.1; DOWN to UP are ProbeBW's."""
 INIT, REFILLING, STARTING, FEEDBACK, STOPPING = 0.0, 1.0, 2.0, 3.0, 4.0  # numbers of states
-"""What acknowledgements tell of a probe for bandwidth (ack_phase)."""
+"""Phases of a probe for bandwidth by its acknowledgements (ack_phase)."""
 MIN_CWND = 4.0  # draft-ietf-ccwg-bbr, Sect. 2.8: MinPipeCwnd = 4 SMSS
 """InitialCwnd (RFC 6928) and MinPipeCwnd, packets."""
 
@@ -37,7 +37,7 @@ def bandwidth(s: Any) -> Any:
 
 def inflight(s: Any, gain: Any) -> Any:
     """Return a multiple of the bandwidth-delay product, at least one send quantum, packets (Sect. 5.6.4.2)."""
-    return quantized(s, multiple(s, gain))
+    return quantization_budget(s, multiple(s, gain))
 
 
 def multiple(s: Any, gain: Any) -> Any:
@@ -45,8 +45,8 @@ def multiple(s: Any, gain: Any) -> Any:
     return gain * bandwidth(s) * s.min_rtt if s.min_rtt < math.inf else INITIAL_WINDOW
 
 
-def quantized(s: Any, product: Any) -> Any:
-    """Return what may be in flight, at least one send quantum, packets (QuantizationBudget)."""
+def quantization_budget(s: Any, product: Any) -> Any:
+    """Return the limit of packets in flight, at least one send quantum (QuantizationBudget)."""
     quantum = max(2.0, min(s.pacing_rate * 1e-3, 43.0))
     return max(product, max(quantum, MIN_CWND)) + (2.0 if s.mode == UP else 0.0)
 
@@ -65,7 +65,7 @@ def with_headroom(s: Any, q: Any) -> Any:
 
 
 def start_down(s: Any, e: Any) -> Any:
-    """Return the state with ProbeBW_DOWN begun, and the wait until the next probe drawn (Sect. 5.3.3.8.3, PickProbeWait)."""
+    """Start ProbeBW_DOWN, and draw the time until the next probe (Sect. 5.3.3.8.3, PickProbeWait)."""
     rounds = 1.0 if e.random < 0.5 else 0.0
     return s._replace(
         mode=DOWN, is_loss_in_round=0.0, bw_latest=0.0, inflight_latest=0.0,
@@ -76,7 +76,7 @@ def start_down(s: Any, e: Any) -> Any:
 
 
 def start_refill(s: Any, e: Any) -> Any:
-    """Return the state with ProbeBW_REFILL begun: short-term bounds are forgotten."""
+    """Start ProbeBW_REFILL, and reset short-term bounds."""
     return s._replace(
         mode=REFILL, bw_shortterm=math.inf, inflight_shortterm=math.inf, bw_probe_up_rounds=0.0,
         bw_probe_up_acked=0.0, prev_probe_precautionary=0.0, ack_phase=REFILLING,
@@ -99,7 +99,7 @@ def target_inflight(s: Any) -> Any:
 
 
 def note_losses(s: Any, q: Any, e: Any) -> Any:
-    """React to packets found lost: a probe that lost too many sets the longer-term bound (Sect. 5.5.10.2)."""
+    """Respond to lost packets: a probe with too many losses sets the longer-term bound (Sect. 5.5.10.2)."""
     if e.lost == 0.0:
         return s
     if s.is_loss_in_round == 0.0:
@@ -120,11 +120,11 @@ def congestion_signals(s: Any, q: Any, e: Any, rate: Any) -> Any:
     """Update latest signals, rounds, the bandwidth, and once per round short-term bounds (Sect. 5.5.10.3)."""
     starts = 1.0 if e.prior_delivered >= s.loss_round_delivered else 0.0
     begins = 1.0 if e.acked > 0.0 and e.prior_delivered >= s.next_round_delivered else 0.0
-    known = max(s.bw_now, s.bw_before)
+    max_bw = max(s.bw_now, s.bw_before)
     limited = is_limited(s, e)
     lost_from = e.delivered if starts > 0.0 else s.loss_round_delivered
     following = e.delivered if begins > 0.0 else s.next_round_delivered
-    largest = max(s.bw_now, rate) if rate >= known or not limited else s.bw_now
+    largest = max(s.bw_now, rate) if rate >= max_bw or not limited else s.bw_now
     s = s._replace(
         bw_latest=max(s.bw_latest, rate),
         inflight_latest=max(s.inflight_latest, e.delivered - e.prior_delivered),
@@ -150,7 +150,7 @@ def congestion_signals(s: Any, q: Any, e: Any, rate: Any) -> Any:
 
 
 def full_pipe(s: Any, q: Any, e: Any, rate: Any) -> Any:
-    """End Startup where the rate grows no more or losses are many, and Drain where the queue is gone."""
+    """End Startup when the rate stops growing or losses are many, and Drain when the queue is empty."""
     limited = is_limited(s, e)
     if s.full_bw_now == 0.0 and s.round_start > 0.0 and not limited:
         if rate >= 1.25 * s.full_bw:
@@ -183,7 +183,7 @@ def full_pipe(s: Any, q: Any, e: Any, rate: Any) -> Any:
 
 
 def long_term(s: Any, q: Any, e: Any) -> Any:
-    """Follow the feedback of a probe, and raise the longer-term bound where losses are few (AdaptLongTermModel)."""
+    """Process the feedback of a probe, and raise the longer-term bound if losses are few (AdaptLongTermModel)."""
     if s.ack_phase == STARTING and s.round_start > 0.0:
         s = s._replace(ack_phase=FEEDBACK)
     if s.ack_phase == STOPPING and s.round_start > 0.0:
@@ -209,12 +209,12 @@ def long_term(s: Any, q: Any, e: Any) -> Any:
 
 
 def is_window_full(s: Any, e: Any) -> Any:
-    """Return whether the window limited what was in flight before this acknowledgement."""
+    """Return whether the window limited the packets in flight before this acknowledgement."""
     return e.in_flight + e.acked + e.lost >= math.floor(s.cwnd)
 
 
 def probing_cycle(s: Any, q: Any, e: Any, rate: Any) -> Any:
-    """Go from state to state of ProbeBW (UpdateProbeBWCyclePhase)."""
+    """Change the state of ProbeBW (UpdateProbeBWCyclePhase)."""
     if s.full_bw_reached == 0.0:
         return s
     before = s.mode
@@ -247,7 +247,7 @@ def probing_cycle(s: Any, q: Any, e: Any, rate: Any) -> Any:
 
 
 def aggregation(s: Any, q: Any, e: Any) -> Any:
-    """Estimate by how many packets ACKs run ahead of the bandwidth (UpdateACKAggregation).
+    """Estimate the packets by which ACKs exceed the bandwidth (UpdateACKAggregation).
 
     The largest is remembered in two slots, each for half of the rounds, in Startup for one round.
     """
@@ -270,7 +270,7 @@ def aggregation(s: Any, q: Any, e: Any) -> Any:
 
 
 def round_trip_time(s: Any, q: Any, e: Any) -> Any:
-    """Update the least round-trip time; enter and leave ProbeRTT (Sect. 5.3.4)."""
+    """Update the minimum round-trip time; enter and leave ProbeRTT (Sect. 5.3.4)."""
     expired = e.time > s.probe_rtt_min_stamp + q.probe_rtt_interval
     if s.min_rtt == math.inf:  # InitPacingRate, once the round-trip time is known
         s = s._replace(pacing_rate=q.startup_gain * INITIAL_WINDOW / e.rtt)
@@ -285,7 +285,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
         )  # fmt: skip
     if s.mode != PROBE_RTT:
         return s
-    s = held_down(s, q, e, probe_rtt_window(s))
+    s = hold_probe_rtt(s, q, e, probe_rtt_window(s))
     if not has_ended(s, e):
         return s
     s = s._replace(
@@ -330,10 +330,10 @@ def control(s: Any, q: Any, e: Any) -> Any:
     times = 1.125 * q.cwnd_gain if s.mode == UP else q.cwnd_gain
     extra = max(s.extra_acked_now, s.extra_acked_before)
     # SetSendQuantum follows SetPacingRate
-    most = quantized(s._replace(pacing_rate=pacing), multiple(s, times) + extra)
+    max_inflight = quantization_budget(s._replace(pacing_rate=pacing), multiple(s, times) + extra)
     if s.full_bw_reached > 0.0:
-        cwnd = min(cwnd + e.acked, most)
-    elif cwnd < most or e.delivered < INITIAL_WINDOW:
+        cwnd = min(cwnd + e.acked, max_inflight)
+    elif cwnd < max_inflight or e.delivered < INITIAL_WINDOW:
         cwnd += e.acked
     cwnd = max(cwnd, MIN_CWND)
     cap = math.inf

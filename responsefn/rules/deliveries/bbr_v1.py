@@ -9,7 +9,12 @@ from hopflow.parameters import extends, param
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.response import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.deliveries.probe_rtt import BBRState, has_ended, held_down, window_to_restore
+from responsefn.rules.deliveries.probe_rtt import (
+    BBRState,
+    has_ended,
+    hold_probe_rtt,
+    window_to_restore,
+)
 
 __all__ = ["BBRv1"]
 
@@ -17,27 +22,28 @@ STARTUP, DRAIN, PROBE_BW, PROBE_RTT = 0.0, 1.0, 2.0, 3.0  # numbers of states
 # Linux, net/ipv4/tcp_bbr.c: bbr_cwnd_min_target = 4; draft-cardwell-iccrg-bbr-congestion-
 # control-00, Sect. 4.2.3.2: 3 send_quantum; own choice: a quantum of one packet at every rate
 MIN_CWND, AT_ONCE = 4.0, 3.0
-"""InitialCwnd, MinPipeCwnd and what is added for sending in bursts (3 send quanta), packets."""
+"""InitialCwnd and MinPipeCwnd, and the allowance for bursts (3 send quanta), packets."""
 # Linux, tcp_bbr.c: bbr_min_tso_segs above 1.2 Mb/s; Linux, include/net/tcp.h: sk_pacing_shift 10,
 # a 1024th of a second
 PAIR, SEGMENTS_RATE = 2.0, 1024.0
-"""Packets of the smallest segment of Linux above 1.2 Mb/s, and segments per s at which it is as large."""
-MOST_AHEAD = 0.1  # Linux, tcp_bbr.c: bbr_extra_acked_max_us = 100 * 1000
-"""s: ACKs are taken to run ahead by at most what is delivered in this time."""
+"""Minimum segment of Linux above 1.2 Mb/s in packets, and segments per s of a larger segment."""
+MAX_AHEAD = 0.1  # Linux, tcp_bbr.c: bbr_extra_acked_max_us = 100 * 1000
+"""Time in s whose deliveries limit the estimated aggregation of ACKs."""
 
 
 class BBRv1(DeliveryRule):
-    r"""BBR version 1 (Cardwell et al. 2016): losses bound neither the rate nor, for long, the window.
+    r"""BBR version 1 (Cardwell et al. 2016): losses limit neither the rate nor, for long, the window.
 
-    The bandwidth is the largest delivery rate of ten round trips, the round-trip time the least of ten
-    seconds. In cycles of eight round trips it paces at 1.25, 0.75 and six times 1 times the bandwidth, and every
-    ten seconds it goes down to four packets for 200 ms unless the round-trip time has come down by itself. The
-    window is ``cwnd_gain`` products of both; in the first round trip of a recovery it is what was delivered.
+    The bandwidth is the largest delivery rate of ten round trips, the round-trip time the minimum of ten
+    seconds. In cycles of eight round trips it paces at 1.25, 0.75 and six times 1 times the bandwidth. Every
+    ten seconds it reduces the window to four packets for 200 ms, unless a new minimum of the round-trip time was
+    measured. The window is ``cwnd_gain`` products of both; in the first round trip of a recovery it is the packets delivered.
 
-    Of tcp_bbr.c, with whose constants these agree (its high gain is 2885/1000 in 256ths and one), six things
-    are left out by default: it takes a round-trip time for a new least one if it is lower by a microsecond (``min_rtt_tick=1e-6``), it paces 1 % below the rate (``pacing_margin=0.01``), adds two packets in the phase of
-    1.25 (``probe_packets=2``) and as many as ACKs ran ahead of the rate (``extra_acked_rounds=10``), counts in whole packets and
-    segments (``segments=1``), and takes the rate of two lossy intervals for that of a policer, which is not here.
+    The constants agree with tcp_bbr.c, whose high gain is 2885/1000 in 256ths, plus one. Six details of that file are off by
+    default: a new minimum round-trip time must be lower by a microsecond (``min_rtt_tick=1e-6``), pacing is 1 % below the
+    rate (``pacing_margin=0.01``), the window grows by two packets in the phase of 1.25 (``probe_packets=2``) and by the
+    aggregation of ACKs (``extra_acked_rounds=10``), and counts are whole packets and segments (``segments=1``). Its detection
+    of policers by two lossy intervals is not implemented.
 
     Parameters
     ----------
@@ -48,20 +54,20 @@ class BBRv1(DeliveryRule):
     rounds
         Round trips of the bandwidth's filter.
     min_rtt_window, probe_rtt_duration
-        In s.
+        Times in s.
     pacing_margin
-        Part by which it paces below the rate, 0 <= pacing_margin < 1.
+        Fraction by which it paces below the rate, 0 <= pacing_margin < 1.
     probe_packets, aggregated
-        Packets in flight above the product: in the phase of 1.25; in the window once the pipe was full, a constant.
+        Packets in flight above the product: in the phase of 1.25; constantly once the pipe was full.
     extra_acked_rounds
-        Round trips for which it remembers by how many packets ACKs ran ahead of the bandwidth, which are added to the window
-        once the pipe was full, up to a tenth of a second's; 0: it does not estimate this.
+        Round trips of the filter for the packets by which ACKs exceed the bandwidth. They are added to the window
+        once the pipe was full, up to the packets of a tenth of a second; 0: no estimate.
     segments
-        1 where three segments are added to the products in place of three packets, as Linux does: a segment is two packets, or
-        what is paced in 1/1024 s if that is more. Windows are then even, and products whole numbers.
+        1: three segments are added to the products instead of three packets, as in Linux. A segment is two packets, or
+        the packets paced in 1/1024 s if these are more. Windows are then even, and products whole numbers.
     min_rtt_tick
-        By how many s a round-trip time must be below the least one to renew it. With 0 the same time does, as in ns-3: where
-        the least one recurs exactly, as on a path without noise, ProbeRTT may never begin.
+        Difference in s by which a round-trip time must be below the minimum to renew it. With 0 an equal time renews it, as
+        in ns-3: if the minimum recurs exactly, as on a path without noise, ProbeRTT may never begin.
 
     Examples
     --------
@@ -76,8 +82,8 @@ class BBRv1(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s, the draft's variables, and its filter of rates.
 
-        best, second, third with their rounds: largest rates of ever shorter parts of the window. extra_acked: when an epoch of
-        ACKs that run ahead began and what was delivered since; by how much at most in this slot and the one before; its rounds.
+        best, second, third with their rounds: largest rates of successively shorter parts of the window. extra_acked: begin of
+        an epoch of aggregated ACKs and the packets delivered since; its maximum in this slot and in the previous slot; its rounds.
         """
 
         pacing_rate: float = 2.0 / math.log(2.0) * INITIAL_WINDOW / 1e-3
@@ -189,7 +195,7 @@ class BBRv1(DeliveryRule):
 
 
 def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
-    """Count rounds, and filter the largest rate of the last ones (K. Nichols's filter, as Linux has it)."""
+    """Count rounds, and update the windowed maximum of the rate (K. Nichols's filter, as in Linux)."""
     begins = 1.0 if e.acked > 0.0 and e.prior_delivered >= s.next_round_delivered else 0.0
     now = s.round_count + begins
     s = s._replace(round_start=begins, round_count=now)
@@ -245,7 +251,7 @@ def aggregation(s: Any, q: Any, e: Any) -> Any:
 
 
 def inflight(s: Any, q: Any, gain: Any, aggregated: Any = 0.0) -> Any:
-    """Return a multiple of the bandwidth-delay product, what is sent at once, and packets that ACKs run ahead."""
+    """Return a multiple of the bandwidth-delay product plus the allowances for bursts and aggregated ACKs."""
     if s.min_rtt == math.inf:
         return INITIAL_WINDOW
     more = q.probe_packets if s.mode == PROBE_BW and s.cycle_index == 0.0 else 0.0
@@ -294,7 +300,7 @@ def states(s: Any, q: Any, e: Any) -> Any:
 
 
 def begin_cycle(s: Any, e: Any) -> Any:
-    """Return the state in the cycle, in a part of it drawn from all but the one with the lowest gain."""
+    """Enter the cycle at a random phase, except for the phase with the lowest gain."""
     drawn = math.floor(7.0 * e.random)
     index = drawn + 1.0 if drawn > 0.0 else 0.0
     return s._replace(mode=PROBE_BW, cycle_index=index, cycle_stamp=e.time)
@@ -311,7 +317,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
         s = s._replace(mode=PROBE_RTT, prior_cwnd=window_to_restore(s), probe_rtt_done_stamp=0.0)
     if s.mode != PROBE_RTT:
         return s
-    s = held_down(s, q, e, MIN_CWND)
+    s = hold_probe_rtt(s, q, e, MIN_CWND)
     if not has_ended(s, e):
         return s
     s = s._replace(min_rtt_stamp=e.time, cwnd=max(s.cwnd, s.prior_cwnd), mode=STARTUP)
@@ -340,15 +346,15 @@ def control(s: Any, q: Any, e: Any) -> Any:
     aggregated = 0.0
     if s.filled_pipe > 0.0:
         aggregated = q.aggregated + min(
-            max(s.extra_acked_now, s.extra_acked_before), MOST_AHEAD * s.best
+            max(s.extra_acked_now, s.extra_acked_before), MAX_AHEAD * s.best
         )
-    most = inflight(s, q, q.high_gain if startup else q.cwnd_gain, aggregated)
+    max_inflight = inflight(s, q, q.high_gain if startup else q.cwnd_gain, aggregated)
     if conserving > 0.0:
         cwnd = max(cwnd, e.in_flight + e.acked)
     else:
         if s.filled_pipe > 0.0:
-            cwnd = min(cwnd + e.acked, most)
-        elif cwnd < most or e.delivered < INITIAL_WINDOW:
+            cwnd = min(cwnd + e.acked, max_inflight)
+        elif cwnd < max_inflight or e.delivered < INITIAL_WINDOW:
             cwnd += e.acked
         cwnd = max(cwnd, MIN_CWND)
     if s.mode == PROBE_RTT:

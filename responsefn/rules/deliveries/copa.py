@@ -14,33 +14,33 @@ __all__ = ["Copa"]
 
 
 class Copa(DeliveryRule):
-    r"""Copa (Arun and Balakrishnan 2018): the target rate is 1/(delta d), d being the queueing delay.
+    r"""Copa (Arun and Balakrishnan 2018): the target rate is 1/(delta d) with the queueing delay d.
 
-    d is RTT_standing - RTT_min: the least round-trip times of half a smoothed round trip and of ten seconds. Each
-    ACK moves the window W by v/(delta W), up while W / RTT_standing is at most the target, else down; the
-    velocity v is 1, and doubles per round trip once the window has gone one way for three. Slow start doubles the
-    window until its rate exceeds the target. Packets are paced at 2 W / RTT_standing.
+    d is RTT_standing - RTT_min, the minimum round-trip times of half a smoothed round trip and of ten seconds. Each
+    ACK changes the window W by v/(delta W), up while W / RTT_standing is at most the target, otherwise down. The
+    velocity v is 1, and doubles per round trip once the window has moved in one direction for three. Slow start doubles
+    the window until its rate exceeds the target. Packets are paced at 2 W / RTT_standing.
 
-    N flows alone keep 1/delta packets each in the queue, and empty it every five round trips or so. Where it has
-    not been nearly empty (d below a tenth of what it rose to in four round trips) for five, another sender
-    fills it: then 1/delta grows by one per round trip and halves with a loss, but is no less than before. Three
-    flows alone, or more, may come to take each other for such a sender, and keep hundreds of packets where the buffer
-    has room; ``competitive=0`` keeps them out of it. In the authors' last code (``voted=1``) the velocity doubles at
-    once and ACKs vote on its direction, by which that does not happen, but the link is not full (94 % with four flows).
+    N flows alone have 1/delta packets each in the queue, and empty it about every five round trips. If it has
+    not been nearly empty (d below a tenth of its maximum of four round trips) for five, another sender
+    fills it: then 1/delta grows by one per round trip and halves with a loss, but is not below its default. Three or more
+    flows alone may mistake each other for such a sender, and keep hundreds of packets in a large buffer;
+    ``competitive=0`` prevents that. In the authors' last code (``voted=1``) the velocity doubles immediately
+    and ACKs vote on its direction. That avoids the mistake, but does not fill the link (94 % with four flows).
 
-    The paper says nothing of two things: v/(delta W) is at most one packet (as in the authors' code), and a
-    timeout begins a slow start of two packets (our own). Round-trip times are kept by quarters
-    of half a round trip, by seconds and by round trips, so that the windows are up to one such part shorter.
+    The paper leaves two details open: v/(delta W) is at most one packet (as in the authors' code), and a
+    timeout begins a slow start from two packets (our own). Minima of round-trip times are stored for quarters
+    of half a round trip, for seconds and for round trips, so that the windows are up to one such part shorter.
 
     Parameters
     ----------
     delta
-        Inverse of the packets that the flow keeps in the queue, > 0.
+        Inverse of the flow's packets in the queue, > 0.
     competitive
-        1 with the mode that competes with senders that fill the queue, 0 without.
+        1 with the mode for competition with senders that fill the queue, 0 without.
     voted
-        1: the velocity of the authors' code. It doubles at the end of each round trip in which more ACKs moved the
-        window in the direction of the last one than against it; else it is 1 and the direction turns. 0: the paper's.
+        1: the velocity of the authors' code. It doubles at the end of each round trip in which most ACKs moved the
+        window in the previous direction; otherwise it is 1 and the direction reverses. 0: the paper's.
 
     Examples
     --------
@@ -56,12 +56,12 @@ class Copa(DeliveryRule):
     @series(range(1, 11), base=math.inf)
     @series(range(1, 5), now=math.inf)
     class State(NamedTuple):
-        """Window in packets, pacing in packets/s; then what they follow, times in s.
+        """Window in packets, pacing in packets/s; then their inputs, times in s.
 
-        packets: 1/delta of now; direction: 1 up, -1 down; same: windows in which it stayed; votes: ACKs up less
-        those down in this window; begun, begun_cwnd: of this
-        window; slow: whether in slow start; now_1 to now_4: least RTTs of quarters of srtt / 2; base_1 to base_10:
-        of seconds; low_1 to low_5, high_1 to high_4: least and largest of round trips; lossy: a loss in this one.
+        packets: current 1/delta; direction: 1 up, -1 down; same: windows without a change of direction; votes: ACKs up
+        minus ACKs down in this window; begun, begun_cwnd: time and window at its begin; slow: whether in slow start; now_1
+        to now_4: minimum RTTs of quarters of srtt / 2; base_1 to base_10: of seconds; low_1 to low_5, high_1 to high_4:
+        minima and maxima of round trips; lossy: a loss in this round trip.
         """
 
         cwnd: float = INITIAL_WINDOW
@@ -116,20 +116,20 @@ class Copa(DeliveryRule):
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Move the window towards the target rate."""
+        """Change the window towards the target rate."""
         if e.acked == 0.0:
             return s._replace(lossy=1.0)
-        s = seen(s, e)
+        s = update_rtts(s, e)
         standing = min(min(s.now_1, s.now_2), min(s.now_3, s.now_4))
         early = min(min(s.base_1, s.base_2, s.base_3), min(s.base_4, s.base_5, s.base_6))
-        least = min(early, min(s.base_7, s.base_8), min(s.base_9, s.base_10))
+        min_rtt = min(early, min(s.base_7, s.base_8), min(s.base_9, s.base_10))
         if e.time >= s.begun + s.srtt:
-            s = another_window(s, q, least, e.time)
+            s = end_round(s, q, min_rtt, e.time)
         cwnd = s.cwnd
         velocity = min(s.velocity, max(1.0, cwnd / s.packets))
         slow, votes = s.slow, s.votes
         lossy = max(s.lossy, min(e.lost, 1.0))
-        if cwnd * (standing - least) <= s.packets * standing:
+        if cwnd * (standing - min_rtt) <= s.packets * standing:
             cwnd += e.acked * (1.0 if slow > 0.0 else min(1.0, velocity * s.packets / cwnd))
             votes += 1.0 - slow
         else:
@@ -141,8 +141,8 @@ class Copa(DeliveryRule):
         )  # fmt: skip
 
 
-def seen(s: Any, e: Any) -> Any:
-    """Return the state with a new round-trip time in all that is kept of them."""
+def update_rtts(s: Any, e: Any) -> Any:
+    """Update the minima and maxima of round-trip times with a new sample."""
     srtt = e.rtt if s.srtt == 0.0 else s.srtt + 0.125 * (e.rtt - s.srtt)
     if e.time >= s.quarter + 0.125 * srtt:
         s = s._replace(quarter=e.time, now_1=e.rtt, now_2=s.now_1, now_3=s.now_2, now_4=s.now_3)
@@ -158,13 +158,13 @@ def seen(s: Any, e: Any) -> Any:
     )  # fmt: skip
 
 
-def another_window(s: Any, q: Any, least: Any, now: Any) -> Any:
+def end_round(s: Any, q: Any, min_rtt: Any, now: Any) -> Any:
     """Return the state at the end of a round trip: the velocity, and 1/delta."""
     low = min(min(s.low_1, s.low_2, s.low_3), min(s.low_4, s.low_5))
     high = max(max(s.high_1, s.high_2), max(s.high_3, s.high_4))
     default = 1.0 / q.delta
     packets = default
-    if q.competitive > 0.0 and s.high_4 > 0.0 and low - least > 0.1 * (high - least):
+    if q.competitive > 0.0 and s.high_4 > 0.0 and low - min_rtt > 0.1 * (high - min_rtt):
         packets = max(default, 0.5 * s.packets if s.lossy > 0.0 else s.packets + 1.0)
     direction = 1.0 if s.cwnd > s.begun_cwnd else -1.0
     same = s.same + 1.0 if direction == s.direction else 0.0

@@ -1,4 +1,4 @@
-"""Rules that follow what the network delivers, packet by packet: rate samples, losses, delays."""
+"""Rules that follow deliveries packet by packet: rate samples, losses, delays."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ __all__ = ["Delivery", "DeliveryRule"]
 
 
 class Delivery(NamedTuple):
-    """What an acknowledgement tells a `DeliveryRule`: a sample of the delivery rate, and losses.
+    """Event of a `DeliveryRule`: the delivery rate sample and the losses of an acknowledgement.
 
-    Counts are of transmissions, in packets. The newest packet is the one last sent of those that the
-    acknowledgement newly reports. A packet is lost once one that was sent later is acknowledged and it is not
-    (RFC 8985 without a reordering window: the paths do not reorder); after a timeout all in flight is.
+    Counts are numbers of transmissions. The newest packet is the latest transmission that the acknowledgement
+    newly reports. A packet is lost once a later transmission is acknowledged before it (RFC 8985 without a
+    reordering window: the paths do not reorder). After a timeout all packets in flight are lost.
 
     Attributes
     ----------
     time, rtt
-        Now, and the round-trip time of the newest packet, s.
+        Current time, and the round-trip time of the newest packet, s.
     acked, lost, marks
-        Newly delivered; newly lost; of the former, those with a congestion mark.
+        Packets newly delivered; newly lost; newly delivered with a congestion mark.
     delivered, prior_delivered
-        All so far; all when the newest packet was sent.
+        Total delivered until now, and until the newest packet was sent.
     interval
-        In which the packets between these two were delivered, or sent where that took longer, s.
+        Time in which the packets between these totals were delivered, or were sent if that took longer, s.
     in_flight, sent_in_flight
-        Sent, neither delivered nor lost: now; when the newest packet was sent, itself included.
+        Packets sent and neither delivered nor lost: now; when the newest packet was sent, including it.
     lost_since
-        Lost since the newest packet was sent.
+        Packets lost since the newest packet was sent.
     lost_in_flight, lost_with
-        In flight when the last packet found lost was sent, itself included; lost since then, itself included.
+        Packets in flight when the last lost packet was sent, including it; lost since then, including it.
     recovering
-        1 in loss recovery, else 0.
+        1 in loss recovery, otherwise 0.
     random
-        A number drawn evenly from 0 to 1.
+        Random number, uniform in 0 to 1.
     limited, restarted, lost_limited
-        1 where the application had no more data than it had sent (``arrivals`` of `dfcmodel.Flow`), else 0: when the newest
-        packet was sent; when one of the newly delivered was sent with nothing else in flight; when the last packet found
-        lost was sent.
+        1 if the application had no more data than it had sent (``arrivals`` of `dfcmodel.Flow`), otherwise 0: when the
+        newest packet was sent; when a newly delivered packet was sent with no other packet in flight; when the last
+        lost packet was sent.
 
     Examples
     --------
     >>> from responsefn import Delivery
-    >>> seen = Delivery(*[0.0] * 15)._replace(delivered=30.0, prior_delivered=10.0, interval=0.1)
-    >>> (seen.delivered - seen.prior_delivered) / seen.interval
+    >>> event = Delivery(*[0.0] * 15)._replace(delivered=30.0, prior_delivered=10.0, interval=0.1)
+    >>> (event.delivered - event.prior_delivered) / event.interval
     200.0
     """
 
@@ -71,16 +71,16 @@ class Delivery(NamedTuple):
 
 
 class DeliveryRule(WindowRule):
-    """Base of window rules that see each delivery: write `on_delivery`, in branches if you like.
+    """Base of window rules that receive each delivery: write `on_delivery`, which may have branches.
 
-    They run at packet level, with selective acknowledgements (``recovery`` is SACK). `on_ack` does nothing unless
-    written, `on_loss` is called when loss recovery begins, `on_timeout` at a timeout. A field ``pacing_rate``, in
-    packets/s and third in the state, spaces packets at that rate. The parameters may be up to 16, and both
-    together up to 64 numbers. Packets are ECN-capable only where a rule writes `on_mark`.
+    They run at packet level, with selective acknowledgements (``recovery`` is SACK). `on_ack` does nothing by
+    default, `on_loss` is called when loss recovery begins, `on_timeout` at a timeout. A field ``pacing_rate``, in
+    packets/s and third in the state, paces packets at that rate. The limits are 16 parameters, and 64 numbers of
+    state and parameters together. Packets are ECN-capable only if a rule defines `on_mark`.
 
     Examples
     --------
-    A sender that keeps 20 packets in flight beyond what the path holds, at the delivery rate it sees:
+    A sender with 20 packets more in flight than the capacity of the path, at the measured delivery rate:
 
     >>> from typing import NamedTuple
     >>> from responsefn import DeliveryRule
@@ -88,14 +88,14 @@ class DeliveryRule(WindowRule):
     ...     class State(NamedTuple):
     ...         cwnd: float = 10.0
     ...         ssthresh: float = 1e9
-    ...         least: float = 1e9
+    ...         min_rtt: float = 1e9
     ...     class Params(NamedTuple):
     ...         more: float = 20.0
     ...     @staticmethod
     ...     def on_delivery(s, q, e):
     ...         rate = (e.delivered - e.prior_delivered) / e.interval
-    ...         least = min(s.least, e.rtt)
-    ...         return s._replace(cwnd=rate * least + q.more, least=least)
+    ...         min_rtt = min(s.min_rtt, e.rtt)
+    ...         return s._replace(cwnd=rate * min_rtt + q.more, min_rtt=min_rtt)
     >>> Follow().rate(0.01, 0.1)
     Traceback (most recent call last):
       ...
@@ -116,20 +116,20 @@ class DeliveryRule(WindowRule):
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after one packet was acknowledged: unless written, unchanged."""
+        """Return the state after one packet was acknowledged; unchanged by default."""
         return s
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Return the state when loss recovery begins: unless written, unchanged."""
+        """Return the state when loss recovery begins; unchanged by default."""
         return s
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after a timeout: unless written, a window of one packet."""
+        """Return the state after a timeout; a window of one packet by default."""
         return s._replace(cwnd=1.0)
 
     def _capacity(self, bandwidth: float | None, unit_check: bool = True) -> float | None:  # noqa: ARG002
-        """Refuse: there is no response to a loss rate."""
+        """Raise ValueError: there is no response to a loss rate."""
         why = f"has no response function of a loss rate: {self.why_no_rate}"
         raise ValueError(f"{self!r}: {why}; simulate it, dfcmodel.compare")

@@ -1,4 +1,4 @@
-"""LEDBAT: a sender in the background, which gives way as the delay of the queue grows."""
+"""LEDBAT: a background sender that yields as the queueing delay grows."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from hopflow.parameters import param, series
 from responsefn.response import rfc
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
-__all__ = ["LEDBAT", "base_of", "delay_of", "filtered"]
+__all__ = ["LEDBAT", "base_of", "delay_of", "filter_rtt"]
 
 
 class LEDBAT(DeliveryRule):
     r"""LEDBAT (RFC 6817): a window that aims at a fixed delay of the queue, at most ``target``.
 
     Per round trip the window changes by ``gain`` times (target - delay) / target packets; a loss halves it,
-    at most once per round trip. The delay is the least of four samples (FILTER() is left open by Sect. 2.4.2; a
-    minimum and four samples are among what it and Sect. 2.5 name) less the least of ten minutes; samples are
-    round-trip times, where the RFC has those of one way. A flow that begins while another fills the queue
-    takes that for its base, and gets more: the latecomer's advantage of Sect. 4.4, which has no mechanism against it.
+    at most once per round trip. The delay is the minimum of four samples minus the minimum of ten minutes. Sect. 2.4.2
+    leaves FILTER() open, and names a minimum; Sect. 2.5 allows four samples. Samples are round-trip times instead of the
+    RFC's one-way delays. A flow that begins while another fills the queue has too large a base delay, and gets more: the
+    latecomer's advantage of Sect. 4.4, for which the RFC has no mechanism.
 
     Parameters
     ----------
     target
-        Delay in s, 0 < target <= 0.1.
+        Target of the queueing delay in s, 0 < target <= 0.1.
     gain
-        0 < gain <= 1.
+        Gain of the window, 0 < gain <= 1.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class LEDBAT(DeliveryRule):
     @series(range(2, 11), base=math.inf)
     @series(range(2, 5), last=math.inf)
     class State(NamedTuple):
-        """Window in packets; the last four delays; least delays of ten minutes, and when this one began, s."""
+        """Window in packets; the last four delays; minimum delays of ten minutes, and begin of the current minute, s."""
 
         cwnd: float = 2.0
         ssthresh: float = math.inf
@@ -77,21 +77,21 @@ class LEDBAT(DeliveryRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve, to two packets at least; what a timeout left below stays."""
+        """Halve the window, to at least two packets, but do not increase a smaller window after a timeout."""
         return s._replace(cwnd=min(s.cwnd, max(2.0, 0.5 * s.cwnd)))
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Move the window towards the target delay, by at most what is in flight and one packet."""
-        s = filtered(s, e)
+        """Change the window towards the target delay, to at most one packet more than in flight."""
+        s = filter_rtt(s, e)
         delay = delay_of(s) - base_of(s)
         cwnd = s.cwnd + q.gain * (q.target - delay) / q.target * e.acked / s.cwnd
         cwnd = max(2.0, min(cwnd, e.in_flight + e.acked + e.lost + 1.0))
         return s._replace(cwnd=cwnd)
 
 
-def filtered(s: Any, e: Any) -> Any:
-    """Return the state with a round-trip time among the last four, and among the least ones of ten minutes."""
+def filter_rtt(s: Any, e: Any) -> Any:
+    """Add a round-trip time to the last four and to the minima of ten minutes."""
     if e.time >= s.minute + 60.0:
         s = s._replace(
             base=e.rtt, base_2=s.base, base_3=s.base_2, base_4=s.base_3, base_5=s.base_4,
@@ -103,11 +103,11 @@ def filtered(s: Any, e: Any) -> Any:
 
 
 def delay_of(s: Any) -> Any:
-    """Return the least of the last four round-trip times, s."""
+    """Return the minimum of the last four round-trip times, s."""
     return min(min(s.last, s.last_2), min(s.last_3, s.last_4))
 
 
 def base_of(s: Any) -> Any:
-    """Return the least round-trip time of ten minutes, s."""
+    """Return the minimum round-trip time of ten minutes, s."""
     early = min(min(s.base_2, s.base_3, s.base_4), min(s.base_5, s.base_6, s.base_7))
     return min(s.base, early, min(s.base_8, s.base_9, s.base_10))

@@ -1,4 +1,4 @@
-"""LEDBAT++: a sender in the background that also gives way to others like it."""
+"""LEDBAT++: a background sender that also yields to other background senders."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.parameters import extends, param
 from responsefn.response import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.deliveries.ledbat import LEDBAT, base_of, delay_of, filtered
+from responsefn.rules.deliveries.ledbat import LEDBAT, base_of, delay_of, filter_rtt
 
 __all__ = ["LEDBATpp"]
 
 FIRST, NORMAL, FROZEN, RAMP = 0.0, 1.0, 2.0, 3.0  # numbers of states
 """The first slow start; avoidance; two packets; slow start to the former window."""
 MIN_WINDOW = 2.0  # draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.4: 2 packets
-"""Packets."""
+"""Minimum window in packets."""
 EXIT = 3 / 4  # draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.1: 3/4 of the target
-"""Part of the target delay that ends the first slow start."""
+"""Fraction of the target delay at which the first slow start ends."""
 # draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.4: 2 packets for 2 RTT; 2 RTT after the initial
 # slow start
 FROZEN_ROUNDS, WAIT_ROUNDS = 2.0, 2.0
 """Round trips with two packets; from the end of the first slow start to the first slowdown."""
 PERIOD = 9.0  # draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.4: 9 times the duration
-"""Durations of a slowdown until the next one."""
+"""Time until the next slowdown, in durations of a slowdown."""
 
 
 class LEDBATpp(DeliveryRule):
@@ -31,20 +31,21 @@ class LEDBATpp(DeliveryRule):
 
     Per round trip the window grows by a gain g packets while the delay of the queue is below ``target``, and changes by
     max(g - c W (delay/target - 1), -W/2) above it, where g = 1 / min(``divisor``, ceil(2 target / base)). Slow start
-    grows by g packets per packet acknowledged; the first one ends at 3/4 of the target. Two round trips later, and then nine
-    times the duration of the last one after its end, comes a slowdown: two packets for two round trips, and slow start back to the former window. It shows
-    all flows the empty queue, so that a flow that came late has no advantage (`LEDBAT` has). A loss halves the window.
+    grows by g packets per acknowledged packet; the first slow start ends at 3/4 of the target. A slowdown follows two round
+    trips later, and then nine times the duration of the previous slowdown after its end: two packets for two round trips, and
+    slow start back to the former window. All flows then measure the empty queue, so that a latecomer has no advantage
+    (unlike `LEDBAT`). A loss halves the window.
 
-    The delay is the least of four round-trip times less the least of ten minutes, as in `LEDBAT`.
+    The delay is the minimum of four round-trip times minus the minimum of ten minutes, as in `LEDBAT`.
 
     Parameters
     ----------
     target
-        Delay in s, > 0.
+        Target of the queueing delay in s, > 0.
     decrease
-        c, > 0.
+        Constant c of the decrease, > 0.
     divisor
-        Bound of the divisor of the gain, >= 1.
+        Maximum divisor of the gain, >= 1.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class LEDBATpp(DeliveryRule):
 
     @extends(LEDBAT.State)
     class State(NamedTuple):
-        """Window and former window in packets; the last four delays; least delays of ten minutes, and when this one began, s.
+        """Window and former window in packets; the last four delays; minimum delays of ten minutes, begin of the minute, s.
 
         Then the phase, and in s when it ends (in avoidance: when the next slowdown begins) and when the last slowdown began.
         """
@@ -101,7 +102,7 @@ class LEDBATpp(DeliveryRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve, to two packets at least; a slow start ends."""
+        """Halve the window, to at least two packets, and end slow start."""
         cwnd = min(s.cwnd, max(MIN_WINDOW, 0.5 * s.cwnd))
         s = s._replace(cwnd=cwnd)
         if s.phase == FIRST:
@@ -118,8 +119,8 @@ class LEDBATpp(DeliveryRule):
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Follow the phases; in avoidance move the window by the delay."""
-        s = filtered(s, e)
+        """Advance the phases; in avoidance change the window by the delay."""
+        s = filter_rtt(s, e)
         base = base_of(s)
         delay = delay_of(s) - base
         gain = 1.0 / min(q.divisor, math.ceil(2.0 * q.target / base))

@@ -1,4 +1,4 @@
-"""NSCC: the window of Ultra Ethernet's senders, by the queueing delay and by marks."""
+"""NSCC: the window of Ultra Ethernet's senders, controlled by queueing delay and marks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REFERENCE_RTT = 12e-6  # uet-htsim, htsim/sim/uec.cpp: _reference_network_rtt = 
 CLEAR_DELAY = 1e-6  # uet-htsim, htsim/sim/uec.cpp, fast_increase: delay < 1 us
 """Queueing delay below which a path is empty, s."""
 UNMARKED_DELAY = 0.25  # uet-htsim, htsim/sim/uec.cpp, update_delay: _base_rtt * 0.25
-"""Base round-trip times that the average takes of an unmarked packet beyond the target."""
+"""Sample of the average delay for an unmarked packet beyond the target, in base round-trip times."""
 
 
 class NSCC(DeliveryRule):
@@ -27,7 +27,7 @@ class NSCC(DeliveryRule):
     The queueing delay is the round-trip time less the base round-trip time. It and the mark of a packet give four cases:
 
     - no mark, delay below the target: the window W grows in proportion to the distance from the target (proportional increase),
-      or by a fixed part of what is acknowledged once a whole window saw an empty path (fast increase)
+      or by a fixed fraction of the acknowledged packets after a whole window on an empty path (fast increase)
     - no mark, delay from the target on: W grows by the same amount for all flows (fair increase)
     - a mark, delay below the target: W stays (another path may be free)
     - a mark, delay from the target on: W falls, at most once per base round trip, by the average delay (multiplicative decrease)
@@ -41,33 +41,34 @@ class NSCC(DeliveryRule):
 
     Increases are collected and added every ``adjust_bytes`` packets or ``adjust_period``, the latter with ``eta``. Quick
     adapt ends each period of a base round trip and a target: after a loss, or a delay of more than ``qa_threshold``
-    targets, W becomes what was delivered in the period, if that is little. A packet found lost is treated as one that a switch
-    has trimmed: it takes a packet from W and triggers quick adapt. A flow begins with the largest window.
+    targets, W becomes the packets delivered in the period, if these are few. A lost packet is treated as trimmed by a
+    switch: it reduces W by a packet and triggers quick adapt. A flow begins with the largest window.
 
-    Left out: penalties of receivers, the choice of paths by marks, and faster recovery (SLEEK). Losses are found by selective ACKs, for
-    one path. Packets of sprayed flows overtake each other: give them ``dfcmodel.recoveries.RackRecovery(reordering=4, reordering_seen=1)``,
-    which takes a packet for lost when it is four round trips late. The simulator waits for its timer.
+    Penalties of receivers, the choice of paths by marks, and faster recovery (SLEEK) are not implemented. Selective ACKs detect
+    losses on one path. Packets of sprayed flows overtake each other: use
+    ``dfcmodel.recoveries.RackRecovery(reordering=4, reordering_seen=1)``, which declares a packet lost when it is four round
+    trips late. The consortium's simulator waits for its timer.
 
     Parameters
     ----------
     base_rtt
-        Longest round-trip time of the network without queues, s; a flow takes a shorter one that it measures.
+        Longest round-trip time of the network without queues, s; a shorter measured time replaces it.
     bdp
-        Packets of a base round trip at the rate of the sender's interface. Not given, it is that of 100 Gb/s: ``base_bdp`` times
+        Packets of a base round trip at the rate of the sender's interface. The default is for 100 Gb/s: ``base_bdp`` times
         ``base_rtt`` over 12 us.
     base_bdp
-        The same at 100 Gb/s and 12 us, for which the increases are defined: 150,000 bytes, in packets.
+        Packets of 12 us at 100 Gb/s, for which the increases are defined: 150,000 bytes.
     target_qdelay
-        Target of the queueing delay, s. Not given, it is ``base_rtt``; where switches trim give 3/4 of it.
+        Target of the queueing delay, s. The default is ``base_rtt``; with trimming switches use 3/4 of it.
     alpha, fi, eta
         Packets per round trip of proportional increase without delay (times b), of fair increase (f_i), and per
         ``adjust_period`` always; times a.
     fi_scale
         Fast increase: packets per packet acknowledged, times a.
     gamma, max_md_jump
-        Gain of the decrease; m, the least part of the window that one leaves.
+        Gain of the decrease; m, its minimum factor.
     max_wnd
-        Largest window, and the first one, over the bandwidth-delay product.
+        Largest and initial window over the bandwidth-delay product.
     qa_gate, qa_threshold
         Quick adapt acts below 1 / 2^qa_gate of the largest window, inf: never; delay that triggers it, targets, inf: none.
     adjust_bytes, adjust_period
@@ -75,8 +76,8 @@ class NSCC(DeliveryRule):
     delay_alpha
         Weight of an ACK in the average delay.
 
-    The text of the specification was not available. The algorithm and ``delay_alpha`` are those of the consortium's simulator. Names
-    and defaults of its Sect. 3.6.13.3 and Table 3-82 are as another simulator quotes them. The two agree.
+    The text of the specification was not available. The algorithm and ``delay_alpha`` follow the consortium's simulator. Names
+    and defaults of its Sect. 3.6.13.3 and Table 3-82 follow the quotations in another simulator. Both agree.
 
     Examples
     --------
@@ -93,15 +94,15 @@ class NSCC(DeliveryRule):
     class State(NamedTuple):
         """Window in packets; times in s; packets.
 
-        least_rtt: base round-trip time; delay: average queueing delay; increase: collected, times the window; received: packets
-        since increases were added; achieved: in this period of quick adapt; clear: on an empty path in a row; fast: 1 in fast
-        increase; lossy: 1 after a loss that quick adapt has not answered; period: its end; adapted: 1 where it has answered this
-        ACK; ignored, unheeded: packets whose marks it ignores, and those of them that came; adjusted, decreased: last times.
+        min_rtt: base round-trip time; delay: average queueing delay; increase: pending increase times the window; received:
+        packets since increases were added; achieved: packets in this period of quick adapt; clear: packets on an empty path in a
+        row; fast: 1 in fast increase; lossy: 1 after a loss without quick adapt; period: its end; adapted: 1 if it processed
+        this ACK; unheeded: packets whose marks it ignores; ignored: received packets since then; adjusted, decreased: last times.
         """
 
         cwnd: float = 1.0
         ssthresh: float = math.inf
-        least_rtt: float = math.inf
+        min_rtt: float = math.inf
         delay: float = 0.0
         increase: float = 0.0
         received: float = 0.0
@@ -219,12 +220,12 @@ class NSCC(DeliveryRule):
     )
 
     def replace(self, **changes: Any) -> NSCC:
-        """Return a copy with some parameters changed; those that follow from ``base_rtt`` and were not given follow again."""
-        kept = {name: getattr(self, name) for name in self._given} | changes
-        return NSCC(**kept)
+        """Return a copy with other parameters; parameters that follow from ``base_rtt`` and were not given are derived again."""
+        parameters = {name: getattr(self, name) for name in self._given} | changes
+        return NSCC(**parameters)
 
     def check(self) -> None:
-        """Check the ranges of the parameters, and set those that follow from others."""
+        """Check the ranges of the parameters, and derive parameters that were not given."""
         q = self.params
         following = {"bdp": q.base_bdp * q.base_rtt / REFERENCE_RTT, "target_qdelay": q.base_rtt}
         derived = {name: value for name, value in following.items() if name not in self._given}
@@ -233,29 +234,29 @@ class NSCC(DeliveryRule):
         for name in derived:
             self.declared[name].check(name, getattr(q, name))
         for name in ("qa_gate", "qa_threshold"):
-            given: Any = getattr(q, name)
-            if not is_endless(given):
-                one_number(name, given, at_least=0.0, hint="or inf")
+            limit: Any = getattr(q, name)
+            if not is_endless(limit):
+                one_number(name, limit, at_least=0.0, hint="or inf")
 
     def start(self, rtt: float, bandwidth: float | None = None) -> Any:
-        """Return the state of a new connection: the largest window."""
+        """Return the state of a new connection, with the largest window."""
         q = self.params
-        state = super().start(rtt, bandwidth)._replace(least_rtt=q.base_rtt)
+        state = super().start(rtt, bandwidth)._replace(min_rtt=q.base_rtt)
         return state._replace(cwnd=max(1.0, q.max_wnd * float(q.bdp)))
 
     @staticmethod
     def on_mark(s: Any, q: Any, e: Any) -> Any:
-        """Nothing: marks are seen with the deliveries."""
+        """Return the state unchanged: deliveries report marks."""
         return s
 
     @staticmethod
     def on_drop(s: Any, q: Any, e: Any) -> Any:
-        """Nothing: losses are seen with the deliveries."""
+        """Return the state unchanged: deliveries report losses."""
         return s
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Answer losses, then the ACK."""
+        """Process losses, then the ACK."""
         s = s._replace(adapted=0.0)
         if e.acked > 0.0:
             s = count_acked(s, q, e)
@@ -263,43 +264,43 @@ class NSCC(DeliveryRule):
             s = answer_losses(s, q, e)
         if e.acked == 0.0 or s.adapted > 0.0:
             return s
-        delay = max(0.0, e.rtt - s.least_rtt)
+        delay = max(0.0, e.rtt - s.min_rtt)
         s = quick_adapt(s, q, e, delay > q.qa_threshold * q.target_qdelay, e.marks > 0.0)
         if s.adapted > 0.0:
             return s
-        s = bounded(answer_signals(s, q, e, delay), q)
+        s = clip_window(answer_signals(s, q, e, delay), q)
         since = e.time - s.adjusted
         if s.received > q.adjust_bytes or since > q.adjust_period * q.base_rtt:
             s = add_increases(s, q, e)
-        return bounded(s, q)
+        return clip_window(s, q)
 
 
 def count_acked(s: Any, q: Any, e: Any) -> Any:
     """Return the state with the packets acknowledged, the base round-trip time and the average delay."""
-    least = min(s.least_rtt, e.rtt)
-    delay = e.rtt - least
-    seen = delay
+    min_rtt = min(s.min_rtt, e.rtt)
+    delay = e.rtt - min_rtt
+    averaged_delay = delay
     if e.marks == 0.0 and delay > q.target_qdelay:
-        seen = UNMARKED_DELAY * least
+        averaged_delay = UNMARKED_DELAY * min_rtt
     return s._replace(
-        least_rtt=least, delay=s.delay + q.delay_alpha * (seen - s.delay), received=s.received + e.acked,
+        min_rtt=min_rtt, delay=s.delay + q.delay_alpha * (averaged_delay - s.delay), received=s.received + e.acked,
         achieved=s.achieved + e.acked, ignored=s.ignored + e.acked,
     )  # fmt: skip
 
 
 def answer_losses(s: Any, q: Any, e: Any) -> Any:
-    """Return the state after packets were found lost: each is a delay of a base round trip, and triggers quick adapt."""
+    """Process lost packets: each is a sample of a base round trip in the average delay, and triggers quick adapt."""
     delay = q.base_rtt + (s.delay - q.base_rtt) * (1.0 - q.delay_alpha) ** e.lost
     s = quick_adapt(
         s._replace(delay=delay, ignored=s.ignored + e.lost, lossy=1.0), q, e, True, True
     )
     if s.adapted > 0.0:
         return s
-    return bounded(s._replace(cwnd=s.cwnd - e.lost), q)
+    return clip_window(s._replace(cwnd=s.cwnd - e.lost), q)
 
 
 def quick_adapt(s: Any, q: Any, e: Any, triggered: Any, marked: Any) -> Any:
-    """Return the state, ``adapted`` where quick adapt set the window, or the mark is of a packet sent before it did."""
+    """Apply quick adapt; set ``adapted`` if it set the window, or if the mark is of a packet sent before it did."""
     if s.ignored < s.unheeded and marked:
         return s._replace(adapted=1.0, increase=0.0, received=0.0)
     if e.time <= s.period:
@@ -310,11 +311,11 @@ def quick_adapt(s: Any, q: Any, e: Any, triggered: Any, marked: Any) -> Any:
             cwnd=max(1.0, s.achieved), unheeded=e.in_flight, ignored=0.0, lossy=0.0,
             adapted=1.0, increase=0.0, received=0.0,
         )  # fmt: skip
-    return s._replace(achieved=0.0, period=e.time + s.least_rtt + q.target_qdelay)
+    return s._replace(achieved=0.0, period=e.time + s.min_rtt + q.target_qdelay)
 
 
 def answer_signals(s: Any, q: Any, e: Any, delay: Any) -> Any:
-    """Return the state after one of the four cases."""
+    """Apply one of the four cases."""
     scale = q.bdp / q.base_bdp
     if e.marks > 0.0:
         return s if delay < q.target_qdelay else decrease(s, q, e)
@@ -332,14 +333,14 @@ def answer_signals(s: Any, q: Any, e: Any, delay: Any) -> Any:
 def decrease(s: Any, q: Any, e: Any) -> Any:
     """Return the state after a multiplicative decrease, at most once per base round trip."""
     s = s._replace(fast=0.0, clear=0.0)
-    if s.delay <= q.target_qdelay or e.time - s.decreased <= s.least_rtt:
+    if s.delay <= q.target_qdelay or e.time - s.decreased <= s.min_rtt:
         return s
-    kept = max(1.0 - q.gamma * (s.delay - q.target_qdelay) / s.delay, q.max_md_jump)
-    return s._replace(cwnd=kept * s.cwnd, decreased=e.time)
+    factor = max(1.0 - q.gamma * (s.delay - q.target_qdelay) / s.delay, q.max_md_jump)
+    return s._replace(cwnd=factor * s.cwnd, decreased=e.time)
 
 
 def add_increases(s: Any, q: Any, e: Any) -> Any:
-    """Return the state with the increases that were collected added to the window."""
+    """Add the pending increases to the window."""
     cwnd, adjusted = s.cwnd + s.increase / s.cwnd, s.adjusted
     if e.time - s.adjusted >= q.adjust_period * q.base_rtt:
         cwnd += q.eta * q.bdp / q.base_bdp
@@ -348,10 +349,10 @@ def add_increases(s: Any, q: Any, e: Any) -> Any:
 
 
 def largest(s: Any, q: Any) -> Any:
-    """Return the largest window in packets, for the base round-trip time that the flow has."""
-    return max(1.0, q.max_wnd * q.bdp * s.least_rtt / q.base_rtt)
+    """Return the largest window in packets for the flow's base round-trip time."""
+    return max(1.0, q.max_wnd * q.bdp * s.min_rtt / q.base_rtt)
 
 
-def bounded(s: Any, q: Any) -> Any:
-    """Return the state with a window from one packet to the largest one."""
+def clip_window(s: Any, q: Any) -> Any:
+    """Clip the window to between one packet and the largest window."""
     return s._replace(cwnd=min(max(1.0, s.cwnd), largest(s, q)))

@@ -1,4 +1,4 @@
-"""Prague: DCTCP's answer to marks for the Internet, with less dependence on the round-trip time."""
+"""Prague: DCTCP's response to marks for the Internet, with less dependence on the round-trip time."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["Prague"]
 class Prague(DeliveryRule):
     r"""Prague (draft-briscoe-iccrg-prague-congestion-control-04): a Scalable sender for L4S.
 
-    alpha averages the part of marked packets once per virtual round trip, the round-trip time or ``virtual_rtt``
-    where that is more; at a mark, at most once in that time, the window falls by alpha/2 of itself. It grows by
-    (R / R_virt)^2 packets per round trip, so that flows of short round trips grow as those of R_virt do. A loss
+    alpha averages the fraction of marked packets once per virtual round trip, the maximum of the round-trip time and
+    ``virtual_rtt``. At a mark, at most once in that time, the window falls by alpha/2 of itself. It grows by
+    (R / R_virt)^2 packets per round trip, so that flows with short round trips grow as with R_virt. A loss
     halves it. It is paced at a window per round trip, in slow start at two. Its packets carry ECT(1).
 
-    Left out: the transition to the virtual round trip after 500 round trips (it holds from the start), and the
-    fall-back where a queue is found to mark as RFC 3168 does.
+    The transition to the virtual round trip after 500 round trips (here from the start), and the fall-back for queues
+    that mark as in RFC 3168, are omitted.
 
     Parameters
     ----------
     g
         Gain of alpha, 0 < g <= 1.
     virtual_rtt
-        Least virtual round-trip time, s; 0: none.
+        Minimum virtual round-trip time, s; 0: none.
 
     Examples
     --------
@@ -43,8 +43,8 @@ class Prague(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; alpha; marks and packets of this virtual round trip.
 
-        marked: whether there was a mark yet; srtt: smoothed round-trip time; next, until: when alpha is next
-        averaged, until when the window does not fall again, s.
+        marked: whether there was a mark yet; srtt: smoothed round-trip time; next: time of the next average;
+        until: time from which the window may fall again, s.
         """
 
         cwnd: float = INITIAL_WINDOW
@@ -59,7 +59,7 @@ class Prague(DeliveryRule):
         until: float = 0.0
 
     class Params(NamedTuple):
-        """Gain of alpha; the least virtual round-trip time, s."""
+        """Gain of alpha; minimum virtual round-trip time, s."""
 
         g: float = param(
             1 / 16,
@@ -88,20 +88,20 @@ class Prague(DeliveryRule):
 
     @staticmethod
     def on_mark(s: Any, q: Any, e: Any) -> Any:
-        """Nothing: marks are counted with the deliveries."""
+        """Return the state unchanged: deliveries count marks."""
         return s
 
     @staticmethod
     def on_drop(s: Any, q: Any, e: Any) -> Any:
-        """Halve, as Reno does."""
-        kept = max(2.0, 0.5 * s.cwnd)
-        return s._replace(cwnd=kept, ssthresh=kept)
+        """Halve the window, as Reno."""
+        window = max(2.0, 0.5 * s.cwnd)
+        return s._replace(cwnd=window, ssthresh=window)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve: what `on_drop` does."""
-        kept = max(2.0, 0.5 * s.cwnd)
-        return s._replace(cwnd=kept, ssthresh=kept)
+        """Halve the window, as `on_drop`."""
+        window = max(2.0, 0.5 * s.cwnd)
+        return s._replace(cwnd=window, ssthresh=window)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -110,7 +110,7 @@ class Prague(DeliveryRule):
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Average marks, let the window fall or grow, pace it."""
+        """Average marks, update the window and the pacing rate."""
         srtt = e.rtt if s.srtt == 0.0 else s.srtt + 0.125 * (e.rtt - s.srtt)
         virtual = max(srtt, q.virtual_rtt)
         alpha, following = s.alpha, s.next

@@ -1,4 +1,4 @@
-"""ProbeRTT of both versions of BBR: few packets in flight for a while, to see the round-trip time without a queue."""
+"""ProbeRTT of both versions of BBR: few packets in flight, to measure the round-trip time without a queue."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from hopflow.tcp_constants import INITIAL_WINDOW
 
-__all__ = ["BBRState", "has_ended", "held_down", "window_to_restore"]
+__all__ = ["BBRState", "has_ended", "hold_probe_rtt", "window_to_restore"]
 
 
 class BBRState(NamedTuple):
@@ -37,16 +37,16 @@ class BBRState(NamedTuple):
 
 
 def window_to_restore(s: Any) -> Any:
-    """Return the window to which a flow that enters ProbeRTT comes back (BBRSaveCwnd), packets."""
+    """Return the window after ProbeRTT for a flow that enters it (BBRSaveCwnd), packets."""
     return s.cwnd if s.recovering == 0.0 else max(s.prior_cwnd, s.cwnd)
 
 
-def held_down(s: Any, q: Any, e: Any, most: Any) -> Any:
-    """Return the state within ProbeRTT after an ACK; the time runs from when ``most`` packets or fewer are in flight."""
+def hold_probe_rtt(s: Any, q: Any, e: Any, max_packets: Any) -> Any:
+    """Return the state within ProbeRTT after an ACK; its time starts when at most ``max_packets`` are in flight."""
     s = s._replace(limited_until=e.delivered + e.in_flight)
     if s.probe_rtt_done_stamp > 0.0:
         return s._replace(probe_rtt_round_done=max(s.probe_rtt_round_done, s.round_start))
-    if e.in_flight > most:
+    if e.in_flight > max_packets:
         return s
     return s._replace(
         probe_rtt_done_stamp=e.time + q.probe_rtt_duration, probe_rtt_round_done=0.0,

@@ -1,4 +1,4 @@
-"""SEARCH: slow start that ends where what is delivered no longer follows what was sent."""
+"""SEARCH: slow start that ends when deliveries fall behind the packets sent."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 __all__ = ["SEARCH"]
 
 BINS = 10.0  # draft-chung-ccwg-search-09: W 10
-"""Of a window; its width is that of a window divided by them."""
-MORE_BINS = 15.0  # draft-chung-ccwg-search-09: EXTRA_BINS 15
-"""By which the round-trip time may be longer than a bin."""
+"""Bins of a window."""
+EXTRA_BINS = 15.0  # draft-chung-ccwg-search-09: EXTRA_BINS 15
+"""Maximum round-trip time in bins."""
 
 
 class SEARCH(DeliveryRule):
     r"""NewReno with the slow start of SEARCH (draft-chung-ccwg-search-09).
 
     Time is divided into bins of 0.35 of the first round-trip time (``factor`` of it in ten). At the end of each bin it compares
-    what was delivered in the last ten bins with what was sent in ten bins one round trip earlier, interpolated between bins. In
-    slow start these are equal; once the path is full, less is delivered. Where it is less by ``threshold`` of what was sent,
-    slow start ends and the window is the threshold. After more than ten bins without an ACK it starts from the beginning.
+    the packets delivered in the last ten bins with the packets sent in ten bins one round trip earlier, interpolated between
+    bins. In slow start these are equal; once the path is full, fewer are delivered. If they are fewer by ``threshold`` of the
+    packets sent, slow start ends and the window is the threshold. After more than ten bins without an ACK it restarts.
 
-    Above slow start and at losses it is NewReno with selective ACKs. What the draft leaves to implementations, such as shifting of large numbers, is left out.
+    Above slow start and at losses it is NewReno with selective ACKs. Details that the draft leaves to implementations, such as
+    shifting of large numbers, are omitted.
 
     Parameters
     ----------
     factor
-        First round-trip times in a window of ten bins, > 0.
+        Length of ten bins in first round-trip times, > 0.
     threshold
-        Part of what was sent that must be missing, 0 < threshold < 1.
+        Missing fraction of the packets sent that ends slow start, 0 < threshold < 1.
 
     Examples
     --------
@@ -50,18 +51,18 @@ class SEARCH(DeliveryRule):
     class State(NamedTuple):
         """Window and threshold in packets; packets lost; width of a bin and end of this one, s, and bins so far (0: none).
 
-        Then the totals of packets delivered and sent at the ends of the last bins, newest first.
+        Then the totals of packets delivered and sent at the end of each of the last bins, newest first.
         """
 
         cwnd: float = INITIAL_WINDOW
         ssthresh: float = math.inf
         lost: float = 0.0
         width: float = 0.0
-        ends: float = 0.0
+        bin_end: float = 0.0
         bins: float = 0.0
 
     class Params(NamedTuple):
-        """First round-trip times in a window, part that must be missing."""
+        """Length of a window in first round-trip times, missing fraction."""
 
         factor: float = param(
             3.5,
@@ -84,9 +85,9 @@ class SEARCH(DeliveryRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve, to two packets at least."""
-        kept = maximum(2.0, 0.5 * s.cwnd)
-        return s._replace(cwnd=kept, ssthresh=kept)
+        """Halve the window, to at least two packets."""
+        window = maximum(2.0, 0.5 * s.cwnd)
+        return s._replace(cwnd=window, ssthresh=window)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -96,55 +97,55 @@ class SEARCH(DeliveryRule):
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Slow start until less is delivered than was sent, then a packet per window."""
+        """Slow start until deliveries fall behind, then growth by a packet per window."""
         s = s._replace(lost=s.lost + e.lost)
         if e.recovering > 0.0 or e.acked == 0.0:
             return s
         if s.ssthresh == math.inf:
-            s = searched(s, q, e)
+            s = compare_deliveries(s, q, e)
         step = e.acked if s.cwnd < s.ssthresh else e.acked / s.cwnd
         return s._replace(cwnd=s.cwnd + step)
 
 
-def searched(s: Any, q: Any, e: Any) -> Any:
-    """Return the state after SEARCH has seen an ACK: slow start may have ended."""
+def compare_deliveries(s: Any, q: Any, e: Any) -> Any:
+    """Update SEARCH after an ACK, and end slow start if deliveries fall behind."""
     sent = e.delivered + e.in_flight + s.lost
     if s.bins == 0.0:
         width = e.rtt * q.factor / BINS
-        ends = e.time + width
-        return s._replace(width=width, ends=ends, bins=1.0, acked_0=e.delivered, sent_0=sent)
-    if e.time <= s.ends:
+        bin_end = e.time + width
+        return s._replace(width=width, bin_end=bin_end, bins=1.0, acked_0=e.delivered, sent_0=sent)
+    if e.time <= s.bin_end:
         return s
-    passed = math.floor((e.time - s.ends) / s.width) + 1.0
+    passed = math.floor((e.time - s.bin_end) / s.width) + 1.0
     if passed > BINS:
         return s._replace(bins=0.0)
     for _ in range(int(passed)):
-        s = shifted(s)
+        s = shift_bins(s)
     bins = s.bins + passed
-    ends = s.ends + passed * s.width
-    s = s._replace(bins=bins, ends=ends, acked_0=e.delivered, sent_0=sent)
+    bin_end = s.bin_end + passed * s.width
+    s = s._replace(bins=bins, bin_end=bin_end, acked_0=e.delivered, sent_0=sent)
     back = e.rtt / s.width
-    whole = math.floor(back)
-    if s.bins - 1.0 - whole <= BINS or whole >= MORE_BINS:
+    bins_back = math.floor(back)
+    if s.bins - 1.0 - bins_back <= BINS or bins_back >= EXTRA_BINS:
         return s
     totals = (
         s.sent_0, s.sent_1, s.sent_2, s.sent_3, s.sent_4, s.sent_5, s.sent_6, s.sent_7, s.sent_8, s.sent_9,
         s.sent_10, s.sent_11, s.sent_12, s.sent_13, s.sent_14, s.sent_15, s.sent_16, s.sent_17, s.sent_18,
         s.sent_19, s.sent_20, s.sent_21, s.sent_22, s.sent_23, s.sent_24, s.sent_25,
     )  # fmt: skip
-    first = int(whole)
+    first = int(bins_back)
     last = first + int(BINS)
     base = totals[first] - totals[last]
     earlier = totals[first + 1] - totals[last + 1]
-    before = earlier * (back - whole) + base * (1.0 - (back - whole))
+    before = earlier * (back - bins_back) + base * (1.0 - (back - bins_back))
     now = s.acked_0 - s.acked_10
     if before > 0.0 and (before - now) / before >= q.threshold:
         return s._replace(ssthresh=s.cwnd)
     return s
 
 
-def shifted(s: Any) -> Any:
-    """Return the state with all totals one bin older, the newest one kept."""
+def shift_bins(s: Any) -> Any:
+    """Shift all totals by one bin, and repeat the newest."""
     s = s._replace(
         acked_1=s.acked_0, acked_2=s.acked_1, acked_3=s.acked_2, acked_4=s.acked_3, acked_5=s.acked_4,
         acked_6=s.acked_5, acked_7=s.acked_6, acked_8=s.acked_7, acked_9=s.acked_8, acked_10=s.acked_9,

@@ -1,4 +1,4 @@
-"""Swift: a window for data centres, by the delay and a target that depends on the window."""
+"""Swift: a window for data centres, from the delay and a target that depends on the window."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ class Swift(DeliveryRule):
     r"""Swift (Kumar et al. 2020): AIMD on the delay, with windows of less than a packet.
 
     Per round trip the window W grows by ``ai`` packets while the round-trip time is below the target. Above it W falls by
-    beta (RTT - target) / RTT of itself, at most by ``max_mdf``, and at most once per round trip, as it does at a loss.
-    A window of less than a packet is a packet every RTT / W. The target grows as windows shrink, so that many flows
-    do not share a short queue:
+    beta (RTT - target) / RTT of itself, at most by ``max_mdf``, and at most once per round trip, also at losses.
+    With a window of less than a packet, a packet is sent every RTT / W. The target grows as windows shrink, so that many
+    flows do not share a short queue:
 
     .. math::
 
         \mathrm{target} = t_0 + \max\Bigl(0, \min\Bigl(r, \frac{a}{\sqrt W} - \frac{a}{\sqrt{W_{max}}}\Bigr)\Bigr),\quad
         a = \frac{r}{1/\sqrt{W_{min}} - 1/\sqrt{W_{max}}}.
 
-    It is the delay of the network (the fabric) alone: there is none of hosts here. Of the path's length, by which the
-    paper scales the target too, ``base_target`` must contain the part. Packets lost are found by selective ACKs.
+    The delay is the network's (the fabric delay); there is no host delay. The paper's scaling of the target by the path
+    length must be part of ``base_target``. Selective ACKs detect losses.
 
     Parameters
     ----------
     base_target
-        t_0, s: the round trip without queue, the part for its hops, and the queue that a flow may keep.
+        t_0, s: the round trip without queue, the allowance for its hops, and the queue that a flow may keep.
     ai
         Packets per round trip, > 0.
     beta
         Multiplicative decrease, 0 < beta <= 1.
     max_mdf
-        Largest part of the window lost at once, 0 < max_mdf < 1.
+        Maximum decrease as a fraction of the window, 0 < max_mdf < 1.
     fs_range
-        r: by how much the target grows at most for small windows, s; 0: it does not.
+        r: maximum increase of the target for small windows, s; 0: none.
     fs_min_cwnd, fs_max_cwnd
-        W_min, W_max: windows at which it is that much larger, and no larger, packets.
+        W_min, W_max: windows with the maximum increase and without any, packets.
     min_cwnd
-        Least window, packets, > 0.
+        Minimum window in packets, > 0.
 
-    The defaults are for round trips of about 20 us; the paper was not to be read, and htsim, whose they are, calls
-    ``ai``, ``beta``, ``max_mdf`` and the times guesses.
+    The defaults are htsim's, for round trips of about 20 us; htsim calls ``ai``, ``beta``, ``max_mdf`` and the times
+    guesses. The paper was not available.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Swift(DeliveryRule):
     """
 
     class State(NamedTuple):
-        """Whole window in packets, pacing in packets/s; the window itself; when it last fell, RTT, in s; timeouts."""
+        """Window of at least a packet, pacing in packets/s; Swift's window; time of its last decrease and RTT in s; timeouts."""
 
         cwnd: float = INITIAL_WINDOW
         ssthresh: float = math.inf
@@ -74,7 +74,7 @@ class Swift(DeliveryRule):
         timeouts: float = 0.0
 
     class Params(NamedTuple):
-        """Times in s; packets; parts of the window."""
+        """Times in s; packets; fractions of the window."""
 
         base_target: float = param(
             50e-6,
@@ -144,20 +144,20 @@ class Swift(DeliveryRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Lose the largest part, if the window has not fallen within a round trip."""
+        """Decrease by the maximum, if the window has not fallen within a round trip."""
         if e.time < s.fell + e.rtt:
             return s
         return set_window(s._replace(fell=e.time), q, (1.0 - q.max_mdf) * s.window)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Lose the largest part; after three timeouts in a row all but the least window."""
+        """Decrease by the maximum; after three timeouts in a row to the minimum window."""
         window = q.min_cwnd if s.timeouts >= 2.0 else (1.0 - q.max_mdf) * s.window
         return set_window(s._replace(fell=e.time, timeouts=s.timeouts + 1.0), q, window)
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Grow below the target, else fall, at most once per round trip."""
+        """Increase the window below the target, otherwise decrease it, at most once per round trip."""
         if e.acked == 0.0:
             return s
         s = s._replace(rtt=e.rtt, timeouts=0.0)
@@ -166,19 +166,19 @@ class Swift(DeliveryRule):
             return set_window(s, q, s.window + q.ai * e.acked / max(1.0, s.window))
         if e.time < s.fell + e.rtt:
             return s
-        kept = max(1.0 - q.beta * (e.rtt - target) / e.rtt, 1.0 - q.max_mdf)
-        return set_window(s._replace(fell=e.time), q, kept * s.window)
+        factor = max(1.0 - q.beta * (e.rtt - target) / e.rtt, 1.0 - q.max_mdf)
+        return set_window(s._replace(fell=e.time), q, factor * s.window)
 
 
 def target_of(q: Any, window: Any) -> Any:
-    """Return the target of a window, s."""
-    least = 1.0 / math.sqrt(q.fs_max_cwnd)
-    slope = q.fs_range / (1.0 / math.sqrt(q.fs_min_cwnd) - least)
-    return q.base_target + max(0.0, min(q.fs_range, slope * (1.0 / math.sqrt(window) - least)))
+    """Return the target delay for a window, s."""
+    offset = 1.0 / math.sqrt(q.fs_max_cwnd)
+    slope = q.fs_range / (1.0 / math.sqrt(q.fs_min_cwnd) - offset)
+    return q.base_target + max(0.0, min(q.fs_range, slope * (1.0 / math.sqrt(window) - offset)))
 
 
 def set_window(s: Any, q: Any, window: Any) -> Any:
-    """Return the state with a window: of less than a packet one packet, paced."""
+    """Set the window; a window of less than a packet becomes one paced packet."""
     window = max(q.min_cwnd, window)
     pacing = UNPACED
     if window < 1.0 and s.rtt > 0.0:

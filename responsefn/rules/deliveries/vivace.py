@@ -29,55 +29,55 @@ AMPLIFIER = 10.0  # PCC-Uspace, pcc_vivace_rc.cpp: kMinAmplifier = 10
 """Amplifier of the first step, one more in each further one."""
 # PCC-Uspace, pcc_vivace_rc.cpp: kMinChangeBound = 0.10; kChangeBoundStepSize = 0.5 *
 # kMinChangeBound; kMinChangeProportion = 0.01
-BOUND, MORE_BOUND, LEAST_STEP = 0.1, 0.05, 0.01
-"""Parts of the rate: largest step, by how much it grows each time it is reached, and the smallest step."""
-LEAST_RATE = 10.0  # own choice: the sources have no least rate
-"""Packets/s; the sources have no least rate."""
+BOUND, MORE_BOUND, MIN_STEP = 0.1, 0.05, 0.01
+"""Fractions of the rate: maximum step, its increase each time it is reached, and minimum step."""
+MIN_RATE = 10.0  # own choice: the sources have no least rate
+"""Minimum rate in packets/s; the sources have none."""
 GAIN = 0.125  # RFC 6298, Sect. 2: alpha = 1/8
-"""Of the smoothed round-trip time (RFC 6298)."""
+"""Gain of the smoothed round-trip time (RFC 6298)."""
 WINDOW = 1e6  # own choice: the rate alone limits it, as in the sources
-"""Packets: its rate alone limits it."""
+"""Window in packets: the rate alone limits the sender."""
 INTERVAL = ("begin", "end", "rate", "count", "total", "moment", "sent", "first", "came", "lost")
-"""What is kept of an interval, besides the number in a probe and whether its utility is unknown."""
+"""Fields of an interval, besides its number in a probe and whether its utility is unknown."""
 
 
 class Vivace(DeliveryRule):
     r"""PCC Vivace (Dong et al. 2018): gradient ascent of x^0.9 - 900 x dRTT/dt - 11.35 x L.
 
     Time is divided in intervals of a round trip, or of 20 packets. The utility of an interval follows from its rate x,
-    the slope dRTT/dt of the round-trip times of its packets, and the part L of them that was lost. It is known a round
-    trip after the end. The slope is the smaller of two estimates, by least squares and by how much longer the packets
-    took to arrive than to be sent; below ``rtt_filter`` it counts as zero. The authors' module for Linux takes the slope from the
-    first and the last smoothed round-trip time of the interval (``smoothed=1``), which jitter misleads much more.
+    the slope dRTT/dt of the round-trip times of its packets, and the lost fraction L. It is known a round
+    trip after the end. The slope is the smaller of two estimates, by least squares and by the difference of the times in which
+    the packets arrived and were sent; below ``rtt_filter`` it counts as zero. The authors' module for Linux takes the slope from
+    the first and the last smoothed round-trip time of the interval (``smoothed=1``), which is more sensitive to jitter.
 
-    The rate doubles from interval to interval until the utility falls. Then four intervals try rates 2 % above and below
-    it, two of each in random order. Where both pairs prefer the same side the rate moves there, in each interval by 0.1
+    The rate doubles from interval to interval until the utility falls. Then four intervals test rates 2 % above and below
+    it, two of each in random order. If both pairs prefer the same side, the rate moves there, in each interval by 0.1
     units times the gradient in utility per unit, times an amplifier of 10, 11, 12 and so on, by 1 % to 10 % of the rate;
     the upper bound grows by 5 % of the rate each time it is reached. It probes again once the gradient changes sign.
 
-    Of two flows on 24 or 48 Mb/s both come to have half; on 12 Mb/s, where a probe changes little, the one that comes
-    second has a tenth for minutes.
+    Two flows on 24 or 48 Mb/s converge to half each. On 12 Mb/s, where a probe changes little, the second flow has a tenth
+    for minutes.
 
-    Utility, states and constants are those of the authors' code, except for the term of losses, which is the paper's. An
+    Utility, states and constants follow the authors' code; the loss term is the paper's. An
     interval begins with an ACK, not with a packet; a timeout halves the rate and probes (our own).
 
     Parameters
     ----------
     exponent
-        Of the rate in the utility, above 0 and below 1.
+        Exponent of the rate in the utility, above 0 and below 1.
     rtt_weight
         Weight of the slope of the round-trip time, >= 0.
     loss_weight
         Weight of the losses, >= 0.
     probing
-        Part of the rate by which a probe is above or below, above 0 and below 1.
+        Step of a probe as a fraction of the rate, above 0 and below 1.
     rtt_filter
         Slope below which it counts as zero, >= 0.
     unit_rate
         Packets/s that are one unit of x: 2^20 bit/s.
     smoothed
-        1 where the slope is that of smoothed round-trip times over the time of sending: zero below two packets' times and
-        between -``rtt_filter`` and ``rtt_filter``, and not negative while the rate doubles. 0 where it is the smaller of two estimates.
+        1: the slope of smoothed round-trip times over the time of sending. It is zero below two packets' times and
+        between -``rtt_filter`` and ``rtt_filter``, and not negative while the rate doubles. 0: the smaller of two estimates.
 
     Examples
     --------
@@ -93,13 +93,14 @@ class Vivace(DeliveryRule):
         """Window in packets, pacing in packets/s; mode and rates, packets/s; three intervals, times in s.
 
         target: the rate; amplifier, bound: of the next step; gradient: utility per packet/s; up: whether it moves to higher
-        rates; rate, utility: of the interval before (rate < 0: none); probe: number of the next interval of a probe,
-        high: whether the first of them is the higher one, u_0 to u_3: their utilities.
+        rates; rate, utility: of the previous interval (rate < 0: none); probe: number of the next interval of a probe,
+        high: whether its first interval has the higher rate, u_0 to u_3: utilities of its intervals.
 
-        Of the interval that is being sent (now), the one before (last) and the one before that (old): its begin and end
-        (of ``now``: earliest), rate, number in a probe (-1: none), packets delivered, sum of their round-trip times, and
-        of these times their numbers (with ``smoothed`` the first and the last smoothed one); when the last was sent, when the first and the last were acknowledged; packets
-        lost; open: 1 where its utility is not known yet.
+        For the current interval (now), the previous (last) and its predecessor (old): begin and end
+        (for ``now``: earliest), rate, number in a probe (-1: none), packets delivered, sum of their round-trip times, and
+        their first moment over the packet numbers (with ``smoothed`` the first and the last smoothed time); time at which the
+        last packet was sent, times at which the first and the last were acknowledged; packets lost; open: 1 while the utility
+        is unknown.
         """
 
         cwnd: float = WINDOW
@@ -126,7 +127,7 @@ class Vivace(DeliveryRule):
         srtt: float = 0.0
 
     class Params(NamedTuple):
-        """Exponent and weights of the utility, part of a probe, slope that counts as zero, packets/s of a unit, a choice."""
+        """Exponent and weights of the utility, step of a probe, slope that counts as zero, packets/s of a unit, a choice."""
 
         exponent: float = param(
             0.9,
@@ -180,35 +181,35 @@ class Vivace(DeliveryRule):
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Half of the rate, and a probe; what is under way does not count."""
-        target = max(LEAST_RATE, 0.5 * s.target)
+        """Halve the rate, and start a probe; drop the open intervals."""
+        target = max(MIN_RATE, 0.5 * s.target)
         s = s._replace(target=target, pacing_rate=target, now_end=0.0, last_open=0.0, old_open=0.0)
         return probing(s, s.high)
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Count the packet in its interval; judge intervals whose packets are all known; begin another one."""
+        """Count the packet in its interval, evaluate intervals with known packets, and begin the next interval."""
         sent = e.time - e.rtt
         other = 1.0 if e.random < 0.5 else 0.0
         smooth = e.rtt if s.srtt == 0.0 else s.srtt + GAIN * (e.rtt - s.srtt)
         s = s._replace(srtt=smooth)
         if s.old_open > 0.0 and sent >= s.old_end:
-            s = judged(s, q, other)
+            s = evaluate_interval(s, q, other)
         if s.old_open == 0.0 and s.last_open > 0.0 and sent >= s.last_end:
-            s = judged(moved_to_old(s), q, other)
-        s = counted(s, q, sent, e)
+            s = evaluate_interval(archive_interval(s), q, other)
+        s = count_delivery(s, q, sent, e)
         if e.time >= s.now_end and (s.old_open == 0.0 or s.last_open == 0.0):
-            s = begun(s, q, e)
+            s = begin_interval(s, q, e)
         return s
 
 
-def counted(s: Any, q: Any, sent: Any, e: Any) -> Any:
-    """Return the state with a delivery in the interval in which the newest packet was sent, and losses."""
+def count_delivery(s: Any, q: Any, sent: Any, e: Any) -> Any:
+    """Count a delivery and losses in the interval in which the newest packet was sent."""
     if s.old_open > 0.0 and sent < s.old_end:
         if e.acked == 0.0:
             return s._replace(old_lost=s.old_lost + e.lost)
         first = e.time if s.old_count == 0.0 else s.old_first
-        total, moment = summed(s, q, e, s.old_count, s.old_total, s.old_moment)
+        total, moment = add_rtt(s, q, e, s.old_count, s.old_total, s.old_moment)
         return s._replace(
             old_lost=s.old_lost + e.lost, old_count=s.old_count + e.acked,
             old_total=total, old_moment=moment,
@@ -218,7 +219,7 @@ def counted(s: Any, q: Any, sent: Any, e: Any) -> Any:
         if e.acked == 0.0:
             return s._replace(last_lost=s.last_lost + e.lost)
         first = e.time if s.last_count == 0.0 else s.last_first
-        total, moment = summed(s, q, e, s.last_count, s.last_total, s.last_moment)
+        total, moment = add_rtt(s, q, e, s.last_count, s.last_total, s.last_moment)
         return s._replace(
             last_lost=s.last_lost + e.lost, last_count=s.last_count + e.acked,
             last_total=total, last_moment=moment,
@@ -227,7 +228,7 @@ def counted(s: Any, q: Any, sent: Any, e: Any) -> Any:
     if e.acked == 0.0 or sent < s.now_begin:
         return s._replace(now_lost=s.now_lost + e.lost)
     first = e.time if s.now_count == 0.0 else s.now_first
-    total, moment = summed(s, q, e, s.now_count, s.now_total, s.now_moment)
+    total, moment = add_rtt(s, q, e, s.now_count, s.now_total, s.now_moment)
     return s._replace(
         now_lost=s.now_lost + e.lost, now_count=s.now_count + e.acked,
         now_total=total, now_moment=moment,
@@ -235,8 +236,8 @@ def counted(s: Any, q: Any, sent: Any, e: Any) -> Any:
     )  # fmt: skip
 
 
-def summed(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
-    """Return what is kept of round-trip times: their sum and first moment, or the first and the last smoothed one."""
+def add_rtt(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
+    """Return sum and first moment of the round-trip times, or the first and the last smoothed time."""
     if q.smoothed > 0:
         if count == 0.0:
             return s.srtt, s.srtt
@@ -244,8 +245,8 @@ def summed(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
     return total + e.acked * e.rtt, moment + count * e.acked * e.rtt
 
 
-def moved_to_old(s: Any) -> Any:
-    """Return the state with the last interval as the old one, which must not be open."""
+def archive_interval(s: Any) -> Any:
+    """Move the last interval to the old interval, which must not be open."""
     return s._replace(
         old_begin=s.last_begin, old_end=s.last_end, old_rate=s.last_rate, old_probe=s.last_probe,
         old_count=s.last_count, old_total=s.last_total, old_moment=s.last_moment, old_sent=s.last_sent,
@@ -253,10 +254,10 @@ def moved_to_old(s: Any) -> Any:
     )  # fmt: skip
 
 
-def begun(s: Any, q: Any, e: Any) -> Any:
-    """Return the state at the begin of another interval; the one before becomes the last one."""
+def begin_interval(s: Any, q: Any, e: Any) -> Any:
+    """Begin the next interval; the current interval becomes the last."""
     if s.last_open > 0.0:
-        s = moved_to_old(s)
+        s = archive_interval(s)
     if s.now_end > 0.0:
         s = s._replace(
             last_begin=s.now_begin, last_end=e.time, last_rate=s.now_rate, last_probe=s.now_probe,
@@ -277,7 +278,7 @@ def begun(s: Any, q: Any, e: Any) -> Any:
         if number < PROBES:
             rate = (1.0 + q.probing * sign_of(number, s.high)) * target
     else:
-        s = stepped(s, q)
+        s = step_rate(s, q)
         rate = s.target
     return s._replace(
         pacing_rate=rate, now_begin=e.time, now_end=e.time + max(e.rtt, PACKETS / rate), now_rate=rate,
@@ -286,7 +287,7 @@ def begun(s: Any, q: Any, e: Any) -> Any:
 
 
 def sign_of(number: Any, high: Any) -> Any:
-    """Return 1 for an interval of a probe with the higher rate, -1 for the lower one."""
+    """Return 1 for an interval of a probe with the higher rate, -1 with the lower rate."""
     outer = number == 0.0 or number == 3.0
     return 1.0 if outer == (high > 0.0) else -1.0
 
@@ -327,8 +328,8 @@ def slope_of_smoothed(s: Any, q: Any) -> Any:
     return slope
 
 
-def judged(s: Any, q: Any, other: Any) -> Any:
-    """Return the state once the packets of the old interval are known; ``other``: which probe comes first next."""
+def evaluate_interval(s: Any, q: Any, other: Any) -> Any:
+    """Evaluate the old interval, whose packets are known; ``other``: ``high`` of the next probe."""
     utility, rate, number = utility_of(s, q), s.old_rate, s.old_probe
     s = s._replace(old_open=0.0)
     if s.mode == STARTING:
@@ -343,17 +344,17 @@ def judged(s: Any, q: Any, other: Any) -> Any:
         if number == 2.0:
             return s._replace(u_2=utility)
         if number == 3.0:
-            return decided(s, q, utility, other)
+            return decide(s, q, utility, other)
         return s
     gradient = (utility - s.utility) / (rate - s.rate) if rate != s.rate else 0.0
     s = s._replace(gradient=gradient)
     if (s.up > 0.0) == (gradient >= 0.0):
         return s._replace(rate=rate, utility=utility)
-    return probing(stepped(s._replace(target=s.rate), q), other)
+    return probing(step_rate(s._replace(target=s.rate), q), other)
 
 
-def decided(s: Any, q: Any, u_3: Any, other: Any) -> Any:
-    """Return the state at the end of a probe: towards the side that both pairs prefer, or another probe."""
+def decide(s: Any, q: Any, u_3: Any, other: Any) -> Any:
+    """Return the state at the end of a probe: moving to the side that both pairs prefer, or another probe."""
     first, second = sign_of(0.0, s.high), sign_of(2.0, s.high)
     part = 2.0 * q.probing * s.target
     gradient_0 = first * (s.u_0 - s.u_1) / part
@@ -374,15 +375,15 @@ def probing(s: Any, high: Any) -> Any:
     return s._replace(mode=PROBING, probe=0.0, high=high)
 
 
-def stepped(s: Any, q: Any) -> Any:
-    """Return the state with the rate a step along the gradient."""
+def step_rate(s: Any, q: Any) -> Any:
+    """Move the rate a step along the gradient."""
     step = STEP * s.amplifier * q.unit_rate * q.unit_rate * s.gradient
     part = abs(step) / s.target
     bound = BOUND
     if part > s.bound:
         part = s.bound
         bound = s.bound + MORE_BOUND
-    part = max(part, LEAST_STEP)
+    part = max(part, MIN_STEP)
     sign = 1.0 if step >= 0.0 else -1.0
-    target = max(LEAST_RATE, (1.0 + sign * part) * s.target)
+    target = max(MIN_RATE, (1.0 + sign * part) * s.target)
     return s._replace(target=target, amplifier=s.amplifier + 1.0, bound=bound)

@@ -15,11 +15,11 @@ __all__ = ["LinuxBIC"]
 
 
 class LinuxBIC(LinuxRule):
-    r"""BIC as in Linux's tcp_bic.c: a quarter of the way to the last peak, smoothed near it.
+    r"""BIC as in Linux's tcp_bic.c: the window moves a quarter of the distance to the last peak, smoothed near it.
 
-    Against `BIC`: a quarter of the distance per round trip, in whole packets, instead of half of it;
-    one packet in ``smooth`` / 4 round trips where that is one packet or none; a cut by 0.2; an increase
-    of at most 16 packets; a whole number of ACKs for each packet more. The module divides that number by its
+    Differences from `BIC`: a quarter of the distance per round trip, in whole packets, instead of half of it;
+    one packet in ``smooth`` / 4 round trips if that is at most one packet; a decrease by 0.2; an increase
+    of at most 16 packets; a whole number of ACKs per packet of growth. The module divides that number by its
     estimate of packets per ACK, which begins at 2 and stays at 31/16 although every packet is acknowledged: above
     Reno's region it grows 31/16 times as fast. Windows are whole packets at a loss.
 
@@ -30,7 +30,7 @@ class LinuxBIC(LinuxRule):
     b
         Fraction of the window lost at a loss (205/1024).
     largest
-        Packets per round trip at most.
+        Maximum increase in packets per round trip.
     smooth
         ``smooth_part``: round trips times 4 per packet near the last peak; 20, in ns-3 5.
     low_window
@@ -38,9 +38,9 @@ class LinuxBIC(LinuxRule):
     per_ack
         Estimate of the packets that an ACK acknowledges; 31/16 in Linux, 1 in ns-3.
     remembered
-        Part of a peak below the last one that is remembered; 1843/2048, in ns-3 0.8.
+        Factor for the stored peak if the window is below the last peak; 1843/2048, in ns-3 0.8.
     kernel
-        Version of the file: ``"6.12"``, or ``"2.6.22"``, where a packet takes one ACK more and windows at a loss keep
+        Version of the file: ``"6.12"``, or ``"2.6.22"``, where a packet takes one more ACK and windows at a loss keep
         their fraction.
 
     Examples
@@ -129,16 +129,16 @@ class LinuxBIC(LinuxRule):
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep 1 - b (half in Reno's region); remember less of a peak below the last one."""
         w = whole(s.cwnd)
-        kept = maximum(2.0, whole(where(w <= q.low_window, 0.5, 1.0 - q.b) * w))
+        window = maximum(2.0, whole(where(w <= q.low_window, 0.5, 1.0 - q.b) * w))
         peak = where(w < s.peak, whole(q.remembered * w), w)
-        return s._replace(cwnd=kept, ssthresh=kept, peak=peak)
+        return s._replace(cwnd=window, ssthresh=window, peak=peak)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the peak is forgotten."""
         w = whole(s.cwnd)
-        kept = maximum(2.0, whole(where(w <= q.low_window, 0.5, 1.0 - q.b) * w))
-        return s._replace(cwnd=1.0, ssthresh=kept, peak=0.0)
+        threshold = maximum(2.0, whole(where(w <= q.low_window, 0.5, 1.0 - q.b) * w))
+        return s._replace(cwnd=1.0, ssthresh=threshold, peak=0.0)
 
 
 @quantities(largest="amount", low_window="amount")
@@ -149,7 +149,7 @@ class LinuxBIC2622(LinuxBIC):
     Against `BIC`: a quarter of the distance per round trip, in whole packets, instead of half of it;
     one packet in ``smooth`` / 4 round trips where that is one packet or none; a cut by 0.2; an increase
     of at most 16 packets; each packet more takes a whole number of ACKs and one, here half a one more. The module divides it
-    by its estimate of packets per ACK, which begins at 2 in sixteenths; d <- d - floor(d/16) + 1 takes 32 to
+    by its estimate of packets per ACK, which begins at 2 in sixteenths; d <- d - floor(d/16) + 1 reduces 32 to
     31, where it stays although every packet is acknowledged: above Reno's region it grows 31/16 times as fast.
 
     Domain: p <= 0.02. Parameters as of `LinuxBIC`.
@@ -179,9 +179,9 @@ class LinuxBIC2622(LinuxBIC):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep 1 - b (half in Reno's region); remember less of a peak below the last one."""
-        kept = where(s.cwnd <= q.low_window, 0.5, 1.0 - q.b) * s.cwnd
+        window = where(s.cwnd <= q.low_window, 0.5, 1.0 - q.b) * s.cwnd
         peak = where(s.cwnd < s.peak, q.remembered, 1.0) * s.cwnd
-        return s._replace(cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept), peak=peak)
+        return s._replace(cwnd=maximum(1.0, window), ssthresh=maximum(2.0, window), peak=peak)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

@@ -13,42 +13,42 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 __all__ = ["LinuxCDG"]
 
 WINDOW = 8.0  # Linux 6.12, net/ipv4/tcp_cdg.c: window = 8
-"""Round trips whose gradients are added up."""
+"""Number of round trips in the sum of gradients."""
 # Linux 6.12, net/ipv4/tcp_cdg.c: last_ack + 3000 us; 125 us in base_owd and thresh
-ACK_GAP, LEAST_TIME = 3e-3, 125e-6
-"""Slow start: largest time in s between ACKs of a train; shortest train, and least delay that ends it, s."""
+ACK_GAP, MIN_TRAIN_TIME = 3e-3, 125e-6
+"""Slow start: maximum time between ACKs of a train, minimum duration of a train and minimum delay that end it, in s."""
 SAMPLES = 8.0  # Linux 6.12, net/ipv4/tcp_cdg.c: sample_cnt < 8
-"""ACKs of a round before its delay is judged in slow start."""
-FALLS = -32e-6  # Linux 6.12, net/ipv4/tcp_cdg.c: gmin <= -32 or gmax <= -32 us
-"""s: a sum of gradients of at most this shows that a cut has had an effect."""
+"""ACKs of a round before its delay is compared in slow start."""
+EFFECTIVE_FALL = -32e-6  # Linux 6.12, net/ipv4/tcp_cdg.c: gmin <= -32 or gmax <= -32 us
+"""Sum of gradients in s up to which a cut has had an effect."""
 NONE, CUT, LOSS = 0.0, 1.0, 2.0  # numbers of states
-"""What reduces the window now."""
+"""Reasons of the current reduction of the window."""
 
 
 class LinuxCDG(LinuxRule, DeliveryRule):
-    r"""CDG as in Linux's tcp_cdg.c: cuts at random, the more likely the more the delay grows.
+    r"""CDG as in Linux's tcp_cdg.c: random cuts, whose probability increases with the growth of the delay.
 
-    Once per round trip the changes of its least and of its largest round-trip time since the round before are added up over the
-    last 8 rounds; g is the first sum where it is above 0, the second otherwise, in s. With the probability
-    1 - exp(-``backoff_factor`` g) the window falls to ``beta`` of itself within a round trip. After ``use_ineff``
-    such decisions without a fall of the delay it is not cut. Otherwise the window grows as Reno's. A loss halves it, or takes it
-    to half of the window that it would have had without those cuts (the shadow window), if that is more. Slow start
-    ends by trains of ACKs and by delay, as in `LinuxCUBIC`, at any window: gaps below 3 ms for half of the least round-trip
-    time, or the minimum of more than 8 round-trip times above the least one by an eighth.
+    Once per round trip the changes of the round's minimum and maximum round-trip time since the previous round are summed over
+    the last 8 rounds; g is the sum for the minimum if it is above 0, otherwise the sum for the maximum, in s. With the
+    probability 1 - exp(-``backoff_factor`` g) the window falls to ``beta`` of itself within a round trip. After ``use_ineff``
+    such decisions without a fall of the delay there is no cut. Otherwise the window grows as Reno's. A loss halves it, or
+    sets it to half of the window without those cuts (the shadow window), if that is more. Slow start
+    ends by trains of ACKs and by delay, as in `LinuxCUBIC`, at any window: gaps below 3 ms for half of the minimum round-trip
+    time, or the minimum of more than 8 round-trip times above the connection's minimum by an eighth.
 
-    Cuts are a property of single round trips and random, so that it runs at packet level only. Left out are the toleration of losses without
-    a full queue, which the module has switched off, and its filter for delayed ACKs of single packets.
+    Cuts are random and belong to single round trips, so that it runs at packet level only. The tolerance of losses without
+    a full queue, which the module has disabled, and its filter for delayed ACKs of single packets are omitted.
 
     Parameters
     ----------
     beta
-        ``backoff_beta``, in 1024ths: part of the window that a cut leaves.
+        ``backoff_beta``, in 1024ths: factor of the window at a cut.
     backoff_factor
-        Per s of the summed gradient, > 0.
+        Exponent of the probability per s of the summed gradient, > 0.
     hystart
         ``hystart_detect``: 1 by trains, 2 by delay, 3 by both, 0 no HyStart.
     use_ineff
-        Cuts without effect after which there is none; 0: no limit.
+        Maximum number of cuts without effect; 0: no limit.
     use_shadow
         1: with the shadow window, 0: without.
     kernel
@@ -65,21 +65,21 @@ class LinuxCDG(LinuxRule, DeliveryRule):
 
     @series(range(1, 9), low=0.0, high=0.0)
     class State(NamedTuple):
-        """Window, threshold and shadow window in packets; what reduces the window; RTTs in s; gradients; the round.
+        """Window, threshold and shadow window in packets; reason of the reduction; RTTs in s; gradients; the round.
 
-        Least and largest RTT of this and the last round (0: none), least one of the connection; the changes of both in the last
-        eight rounds, s, and in how many there were; cuts without effect; packets left in the round, its first and last ACK, s
-        (negative: none), and its samples.
+        Minimum and maximum RTT of this and the last round (0: none), and the connection's minimum; the changes of both in the
+        last eight rounds, s, and the number of changes; cuts without effect; packets left in the round, times of its first and
+        last ACK in s (negative: none), and its samples.
         """
 
         cwnd: float = 1.0
         ssthresh: float = math.inf
         shadow: float = 0.0
         reduced: float = NONE
-        least: float = math.inf
-        most: float = 0.0
-        last_least: float = 0.0
-        last_most: float = 0.0
+        min_rtt: float = math.inf
+        max_rtt: float = 0.0
+        last_min_rtt: float = 0.0
+        last_max_rtt: float = 0.0
         base_rtt: float = math.inf
         gradients: float = 0.0
         cuts: float = 0.0
@@ -89,7 +89,7 @@ class LinuxCDG(LinuxRule, DeliveryRule):
         samples: float = 0.0
 
     class Params(NamedTuple):
-        """Part kept, probability of cuts, slow start, limit of cuts, shadow window, version."""
+        """Decrease factor, probability of cuts, slow start, limit of cuts, shadow window, version."""
 
         beta: float = param(
             724 / 1024,
@@ -131,21 +131,21 @@ class LinuxCDG(LinuxRule, DeliveryRule):
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
-        """Within a reduction of the window wait for its end; otherwise measure, perhaps begin a cut, else grow."""
+        """Continue a reduction of the window; otherwise measure, decide about a cut, and grow."""
         if e.acked == 0.0:
             return s
-        least = min(s.least, e.rtt)
-        most = max(s.most, e.rtt)
+        min_rtt = min(s.min_rtt, e.rtt)
+        max_rtt = max(s.max_rtt, e.rtt)
         shadow = s.shadow if s.shadow > 0.0 else s.cwnd
-        s = s._replace(least=least, most=most, shadow=shadow, left=s.left - e.acked)
+        s = s._replace(min_rtt=min_rtt, max_rtt=max_rtt, shadow=shadow, left=s.left - e.acked)
         if e.recovering > 0.0:
             return s
         if s.reduced > NONE:
-            return reduced(s, q, e)
+            return continue_reduction(s, q, e)
         if s.cwnd < s.ssthresh and q.hystart > 0:
-            s = detected(s, q, e)
+            s = detect_exit(s, q, e)
         if s.left <= 0.0:
-            s = judged(s, q, e)
+            s = decide_cut(s, q, e)
             if s.reduced > NONE:
                 return s
         if e.limited > 0.0:
@@ -156,7 +156,7 @@ class LinuxCDG(LinuxRule, DeliveryRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve the larger of the window and its shadow, but no more than the window; a cut is completed."""
+        """Set the window to half of itself or of its shadow window, if larger; complete a cut."""
         return cut_by_loss(s, q)
 
     @staticmethod
@@ -172,14 +172,14 @@ def cut_by_loss(s: Any, q: Any) -> Any:
         return s._replace(cwnd=s.ssthresh, reduced=LOSS)
     w = whole(s.cwnd)
     shadow = min(whole(0.5 * s.shadow), w)
-    kept = max(2.0, whole(0.5 * w))
+    window = max(2.0, whole(0.5 * w))
     if q.use_shadow > 0:
-        kept = max(kept, shadow)
-    return s._replace(cwnd=kept, ssthresh=kept, shadow=shadow, reduced=LOSS)
+        window = max(window, shadow)
+    return s._replace(cwnd=window, ssthresh=window, shadow=shadow, reduced=LOSS)
 
 
-def reduced(s: Any, q: Any, e: Any) -> Any:
-    """Return the state after an ACK while the window is reduced: a cut ends with its round trip, and with a loss' recovery."""
+def continue_reduction(s: Any, q: Any, e: Any) -> Any:
+    """Return the state after an ACK during a reduction, which ends with its round trip or with a loss recovery."""
     if s.reduced == CUT and s.left > 0.0:
         cwnd = max(s.ssthresh, s.cwnd - (1.0 - q.beta) * e.acked)
         return s._replace(cwnd=cwnd)
@@ -191,52 +191,52 @@ def new_round(s: Any) -> Any:
     """Return the state at the end of a round trip."""
     left = whole(s.cwnd)
     return s._replace(
-        last_least=s.least, last_most=s.most, least=math.inf, most=0.0, left=left, round_start=-1.0, samples=0.0
+        last_min_rtt=s.min_rtt, last_max_rtt=s.max_rtt, min_rtt=math.inf, max_rtt=0.0, left=left, round_start=-1.0, samples=0.0
     )  # fmt: skip
 
 
-def detected(s: Any, q: Any, e: Any) -> Any:
-    """Return the state after slow start was perhaps ended by a train of ACKs or by the delay."""
-    base = min(s.base_rtt, s.least)
+def detect_exit(s: Any, q: Any, e: Any) -> Any:
+    """Check whether a train of ACKs or the delay ends slow start."""
+    base = min(s.base_rtt, s.min_rtt)
     start = s.round_start
     last = s.last_ack
     samples = s.samples
-    found = False
+    exits = False
     if q.hystart == 1 or q.hystart == 3:
         if start < 0.0:
             start = e.time
             last = e.time
         elif e.time < last + ACK_GAP:
             last = e.time
-            found = e.time > start + max(0.5 * base, LEAST_TIME)
-    if not found and q.hystart >= 2:
+            exits = e.time > start + max(0.5 * base, MIN_TRAIN_TIME)
+    if not exits and q.hystart >= 2:
         if samples < SAMPLES:
             samples = samples + 1.0
         else:
-            found = s.least > max(1.125 * base, LEAST_TIME)
-    ssthresh = whole(s.cwnd) if found else s.ssthresh
+            exits = s.min_rtt > max(1.125 * base, MIN_TRAIN_TIME)
+    ssthresh = whole(s.cwnd) if exits else s.ssthresh
     return s._replace(
         base_rtt=base, round_start=start, last_ack=last, samples=samples, ssthresh=ssthresh
     )
 
 
-def judged(s: Any, q: Any, e: Any) -> Any:
-    """Return the state at the end of a round trip: perhaps at the beginning of a cut."""
+def decide_cut(s: Any, q: Any, e: Any) -> Any:
+    """Return the state at the end of a round trip, possibly at the beginning of a cut."""
     gradient = 0.0
-    if s.last_most > 0.0:
+    if s.last_max_rtt > 0.0:
         gradients = min(WINDOW, s.gradients + 1.0)
         s = s._replace(
-            low_1=s.least - s.last_least, low_2=s.low_1, low_3=s.low_2, low_4=s.low_3, low_5=s.low_4, low_6=s.low_5,
+            low_1=s.min_rtt - s.last_min_rtt, low_2=s.low_1, low_3=s.low_2, low_4=s.low_3, low_5=s.low_4, low_6=s.low_5,
             low_7=s.low_6, low_8=s.low_7, gradients=gradients,
         )  # fmt: skip
         s = s._replace(
-            high_1=s.most - s.last_most, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3, high_5=s.high_4,
+            high_1=s.max_rtt - s.last_max_rtt, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3, high_5=s.high_4,
             high_6=s.high_5, high_7=s.high_6, high_8=s.high_7,
         )  # fmt: skip
         low = s.low_1 + s.low_2 + s.low_3 + s.low_4 + s.low_5 + s.low_6 + s.low_7 + s.low_8
         high = s.high_1 + s.high_2 + s.high_3 + s.high_4 + s.high_5 + s.high_6 + s.high_7 + s.high_8
         gradient = (low if low > 0.0 else high) * WINDOW / s.gradients
-        if low <= FALLS or high <= FALLS:
+        if low <= EFFECTIVE_FALL or high <= EFFECTIVE_FALL:
             s = s._replace(cuts=0.0)
     s = new_round(s)
     if gradient <= 0.0 or e.random <= math.exp(-q.backoff_factor * gradient):

@@ -15,34 +15,34 @@ __all__ = ["LinuxCUBIC"]
 
 # Linux 6.12, net/ipv4/tcp_cubic.c: hystart_low_window = 16; hystart_ack_delta_us = 2000
 LOW_WINDOW, ACK_GAP = 16.0, 2e-3
-"""HyStart: packets from which it acts; largest time in s between ACKs of a train."""
+"""HyStart: minimum window in packets; maximum time in s between ACKs of a train."""
 # Linux 6.12, net/ipv4/tcp_cubic.c: HYSTART_MIN_SAMPLES 8; HYSTART_DELAY_MIN 4 ms;
 # HYSTART_DELAY_MAX 16 ms
-SAMPLES, LEAST_DELAY, MOST_DELAY = 8.0, 4e-3, 16e-3
+SAMPLES, MIN_DELAY_INCREASE, MAX_DELAY_INCREASE = 8.0, 4e-3, 16e-3
 """HyStart: RTT samples of a round, and the bounds in s of the increase that ends slow start."""
 # Linux 6.12, net/ipv4/tcp_cubic.c, cubictcp_acked: samples within HZ after epoch_start are
 # discarded
-PLAUSIBLE = 1.0
-"""Seconds after a loss in which RTT samples are not used."""
-LARGEST_INCREASE = 2.0  # Linux 6.12, net/ipv4/tcp_cubic.c: cnt at least 2
-"""ACKs per packet of growth, at least."""
+RTT_DISCARD_TIME = 1.0
+"""Time in s after a loss in which RTT samples are discarded."""
+MIN_ACKS_PER_PACKET = 2.0  # Linux 6.12, net/ipv4/tcp_cubic.c: cnt at least 2
+"""Minimum number of ACKs per packet of growth."""
 
 
 class LinuxCUBIC(LinuxRule):
     r"""CUBIC as in Linux's tcp_cubic.c: whole windows, fast convergence, HyStart by ACK trains and delays.
 
-    Against `CUBIC` of RFC 9438: the window goes to the curve one least round trip ahead, by a packet after each
+    Differences from `CUBIC` of RFC 9438: the window moves to the curve one minimum round trip ahead, by a packet after each
     floor(cwnd / distance) ACKs, at most one per two ACKs; all windows at a loss are whole packets; the Reno-friendly
     window grows by a packet in floor(15 cwnd / 8) ACKs, also above the last peak. The curve begins at the first ACK
-    after the loss was repaired.
+    after recovery.
 
-    ACKs are counted from one packet of growth to the next (``tcp_cong_avoid_ai``). Those that came while the curve was
-    below the window count once it is above, so that the window follows a slow curve at once. In fractions of a packet
-    per ACK (``counted`` 0, and in the fluid) it follows a round trip later.
+    ACKs are counted from one packet of growth to the next (``tcp_cong_avoid_ai``). ACKs counted while the curve is
+    below the window take effect once it is above, so that the window follows a slow curve immediately. With fractions of a
+    packet per ACK (``counted`` 0, and in the fluid) it follows a round trip later.
 
-    HyStart ends slow start from 16 packets on where ACKs with gaps of at most 2 ms have come for half of the least
-    round-trip time and ``ack_delay`` (the train), or where the minimum of more than eight round-trip times of a round
-    exceeds the least one by an eighth of it, within 4 and 16 ms (the delay). Trains are a property of single packets:
+    HyStart ends slow start from 16 packets on, when ACKs with gaps of at most 2 ms have arrived for half of the minimum
+    round-trip time plus ``ack_delay`` (the train), or when the minimum of more than eight round-trip times of a round
+    exceeds the connection's minimum by an eighth of it, within 4 and 16 ms (the delay). Trains need single packets:
     the fluid has the delay only. Times are not in jiffies.
 
     Domain: p <= 0.02.
@@ -56,11 +56,11 @@ class LinuxCUBIC(LinuxRule):
     hystart
         ``hystart_detect``: 1 by trains, 2 by delay, 3 by both, 0 no HyStart.
     ack_delay
-        Allowance for aggregation in s, by which a train must be longer; Linux has less above 2 Gb/s.
+        Allowance for aggregation in s, added to the duration of a train; Linux has less above 2 Gb/s.
     whole_windows
         1: windows at a loss are whole packets; 0: with their fractions.
     counted
-        1 where ACKs are counted from packet to packet, 0 where each adds a fraction of a packet.
+        1: ACKs are counted from packet to packet; 0: each ACK adds a fraction of a packet.
     kernel
         Version of the file: ``"6.12"``, or ``"2.6.22"``, whose parameters are ``C``, ``b`` (205/1024), ``largest`` (16
         packets in 0.1 s beyond the last peak) and ``per_ack`` (31/16, its estimate of packets per ACK), without HyStart.
@@ -76,14 +76,14 @@ class LinuxCUBIC(LinuxRule):
     class State(NamedTuple):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
-        ``since`` is negative until the curve begins. Of HyStart: when the round and the last ACK of the train came, s;
-        ACKs left in the round, its least RTT and samples; whether slow start was ended. ``since_growth`` is the file's
-        snd_cwnd_cnt, the ACKs since the window last grew.
+        ``since`` is negative until the curve begins. HyStart has the times of the round's begin and of the train's last
+        ACK, s; ACKs left in the round, its minimum RTT and samples; whether it ended slow start. ``since_growth`` is the
+        file's snd_cwnd_cnt, the ACKs since the window last grew.
         """
 
         round_start: float = 0.0
         last_ack: float = 0.0
-        found: float = 0.0
+        hystart_exit: float = 0.0
         since_growth: float = 0.0
 
     class Params(NamedTuple):
@@ -126,7 +126,7 @@ class LinuxCUBIC(LinuxRule):
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = (
         "peak", "origin", "plateau", "since", "base_rtt",
-        "round_start", "last_ack", "left", "least", "samples", "found", "since_growth",
+        "round_start", "last_ack", "left", "round_min_rtt", "samples", "hystart_exit", "since_growth",
     )  # fmt: skip
     reference = linux_file("tcp_cubic.c")
     domain = (0.0, 0.02)
@@ -134,7 +134,7 @@ class LinuxCUBIC(LinuxRule):
     why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"
 
     def in_fluid(self) -> LinuxCUBIC:
-        """Return the rule without detection of trains and without a count: a fluid has no single ACKs."""
+        """Return the rule without ACK trains and ACK counting: a fluid has no single ACKs."""
         detects = self.params.hystart & 2
         if (detects, 0) == (self.params.hystart, self.params.counted):
             return self
@@ -143,10 +143,10 @@ class LinuxCUBIC(LinuxRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Measure, then slow start, or towards the larger of the curve and Reno's window."""
-        recent = s.since >= 0.0 and e.time - s.since < PLAUSIBLE
+        recent = s.since >= 0.0 and e.time - s.since < RTT_DISCARD_TIME
         if not recent:
             s = s._replace(base_rtt=min(s.base_rtt, e.rtt))
-            if s.cwnd < s.ssthresh and q.hystart > 0 and s.found == 0.0:
+            if s.cwnd < s.ssthresh and q.hystart > 0 and s.hystart_exit == 0.0:
                 s = detect(s, q, e)
         if s.cwnd < s.ssthresh:
             return s._replace(cwnd=s.cwnd + 1.0)
@@ -165,7 +165,7 @@ class LinuxCUBIC(LinuxRule):
         reno = where(begins, w, s.reno) + 1.0 / math.floor(maximum(1.0, w * slope / 8.0))
         ahead = whole(reno) - w
         acks = where(ahead >= 1.0, minimum(acks, math.floor(w / maximum(1.0, ahead))), acks)
-        acks = maximum(LARGEST_INCREASE, acks)
+        acks = maximum(MIN_ACKS_PER_PACKET, acks)
         stored = s.since_growth >= acks
         count = where(stored, 0.0, s.since_growth) + 1.0
         full = count >= acks
@@ -184,12 +184,12 @@ class LinuxCUBIC(LinuxRule):
         """Keep 1 - b; remember less of a peak below the last one."""
         w = at_loss(s.cwnd, q)
         peak = where(w < s.peak, at_loss((1.0 - 0.5 * q.b) * w, q), w)
-        kept = maximum(2.0, at_loss((1.0 - q.b) * w, q))
-        return s._replace(cwnd=kept, ssthresh=kept, peak=peak, since=-1.0, since_growth=0.0)
+        window = maximum(2.0, at_loss((1.0 - q.b) * w, q))
+        return s._replace(cwnd=window, ssthresh=window, peak=peak, since=-1.0, since_growth=0.0)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the peak and the least RTT are forgotten."""
+        """Slow start from one packet; reset the peak and the minimum RTT."""
         return s._replace(
             cwnd=1.0,
             ssthresh=maximum(2.0, at_loss((1.0 - q.b) * at_loss(s.cwnd, q), q)),
@@ -197,45 +197,47 @@ class LinuxCUBIC(LinuxRule):
             since=-1.0,
             base_rtt=math.inf,
             left=0.0,
-            found=0.0,
+            hystart_exit=0.0,
             since_growth=0.0,
         )
 
 
 def at_loss(packets: Any, q: Any) -> Any:
-    """Return a window at a loss, in whole packets unless they are switched off."""
+    """Return a window at a loss, in whole packets unless ``whole_windows`` is 0."""
     return where(q.whole_windows > 0, whole(packets), packets)
 
 
 def detect(s: Any, q: Any, e: Any) -> Any:
-    """Return the state after HyStart has seen an ACK in slow start."""
+    """Update HyStart after an ACK in slow start."""
     left = s.left - 1.0
     begins = left <= 0.0
     start = where(begins, e.time, s.round_start)
     last = where(begins, e.time, s.last_ack)
-    least = where(begins, math.inf, s.least)
+    round_min_rtt = where(begins, math.inf, s.round_min_rtt)
     samples = where(begins, 0.0, s.samples)
     left = where(begins, whole(s.cwnd), left)
-    found = 0.0
+    hystart_exit = 0.0
     if s.cwnd >= LOW_WINDOW:
         if (q.hystart == 1 or q.hystart == 3) and e.time - last <= ACK_GAP:
             last = e.time
             if e.time - start > 0.5 * (s.base_rtt + q.ack_delay):
-                found = 1.0
+                hystart_exit = 1.0
         if q.hystart >= 2:
-            least = min(least, e.rtt)
+            round_min_rtt = min(round_min_rtt, e.rtt)
             if samples < SAMPLES:
                 samples = samples + 1.0
-            elif least > s.base_rtt + min(MOST_DELAY, max(LEAST_DELAY, s.base_rtt / 8.0)):
-                found = 1.0
+            elif round_min_rtt > s.base_rtt + min(
+                MAX_DELAY_INCREASE, max(MIN_DELAY_INCREASE, s.base_rtt / 8.0)
+            ):
+                hystart_exit = 1.0
     return s._replace(
-        ssthresh=where(found > 0.0, s.cwnd, s.ssthresh),
+        ssthresh=where(hystart_exit > 0.0, s.cwnd, s.ssthresh),
         round_start=start,
         last_ack=last,
         left=left,
-        least=least,
+        round_min_rtt=round_min_rtt,
         samples=samples,
-        found=found,
+        hystart_exit=hystart_exit,
     )
 
 
@@ -243,7 +245,7 @@ def detect(s: Any, q: Any, e: Any) -> Any:
 class LinuxCUBIC2622(LinuxCUBIC):
     r"""CUBIC as in Linux 2.6.22's tcp_cubic.c, version 2.1: in whole packets, with fast convergence.
 
-    Against `CUBIC` of RFC 9438: a cut by 0.2; the window goes to the curve one least round trip ahead in whole
+    Differences from `CUBIC` of RFC 9438: a decrease by 0.2; the window moves to the curve one minimum round trip ahead in whole
     packets, each after a whole number of ACKs and one, divided by the estimate of packets per ACK (see
     `LinuxBIC`); at most ``largest`` packets in 0.1 s beyond the last peak; the Reno-friendly window grows by
     8/floor(8 (2-b)/(3b)) packets per round trip, also above the last peak.
@@ -317,14 +319,14 @@ class LinuxCUBIC2622(LinuxCUBIC):
         base = minimum(s.base_rtt, e.rtt)
         since, peak = where(slow, e.time, s.since), where(slow, s.cwnd, s.peak)
         late = e.time + base - since - s.plateau
-        whole = math.floor(s.cwnd)
+        window = math.floor(s.cwnd)
         moved = math.floor(q.C * abs(late) ** 3)
-        away = peak + where(late < 0.0, -moved, moved) - whole
-        acks = where(away >= 1.0, math.floor(whole / maximum(1.0, away)), 100.0 * whole)
-        least = where(late >= 0.0, whole / (10.0 * q.largest * base), 0.0)
-        acks = maximum(acks, least)
-        ahead = math.floor(s.reno) - whole
-        acks = where(ahead >= 1.0, minimum(acks, math.floor(whole / maximum(1.0, ahead))), acks)
+        away = peak + where(late < 0.0, -moved, moved) - window
+        acks = where(away >= 1.0, math.floor(window / maximum(1.0, away)), 100.0 * window)
+        min_acks = where(late >= 0.0, window / (10.0 * q.largest * base), 0.0)
+        acks = maximum(acks, min_acks)
+        ahead = math.floor(s.reno) - window
+        acks = where(ahead >= 1.0, minimum(acks, math.floor(window / maximum(1.0, ahead))), acks)
         steps = 1.0 / (1.0 + maximum(1.0, math.floor(acks / q.per_ack)))
         slope = 8.0 / math.floor(8.0 * (2.0 - q.b) / (3.0 * q.b))
         return s._replace(
@@ -345,5 +347,5 @@ class LinuxCUBIC2622(LinuxCUBIC):
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the peak is forgotten."""
-        kept = maximum(2.0, (1.0 - q.b) * s.cwnd)
-        return s._replace(cwnd=1.0, ssthresh=kept, peak=0.0, plateau=0.0, reno=1.0)
+        threshold = maximum(2.0, (1.0 - q.b) * s.cwnd)
+        return s._replace(cwnd=1.0, ssthresh=threshold, peak=0.0, plateau=0.0, reno=1.0)

@@ -13,8 +13,8 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 __all__ = ["LinuxHSTCP"]
 
 
-def _kept(s: Any) -> Any:
-    """Return the packets that a loss leaves: by the row of the window, in slow start by the last one before."""
+def _window_after_loss(s: Any) -> Any:
+    """Return the window after a loss, by the row of the window; in slow start by the previous row."""
     w = whole(s.cwnd)
     row = where(s.cwnd < s.ssthresh, s.row, 1.0 * table_row(w))
     return w - whole(w * DECREASES[int(row)] / 256.0)
@@ -23,10 +23,10 @@ def _kept(s: Any) -> Any:
 class LinuxHSTCP(LinuxRule):
     r"""HighSpeed TCP as in Linux's tcp_highspeed.c: RFC 3649's table by its upper rows, per ACK.
 
-    The row of a window is the first whose window is not below it: a(w) = row, b(w) that row's, cut in whole packets.
-    a(w) / w is added per ACK, however many packets it acknowledges, so that delayed ACKs halve its growth above slow
-    start (`counts_packets`). The row is looked up above slow start alone, so that the loss that ends the first slow start
-    is cut by the first row, to half.
+    The row of a window is the first whose window is not below it: a(w) is the row's number, b(w) the row's decrease, in whole
+    packets. Each ACK adds a(w) / w, independently of the packets that it acknowledges, so that delayed ACKs halve the growth
+    above slow start (`counts_packets`). The row is updated above slow start only, so that the loss that ends the first slow
+    start uses the first row and halves the window.
 
     Domain: p <= 0.02.
 
@@ -69,10 +69,10 @@ class LinuxHSTCP(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Lose the row's 256ths."""
-        return whole_cut(s, _kept(s))
+        """Decrease by the row's 256ths."""
+        return whole_cut(s, _window_after_loss(s))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the threshold is that of a loss."""
-        return s._replace(cwnd=1.0, ssthresh=max(2.0, _kept(s)))
+        """Slow start from one packet; the threshold is the window after a loss."""
+        return s._replace(cwnd=1.0, ssthresh=max(2.0, _window_after_loss(s)))

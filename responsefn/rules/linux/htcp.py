@@ -11,7 +11,7 @@ from responsefn.rules.base import cut, whole
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.linux.versions import KERNEL, OLD, LinuxRule, linux_file, of_kernel
 
-__all__ = ["LinuxHTCP", "judged", "measured"]
+__all__ = ["LinuxHTCP", "end_cycle", "measure"]
 
 
 class LinuxHTCP(LinuxRule):
@@ -19,16 +19,17 @@ class LinuxHTCP(LinuxRule):
 
     alpha = 2 (1 - beta) f, where f = 1 + 10 (t-1) + ((t-1)/2)^2 for t > 1 s after the loss was repaired and 1 before,
     times 10 RTT_min (in s, that factor within 0.1 and 2), in whole numbers and at least 1. A packet more takes
-    ceil(cwnd / alpha) ACKs and one. beta is RTT_min/RTT_max in 128ths within 0.5 and 0.8, but 0.5 unless the highest
-    throughput of each of the last two cycles was within 20 % of that of the cycle before. Throughput is averaged with a gain of 1/4 per
-    round trip. RTT_max loses 5 % of its distance from RTT_min at each loss. Sees the queue where ``bandwidth`` is given.
+    ceil(cwnd / alpha) ACKs and one. beta is RTT_min/RTT_max in 128ths within 0.5 and 0.8, but 0.5 unless the maximum
+    throughput of each of the last two cycles was within 20 % of the preceding cycle's. Throughput is averaged with a gain of
+    1/4 per round trip. RTT_max decreases by 5 % of its distance from RTT_min at each loss. The rule depends on the queue if
+    ``bandwidth`` is given.
 
     Domain: p <= 0.02.
 
     Parameters
     ----------
     hz
-        Jiffies per second, in which the module measures round-trip times, rounded up.
+        Jiffies per second; the module rounds round-trip times up to jiffies.
     kernel
         Version of the file: ``"6.12"``, or ``"2.6.22"``, without parameters: windows with fractions, alpha / cwnd per ACK.
 
@@ -41,15 +42,15 @@ class LinuxHTCP(LinuxRule):
 
     @extends(HTCP.State)
     class State(NamedTuple):
-        """Window and threshold in packets; time of the last loss and RTTs in s; part kept.
+        """Window and threshold in packets; time of the last loss and RTTs in s; decrease factor.
 
-        Throughput, its maximum in this and the last cycle in packets/s; whether the last two were alike. ``since`` is
-        negative until the loss is repaired.
+        Throughput, its maximum in this and the last cycle in packets/s; whether the last two maxima agree. ``since`` is
+        negative until recovery ends.
         """
 
         throughput: float = 0.0
-        most: float = 0.0
-        most_before: float = 0.0
+        top_throughput: float = 0.0
+        last_top_throughput: float = 0.0
         steady: float = 0.0
 
     class Params(NamedTuple):
@@ -64,7 +65,7 @@ class LinuxHTCP(LinuxRule):
         kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = (
-        "since", "base_rtt", "top_rtt", "kept", "throughput", "most", "most_before", "steady",
+        "since", "base_rtt", "top_rtt", "beta", "throughput", "top_throughput", "last_top_throughput", "steady",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
     reference = linux_file("tcp_htcp.c")
@@ -80,9 +81,9 @@ class LinuxHTCP(LinuxRule):
         late = maximum(0.0, e.time - since - 1.0)
         factor = 1.0 + math.floor(10.0 * late + 0.25 * late * late)
         scale = minimum(80.0, maximum(4.0, math.floor(8.0 * q.hz / (10.0 * ticks))))
-        a = 2.0 * (1.0 - s.kept) * maximum(1.0, math.floor(8.0 * factor / scale))
+        a = 2.0 * (1.0 - s.beta) * maximum(1.0, math.floor(8.0 * factor / scale))
         step = 1.0 / (math.ceil(whole(s.cwnd) / a) + 1.0)
-        s = measured(s, e, since, 4.0)
+        s = measure(s, e, since, 4.0)
         return s._replace(cwnd=s.cwnd + where(slow, 1.0, step))
 
     @staticmethod
@@ -92,20 +93,20 @@ class LinuxHTCP(LinuxRule):
         top = maximum(s.top_rtt, e.rtt)
         ticks = math.ceil(base * q.hz - 1e-9)
         ratio = math.floor(128.0 * ticks / math.ceil(top * q.hz - 1e-9)) / 128.0
-        kept = minimum(102.0 / 128.0, maximum(0.5, ratio))
-        s = judged(s, where(ticks > math.ceil(0.01 * q.hz), kept, 0.5))
-        window = maximum(2.0, whole(s.kept * whole(s.cwnd)))
+        beta = minimum(102.0 / 128.0, maximum(0.5, ratio))
+        s = end_cycle(s, where(ticks > math.ceil(0.01 * q.hz), beta, 0.5))
+        window = maximum(2.0, whole(s.beta * whole(s.cwnd)))
         top = base + 0.95 * (top - base)
         return s._replace(cwnd=window, ssthresh=window, since=-1.0, top_rtt=top)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to the part of the window that a loss leaves at least."""
-        kept = maximum(2.0, whole(0.5 * whole(s.cwnd)))
-        return s._replace(cwnd=1.0, ssthresh=kept, since=-1.0)
+        """Slow start from one packet to the minimum window after a loss, half of the window."""
+        threshold = maximum(2.0, whole(0.5 * whole(s.cwnd)))
+        return s._replace(cwnd=1.0, ssthresh=threshold, since=-1.0)
 
 
-def measured(s: Any, e: Any, since: Any, trips: float) -> Any:
+def measure(s: Any, e: Any, since: Any, trips: float) -> Any:
     """Return the state after an ACK with its round-trip time and the throughput.
 
     Throughput is averaged with a gain of 1/4 per round trip; until ``trips`` least round-trip times after ``since`` it is
@@ -120,15 +121,19 @@ def measured(s: Any, e: Any, since: Any, trips: float) -> Any:
         base_rtt=base,
         top_rtt=maximum(s.top_rtt, e.rtt),
         throughput=throughput,
-        most=where(early, now, maximum(s.most, throughput)),
+        top_throughput=where(early, now, maximum(s.top_throughput, throughput)),
     )
 
 
-def judged(s: Any, kept: Any) -> Any:
-    """Return the state at the end of a cycle: ``kept`` is kept after two whose highest throughputs were alike, else half."""
-    alike = (s.most >= 0.8 * s.most_before) & (s.most <= 1.2 * s.most_before)
-    kept = where(alike & (s.steady > 0.0), kept, 0.5)
-    return s._replace(kept=kept, most_before=s.most, steady=where(alike, 1.0, 0.0))
+def end_cycle(s: Any, beta: Any) -> Any:
+    """Return the state at the end of a cycle: ``beta`` after two cycles of equal maximum throughput, otherwise 0.5."""
+    alike = (s.top_throughput >= 0.8 * s.last_top_throughput) & (
+        s.top_throughput <= 1.2 * s.last_top_throughput
+    )
+    beta = where(alike & (s.steady > 0.0), beta, 0.5)
+    return s._replace(
+        beta=beta, last_top_throughput=s.top_throughput, steady=where(alike, 1.0, 0.0)
+    )
 
 
 @of_kernel(OLD)
@@ -137,10 +142,10 @@ class LinuxHTCP2622(LinuxHTCP):
 
     alpha = 2 (1 - beta) f, where f = 1 + 10 (t-1) + ((t-1)/2)^2 for t > 1 s and 1 before, times
     10 RTT_min (in s, that factor within 0.1 and 2), in whole numbers and at least 1. beta is
-    RTT_min/RTT_max within 0.5 and 0.8, but 0.5 unless the highest throughput of each of the last two
-    cycles was within 20 % of that of the cycle before: so mostly under random losses, not under
-    deterministic ones. Throughput is averaged with a gain of 1/4 per round trip. RTT_max is that of the last
-    cycle, where the file lets it fade by 5 % of the delay per loss. Sees the queue where ``bandwidth`` is given.
+    RTT_min/RTT_max within 0.5 and 0.8, but 0.5 unless the maximum throughput of each of the last two
+    cycles was within 20 % of the preceding cycle's, as mostly under random losses, but not under
+    deterministic losses. Throughput is averaged with a gain of 1/4 per round trip. RTT_max is the last
+    cycle's, while the file reduces it by 5 % of the delay per loss. The rule depends on the queue if ``bandwidth`` is given.
 
     Domain: p <= 0.02.
 
@@ -171,17 +176,17 @@ class LinuxHTCP2622(LinuxHTCP):
         late = maximum(0.0, e.time - since - 1.0)
         factor = 1.0 + math.floor(10.0 * late + 0.25 * late * late)
         scale = minimum(10.0, maximum(0.5, 0.1 / base))
-        a = 2.0 * (1.0 - s.kept) * maximum(1.0, math.floor(factor / scale))
-        s = measured(s, e, since, 3.0)
+        a = 2.0 * (1.0 - s.beta) * maximum(1.0, math.floor(factor / scale))
+        s = measure(s, e, since, 3.0)
         return s._replace(cwnd=s.cwnd + where(slow, 1.0, a / s.cwnd))
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep RTT_min/RTT_max of the window, within 0.5 and 0.8, or half of it."""
         top = maximum(s.top_rtt, e.rtt)
-        kept = minimum(0.8, maximum(0.5, minimum(s.base_rtt, e.rtt) / top))
-        s = judged(s, kept)
-        s = cut(s, s.kept * s.cwnd)
+        beta = minimum(0.8, maximum(0.5, minimum(s.base_rtt, e.rtt) / top))
+        s = end_cycle(s, beta)
+        s = cut(s, s.beta * s.cwnd)
         return s._replace(since=e.time, top_rtt=e.rtt)
 
     @staticmethod

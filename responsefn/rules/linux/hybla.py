@@ -14,7 +14,7 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 __all__ = ["LinuxHybla"]
 
 MAX_EXPONENT = 16.0  # Linux 6.12, net/ipv4/tcp_hybla.c: min(ca->rho, 16)
-"""Round trips of reference in the exponent of slow start, at most."""
+"""Maximum exponent of slow start, in reference round trips."""
 MAX_WINDOW = 65535.0  # Linux 6.12, net/ipv4/tcp_hybla.c: snd_cwnd_clamp = 65535
 """Packets."""
 
@@ -33,7 +33,7 @@ class LinuxHybla(LinuxRule):
     Parameters
     ----------
     rtt0
-        Round-trip time in s of the connection whose growth it has.
+        Round-trip time of the reference connection in s.
     kernel
         Version of the file: ``"6.12"``.
 
@@ -95,7 +95,7 @@ class LinuxHybla(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve, in whole packets."""
+        """Halve the window, in whole packets."""
         return whole_cut(s, 0.5 * whole(s.cwnd))
 
 

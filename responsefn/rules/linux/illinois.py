@@ -13,10 +13,10 @@ from responsefn.rules.linux.versions import KERNEL, OLD, LinuxRule, linux_file, 
 
 __all__ = ["LinuxIllinois"]
 
-REACTS = 15.0  # Linux 6.12, net/ipv4/tcp_illinois.c: win_thresh = 15
+WIN_THRESH = 15.0  # Linux 6.12, net/ipv4/tcp_illinois.c: win_thresh = 15
 """``win_thresh``: packets from which alpha and beta follow the delay."""
 MICROSECONDS = 1e6  # the unit of rtt_us in Linux 6.12
-"""In a second: a mean delay is a whole number of them."""
+"""Microseconds per second: a mean delay is a whole number of microseconds."""
 # Linux 6.12, net/ipv4/tcp_illinois.c: ALPHA_MAX 10; ALPHA_MIN 3*ALPHA_SCALE/10
 A_MAX, A_MIN = 10.0, 38 / 128
 """Packets per round trip without and with the largest delay; 0.3 in 128ths."""
@@ -25,7 +25,7 @@ A_MAX, A_MIN = 10.0, 38 / 128
 class LinuxIllinois(LinuxRule):
     r"""Illinois as in Linux's tcp_illinois.c: by the mean delay of each round trip, with theta.
 
-    alpha and beta are those of `Illinois`, set once per round trip by the mean delay of its ACKs, in 128ths and 64ths;
+    alpha and beta are `Illinois`', set once per round trip by the mean delay of its ACKs, in 128ths and 64ths;
     after a delay above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. A packet
     more takes ceil(cwnd / alpha) ACKs. Windows are whole packets at a loss.
 
@@ -86,20 +86,20 @@ class LinuxIllinois(LinuxRule):
         samples, total, left = s.samples + 1.0, s.total + e.rtt, s.left - 1.0
         w = whole(s.cwnd)
         ended = left <= 0.0
-        small = w < REACTS
-        most = top - base
+        small = w < WIN_THRESH
+        max_delay = top - base
         mean = math.floor(maximum(0.0, total / samples - base) * MICROSECONDS + 0.5) / MICROSECONDS
-        quiet = mean <= 0.01 * most
-        share = 0.99 * most
-        part = share + (mean - 0.01 * most) * (A_MAX - A_MIN) / A_MIN
+        quiet = mean <= 0.01 * max_delay
+        share = 0.99 * max_delay
+        part = share + (mean - 0.01 * max_delay) * (A_MAX - A_MIN) / A_MIN
         falling = math.floor(128.0 * A_MAX * share / maximum(1e-300, part) + 1e-9) / 128.0
         waits = (s.above > 0.0) & (s.low + 1.0 < q.theta)
         risen = where(quiet, where(waits, s.a, A_MAX), falling)
-        part = mean / maximum(1e-300, most)
+        part = mean / maximum(1e-300, max_delay)
         wide = math.floor(64.0 * (0.125 + 0.375 * (part - 0.1) / 0.7) + 1e-9) / 64.0
         wide = minimum(0.5, maximum(0.125, wide))
         a = where(ended, where(small, 1.0, risen), s.a)
-        judged = ended & (w >= REACTS)
+        judged = ended & (w >= WIN_THRESH)
         above = where(quiet, where(waits, 1.0, 0.0), 1.0)
         low = where(quiet & (s.above > 0.0), where(waits, s.low + 1.0, 0.0), s.low)
         step = 1.0 / math.ceil(w / maximum(1.0 / 128.0, a))
@@ -118,7 +118,7 @@ class LinuxIllinois(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Lose the part b, in whole packets."""
+        """Decrease by the fraction b, in whole packets."""
         w = whole(s.cwnd)
         return whole_cut(s, w - whole(s.b * w))
 
@@ -143,7 +143,7 @@ class LinuxIllinois(LinuxRule):
 class LinuxIllinois2622(LinuxIllinois):
     r"""Illinois as in Linux 2.6.22's tcp_illinois.c: by the mean delay of each round trip, with theta.
 
-    alpha and beta are those of `Illinois`, set once per round trip by its mean delay; after a delay
+    alpha and beta are `Illinois`', set once per round trip by its mean delay; after a delay
     above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. A packet more
     takes a whole number of ACKs, here half of one more than cwnd/alpha. The mean is over time; the file's is over ACKs.
 
@@ -175,7 +175,7 @@ class LinuxIllinois2622(LinuxIllinois):
         """
 
         began: float = 0.0
-        seen: float = 0.0
+        last_time: float = 0.0
         waited: float = 0.0
         a: float = 10.0
         b: float = 0.5
@@ -199,7 +199,7 @@ class LinuxIllinois2622(LinuxIllinois):
         kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = (
-        "base_rtt", "top_rtt", "began", "seen", "waited", "a", "b", "above", "low",
+        "base_rtt", "top_rtt", "began", "last_time", "waited", "a", "b", "above", "low",
     )  # fmt: skip
     reference = linux_file("tcp_illinois.c", OLD)
 
@@ -207,21 +207,21 @@ class LinuxIllinois2622(LinuxIllinois):
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, or a / cwnd with the a of the last round trip."""
         base, top = minimum(s.base_rtt, e.rtt), maximum(s.top_rtt, e.rtt)
-        waited = s.waited + (e.time - s.seen) * (e.rtt - base)
+        waited = s.waited + (e.time - s.last_time) * (e.rtt - base)
         passed = e.time - s.began
         ended = passed >= e.rtt
-        most = top - base
+        max_delay = top - base
         mean = where(ended, waited / maximum(1e-9, passed), 0.0)
-        quiet = mean <= 0.01 * most
-        share = 0.99 * most
-        falling = 10.0 * share / maximum(1e-300, share + (mean - 0.01 * most) * 9.7 / 0.3)
+        quiet = mean <= 0.01 * max_delay
+        share = 0.99 * max_delay
+        falling = 10.0 * share / maximum(1e-300, share + (mean - 0.01 * max_delay) * 9.7 / 0.3)
         waits = (s.above > 0.0) & (s.low + 1.0 < q.theta)
         risen = where(quiet, where(waits, s.a, 10.0), falling)
         a = where(ended, where(s.cwnd < 15.0, 1.0, risen), s.a)
         judged = ended & (s.cwnd >= 15.0)
         above = where(quiet, where(waits, 1.0, 0.0), 1.0)
         low = where(quiet & (s.above > 0.0), where(waits, s.low + 1.0, 0.0), s.low)
-        part = mean / maximum(1e-300, most)
+        part = mean / maximum(1e-300, max_delay)
         wide = minimum(0.5, maximum(0.125, 0.125 + 0.375 * (part - 0.1) / 0.7))
         b = where(ended, where(s.cwnd < 15.0, 0.5, wide), s.b)
         return s._replace(
@@ -229,7 +229,7 @@ class LinuxIllinois2622(LinuxIllinois):
             base_rtt=base,
             top_rtt=top,
             began=where(ended, e.time, s.began),
-            seen=e.time,
+            last_time=e.time,
             waited=where(ended, 0.0, waited),
             a=a,
             b=b,

@@ -12,44 +12,45 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 __all__ = ["LinuxNV"]
 
 GAIN = 128 / 256  # Linux 6.12, net/ipv4/tcp_nv.c: nv_rtt_factor = 128 of 256
-"""Of the mean round-trip time, per ACK."""
+"""Gain of the mean round-trip time per ACK."""
 CLEARANCE = 2.0  # Linux 6.12, net/ipv4/tcp_nv.c: nv_pad_buffer = 2
-"""Packets below the largest window from which it grows."""
+"""Packets below the largest window from which growth is allowed."""
 MIN_WINDOW = 2.0  # Linux 6.12, net/ipv4/tcp_nv.c: nv_min_cwnd = 2
 """Packets."""
 # Linux 6.12, net/ipv4/tcp_nv.c: nv_loss_dec_factor = 819 of 1024; nv_cong_dec_mult = 30 * 128 /
 # 100, a whole number
-LOST, GIVEN_UP = 819 / 1024, 38 / 128
-"""Part of the window that a loss leaves; part of what is above the largest window that is given up at once."""
+LOSS_FACTOR, EXCESS_FACTOR = 819 / 1024, 38 / 128
+"""Decrease factor at a loss; fraction of the packets above the largest window that a decrease removes."""
 # Linux 6.12, net/ipv4/tcp_nv.c: nv_ssthresh_eval_min_calls = 30; nv_dec_eval_min_calls = 60;
 # nv_inc_eval_min_calls = 20
 FIRST_ACKS, DOWN_ACKS, UP_ACKS = 30.0, 60.0, 20.0
 """ACKs since the last decision: to end the first slow start, to shrink, to grow."""
 # Linux 6.12, net/ipv4/tcp_nv.c: nv_rtt_min_cnt = 2; nv_stop_rtt_cnt = 10
 MIN_ROUNDS, MAX_ROUNDS = 2.0, 10.0
-"""Round trips before it shrinks; after which it no longer grows where it has too few ACKs to shrink."""
+"""Minimum round trips before a decrease; maximum round trips of growth with too few ACKs for a decrease."""
 # Linux 6.12, net/ipv4/tcp_nv.c: cwnd_growth_factor > -8; nv_cwnd_growth_rate_neg = 8
-SLOWEST, RECOVERS = -8.0, 8.0
-"""Halvings of the growth by timeouts, at most; decisions to grow that undo one of them."""
+MIN_SPEED, DECISIONS_TO_RECOVER = -8.0, 8.0
+"""Minimum of the exponent of growth, which timeouts reduce; decisions to grow that raise it by one."""
 MIN_ACKS_PER_PACKET = 4.0  # Linux 6.12, net/ipv4/tcp_nv.c: max(4U, tcp_snd_cwnd)
-"""ACKs per packet of growth above slow start, at least."""
+"""Minimum ACKs per packet of growth above slow start."""
 FIRST_RESET = 2.0  # Linux 6.12, net/ipv4/tcp_nv.c: jiffies + 2 * HZ
-"""s after which the least round-trip time is renewed for the first time."""
+"""Time in s after which the minimum round-trip time is first renewed."""
 
 
 class LinuxNV(LinuxRule):
-    r"""TCP NV as in Linux's tcp_nv.c: at most ``pad`` packets more than the path holds, by the largest rate of a round.
+    r"""TCP NV as in Linux's tcp_nv.c: at most ``pad`` packets above the capacity of the path, from the largest rate of a round.
 
-    Once per round trip, with RTT a mean of gain 1/2 and X the largest rate since the last decision, that of packets
-    delivered in a round trip over RTT: the largest window is X RTT_min + pad. Above it, after two round trips and 60 ACKs (30 in the first slow start),
-    it becomes the threshold, growth stops, and the window loses 38/128 of what is too much, at least two packets; of one
-    or two packets too much all. Two packets below it or more, after 20 ACKs, growth is allowed: slow start, then a packet per window of ACKs.
-    A loss leaves 819/1024 of the window and stops growth. A timeout also halves the speed of growth, which eight decisions to grow undo.
+    Once per round trip the window is compared with the largest window X RTT_min + pad. RTT is a mean with gain 1/2, and X the
+    largest rate since the last decision, the packets delivered in a round trip over RTT. Above it, after two round trips and
+    60 ACKs (30 in the first slow start), the largest window becomes the threshold, growth stops, and the window decreases by
+    38/128 of the excess, at least by two packets, or by an excess of one or two packets. Two packets below it or more, after
+    20 ACKs, growth is allowed: slow start, then a packet per window of ACKs. A loss reduces the window to 819/1024 and stops
+    growth. A timeout also halves the speed of growth, which eight decisions to grow restore.
 
-    RTT_min is the least mean since the last loss, and is renewed every ``reset_period`` seconds by the least one of that time; the module draws the
-    period evenly from 3/4 to 5/4 of it. The number of packets delivered in a round trip is the window at its beginning.
-    ACKs are counted by their times. Programs that tell it a round-trip time (BPF), and its
-    provisions for windows below those that offloads need, are left out.
+    RTT_min is the minimum mean since the last loss. It is renewed every ``reset_period`` seconds by the minimum of that time;
+    the module draws the period uniformly from 3/4 to 5/4 of it. The number of packets delivered in a round trip is the window
+    at its beginning. ACKs with different times are counted. Round-trip times from BPF programs, and provisions for windows too
+    small for offloads, are omitted.
 
     Domain: p <= 0.02. Needs ``bandwidth``.
 
@@ -58,7 +59,7 @@ class LinuxNV(LinuxRule):
     pad
         Packets in the queue, > 2.
     reset_period
-        In s, > 0.
+        Period in s, > 0.
     kernel
         Version of the file: ``"6.12"``.
 
@@ -70,11 +71,11 @@ class LinuxNV(LinuxRule):
     """
 
     class State(NamedTuple):
-        """Window and threshold in packets; mean RTT, least ones of this and of the next period, when it ends, s.
+        """Window and threshold in packets; mean RTT, minima of this and of the next period, end of the period, s.
 
         Then the window at the beginning of the round and its largest rate in packets/s; ACKs and round trips since the
-        last decision, ACKs left in this round and when the last one came, s; whether the window may grow, twofold speeds of growth,
-        decisions to grow in a row.
+        last decision, ACKs left in this round and time of the last ACK, s; whether the window may grow, exponent of the speed
+        of growth, decisions to grow in a row.
         """
 
         cwnd: float = 1.0
@@ -126,13 +127,13 @@ class LinuxNV(LinuxRule):
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Measure, once per round trip decide, then grow where that is allowed."""
+        """Measure, decide once per round trip, and grow if allowed."""
         if e.time > s.last:
-            s = measured(s, q, e)
+            s = measure_rtt(s, q, e)
         s = s._replace(left=s.left - 1.0)
         if s.left <= 0.0:
             w = whole(s.cwnd)
-            s = decided(s._replace(rounds=s.rounds + 1.0), q)
+            s = compare_window(s._replace(rounds=s.rounds + 1.0), q)
             s = s._replace(left=w, begun=w)
         if s.grows == 0.0:
             return s
@@ -143,27 +144,27 @@ class LinuxNV(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep 819/1024 in whole packets; measure again, and grow after the next decision to do so."""
+        """Reduce the window to 819/1024 in whole packets; restart measurements, and stop growth until the next decision."""
         return cut_by_loss(s)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet, once growth is allowed again, and above it half as fast."""
+        """Slow start from one packet once growth is allowed, and half the speed of growth above it."""
         lost = cut_by_loss(s)
-        return lost._replace(cwnd=1.0, begun=1.0, speed=max(SLOWEST, min(0.0, s.speed) - 1.0))
+        return lost._replace(cwnd=1.0, begun=1.0, speed=max(MIN_SPEED, min(0.0, s.speed) - 1.0))
 
 
 def cut_by_loss(s: Any) -> Any:
     """Return the state after a loss."""
-    kept = max(2.0, whole(LOST * whole(s.cwnd)))
+    window = max(2.0, whole(LOSS_FACTOR * whole(s.cwnd)))
     return s._replace(
-        cwnd=kept, ssthresh=kept, mean_rtt=0.0, top_rate=0.0, begun=kept, acks=0.0, rounds=0.0, left=0.0,
+        cwnd=window, ssthresh=window, mean_rtt=0.0, top_rate=0.0, begun=window, acks=0.0, rounds=0.0, left=0.0,
         grows=0.0, clear=0.0,
     )  # fmt: skip
 
 
-def measured(s: Any, q: Any, e: Any) -> Any:
-    """Return the state after the round-trip time of an ACK."""
+def measure_rtt(s: Any, q: Any, e: Any) -> Any:
+    """Update the round-trip times and the rate after an ACK."""
     first = s.mean_rtt == 0.0
     mean = e.rtt if first else s.mean_rtt + GAIN * (e.rtt - s.mean_rtt)
     base = min(2.0 * mean if first else s.base_rtt, mean)
@@ -184,8 +185,8 @@ def measured(s: Any, q: Any, e: Any) -> Any:
     )
 
 
-def decided(s: Any, q: Any) -> Any:
-    """Return the state after the window was compared with the largest one."""
+def compare_window(s: Any, q: Any) -> Any:
+    """Compare the window with the largest window, and update both."""
     w = whole(s.cwnd)
     largest = whole(s.top_rate * s.base_rtt) + q.pad
     if w > largest:
@@ -198,7 +199,7 @@ def decided(s: Any, q: Any) -> Any:
         excess = w - largest
         down = excess
         if excess > 2.0:
-            down = max(2.0, whole(excess * GIVEN_UP))
+            down = max(2.0, whole(excess * EXCESS_FACTOR))
         s = s._replace(
             cwnd=max(MIN_WINDOW, w - down), ssthresh=largest, grows=0.0, speed=min(0.0, s.speed), clear=0.0,
         )  # fmt: skip
@@ -207,7 +208,7 @@ def decided(s: Any, q: Any) -> Any:
             return s
         clear = s.clear + 1.0
         speed = s.speed
-        if speed < 0.0 and clear > RECOVERS:
+        if speed < 0.0 and clear > DECISIONS_TO_RECOVER:
             speed = speed + 1.0
             clear = 0.0
         s = s._replace(grows=1.0, speed=speed, clear=clear)

@@ -13,7 +13,7 @@ __all__ = ["LinuxScalable"]
 
 
 class LinuxScalable(LinuxRule):
-    r"""Scalable TCP as in Linux's tcp_scalable.c: one packet per min(W, 100) ACKs, a cut by 1/8.
+    r"""Scalable TCP as in Linux's tcp_scalable.c: one packet per min(W, 100) ACKs, a decrease by 1/8.
 
     Below 100 packets it grows as Reno; there is no legacy window at which the cut changes. Windows are whole
     packets at a loss.
@@ -23,7 +23,7 @@ class LinuxScalable(LinuxRule):
     Parameters
     ----------
     acks
-        ACKs per packet of growth above that window.
+        ACKs per packet of growth above a window of that many packets.
     b
         Fraction of the window lost at a loss.
     kernel
@@ -62,13 +62,13 @@ class LinuxScalable(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Lose the part b, in whole packets."""
+        """Decrease by the fraction b, in whole packets."""
         w = whole(s.cwnd)
         return whole_cut(s, w - whole(q.b * w))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the threshold is that of a loss."""
+        """Slow start from one packet; the threshold is the window after a loss."""
         w = whole(s.cwnd)
         return s._replace(cwnd=1.0, ssthresh=maximum(2.0, w - whole(q.b * w)))
 
@@ -118,7 +118,7 @@ class LinuxScalable2622(LinuxScalable):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep 1 - b."""
+        """Multiply the window by 1 - b."""
         return cut(s, (1.0 - q.b) * s.cwnd)
 
     on_timeout = staticmethod(WindowRule.on_timeout)

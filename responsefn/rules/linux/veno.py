@@ -15,7 +15,7 @@ __all__ = ["LinuxVeno"]
 
 
 class LinuxVeno(LinuxRule):
-    r"""TCP Veno as in Linux's tcp_veno.c: Reno that takes losses without a queue for random ones.
+    r"""TCP Veno as in Linux's tcp_veno.c: Reno that treats losses without a queue as random.
 
     The queue is W - W RTT_min / RTT with the round-trip time of the last ACK, in half packets. While it is shorter
     than beta the window grows by a packet per W ACKs, and a loss leaves four fifths of it; otherwise by a packet
@@ -39,7 +39,7 @@ class LinuxVeno(LinuxRule):
 
     @extends(QueueRule.State)
     class State(NamedTuple):
-        """Window and threshold in packets, least RTT in s, packets in the queue at the last ACK."""
+        """Window and threshold in packets, minimum RTT in s, packets in the queue at the last ACK."""
 
         waiting: float = 0.0
 
@@ -73,7 +73,7 @@ class LinuxVeno(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep four fifths of the window where few packets wait, else half."""
+        """Reduce the window to four fifths if few packets wait, otherwise to half."""
         return whole_cut(s, where(s.waiting < q.beta, 0.8, 0.5) * whole(s.cwnd))
 
     @staticmethod

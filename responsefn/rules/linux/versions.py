@@ -1,4 +1,4 @@
-"""Modules of Linux by the version of the kernel they stand in."""
+"""Modules of Linux by kernel version."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from responsefn.rules.base import WindowRule
 __all__ = ["CURRENT", "KERNEL", "OLD", "LinuxRule", "linux_file", "of_kernel"]
 
 CURRENT, OLD = "6.12", "2.6.22"
-"""The kernel of a rule that names none, and the one whose modules ns-2.35 has taken over."""
+"""The default kernel, and the kernel of ns-2.35's modules."""
 KERNEL = param(CURRENT, source="own choice: the kernel of today, Debian's 6.12.117")
-"""Parameter by which a rule's version is chosen."""
+"""Parameter that selects the version of a rule."""
 
 
 def linux_file(name: str, version: str = CURRENT) -> Reference:
-    """Return a file of Linux as a reference, with the copy in which it was read."""
+    """Return a reference to a file of Linux, with the copy that was read."""
     if version == OLD:
         return Reference(
             f"Linux 2.6.22, net/ipv4/{name}, as in ns-2.35", "primary"
@@ -31,8 +31,8 @@ def linux_file(name: str, version: str = CURRENT) -> Reference:
 class LinuxRule(WindowRule):
     """Base of rules that are modules of Linux: ``kernel`` selects the version of the file.
 
-    A class stands for the module of `CURRENT`. The class of an earlier version is derived from it by `of_kernel`, and is what
-    the class returns for that ``kernel``: its ``older`` has these classes by version.
+    A class is the module of `CURRENT`. The class of an earlier version derives from it, with the decorator `of_kernel`. The
+    constructor returns an object of that class for its ``kernel``; ``older`` holds these classes by version.
     """
 
     older: ClassVar[dict[str, type[Any]]] = {}
@@ -50,7 +50,7 @@ class LinuxRule(WindowRule):
         return super().__new__(older[kernel])
 
     def check(self) -> None:
-        """Check that the version is that of the class."""
+        """Check that the version matches the class."""
         if self.params.kernel != self.version:
             name = type(self).__name__
             msg = f"must be {self.version!r} of this object; write {name}(kernel={self.params.kernel!r})"
@@ -58,13 +58,13 @@ class LinuxRule(WindowRule):
 
 
 def of_kernel(version: str) -> Any:
-    """Return a decorator for the class of an earlier version: it prints as the class it is derived from."""
+    """Return a decorator for the class of an earlier version, which takes the name of its base class."""
 
-    def named(kind: type[LinuxRule]) -> type[LinuxRule]:
+    def register(kind: type[LinuxRule]) -> type[LinuxRule]:
         current: Any = kind.__bases__[0]
         current.older = {**vars(current).get("older", {}), version: kind}
         kind.version = version
         kind.__name__ = current.__name__
         return kind
 
-    return named
+    return register

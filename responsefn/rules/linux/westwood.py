@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn.rules.base import FULL, WindowRule
+from responsefn.rules.base import NO_INVERSE_AT_CAPACITY, WindowRule
 from responsefn.rules.delay_based import QueueRule
 from responsefn.rules.linux.versions import OLD, linux_file
 
@@ -25,13 +25,13 @@ class WestwoodPlus(WindowRule):
     Parameters
     ----------
     gain
-        Of each filter, per sample.
+        Gain of each filter per sample.
     shortest
-        Sample in s.
+        Minimum duration of a sample in s.
     deferred
-        1: at a loss the window is halved, and it becomes the estimated rate times RTT_min at the first ACK after recovery, as in the
-        module. 0: it does so at the loss. Where losses are repaired at once, as in `rate`, that differs by a per cent at most; packet by
-        packet, recovery sends less with 0 where the estimate is below half of the window.
+        1: a loss halves the window, which becomes the estimated rate times RTT_min at the first ACK after recovery, as in the
+        module. 0: it does so at the loss. With immediate repair, as in `rate`, both differ by at most a per cent; at packet
+        level recovery sends less with 0 if the estimate is below half of the window.
 
     Examples
     --------
@@ -76,11 +76,11 @@ class WestwoodPlus(WindowRule):
     reference = linux_file("tcp_westwood.c", OLD)
     domain = (0.0, 0.02)
     monotone = False
-    why_no_inverse = FULL
+    why_no_inverse = NO_INVERSE_AT_CAPACITY
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Reno's growth; the estimate follows the rate."""
+        """Grow as Reno, and update the rate estimate."""
         held = maximum(2.0, s.estimate * minimum(s.base_rtt, e.rtt))
         cwnd = where(s.halved > 0.5, held, s.cwnd)
         ssthresh = where(s.halved > 0.5, held, s.ssthresh)
@@ -96,10 +96,10 @@ class WestwoodPlus(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Set the window to the bandwidth-delay product at the estimated rate, or halve it up to the next ACK."""
+        """Set the window to the bandwidth-delay product at the estimated rate, or halve it until the next ACK."""
         held = maximum(2.0, s.estimate * minimum(s.base_rtt, e.rtt))
-        kept = where(q.deferred > 0.5, maximum(2.0, 0.5 * s.cwnd), held)
-        return s._replace(cwnd=kept, ssthresh=kept, halved=q.deferred)
+        window = where(q.deferred > 0.5, maximum(2.0, 0.5 * s.cwnd), held)
+        return s._replace(cwnd=window, ssthresh=window, halved=q.deferred)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

@@ -13,22 +13,22 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 __all__ = ["LinuxYeAH"]
 
 SCALABLE_ACKS = 100.0  # Linux 6.12, net/ipv4/tcp_yeah.c: TCP_SCALABLE_AI_CNT 100U
-"""ACKs per packet of growth in its fast mode, at most."""
+"""Maximum ACKs per packet of growth in its fast mode."""
 MIN_SAMPLES = 2.0  # Linux 6.12, net/ipv4/tcp_yeah.c: cntRTT > 2
-"""Round-trip times of a round up to which it does not judge the queue."""
-LEAST_COUNT = 2.0  # Linux 6.12, net/ipv4/tcp_yeah.c: reno_count = 2
-"""Packets: least estimate of the windows of competing Reno flows."""
+"""Round-trip times of a round up to which it ignores the queue."""
+MIN_RENO_COUNT = 2.0  # Linux 6.12, net/ipv4/tcp_yeah.c: reno_count = 2
+"""Minimum estimate of the windows of competing Reno flows in packets."""
 
 
 class LinuxYeAH(LinuxRule):
-    r"""YeAH TCP as in Linux's tcp_yeah.c: Scalable TCP while the queue is short, Reno with a drain of it otherwise.
+    r"""YeAH TCP as in Linux's tcp_yeah.c: Scalable TCP while the queue is short, otherwise Reno that drains the queue.
 
     Once per round trip the queue is Q = W (R - R_min) / R in whole packets, with the minimum R of the round. It is long
-    beyond alpha packets, or where R exceeds R_min by more than a part 1/phi. Then the window grows as Reno's for the next
-    round; beyond alpha it gives up min(Q, W/2), down to an estimate of what Reno would have (which starts at half the window,
-    and grows by a packet in each such round). Otherwise a packet more takes min(W, 100) ACKs, and after zeta such rounds
-    the estimate is forgotten. A loss takes Q, at least an eighth and at most half of the window; half of it after rho rounds of
-    a long queue in a row, which mean competition.
+    beyond alpha packets, or if R exceeds R_min by more than R_min / phi. Then the window grows as Reno's for the next
+    round; beyond alpha it decreases by min(Q, W/2), down to an estimate of Reno's window (which starts at half the window,
+    and grows by a packet in each such round). Otherwise it grows by a packet per min(W, 100) ACKs, and after zeta such rounds
+    the estimate is reset. A loss reduces the window by Q, at least by an eighth and at most by half of it; by half after rho
+    rounds of a long queue in a row, which indicate competition.
 
     Domain: p <= 0.02.
 
@@ -41,7 +41,7 @@ class LinuxYeAH(LinuxRule):
     rho
         Rounds of a long queue from which a loss halves the window.
     zeta
-        Rounds of a short queue after which the estimate of Reno's window is forgotten.
+        Rounds of a short queue after which the estimate of Reno's window is reset.
     kernel
         Version of the file: ``"6.12"``.
 
@@ -54,18 +54,18 @@ class LinuxYeAH(LinuxRule):
 
     @extends(QueueRule.State)
     class State(NamedTuple):
-        """Window and threshold in packets; least RTT, and that of the round in s; its samples, and ACKs left in it.
+        """Window and threshold in packets; minimum RTT of the connection and of the round in s; its samples, and ACKs left in it.
 
         Then the last queue in packets, rounds of a long queue in a row, the estimate of Reno's window in packets, and rounds of
         a short queue.
         """
 
-        least: float = math.inf
+        round_min_rtt: float = math.inf
         samples: float = 0.0
         left: float = 0.0
         queue: float = 0.0
         long_rounds: float = 0.0
-        reno: float = LEAST_COUNT
+        reno: float = MIN_RENO_COUNT
         short_rounds: float = 0.0
 
     class Params(NamedTuple):
@@ -94,7 +94,7 @@ class LinuxYeAH(LinuxRule):
 
     older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = (
-        "ssthresh", "base_rtt", "least", "samples", "left", "queue", "long_rounds", "reno", "short_rounds",
+        "ssthresh", "base_rtt", "round_min_rtt", "samples", "left", "queue", "long_rounds", "reno", "short_rounds",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
     counts_acks: ClassVar[bool] = True
@@ -107,7 +107,7 @@ class LinuxYeAH(LinuxRule):
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start, Scalable TCP or Reno, and once per round trip the queue."""
+        """Slow start, Scalable TCP or Reno; once per round trip evaluate the queue."""
         w = whole(s.cwnd)
         step = 1.0 / (w if s.long_rounds > 0.0 else min(w, SCALABLE_ACKS))
         if s.cwnd < s.ssthresh:
@@ -115,19 +115,19 @@ class LinuxYeAH(LinuxRule):
         s = s._replace(
             cwnd=s.cwnd + step,
             base_rtt=min(s.base_rtt, e.rtt),
-            least=min(s.least, e.rtt),
+            round_min_rtt=min(s.round_min_rtt, e.rtt),
             samples=s.samples + 1.0,
             left=s.left - 1.0,
         )
         if s.left > 0.0:
             return s
         if s.samples > MIN_SAMPLES:
-            s = judged(s, q)
-        return s._replace(least=math.inf, samples=0.0, left=w)
+            s = evaluate_queue(s, q)
+        return s._replace(round_min_rtt=math.inf, samples=0.0, left=w)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Lose the queue, within an eighth and half of the window, or half of it; a new round begins."""
+        """Decrease by the queue, within an eighth and half of the window, or by half; start a new round."""
         return cut_by_loss(s, q)
 
     @staticmethod
@@ -137,18 +137,18 @@ class LinuxYeAH(LinuxRule):
         return lost._replace(cwnd=1.0, left=0.0)
 
 
-def judged(s: Any, q: Any) -> Any:
-    """Return the state after a round trip was judged by its queue."""
+def evaluate_queue(s: Any, q: Any) -> Any:
+    """Evaluate the queue at the end of a round trip."""
     w = whole(s.cwnd)
-    late = s.least - s.base_rtt
-    queue = 1.0 * math.floor(w * late / s.least + 1e-9)
+    late = s.round_min_rtt - s.base_rtt
+    queue = 1.0 * math.floor(w * late / s.round_min_rtt + 1e-9)
     if queue <= q.alpha and late <= s.base_rtt / q.phi:
         rounds = s.short_rounds + 1.0
         forgets = rounds > q.zeta
         return s._replace(
             queue=queue,
             long_rounds=0.0,
-            reno=LEAST_COUNT if forgets else s.reno,
+            reno=MIN_RENO_COUNT if forgets else s.reno,
             short_rounds=0.0 if forgets else rounds,
         )
     cwnd = s.cwnd
@@ -156,8 +156,8 @@ def judged(s: Any, q: Any) -> Any:
     if queue > q.alpha and w > s.reno:
         cwnd = max(w - min(queue, math.floor(0.5 * w)), s.reno)
         ssthresh = cwnd
-    started = s.reno > LEAST_COUNT
-    reno = s.reno + 1.0 if started else max(LEAST_COUNT, math.floor(0.5 * cwnd))
+    started = s.reno > MIN_RENO_COUNT
+    reno = s.reno + 1.0 if started else max(MIN_RENO_COUNT, math.floor(0.5 * cwnd))
     return s._replace(
         cwnd=cwnd,
         ssthresh=ssthresh,
@@ -174,13 +174,13 @@ def cut_by_loss(s: Any, q: Any) -> Any:
     lost = half
     if s.long_rounds < q.rho:
         lost = max(min(s.queue, half), 1.0 * math.floor(w / 8.0))
-    kept = max(2.0, w - lost)
+    window = max(2.0, w - lost)
     return s._replace(
-        cwnd=kept,
-        ssthresh=kept,
-        reno=max(LEAST_COUNT, math.floor(0.5 * s.reno)),
+        cwnd=window,
+        ssthresh=window,
+        reno=max(MIN_RENO_COUNT, math.floor(0.5 * s.reno)),
         short_rounds=0.0,
-        least=math.inf,
+        round_min_rtt=math.inf,
         samples=0.0,
-        left=kept + 1.0,
+        left=window + 1.0,
     )

@@ -20,20 +20,20 @@ __all__ = ["DCQCN"]
 
 GRID, BISECTIONS = 200, 60  # numerical
 MIN_RATE, MAX_RATE = 1e-3, 1e15  # numerical
-"""Rates in packets/s between which the fixed point is sought, the first one on a grid of their logarithms."""
+"""Range in packets/s of the search for the lowest fixed point, on a grid of logarithms."""
 
 
 class DCQCN(RateRule):
-    r"""DCQCN (Zhu et al. 2015): rate control of RDMA over Ethernet, as quantized notification has it.
+    r"""DCQCN (Zhu et al. 2015): rate control of RDMA over Ethernet, as in QCN.
 
-    A receiver that gets marked packets sends a congestion notification, at most one per ``notification``
-    seconds. At each one the sender's target R_T becomes its rate R_C, R_C falls by alpha/2 of itself, and
-    alpha, its estimate of congestion, moves to 1 with gain ``g``; after each ``alpha_timer`` without one
-    alpha falls by the part g. A timer and a counter of packets raise the rate: each time that one of them
-    comes round R_C moves half way to R_T. After ``stages`` rounds of one of them since the last notification
-    R_T grows by ``additive`` before, and after as many of both by ``hyper``.
+    A receiver of marked packets sends a congestion notification, at most one per ``notification``
+    seconds. At each notification the sender's target R_T becomes its rate R_C, R_C falls by alpha/2 of itself, and
+    alpha, its estimate of congestion, moves to 1 with gain ``g``. After each ``alpha_timer`` without a notification
+    alpha falls by the fraction g. A timer and a counter of packets raise the rate: each time that one of them
+    expires, R_C moves half way to R_T. After ``stages`` rounds of one of them since the last notification
+    R_T first grows by ``additive``, and after as many rounds of both by ``hyper``.
 
-    Here p is the part of packets that carry a mark. The rate is the fixed point of the paper's fluid model
+    Here p is the fraction of packets with a mark. The rate is the fixed point of the paper's fluid model
     (Sect. 5), with packets marked independently:
 
     .. math::
@@ -42,34 +42,34 @@ class DCQCN(RateRule):
         (R_T - R_C) q / \tau = R_{AI} (b (1-p)^{FB} + t (1-p)^{F T R_C}),
 
     with q = 1 - (1-p)^(tau R_C), alpha = 1 - (1-p)^(tau' R_C), b = R_C p / ((1-p)^(-B) - 1) and
-    t = R_C p / ((1-p)^(-T R_C) - 1). The model leaves out that R_T is set to R_C by each notification, also
-    where alpha and R_C are correlated, and the hyper increase. The round-trip time does not matter.
+    t = R_C p / ((1-p)^(-T R_C) - 1). The model omits that each notification sets R_T to R_C, the correlation of
+    alpha and R_C, and the hyper increase. The round-trip time does not matter.
 
     Parameters
     ----------
     g
         Gain of alpha, 0 < g <= 1.
     notification
-        tau: least time between two notifications of a flow, s.
+        tau: minimum time between two notifications of a flow, s.
     alpha_timer
         tau': time without a notification after which alpha falls, s.
     timer
         T: period of the timer that raises the rate, s.
     counter
-        B: packets after which the counter raises it.
+        B: packets after which the counter raises the rate.
     stages
         F: rounds of fast recovery.
     additive, hyper
-        R_AI, R_HAI: by which R_T grows, packets/s.
+        R_AI, R_HAI: additive and hyper increase of R_T, packets/s.
     remembers
-        1 or 0: what the receiver does about a mark that comes before it may send the next notification. 1: it notifies at
+        1 or 0: whether the receiver stores a mark that arrives before it may send the next notification. 1: it notifies at
         the end of that interval, so that intervals follow each other while packets are marked, as in the fluid model. 0:
-        it ignores the mark, and the first one after the interval makes it notify. Ten senders at 40 Gb/s then hold twice
-        the queue (about 143 packets beside 76).
+        it ignores the mark, and the first mark after the interval causes a notification. Ten senders at 40 Gb/s then have
+        twice the queue (about 143 packets instead of 76).
 
-    The defaults are those of the paper: 10 MB, 40 Mb/s (hyper: ten times that, as in quantized congestion notification).
-    In a network they are converted to its packets, as are parameters that are given in bytes or bits/s, such as
-    ``additive="40Mbps"``. Outside of a network, as in `rate`, packets have 1500 bytes.
+    The defaults are the paper's: 10 MB, 40 Mb/s (hyper: ten times that, as in QCN). A network converts them to its packets,
+    also parameters in bytes or bits/s, such as ``additive="40Mbps"``. Outside of a network, as in `rate`, packets have
+    1500 bytes.
 
     Examples
     --------
@@ -81,9 +81,8 @@ class DCQCN(RateRule):
     class State(NamedTuple):
         """Rates in packets/s; alpha; rounds of timer and counter; the times (s) and packets of the clocks.
 
-        target: R_T; notified: of the last notification; seen: marks that make no whole packet yet; waiting:
-        whether a notification waits until it may be sent; sent: packets since the counter's last round; notifications:
-        how many have come.
+        target: R_T; notified: time of the last notification; pending_marks: marks of less than a whole packet; waiting:
+        whether a notification is pending; sent: packets since the counter's last round; notifications: their number.
         """
 
         rate: float = math.inf
@@ -95,7 +94,7 @@ class DCQCN(RateRule):
         next_round: float = math.inf
         next_fall: float = math.inf
         notified: float = -math.inf
-        seen: float = 0.0
+        pending_marks: float = 0.0
         waiting: float = 0.0
         sent: float = 0.0
         notifications: float = 0.0
@@ -172,18 +171,18 @@ class DCQCN(RateRule):
 
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
-        """Note that a whole packet with a mark has come, unless the receiver ignores it."""
-        seen = s.seen + e.marks
+        """Set a pending notification after a whole packet with a mark, unless the receiver ignores it."""
+        pending_marks = s.pending_marks + e.marks
         waiting = s.waiting
-        if seen >= 1.0 - 1e-6:
+        if pending_marks >= 1.0 - 1e-6:
             if q.remembers > 0.0 or e.time >= s.notified + q.notification:
                 waiting = 1.0
-            seen = max(0.0, seen - math.floor(seen + 1e-6))
-        return s._replace(seen=seen, waiting=waiting)
+            pending_marks = max(0.0, pending_marks - math.floor(pending_marks + 1e-6))
+        return s._replace(pending_marks=pending_marks, waiting=waiting)
 
     @staticmethod
     def on_time(s: Any, q: Any, e: Any) -> Any:
-        """Cut the rate if a notification is due; else let alpha fall, and raise the rate."""
+        """Cut the rate if a notification is due; otherwise decrease alpha, and raise the rate."""
         if s.waiting > 0.0 and e.time >= s.notified + q.notification:
             return s._replace(
                 rate=s.rate * (1.0 - 0.5 * s.alpha), target=s.rate,
@@ -230,16 +229,16 @@ class DCQCN(RateRule):
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:
-        """Return the rate in packets/s at the lowest fixed point of the paper's fluid model, which is stable.
+        """Return the rate in packets/s at the lowest, stable fixed point of the paper's fluid model.
 
-        inf where there is none: so few packets are marked that the counter raises the rate without bound.
+        It is inf without a fixed point, if so few packets are marked that the counter raises the rate without bound.
 
         Parameters
         ----------
         p
-            Part of the packets that are marked, 0 < p <= 1, any shape.
+            Fraction of marked packets, 0 < p <= 1, any shape.
         rtt
-            Ignored: a shape that broadcasts with ``p``.
+            Ignored, except for its shape, which broadcasts with ``p``.
         bandwidth
             Ignored.
         unit_check
@@ -280,28 +279,30 @@ class DCQCN(RateRule):
 
     @quantities(rate="rate", p="share")
     def drift(self, rate: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
-        """Return the sign of the fluid model's change of a rate whose target is where R_C stays.
+        """Return the sign of the fluid model's change of the rate, for the target at which R_C is stationary.
 
-        It is zero where the model is at rest.
+        It is zero at a fixed point.
         """
-        own, rate = self.params, np.asarray(rate, dtype=np.float64)
-        kept = np.log1p(-np.minimum(np.asarray(p, dtype=np.float64), 1.0 - 1e-15))  # log (1 - p)
-        notified = -np.expm1(own.notification * rate * kept) / own.notification
-        alpha = -np.expm1(own.alpha_timer * rate * kept)
+        params, rate = self.params, np.asarray(rate, dtype=np.float64)
+        log_unmarked = np.log1p(
+            -np.minimum(np.asarray(p, dtype=np.float64), 1.0 - 1e-15)
+        )  # log (1 - p)
+        notified = -np.expm1(params.notification * rate * log_unmarked) / params.notification
+        alpha = -np.expm1(params.alpha_timer * rate * log_unmarked)
         b, t = (
-            rate * -np.expm1(kept) * np.exp(n * kept) / -np.expm1(n * kept)
-            for n in (own.counter, own.timer * rate)
+            rate * -np.expm1(log_unmarked) * np.exp(n * log_unmarked) / -np.expm1(n * log_unmarked)
+            for n in (params.counter, params.timer * rate)
         )
-        raised = b * np.exp(own.stages * own.counter * kept)
-        raised += t * np.exp(own.stages * own.timer * rate * kept)
+        raised = b * np.exp(params.stages * params.counter * log_unmarked)
+        raised += t * np.exp(params.stages * params.timer * rate * log_unmarked)
         change: NDArray[np.float64] = np.sign(
-            own.additive * raised * (b + t) / notified - rate * alpha * notified
+            params.additive * raised * (b + t) / notified - rate * alpha * notified
         )
         return change
 
 
 class ExpectedDCQCN(DCQCN):
-    r"""The fluid model of DCQCN (Zhu et al. 2015, Sect. 5, eqs. (5) to (7)): how its sender changes on average.
+    r"""The fluid model of DCQCN (Zhu et al. 2015, Sect. 5, eqs. (5) to (7)), the expected change of a sender.
 
     With p the probability of a mark and the symbols of `DCQCN`,
 
@@ -311,8 +312,8 @@ class ExpectedDCQCN(DCQCN):
         \dot R_C = -\frac{\alpha q}{2 \tau} R_C + \frac{b + t}{2} (R_T - R_C),\quad
         \dot R_T = -\frac{q}{\tau} (R_T - R_C) + R_{AI} (b (1-p)^{FB} + t (1-p)^{F T R_C}).
 
-    A step solves each equation exactly, with the other two at its begin. As of a sender, R_T is at most the rate of
-    the line.
+    A step solves each equation exactly, with the other two variables at their initial values. R_T is at most the line
+    rate, as in a sender.
     """
 
     class State(NamedTuple):
@@ -326,24 +327,29 @@ class ExpectedDCQCN(DCQCN):
 
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
-        """Take the part of packets that carry a mark for its probability."""
+        """Use the marked fraction as the marking probability."""
         return s._replace(p=min(1.0 - 1e-12, e.marks / e.acks)) if e.acks > 0.0 else s
 
     @staticmethod
     def on_time(s: Any, q: Any, e: Any) -> Any:
-        """Follow the differential equations for a step."""
-        kept = math.log1p(-s.p)
-        notified = -math.expm1(q.notification * s.rate * kept) / q.notification
-        marked = -math.expm1(q.alpha_timer * s.rate * kept)
+        """Integrate the differential equations over a step."""
+        log_unmarked = math.log1p(-s.p)
+        notified = -math.expm1(q.notification * s.rate * log_unmarked) / q.notification
+        marked = -math.expm1(q.alpha_timer * s.rate * log_unmarked)
         by_counter = s.rate / q.counter
         by_timer = 1.0 / q.timer
         if s.p > 0.0:
-            by_counter = s.rate * s.p * math.exp(q.counter * kept) / -math.expm1(q.counter * kept)
+            by_counter = (
+                s.rate
+                * s.p
+                * math.exp(q.counter * log_unmarked)
+                / -math.expm1(q.counter * log_unmarked)
+            )
             n = q.timer * s.rate
-            by_timer = s.rate * s.p * math.exp(n * kept) / -math.expm1(n * kept)
+            by_timer = s.rate * s.p * math.exp(n * log_unmarked) / -math.expm1(n * log_unmarked)
         grows = q.additive * (
-            by_counter * math.exp(q.stages * q.counter * kept)
-            + by_timer * math.exp(q.stages * q.timer * s.rate * kept)
+            by_counter * math.exp(q.stages * q.counter * log_unmarked)
+            + by_timer * math.exp(q.stages * q.timer * s.rate * log_unmarked)
         )
         falls = 0.5 * s.alpha * notified
         rises = 0.5 * (by_counter + by_timer)

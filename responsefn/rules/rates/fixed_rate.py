@@ -16,15 +16,15 @@ __all__ = ["FixedRate"]
 class FixedRate(NoLossRate):
     """A constant rate without congestion control: a RoCE sender at line rate, unless told otherwise.
 
-    Other than `dfcmodel.CBR`, whose application creates packets whatever the network does, this sender is back-pressured:
-    at packet level it creates a packet when the interface of its host has sent the one before. Like those of all rate rules its packets are
-    answered by ACKs, and what is lost is sent again (``dfcmodel.Packets``, ``recovery``). With
-    ``recovery="none"`` nothing would follow the ACKs, and there are none.
+    Other than `dfcmodel.CBR`, whose application creates packets independently of the network, this sender is
+    back-pressured: at packet level it creates a packet when the interface of its host has sent the previous packet. As for
+    all rate rules, ACKs acknowledge its packets, and lost packets are sent again (``dfcmodel.Packets``, ``recovery``).
+    With ``recovery="none"`` there are no ACKs, since nothing would use them.
 
     Parameters
     ----------
     sending_rate
-        In packets/s, > 0; inf: that of the first link of the path, which is the most in any case.
+        Rate in packets/s, > 0; inf: the rate of the first link of the path, which limits it in any case.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class FixedRate(NoLossRate):
 
     def check(self) -> None:
         """Check the range of the rate."""
-        given: Any = self.params.sending_rate
-        if not is_endless(given):
-            one_number("sending_rate", given, above=0.0, hint="in packets/s, or inf")
+        rate: Any = self.params.sending_rate
+        if not is_endless(rate):
+            one_number("sending_rate", rate, above=0.0, hint="in packets/s, or inf")
 
     def start(self, line_rate: float) -> Any:
-        """Return the state of a new sender: its rate, at most ``line_rate``, in packets/s."""
+        """Return the state of a new sender with its rate, at most ``line_rate``, in packets/s."""
         return self.State(min(self.params.sending_rate, line_rate))
 
     def expected(self) -> FixedRate:
@@ -67,5 +67,5 @@ class FixedRate(NoLossRate):
 
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
-        """Return the state as it is."""
+        """Return the state unchanged."""
         return s

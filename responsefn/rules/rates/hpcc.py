@@ -1,4 +1,4 @@
-"""HPCC: a rate by the telemetry that switches write into packets."""
+"""HPCC: a rate from the telemetry that switches write into packets."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ __all__ = ["HPCC"]
 class HPCC(NoLossRate):
     r"""HPCC, high precision congestion control (Li et al. 2019, Algorithm 1).
 
-    Each ACK brings the telemetry of the links on the path. Of a link it gives the normalized bytes in flight,
-    u = min(q, q') / (B T) + (rate sent) / B, with its queue q at this packet and the last one, and its capacity B. The
-    load U is an average of the largest u, over about a base round trip T. The window is W = W_c eta / U + W_AI where U
-    is at least eta, or after ``max_stage`` additive steps; else W = W_c + W_AI. The reference window W_c becomes W once
-    per round trip, so that one overload is answered once.
+    Each ACK carries the telemetry of the links on the path. It gives the normalized bytes in flight of a link,
+    u = min(q, q') / (B T) + (rate sent) / B, with the queues q and q' at this and the previous packet and the capacity B. The
+    load U is an average of the largest u, over about a base round trip T. The window is W = W_c eta / U + W_AI if U
+    is at least eta, or after ``max_stage`` additive steps; otherwise W = W_c + W_AI. The reference window W_c becomes W once
+    per round trip, so that one overload reduces the window once.
 
-    The sender limits the packets in flight to W, and paces them at R = W / T (Sect. 3.2). W is at most that of the first link,
-    where a flow begins. T is the same for all flows, as in the paper.
+    The sender limits the packets in flight to W, and paces them at R = W / T (Sect. 3.2). W is at most the window at the rate
+    of the first link, where a flow begins. T is the same for all flows, as in the paper.
 
-    N flows over a bottleneck come to equal rates, and to a load of eta / (1 - W_AI / W). It is the utilization where no
-    queue is left.
+    N flows over a bottleneck converge to equal rates and to a load of eta / (1 - W_AI / W), the utilization without a
+    queue.
 
-    The defaults are those of the paper (Sect. 5.1). W_AI is 80 bytes, which a network converts to its packets; outside of a
-    network packets have 1000 bytes. On a path without telemetry, see `SwitchProgram.telemetry` in dfcmodel, it is refused. That of a link has the bytes that it has sent,
-    the bytes that wait, and its capacity in bytes/s (``dfcmodel.INT``). The rule is for flows on one path: of a sprayed one, the
-    records of a link in two ACKs are of different links.
+    The defaults are the paper's (Sect. 5.1). W_AI is 80 bytes, which a network converts to its packets; outside of a
+    network packets have 1000 bytes. A path without telemetry is refused, see `SwitchProgram.telemetry` in dfcmodel. The
+    telemetry of a link has the bytes sent, the bytes in the queue, and the capacity in bytes/s (``dfcmodel.INT``). The rule
+    is for flows on one path: with sprayed packets, consecutive records belong to different links.
 
     Parameters
     ----------
     base_rtt
-        T: the longest round-trip time of the network without queues, s. None: the network determines it, as the longest one
-        of its flows with HPCC (`Scenario.packet_rtts` in dfcmodel). Needed outside of a network.
+        T: the longest round-trip time of the network without queues, s. None: the network determines it as the maximum
+        over its flows with HPCC (`Scenario.packet_rtts` in dfcmodel). Needed outside of a network.
     eta
         Target of the load, 0 < eta < 1.
     max_stage
         Additive steps in a row, >= 0.
     additive
-        W_AI: by which the window grows, packets.
+        W_AI: additive increase of the window in packets.
 
     Examples
     --------
@@ -60,8 +60,8 @@ class HPCC(NoLossRate):
     class State(NamedTuple):
         """Rates in packets/s; windows in packets; the load; times in s.
 
-        window: W; reference: W_c; load: U; stage: additive steps in a row; updated: when W_c was set; most, span: the
-        largest u of this acknowledgement and its interval.
+        window: W; reference: W_c; load: U; stage: additive steps in a row; updated: time of the last change of W_c;
+        max_load, span: the largest u of this acknowledgement and its interval.
         """
 
         rate: float = math.inf
@@ -71,7 +71,7 @@ class HPCC(NoLossRate):
         load: float = 1.0
         stage: float = 0.0
         updated: float = -math.inf
-        most: float = 0.0
+        max_load: float = 0.0
         span: float = 0.0
 
     class Params(NamedTuple):
@@ -120,10 +120,10 @@ class HPCC(NoLossRate):
 
     @staticmethod
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:
-        """Keep the largest load of the links (MeasureInflight, lines 3 to 8)."""
+        """Update the largest load of the links (MeasureInflight, lines 3 to 8)."""
         queue, sent = min(e.queue, e.last_queue), e.sent - e.last_sent
         load = queue / (e.capacity * q.base_rtt) + sent / (e.interval * e.capacity)
-        return s._replace(most=load, span=e.interval) if load > s.most else s
+        return s._replace(max_load=load, span=e.interval) if load > s.max_load else s
 
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
@@ -131,7 +131,7 @@ class HPCC(NoLossRate):
         if s.span == 0.0:
             return s
         part = min(s.span, q.base_rtt) / q.base_rtt
-        load = (1.0 - part) * s.load + part * s.most
+        load = (1.0 - part) * s.load + part * s.max_load
         stage = s.stage
         if load >= q.eta or stage >= q.max_stage:
             window = s.reference * q.eta / load + q.additive
@@ -140,7 +140,7 @@ class HPCC(NoLossRate):
             window = s.reference + q.additive
             stage = stage + 1.0
         window = min(window, s.line_rate * q.base_rtt)
-        s = s._replace(rate=window / q.base_rtt, window=window, load=load, most=0.0, span=0.0)
+        s = s._replace(rate=window / q.base_rtt, window=window, load=load, max_load=0.0, span=0.0)
         if e.time - e.rtt > s.updated:  # the packet was sent after the last update
             return s._replace(reference=window, stage=stage, updated=e.time)
         return s

@@ -27,20 +27,20 @@ __all__ = [
 ]
 
 
-MOST_TELEMETRY = 4  # numerical
-"""Numbers that a rule may see of each link."""
+MAX_TELEMETRY = 4  # numerical
+"""Maximum number of telemetry values of each link."""
 
 
 class Feedback(NamedTuple):
-    """What the acknowledgements that come at a time tell a rate rule, or `WindowRule.on_mark`.
+    """Acknowledgements at one time, the event of a rate rule's `on_feedback` and of `WindowRule.on_mark`.
 
     Attributes
     ----------
     time, rtt
-        In s.
+        Time and round-trip time in s.
     acks, marks
-        Packets acknowledged, and how many of them carry a congestion mark (ECN). A fluid has parts of
-        packets; marks of one packet add up to one.
+        Acknowledged packets, and the number of them with a congestion mark (ECN). A fluid has fractions of
+        packets; marks of one packet sum to one.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Elapsed(NamedTuple):
     Attributes
     ----------
     time, step
-        The end of the step and its length, s.
+        End and length of the step in s.
     sent
         Packets sent in it.
 
@@ -78,33 +78,33 @@ class Elapsed(NamedTuple):
 
 
 class FromNetwork(float):
-    """A number that a network gave to a rule: another network gives it another one."""
+    """A parameter that a network set; another network replaces it."""
 
 
 class RateRule(Response, ABC):
     """Base of rules for a sending rate: subclass it, name the parameters, write the updates.
 
-    The functions are plain Python that also compiles, like those of a `WindowRule`: they use the state
+    The functions are plain Python that also compiles, as in a `WindowRule`. They use the state
     ``s``, the parameters ``q``, the event ``e``, functions of `math`, numbers, and branches, and return the
-    new state. Packets are sent evenly at the rate. What is lost is sent again at packet level (``dfcmodel.Packets``,
-    ``recovery``), in the fluid it is not.
+    new state. Packets are sent evenly at the rate. Lost packets are sent again at packet level (``dfcmodel.Packets``,
+    ``recovery``), but not in the fluid.
 
     Attributes
     ----------
     State
         NamedTuple of the state; ``rate``, in packets/s, comes first. A field ``line_rate`` starts at the
-        rate of the path's first link, in packets/s, as ``rate`` does. A field ``window`` bounds the packets in flight, at
-        packet level: a new packet is sent only while fewer are sent beyond the last one acknowledged. A field ``notifications``
-        counts the congestion notifications that the sender has got; results have it.
+        rate of the path's first link, in packets/s, as ``rate`` does. A field ``window`` limits the packets in flight at
+        packet level: a new packet is sent only while fewer are unacknowledged. A field ``notifications``
+        counts the congestion notifications that the sender has received; results contain it.
     Params
-        NamedTuple of the parameters, those with a default last. Those that are given in bits or bytes, such as ``"40Mbps"``,
-        are converted to the packets of the network. A parameter ``base_rtt`` that is None is the longest round-trip time
+        NamedTuple of the parameters; parameters with a default come last. Values in bits or bytes, such as ``"40Mbps"``,
+        are converted to the packets of the network. A parameter ``base_rtt`` that is None becomes the longest round-trip time
         without queues in the network, s, among the flows with such rules.
     telemetry
-        Names of the numbers, at most 4, which `on_telemetry` sees of each link: the first ones of
-        ``dfcmodel.SwitchProgram.telemetry`` there.
+        Names of at most 4 numbers that `on_telemetry` receives from each link, a prefix of the link's
+        ``dfcmodel.SwitchProgram.telemetry``.
     dynamics
-        What the rule does, in LaTeX.
+        Updates of the rate in LaTeX.
 
     Examples
     --------
@@ -134,54 +134,54 @@ class RateRule(Response, ABC):
     solved_by: ClassVar[str] = "fixed point"
     telemetry: ClassVar[tuple[str, ...]] = ()
     is_constant: ClassVar[bool] = False
-    """Whether the rate never changes, so that nothing has to be told of ACKs and time."""
+    """Whether the rate never changes, so that engines skip ACKs and time steps."""
     is_idle_until_marked: ClassVar[bool] = False
-    """Whether nothing changes before the first mark: neither `on_time` nor `on_feedback` without marks changes the state that
-    `start` returns, and the first mark leaves the same state whatever was sent before. Large fabrics then call neither until
-    that mark. A class that has one of the three functions, but not this attribute, has False."""
+    """Whether the state does not change before the first mark. Neither `on_time` nor `on_feedback` without marks changes the
+    state that `start` returns, and the state after the first mark does not depend on earlier packets. Large fabrics then call
+    neither until that mark. A class that defines one of the three functions, but not this attribute, has False."""
 
-    def __init_subclass__(cls, **given: Any) -> None:
-        """Check that a rule names the telemetry that it follows."""
-        super().__init_subclass__(**given)
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Check that a rule names its telemetry."""
+        super().__init_subclass__(**keywords)
         if {"on_time", "on_feedback", "start"} & vars(cls).keys():
             cls.is_idle_until_marked = bool(vars(cls).get("is_idle_until_marked", False))
         names: Any = cls.telemetry
         is_named = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
-        if not is_named or not int(sees_telemetry(cls)) <= len(names) <= MOST_TELEMETRY:
-            msg = f"must be the names of the numbers that on_telemetry sees, 1 to {MOST_TELEMETRY}"
+        if not is_named or not int(sees_telemetry(cls)) <= len(names) <= MAX_TELEMETRY:
+            msg = f"must be the names of the numbers that on_telemetry sees, 1 to {MAX_TELEMETRY}"
             raise TypeError(f"telemetry of {cls.__name__} = {names!r}: {msg}")
 
     @staticmethod
     @abstractmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after acknowledgements have come; ``e`` is `Feedback`."""
+        """Return the state after acknowledgements; ``e`` is `Feedback`."""
 
     @staticmethod
     def on_time(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after a step of time, whether anything came in it; ``e`` is `Elapsed`.
+        """Return the state after a step of time, with or without acknowledgements; ``e`` is `Elapsed`.
 
-        Timers and counters of what was sent are here. Unless a rule says otherwise nothing happens.
+        It is for timers and for counters of sent packets. The default returns the state unchanged.
         """
         return s
 
     @staticmethod
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after the telemetry of a link in an acknowledgement; ``e`` is of the class that `telemetry_event` returns.
+        """Return the state after the telemetry of a link in an acknowledgement; the class of ``e`` is `telemetry_event`'s.
 
-        It is called for each link of the path that writes telemetry into packets, in their order, before
-        `on_feedback` sees the acknowledgement. At packet level, with a switch program that has ``telemetry``.
-        The first packet of a flow is not seen, and none that left the link before one that was.
+        It is called for each link of the path that writes telemetry into packets, in path order, before
+        `on_feedback`. It needs the packet level and a switch program with ``telemetry``. The first packet of a flow is
+        skipped, and a packet that left the link before an earlier record.
         """
         return s
 
     @classmethod
     def telemetry_event(cls) -> Any:
-        """Return the class of what an acknowledgement tells the rule of one link, from the records of two packets of its flow.
+        """Return the class of the telemetry of one link in an acknowledgement, from the records of two packets of its flow.
 
-        It is a named tuple with these fields: ``time``, when the acknowledgement comes, s; ``hop``, which of the links that
-        write telemetry it is, 0.0 the first on the path; ``interval``, between the times at which the two packets left the
-        link, s, > 0; the names in ``telemetry``, what the link wrote into the packet; and these with ``last_`` before them,
-        what it wrote into the packet before.
+        It is a named tuple with these fields: ``time`` of the acknowledgement, s; ``hop``, the index of the link among the
+        links with telemetry, 0.0 for the first on the path; ``interval`` between the departures of both packets from the
+        link, s, > 0; the names in ``telemetry``, the link's values in this packet; and the same names with the prefix
+        ``last_``, its values in the previous packet.
 
         Examples
         --------
@@ -195,27 +195,27 @@ class RateRule(Response, ABC):
         return namedtuple("Telemetry", ["time", "hop", "interval", *cls.telemetry, *last])  # noqa: PYI024
 
     def __eq__(self, other: object) -> bool:
-        """Return whether parameters are equal, in packets of any size: what is given in bits or bytes is no number of packets."""
+        """Return whether parameters are equal, also in their packet sizes: values in bits or bytes are no numbers of packets."""
         return super().__eq__(other) and _sizes(self) == _sizes(other)
 
     def __hash__(self) -> int:
         return super().__hash__()
 
     def _has_default(self, name: str) -> bool:
-        """Return whether a parameter has its default, or was given by a network."""
+        """Return whether a parameter has its default, or a network set it."""
         return isinstance(getattr(self.params, name), FromNetwork) or super()._has_default(name)
 
     def start(self, line_rate: float) -> Any:
-        """Return the state of a new sender: it sends at ``line_rate``, in packets/s."""
+        """Return the state of a new sender at ``line_rate`` in packets/s."""
         state = self.State()
-        known = {"rate": line_rate, "line_rate": line_rate}
-        return state._replace(**{k: v for k, v in known.items() if k in self.State._fields})
+        rates = {"rate": line_rate, "line_rate": line_rate}
+        return state._replace(**{k: v for k, v in rates.items() if k in self.State._fields})
 
     def expected(self) -> RateRule | None:
-        """Return the rule that changes as this one does on average, for marks of parts of packets; None: not stated.
+        """Return the rule for the expected change of this rule, with fractional marks; None if there is none.
 
-        It is what `dfcmodel.Fluid` runs with ``marks="expected"``. Its `on_feedback` gets packets and marks as
-        parts of packets, whose ratio is the probability of a mark.
+        `dfcmodel.Fluid` runs it with ``marks="expected"``. Its `on_feedback` gets fractions of packets and marks,
+        whose ratio is the probability of a mark.
 
         >>> from responsefn import DCQCN, TIMELY
         >>> DCQCN().expected() is not None, TIMELY().expected()
@@ -224,76 +224,76 @@ class RateRule(Response, ABC):
         return None
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
-        """Return whether there is a closed form of the rate: only where a rule states one."""
+        """Return whether the rule has a closed form."""
         return self.formula() is not None
 
 
 def _sizes(rule: Any) -> list[float]:
-    """Return the bytes of the packets for which each parameter holds; 0 for any."""
+    """Return the packet size in bytes for which each parameter holds; 0 for any."""
     return [getattr(value, "packet_size", 0.0) for value in rule.params]
 
 
 def needs_base_rtt(rule: object) -> bool:
-    """Return whether the network gives a source its ``base_rtt``.
+    """Return whether the network sets the ``base_rtt`` of a source.
 
     >>> from responsefn import HPCC
     >>> needs_base_rtt(HPCC()), needs_base_rtt(HPCC(base_rtt=1e-5))
     (True, False)
     """
-    given = getattr(rule.params, "base_rtt", 0.0) if isinstance(rule, RateRule) else 0.0
-    return given is None or isinstance(given, FromNetwork)
+    base_rtt = getattr(rule.params, "base_rtt", 0.0) if isinstance(rule, RateRule) else 0.0
+    return base_rtt is None or isinstance(base_rtt, FromNetwork)
 
 
 def with_base_rtt(rule: RateRule, rtt: float) -> RateRule:
-    """Return a rule with the round-trip time of a network in s, if it needs one; the next network gives another one."""
+    """Return a rule with the round-trip time of a network in s, if it needs one; another network replaces it."""
     if not needs_base_rtt(rule) or rule.params.base_rtt == rtt:
         return rule
-    return _as_given(rule, {"base_rtt": FromNetwork(rtt)})
+    return _with_derived_parameters(rule, {"base_rtt": FromNetwork(rtt)})
 
 
-def _as_given(rule: RateRule, changes: dict[str, float]) -> RateRule:
-    """Return a rule with other parameters, which do not count as given: of none, the rule itself."""
+def _with_derived_parameters(rule: RateRule, changes: dict[str, float]) -> RateRule:
+    """Return a rule with other parameters that do not count as given; without changes, the rule itself."""
     if not changes:
         return rule
-    given, found = rule._given, rule.replace(**changes)
-    object.__setattr__(found, "_given", given)
-    return found
+    stated, changed = rule._given, rule.replace(**changes)
+    object.__setattr__(changed, "_given", stated)
+    return changed
 
 
 def window_place(rule: type) -> int:
-    """Return the place of the field of State that bounds packets in flight; 0: there is none."""
-    return _place(rule, "window")
+    """Return the index of the State field that limits packets in flight; 0 without one."""
+    return _field_index(rule, "window")
 
 
 def notifications_place(rule: type) -> int:
-    """Return the place of the field of State that counts congestion notifications; 0: a source without such a field.
+    """Return the index of the State field that counts congestion notifications; 0 without one.
 
     >>> from responsefn import DCQCN, HPCC
     >>> DCQCN.State._fields[notifications_place(DCQCN)], notifications_place(HPCC)
     ('notifications', 0)
     """
-    return _place(rule, "notifications") if issubclass(rule, RateRule) else 0
+    return _field_index(rule, "notifications") if issubclass(rule, RateRule) else 0
 
 
-def _place(rule: type, field: str) -> int:
+def _field_index(rule: type, field: str) -> int:
     fields: tuple[str, ...] = rule.State._fields  # type: ignore[attr-defined]
     return fields.index(field) if field in fields else 0
 
 
 def sees_telemetry(rule: type) -> bool:
-    """Return whether sources of a class follow the telemetry of links: rate rules that have `RateRule.on_telemetry`."""
+    """Return whether a class is a rate rule with its own `RateRule.on_telemetry`."""
     return issubclass(rule, RateRule) and rule.on_telemetry is not RateRule.on_telemetry
 
 
 class NoLossRate(RateRule):
-    """Base of rate rules without a response function of a loss rate, since they follow something else."""
+    """Base of rate rules without a response function of a loss rate."""
 
     capacity: ClassVar[str] = "needed"
     solved_by: ClassVar[str] = "none"
     monotone = False
     why_no_inverse = "it has no response function of a loss rate"
     follows: ClassVar[str]
-    """What the rule follows, for messages."""
+    """Signal that determines the rate, for messages."""
 
     @quantities(rtt="time", bandwidth="rate", p="share")
     def rate(
@@ -304,6 +304,6 @@ class NoLossRate(RateRule):
         *,
         unit_check: bool = True,  # noqa: ARG002
     ) -> float | NDArray[Any]:
-        """Refuse: the rule does not follow losses."""
+        """Raise ValueError: the rate does not depend on losses."""
         why = f"has no response function of a loss rate: it follows {self.follows}"
         raise ValueError(f"{self!r}: {why}; simulate it, dfcmodel.simulate")

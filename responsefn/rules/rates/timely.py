@@ -1,4 +1,4 @@
-"""TIMELY: a rate by the gradient of the round-trip time; and the patch that gives it a fixed point."""
+"""TIMELY: a rate from the gradient of the round-trip time, and its patch with a fixed point."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class TIMELY(NoLossRate):
 
     Each completed ``segment`` gives a round-trip time RTT. The rate R grows by delta below ``t_low`` and falls to
     R (1 - beta (1 - T_high / RTT)) above ``t_high``. In between it follows the gradient g, the smoothed change of
-    the RTT over ``min_rtt``: it grows by delta where g <= 0 (five times as much after five segments), else it
-    falls to R (1 - beta g). It has no unique fixed point: the shares depend on how flows began, as Zhu et
-    al. prove; `PatchedTIMELY` has one.
+    the RTT over ``min_rtt``: it grows by delta if g <= 0 (five times as much after five segments), otherwise it
+    falls to R (1 - beta g). It has no unique fixed point: the shares depend on the initial rates, as Zhu et
+    al. prove; `PatchedTIMELY` has a fixed point.
 
-    Changes are made in proportion to the time since the last one, where that is shorter than ``min_rtt``. The rate
-    stays between delta and that of the first link. Packets are paced one by one, not in bursts of a segment; a round-trip time has the transmission
-    times of the path.
+    Changes are scaled by the time since the last change if that is shorter than ``min_rtt``. The rate
+    stays between delta and the rate of the first link. Packets are paced one by one, not in bursts of a segment. A
+    round-trip time includes the transmission times of the path.
 
     Parameters
     ----------
@@ -36,17 +36,17 @@ class TIMELY(NoLossRate):
     alpha
         Weight of a new change of the round-trip time, 0 < alpha <= 1.
     t_low, t_high
-        Round-trip times between which the gradient counts, s.
+        Round-trip times between which the gradient determines the rate, s.
     min_rtt
-        By which changes are normalized, s.
+        Time by which changes are normalized, s.
     segment
         Packets, >= 1.
     start_part
-        Part of the first link's rate at which a flow begins, 0 < start_part <= 1. Where each of N flows that begin together has 1, the
-        rates collapse for tens of milliseconds, in the fluid model of Zhu et al. as well.
+        Initial rate as a fraction of the first link's, 0 < start_part <= 1. If N flows begin together with 1, their
+        rates collapse for tens of milliseconds, also in the fluid model of Zhu et al.
 
-    The defaults are those of Zhu et al.: 10 Mb/s, 50 and 500 us, 20 us, 16 kB. In a network, rates and sizes are converted to
-    its packets, as are those that are given with units. Outside of a network packets have 1500 bytes.
+    The defaults are Zhu et al.'s: 10 Mb/s, 50 and 500 us, 20 us, 16 kB. In a network, rates and sizes, also values with
+    units, are converted to its packets. Outside of a network packets have 1500 bytes.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class TIMELY(NoLossRate):
     class State(NamedTuple):
         """Rates in packets/s; the last round-trip time, its smoothed change and the last update in s; counts.
 
-        seen: packets of this segment; falling: segments in a row whose gradient was not positive.
+        segment_acks: packets of this segment; falling: segments in a row whose gradient was not positive.
         """
 
         rate: float = math.inf
@@ -68,7 +68,7 @@ class TIMELY(NoLossRate):
         previous: float = 0.0
         change: float = 0.0
         updated: float = -math.inf
-        seen: float = 0.0
+        segment_acks: float = 0.0
         falling: float = 0.0
 
     class Params(NamedTuple):
@@ -148,11 +148,11 @@ class TIMELY(NoLossRate):
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
         """Count packets; change the rate when a segment is complete."""
-        return updated(s, q, e, 0.0)
+        return update_rate(s, q, e, 0.0)
 
 
 class PatchedTIMELY(TIMELY):
-    r"""TIMELY with the patch of Zhu et al. (2016, Algorithm 2), which gives it a fixed point.
+    r"""TIMELY with the patch of Zhu et al. (2016, Algorithm 2), which has a fixed point.
 
     Between ``t_low`` and ``t_high`` the rate R becomes delta (1 - w) + R (1 - beta w (RTT - T_low) / T_low), with
     w = 2 g + 1/2 within [0, 1]. N flows over a link of C packets/s come to C / N each, at
@@ -161,8 +161,8 @@ class PatchedTIMELY(TIMELY):
 
         \mathrm{RTT} = T_{low} \left(1 + \frac{N \delta}{\beta C}\right),
 
-    which is their fixed point of the queue, with round-trip times that contain those of the path. Otherwise as
-    `TIMELY`; ``beta`` is 0.008.
+    their fixed point of the queue, with round-trip times that include the path's. All else is `TIMELY`'s; ``beta`` is
+    0.008.
 
     Examples
     --------
@@ -186,17 +186,17 @@ class PatchedTIMELY(TIMELY):
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
         """Count packets; change the rate when a segment is complete."""
-        return updated(s, q, e, 1.0)
+        return update_rate(s, q, e, 1.0)
 
 
-def updated(s: Any, q: Any, e: Any, patched: Any) -> Any:
+def update_rate(s: Any, q: Any, e: Any, patched: Any) -> Any:
     """Return the state after ACKs: another rate if they complete a segment."""
-    seen = s.seen + e.acks
-    if seen < q.segment:
-        return s._replace(seen=seen)
-    seen = max(0.0, seen - q.segment)
+    segment_acks = s.segment_acks + e.acks
+    if segment_acks < q.segment:
+        return s._replace(segment_acks=segment_acks)
+    segment_acks = max(0.0, segment_acks - q.segment)
     if s.previous == 0.0:
-        return s._replace(seen=seen, previous=e.rtt, updated=e.time)
+        return s._replace(segment_acks=segment_acks, previous=e.rtt, updated=e.time)
     change = (1.0 - q.alpha) * s.change + q.alpha * (e.rtt - s.previous)
     gradient = change / q.min_rtt
     part = min(1.0, (e.time - s.updated) / q.min_rtt)
@@ -214,5 +214,10 @@ def updated(s: Any, q: Any, e: Any, patched: Any) -> Any:
         step = -s.rate * q.beta * min(1.0, gradient)
     rate = min(s.line_rate, max(q.delta, s.rate + part * step))
     return s._replace(
-        rate=rate, previous=e.rtt, change=change, updated=e.time, seen=seen, falling=falling
+        rate=rate,
+        previous=e.rtt,
+        change=change,
+        updated=e.time,
+        segment_acks=segment_acks,
+        falling=falling,
     )

@@ -149,7 +149,7 @@ def htcp(s: Any, time: float, rtt: float) -> dict[str, float]:
     since = time if slow(s) else s.since
     late = time - since - 1.0
     alpha = 1.0 if late <= 0.0 else 1.0 + 10.0 * late + (late / 2.0) ** 2
-    step = 1.0 if slow(s) else 2.0 * (1.0 - s.kept) * alpha / s.cwnd
+    step = 1.0 if slow(s) else 2.0 * (1.0 - s.beta) * alpha / s.cwnd
     return {
         "cwnd": s.cwnd + step, "since": since, "base_rtt": min(s.base_rtt, rtt), "top_rtt": max(s.top_rtt, rtt),
     }  # fmt: skip
@@ -158,7 +158,7 @@ def htcp(s: Any, time: float, rtt: float) -> dict[str, float]:
 def htcp_loss(s: Any, time: float, rtt: float) -> dict[str, float]:
     """Leith and Shorten 2004: beta = RTT_min / RTT_max within 0.5 and 0.8."""
     beta = min(max(min(s.base_rtt, rtt) / max(s.top_rtt, rtt), 0.5), 0.8)
-    return {**after(beta * s.cwnd), "since": time, "top_rtt": 0.0, "kept": beta}
+    return {**after(beta * s.cwnd), "since": time, "top_rtt": 0.0, "beta": beta}
 
 
 def waiting(s: Any, rtt: float) -> float:

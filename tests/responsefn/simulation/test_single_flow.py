@@ -26,7 +26,7 @@ from responsefn import (
 )
 from responsefn.simulation import single_flow
 from responsefn.simulation.ratio_checks import EXACT, RTT, TOLERANCE, ratios
-from responsefn.simulation.single_flow_results import measured
+from responsefn.simulation.single_flow_results import measure
 
 # Direct simulation: single ACKs, blocks, cycles, several runs, a queue.
 
@@ -124,7 +124,7 @@ def test_plain_python_does_the_same(p, losses, events, options, monkeypatch):
 def test_rate_and_windows_are_sums_over_what_is_measured():
     """Two cycles of 10 packets in 2 s and 30 packets in 2 s: 10 packets/s, windows by their integrals."""
     cycle = np.array([[2.0, 10.0, 8.0, 50.0, 6.0], [2.0, 30.0, 12.0, 250.0, 8.0]])
-    run = measured(Reno(), Deterministic(), 0.05, 0.1, "acks", [np.tile(cycle, (50, 1))])
+    run = measure(Reno(), Deterministic(), 0.05, 0.1, "acks", [np.tile(cycle, (50, 1))])
     assert (run.rate, run.half_width) == (10.0, 0.0)
     assert run.mean_window == pytest.approx(20.0 / 4.0)
     assert run.packet_mean_window == pytest.approx(300.0 / 40.0)

@@ -40,9 +40,11 @@ def test_an_interval_without_packets_is_the_worst() -> None:
 
 
 def test_the_rate_of_allegro_doubles_until_the_utility_falls() -> None:
-    better = allegro.judged(state(mode=allegro.STARTING, u_0=100.0), ALLEGRO.params, 0.0, 0.3)
+    better = allegro.evaluate_interval(
+        state(mode=allegro.STARTING, u_0=100.0), ALLEGRO.params, 0.0, 0.3
+    )
     assert (better.mode, better.target, better.before) == (allegro.STARTING, 2000.0, 1000.0)
-    worse = allegro.judged(
+    worse = allegro.evaluate_interval(
         state(mode=allegro.STARTING, u_0=100.0, lost=30.0), ALLEGRO.params, 0.0, 0.3
     )
     assert (worse.mode, worse.target, worse.steps) == (allegro.DECIDING, 900.0, 1.0)
@@ -56,7 +58,7 @@ def test_four_trials_decide_where_both_pairs_agree(utilities: Any, decision: flo
     """The first pair is a higher and a lower rate here, the second a lower and a higher one."""
     before = state(mode=allegro.DECIDING, high_0=1.0, steps=2.0, decision=0.0)
     before = before._replace(**dict(zip(("u_0", "u_1", "u_2"), utilities, strict=False)))
-    found = allegro.decided(before, ALLEGRO.params, utilities[3])
+    found = allegro.decide(before, ALLEGRO.params, utilities[3])
     assert found.decision == decision
     if decision == 0.0:  # a larger step
         assert (found.mode, found.steps, found.target) == (allegro.DECIDING, 3.0, 1000.0)
@@ -68,10 +70,12 @@ def test_four_trials_decide_where_both_pairs_agree(utilities: Any, decision: flo
 
 @pytest.mark.parametrize(("steps", "larger"), [(1.0, 2.0), (4.0, 5.0), (5.0, 5.0)])
 def test_steps_grow_to_five_per_cent_while_the_utility_increases(steps: float, larger: float):
-    on = allegro.judged(state(steps=steps, decision=-1.0, u_0=1.0), ALLEGRO.params, 0.0, 0.3)
+    on = allegro.evaluate_interval(
+        state(steps=steps, decision=-1.0, u_0=1.0), ALLEGRO.params, 0.0, 0.3
+    )
     assert (on.mode, on.steps, on.before) == (allegro.MOVING, larger, 1000.0)
     assert on.target == pytest.approx(1000.0 * (1.0 - 0.01 * larger))
-    back = allegro.judged(state(steps=steps, u_0=1e9), ALLEGRO.params, 0.0, 0.3)
+    back = allegro.evaluate_interval(state(steps=steps, u_0=1e9), ALLEGRO.params, 0.0, 0.3)
     assert (back.mode, back.steps, back.target) == (allegro.DECIDING, 1.0, 900.0)
 
 
@@ -206,9 +210,11 @@ def test_smoothed_round_trip_times_are_those_of_rfc_6298() -> None:
 
 
 def test_the_rate_of_vivace_doubles_until_the_utility_falls() -> None:
-    better = vivace.judged(interval(400.0, rate=200.0, utility=1.0), VIVACE.params, 0.0)
+    better = vivace.evaluate_interval(interval(400.0, rate=200.0, utility=1.0), VIVACE.params, 0.0)
     assert (better.mode, better.rate) == (vivace.STARTING, 400.0)
-    worse = vivace.judged(interval(400.0, slope=0.5, rate=200.0, utility=1.0), VIVACE.params, 1.0)
+    worse = vivace.evaluate_interval(
+        interval(400.0, slope=0.5, rate=200.0, utility=1.0), VIVACE.params, 1.0
+    )
     assert (worse.mode, worse.target, worse.high, worse.probe) == (vivace.PROBING, 200.0, 1.0, 0.0)
 
 
@@ -220,7 +226,7 @@ def test_a_probe_decides_where_both_pairs_agree(utilities: Any, up: float | None
     """The first pair is a higher and a lower rate here, the second a lower and a higher one."""
     state = VIVACE.State(mode=vivace.PROBING, target=1000.0, high=1.0)
     state = state._replace(**dict(zip(("u_0", "u_1", "u_2"), utilities, strict=False)))
-    found = vivace.decided(state, VIVACE.params, utilities[3], 0.0)
+    found = vivace.decide(state, VIVACE.params, utilities[3], 0.0)
     if up is None:
         assert (found.mode, found.probe, found.high) == (vivace.PROBING, 0.0, 0.0)
         return
@@ -238,26 +244,26 @@ def test_a_step_is_amplified_and_bounded() -> None:
         amplifier=vivace.AMPLIFIER,
         bound=vivace.BOUND,
     )
-    moved = vivace.stepped(state, VIVACE.params)
+    moved = vivace.step_rate(state, VIVACE.params)
     assert moved.target == pytest.approx(1000.0 + 0.1 * 10.0 * 100.0 * 0.4)
     assert (moved.amplifier, moved.bound) == (11.0, 0.1)
-    large = vivace.stepped(state._replace(gradient=-1.0), VIVACE.params)
+    large = vivace.step_rate(state._replace(gradient=-1.0), VIVACE.params)
     assert (large.target, large.bound) == (pytest.approx(900.0), pytest.approx(0.15))
-    larger = vivace.stepped(large, VIVACE.params)
+    larger = vivace.step_rate(large, VIVACE.params)
     assert larger.target == pytest.approx(900.0 * 0.85)
-    assert vivace.stepped(state._replace(gradient=1e-9), VIVACE.params).target == pytest.approx(
+    assert vivace.step_rate(state._replace(gradient=1e-9), VIVACE.params).target == pytest.approx(
         1010.0
     )
 
 
 def test_it_moves_on_while_the_gradient_keeps_its_sign() -> None:
-    on = vivace.judged(
+    on = vivace.evaluate_interval(
         interval(400.0, mode=vivace.MOVING, up=1.0, rate=300.0, utility=1.0, target=400.0),
         VIVACE.params,
         0.0,
     )
     assert (on.mode, on.rate) == (vivace.MOVING, 400.0)
-    back = vivace.judged(
+    back = vivace.evaluate_interval(
         interval(400.0, mode=vivace.MOVING, up=1.0, rate=300.0, utility=9.0, target=440.0),
         VIVACE.params,
         0.0,

@@ -183,7 +183,7 @@ def test_a_train_of_acks_ends_slow_start():
         n, state = slow_start(rule, gap, 0.04, 60)
         # the first round of 20 ACKs ends at 19 gaps; the next has 40 and is the one that is long enough
         assert n == 20 + math.floor(0.0205 / gap) + 1
-        assert state.found == 1.0
+        assert state.hystart_exit == 1.0
         assert state.ssthresh == 20.0 + n
     assert slow_start(LinuxCUBIC(), 2.1e-3, 0.04, 60)[0] == 60
     assert slow_start(LinuxCUBIC(hystart=2), 1.05e-3, 0.04, 60)[0] == 60
@@ -256,7 +256,9 @@ def test_htcp_takes_the_acks_of_its_counter(late, rtt, alpha):
 
 def test_htcp_keeps_a_ratio_of_jiffies_in_128ths():
     rule = LinuxHTCP()
-    state = rule.State(139.6, 2.0, 0.0, 0.0406, 0.0624, most=100.0, most_before=100.0, steady=1.0)
+    state = rule.State(
+        139.6, 2.0, 0.0, 0.0406, 0.0624, top_throughput=100.0, last_top_throughput=100.0, steady=1.0
+    )
     lost = rule.on_loss(state, rule.params, Event(5.0, 0.0624))
     assert lost.cwnd == 139 * ((11 << 7) // 16) >> 7
     assert lost.top_rtt == pytest.approx(0.0406 + 0.95 * 0.0218)
@@ -549,10 +551,10 @@ def test_lp_halves_and_then_falls_to_one_packet():
     rule = LinuxLP(offset=0.0)
     state = rule.State(30.5, 2.0, 0.04, 1000.0, 970.0, 950.0, 8 * 60.0, 20.0, 30.0, 30.0)
     first = rule.on_ack(state, rule.params, Event(1.0, 0.05))
-    assert (first.cwnd, first.last_cut, first.least) == (15.0 + 1 / 15.0, 1000.0, 56.0)
-    second = rule.on_ack(first._replace(least=20.0, most=30.0), rule.params, Event(1.01, 0.05))
+    assert (first.cwnd, first.last_cut, first.owd_min) == (15.0 + 1 / 15.0, 1000.0, 56.0)
+    second = rule.on_ack(first._replace(owd_min=20.0, owd_max=30.0), rule.params, Event(1.01, 0.05))
     assert second.cwnd == 1.0
-    quiet = second._replace(smoothed=8 * 30.0, least=30.0, most=90.0)
+    quiet = second._replace(smoothed=8 * 30.0, owd_min=30.0, owd_max=90.0)
     assert (
         rule.on_ack(quiet, rule.params, Event(1.02, 0.05)).cwnd == 1.0
     )  # within three round trips
@@ -581,7 +583,7 @@ def test_cdg_cuts_with_the_probability_of_its_gradient():
     )
     assert within.cwnd == pytest.approx(cut.cwnd - 2 * (1 - 724 / 1024))
     ended = delivered(within, rule, 0.044)
-    assert (ended.cwnd, ended.reduced, ended.last_least) == (28.0, 0.0, 0.044)
+    assert (ended.cwnd, ended.reduced, ended.last_min_rtt) == (28.0, 0.0, 0.044)
 
 
 def test_cdg_gives_up_cutting_without_effect():
@@ -626,7 +628,7 @@ def test_slow_start_of_cdg_ends_by_trains_and_by_delay():
     assert cdg_slow_start(LinuxCDG(), 1.1e-3, constant) == math.floor(0.02 / 1.1e-3) + 1
     assert cdg_slow_start(LinuxCDG(hystart=2), 1.1e-3, constant) == 60
     assert cdg_slow_start(LinuxCDG(), 3.1e-3, constant) == 60
-    state = LinuxCDG().State(10.0, left=100.0, base_rtt=0.04, least=0.0451, most=0.0451)
+    state = LinuxCDG().State(10.0, left=100.0, base_rtt=0.04, min_rtt=0.0451, max_rtt=0.0451)
     rule, n = LinuxCDG(hystart=2), 0
     while state.ssthresh == math.inf:
         seen = Delivery(*[0.0] * 15)._replace(time=1.0, rtt=0.0451, acked=1.0)

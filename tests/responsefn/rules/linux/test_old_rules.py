@@ -171,19 +171,21 @@ def test_htcp_halves_unless_two_cycles_were_alike():
     )
     found = []
     for most in cycles:
-        state = rule.on_loss(state._replace(cwnd=100.0, most=most), rule.params, Event(0.0, 0.04))
-        found.append(state.kept)
+        state = rule.on_loss(
+            state._replace(cwnd=100.0, top_throughput=most), rule.params, Event(0.0, 0.04)
+        )
+        found.append(state.beta)
     assert found == part_kept(cycles)
     assert set(found) == {0.5, 0.8}
 
 
 def test_htcp_follows_the_throughput_by_a_quarter_per_round_trip():
     rule = LinuxHTCP(kernel="2.6.22")
-    state = rule.State(200.0, 2.0, base_rtt=0.04, throughput=1000.0, most=1000.0)
+    state = rule.State(200.0, 2.0, base_rtt=0.04, throughput=1000.0, top_throughput=1000.0)
     for _ in range(200):
         state = rule.on_ack(state._replace(cwnd=200.0), rule.params, Event(1.0, 0.04))
     assert state.throughput == pytest.approx(5000.0 - 4000.0 * math.exp(-0.25), rel=1e-3)
-    assert state.most == state.throughput
+    assert state.top_throughput == state.throughput
 
 
 # The module of Linux against the integer arithmetic of its file, written here once more.

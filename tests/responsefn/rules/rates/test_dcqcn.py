@@ -91,7 +91,7 @@ def test_parts_of_a_marked_packet_are_one_mark() -> None:
     for part, waiting in ((0.25, 0.0), (0.5, 0.0), (0.25, 1.0)):
         state = RULE.on_feedback(state, RULE.params, Feedback(0.0, 1e-5, 1.0, part))
         assert state.waiting == waiting
-    assert state.seen == 0.0
+    assert state.pending_marks == 0.0
 
 
 def fluid_model(rule: DCQCN, p: float):
