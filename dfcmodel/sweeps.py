@@ -23,7 +23,7 @@ from responsefn import jain_index
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["SETTINGS", "about", "checked", "remarks", "rows", "units", "variant"]
+__all__ = ["SETTINGS", "about", "validate", "remarks", "rows", "units", "variant"]
 
 SETTINGS: Mapping[str, str | None] = {
     "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": None, "since": "time", "source": None,
@@ -57,7 +57,7 @@ def about(thing: Scenario) -> dict[str, str]:
     return {"scenario": thing.name}
 
 
-def checked(things: Sequence[Any], points: Sequence[Any]) -> dict[str, Any]:
+def validate(things: Sequence[Any], points: Sequence[Any]) -> dict[str, Any]:
     """Make every scenario, check the levels and since, and return whether all have the same flows."""
     names = set()
     for n, thing in enumerate(things):

@@ -10,7 +10,7 @@ A class that supports sweeps names a module in ``SWEPT_BY``. That module has
 - ``rows(things, settings, options)``: yields the row of each thing,
 - ``about(thing)``: a description,
 - ``SETTINGS``: settings of a run, with their units,
-- ``checked(things, points)``: validates all points and returns options for ``rows``,
+- ``validate(things, points)``: validates all points and returns options for ``rows``,
 - optionally ``remarks(data)``: yields warnings about the results.
 
 A store records the sweep that it belongs to and which points are done. Points are collected in blocks of the grid, one
@@ -1578,7 +1578,7 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
         functools.partial(_point, make, dimensions, constant, written),
         {name: unit for name in columns if (unit := _unit(units[name]))},
     )
-    options = {} if kind is None else importlib.import_module(kind).checked(_Things(grid), grid)
+    options = {} if kind is None else importlib.import_module(kind).validate(_Things(grid), grid)
     about |= {name: repr(value) for name, value in fixed.items()}
     objects = thing if make is thing else make(), *_objects(axes, fixed)
     return _Plan(label, grid, kind, options, about, objects)

@@ -41,12 +41,12 @@ __all__ = [
     "RuleSignature",
     "array_elements",
     "event_of",
+    "event_of_samples",
     "events_of",
     "numbers_of",
     "on_record",
     "parameters_at",
     "refuse_fault",
-    "sampled_event_of",
     "signature_of",
     "signatures_of",
     "validate_signature",
@@ -199,7 +199,7 @@ def parameters_at(rule: type[Any]) -> int:
     return max(MAX_STATE, len(rule.State._fields))
 
 
-def sampled_event_of(signature: RuleSignature, name: str, fields: tuple[str, ...]) -> Any:
+def event_of_samples(signature: RuleSignature, name: str, fields: tuple[str, ...]) -> Any:
     """Return the address of an event of more than four numbers; its sample continues after state and parameters."""
     rule, names = signature
     state, params = rule.State._fields, array_elements(parameters_at(rule), len(names))

@@ -10,7 +10,7 @@ from hopflow.sweeps import Row
 from hopflow.units import quantities_of
 from responsefn.response import Response
 
-__all__ = ["SETTINGS", "about", "checked", "rows", "units", "variant"]
+__all__ = ["SETTINGS", "about", "validate", "rows", "units", "variant"]
 
 SETTINGS: Mapping[str, str | None] = {"p": "share", "rtt": "time", "bandwidth": "rate"}
 DEFAULT_RTT = 0.1
@@ -33,7 +33,7 @@ def about(thing: Response) -> dict[str, str]:
     return {"rule": canonical_text(thing)}
 
 
-def checked(things: Iterable[Response], points: Sequence[Any]) -> dict[str, Any]:
+def validate(things: Iterable[Response], points: Sequence[Any]) -> dict[str, Any]:
     """Construct every rule, and check that the sweep sets a loss rate."""
     if "p" not in points[0].settings:
         raise ValueError("p: must be given, the loss event rates at which the rule is evaluated")

@@ -57,10 +57,10 @@ from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.rule_events import (
     RuleSignature,
     event_of,
+    event_of_samples,
     events_of,
     parameters_at,
     refuse_fault,
-    sampled_event_of,
     signatures_of,
 )
 from responsefn.rules.base import WindowRule, answers_marks
@@ -110,7 +110,7 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
             row[ON_ACK] = event_of(signature, rule.on_feedback, seen, True)
             row[ON_TIMEOUT] = event_of(signature, rule.on_time, Elapsed._fields, True)
             if sees_telemetry(rule):
-                row[ON_DELIVERY] = sampled_event_of(
+                row[ON_DELIVERY] = event_of_samples(
                     signature, "on_telemetry", rule.telemetry_event()._fields
                 )
             continue
@@ -120,7 +120,7 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
         row[:ON_MARK] = events_of((signature,), several=False)[0]
         row[ON_MARK] = row[ON_LOSS]
         if issubclass(rule, DeliveryRule):
-            row[ON_DELIVERY] = sampled_event_of(signature, "on_delivery", Delivery._fields)
+            row[ON_DELIVERY] = event_of_samples(signature, "on_delivery", Delivery._fields)
         if rule.signal == "mark":
             row[ON_LOSS] = event_of(signature, rule.on_drop, seen, True)
         if answers_marks(rule):

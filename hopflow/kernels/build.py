@@ -86,7 +86,7 @@ _calling: list[bool] = []
 
 
 @contextlib.contextmanager
-def _replaced(owner: Any, name: str, by: Callable[..., Any]) -> Iterator[None]:
+def _replace_temporarily(owner: Any, name: str, by: Callable[..., Any]) -> Iterator[None]:
     """Replace a method of Numba temporarily; it compiles in one thread at a time."""
     original = owner.__dict__[name]
     setattr(owner, name, by)
@@ -497,7 +497,7 @@ class UnaliasedCompiler(RunCompiler):
     def compile_extra(self, func: Any) -> Any:
         """Compile a function with all that it calls."""
         self.state.flags.noalias = True
-        with _replaced(arrayobj, "fix_integer_index", _index_as_given):
+        with _replace_temporarily(arrayobj, "fix_integer_index", _index_as_given):
             return super().compile_extra(func)
 
 
@@ -518,7 +518,7 @@ class CallingCompiler(UnaliasedCompiler):
 
         _calling.append(True)
         try:
-            with _replaced(Dispatcher, "get_call_type", get_call_type):
+            with _replace_temporarily(Dispatcher, "get_call_type", get_call_type):
                 return super().compile_extra(func)
         finally:
             _calling.pop()
@@ -565,7 +565,7 @@ class PinnedCompiler(native.Compiler):
         units = {folder.name: native.assemble(parts, folder.name) for folder in self.folders}
         for folder in self.folders:
             with replacing(folder / name) as file:
-                file.write_bytes(native.encoded(units[folder.name]))
+                file.write_bytes(native.encode_unit(units[folder.name]))
         return units.get(native.level()) or super().unit(name, parts)
 
 
@@ -949,7 +949,7 @@ def main() -> None:
     if sys.argv[1:2] == ["engine"]:
         package, module = sys.argv[2:]
         unit = compile_engine(_compiler(), package, module, sys.stdin.buffer.read())
-        sys.stdout.buffer.write(native.encoded(unit))
+        sys.stdout.buffer.write(native.encode_unit(unit))
         return
     parser = argparse.ArgumentParser(
         prog="python -m hopflow.kernels.build", description="Compile hopflow's own functions."

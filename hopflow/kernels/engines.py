@@ -87,4 +87,4 @@ def _compile(name: str, package: str, module: str, kinds: tuple[Any, ...]) -> na
             process.stderr.decode(errors="replace").strip().rpartition("\n")[2]
             or f"{command} failed"
         )
-    return native.decoded(process.stdout)
+    return native.decode_unit(process.stdout)

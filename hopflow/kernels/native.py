@@ -35,9 +35,9 @@ __all__ = [
     "Unit",
     "assemble",
     "check_exceptions",
-    "decoded",
+    "decode_unit",
     "digest",
-    "encoded",
+    "encode_unit",
     "level",
     "load_unit",
 ]
@@ -71,7 +71,7 @@ class Unit(NamedTuple):
     outside: tuple[str, ...]
 
 
-def encoded(unit: Unit) -> bytes:
+def encode_unit(unit: Unit) -> bytes:
     """Serialize a unit: a line of JSON, then its object files."""
     header = {
         "sizes": list(map(len, unit.objects)),
@@ -81,8 +81,8 @@ def encoded(unit: Unit) -> bytes:
     return b"\n".join([json.dumps(header, sort_keys=True).encode(), b"".join(unit.objects)])
 
 
-def decoded(content: bytes) -> Unit:
-    """Deserialize a unit from the bytes of `encoded`."""
+def decode_unit(content: bytes) -> Unit:
+    """Deserialize a unit from the bytes of `encode_unit`."""
     line, _, code = content.partition(b"\n")
     header = json.loads(line)
     objects, start = [], 0
@@ -173,9 +173,9 @@ def load_unit(name: str, compile_: Callable[[], Unit]) -> Mapping[str, int]:
                 cache_entry = f"code/{name}-{_target_digest()}"
                 content = cache.read(cache_entry)
                 if content is None:
-                    content = encoded(compile_())
+                    content = encode_unit(compile_())
                     cache.write(cache_entry, content)
-            _addresses[name] = _load_objects(decoded(content))
+            _addresses[name] = _load_objects(decode_unit(content))
         return _addresses[name]
 
 

@@ -346,7 +346,9 @@ def test_a_unit_without_its_function_is_refused(empty_cache) -> None:
     assert make_kernel(triple)(1.5) == 4.5
     content = cache.read(cache.names("code/")[0])
     assert content is not None
-    unit = native.decoded(content)._replace(symbols={"call_with_words": "hopflow.no_such_function"})
+    unit = native.decode_unit(content)._replace(
+        symbols={"call_with_words": "hopflow.no_such_function"}
+    )
     with pytest.raises(ImportError, match="object code without 'call_with_words'"):
         native.load_unit("of_a_test", lambda: unit)
 
@@ -382,7 +384,7 @@ def test_threads_load_a_unit_once(empty_cache) -> None:
     def compile_() -> native.Unit:
         compiled.append("once")
         time.sleep(0.05)  # in which the others come
-        return native.decoded(content)
+        return native.decode_unit(content)
 
     together, addresses = threading.Barrier(4), list[Any]()
     native._addresses.clear()
