@@ -23,7 +23,7 @@ from responsefn import jain_index
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["SETTINGS", "about", "validate", "remarks", "rows", "units", "variant"]
+__all__ = ["SETTINGS", "about", "remarks", "rows", "units", "validate", "variant"]
 
 SETTINGS: Mapping[str, str | None] = {
     "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": None, "since": "time", "source": None,

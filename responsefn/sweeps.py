@@ -10,7 +10,7 @@ from hopflow.sweeps import Row
 from hopflow.units import quantities_of
 from responsefn.response import Response
 
-__all__ = ["SETTINGS", "about", "validate", "rows", "units", "variant"]
+__all__ = ["SETTINGS", "about", "rows", "units", "validate", "variant"]
 
 SETTINGS: Mapping[str, str | None] = {"p": "share", "rtt": "time", "bandwidth": "rate"}
 DEFAULT_RTT = 0.1
