@@ -48,9 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("order of the tests")
     group.addoption("--random-order", metavar="SEED", help="shuffle test files, and tests in files")
     group.addoption("--slice-date", metavar="DATE", help="shuffle all tests by this date")
-    group.addoption(
-        "--slice-seconds", type=float, metavar="S", help="start no test after this time"
-    )
+    group.addoption("--slice-seconds", type=float, metavar="S", help="start no test after this time")
 
 
 def pytest_configure(config: pytest.Config) -> None:

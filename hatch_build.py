@@ -29,9 +29,7 @@ class KernelHook(BuildHookInterface[Any]):
         path = os.pathsep.join(filter(None, [self.root, os.environ.get("PYTHONPATH")]))
         command = [sys.executable, "-m", "hopflow.kernels.build", *levels]
         subprocess.run(command, cwd=self.root, env={**os.environ, "PYTHONPATH": path}, check=True)
-        names = levels or [
-            archive.stem for archive in Path(self.root, "hopflow/kernels/objects").glob("*.zip")
-        ]
+        names = levels or [archive.stem for archive in Path(self.root, "hopflow/kernels/objects").glob("*.zip")]
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         if levels:
             platform = PLATFORMS["aarch64" if levels == ["aarch64"] else "x86-64"]

@@ -37,9 +37,7 @@ def tests(session: nox.Session) -> None:
 def lower(session: nox.Session) -> None:
     """Import the rule and chain modules of markov with the oldest NumPy and nothing else."""
     session.install(*LOWER)
-    session.run(
-        "python", "-c", "import markov, numpy; print(numpy.__version__)", env={"PYTHONPATH": "."}
-    )
+    session.run("python", "-c", "import markov, numpy; print(numpy.__version__)", env={"PYTHONPATH": "."})
 
 
 @nox.session(python="3.11")

@@ -38,9 +38,7 @@ def main(
         ),
     ] = False,
     long: Annotated[bool, typer.Option(help=f"All repetitions of {' and '.join(LONG)}.")] = False,
-    check: Annotated[
-        bool, typer.Option(help="Fail where a ratio is below its floor (floors.toml).")
-    ] = False,
+    check: Annotated[bool, typer.Option(help="Fail where a ratio is below its floor (floors.toml).")] = False,
 ) -> None:
     """Time hopflow and its peers; ratios are to the first line of each task.
 
@@ -83,9 +81,7 @@ def table(suite: str, rows: list[Row]) -> Table:
             made.add_row(row.task, row.name)
             continue
         times = f"{row.fastest:.4f} to {row.slowest:.4f} s"
-        made.add_row(
-            row.task, row.name, f"{row.seconds:.4f} s", times, f"{row.ratio:.2f}", row.note
-        )
+        made.add_row(row.task, row.name, f"{row.seconds:.4f} s", times, f"{row.ratio:.2f}", row.note)
     return made
 
 

@@ -148,9 +148,7 @@ CASES: dict[str, Case] = {
     "multigrid": chain(lambda: stationary(MEDIUM, Multilevel())),
     "grid without a matrix": chain(lambda: stationary(LARGE, MatrixFree())),
     "states of a PRISM file": states(lambda: len(np.asarray(searched().pi))),
-    "states of compiled rules": states(
-        lambda: explore(Kanban(tickets=2), compiled=True).chain.size
-    ),
+    "states of compiled rules": states(lambda: explore(Kanban(tickets=2), compiled=True).chain.size),
     "Reno by simulation": Case("ACK", lambda: acks),
     "Reno and CUBIC coexist": Case("packet sent", lambda: shared),
     "rates of Tahoe": rates(Tahoe()),
@@ -221,8 +219,7 @@ def save(found: dict[str, Budget]) -> None:
     )
     BUDGETS.write_text(head + text, encoding="utf-8")
     rows = "".join(
-        f"| {name} | {each.unit} | {each.instructions:.4g} | {each.misses:.3g} |\n"
-        for name, each in known.items()
+        f"| {name} | {each.unit} | {each.instructions:.4g} | {each.misses:.3g} |\n" for name, each in known.items()
     )
     TABLE.write_text(
         f"| case | unit | instructions | misses of 32 KiB |\n|---|---|--:|--:|\n{rows}",
@@ -244,9 +241,7 @@ def main(
         return
     found = count(chosen)
     for name, each in found.items():
-        typer.echo(
-            f"{name}: {each.instructions:.4g} instructions per {each.unit}, {each.misses:.3g} misses"
-        )
+        typer.echo(f"{name}: {each.instructions:.4g} instructions per {each.unit}, {each.misses:.3g} misses")
     if keep:
         save(found)
         return

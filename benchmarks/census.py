@@ -180,9 +180,7 @@ def count(audits: list[tuple[Blob, TableAudit]]) -> dict[str, object]:
     }  # fmt: skip
 
 
-def tables(
-    audits: list[tuple[Blob, TableAudit]], found: dict[str, object], commit: str, date: str
-) -> str:
+def tables(audits: list[tuple[Blob, TableAudit]], found: dict[str, object], commit: str, date: str) -> str:
     """Return the census as Markdown."""
     lines = [
         f"{found['tables']} tables, {found['rows']} rows of {REPOSITORY} at commit {commit[:9]} ({date}).",
@@ -291,15 +289,11 @@ def write_chips(audits: list[tuple[Blob, TableAudit]], commit: str, date: str) -
             ]
         path = CHIPS / f"{name}.toml"
         buffer = path.read_text().partition("[buffer]") if path.exists() else ("", "", "")
-        path.write_text(
-            "\n".join(lines) + ("\n" if buffer[1] else "") + "".join(buffer[1:])
-        )  # no table has it
+        path.write_text("\n".join(lines) + ("\n" if buffer[1] else "") + "".join(buffer[1:]))  # no table has it
 
 
 def main(
-    checkout: Annotated[
-        Path | None, typer.Option(help="Clone of sonic-net/sonic-buildimage.")
-    ] = None,
+    checkout: Annotated[Path | None, typer.Option(help="Clone of sonic-net/sonic-buildimage.")] = None,
     parity: Annotated[str, typer.Option("--hash", help="even, odd or all")] = "all",
     dry: Annotated[bool, typer.Option(help="Print, and write no results.")] = False,
 ) -> None:

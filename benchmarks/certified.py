@@ -137,9 +137,7 @@ def certified(
     )  # fmt: skip
 
 
-def _write(
-    target: Path, question: Question, path: Path, constants: dict[str, str], properties: Path
-) -> dict[str, str]:
+def _write(target: Path, question: Question, path: Path, constants: dict[str, str], properties: Path) -> dict[str, str]:
     """Write a certificate; return the constants of the model."""
     model = _model(path, constants)
     if properties.suffix == ".props":
@@ -205,13 +203,9 @@ def _decimal(value: Fraction) -> str:
 
 
 def main(
-    large: Annotated[
-        bool, typer.Option("--large", help=f"Models of more than {LARGE} states, too.")
-    ] = False,
+    large: Annotated[bool, typer.Option("--large", help=f"Models of more than {LARGE} states, too.")] = False,
     folder: Annotated[Path | None, typer.Option(help="Keep the certificates here.")] = None,
-    certcheck: Annotated[
-        Path | None, typer.Option(help="The program of proofs/coq, to check them as well.")
-    ] = None,
+    certcheck: Annotated[Path | None, typer.Option(help="The program of proofs/coq, to check them as well.")] = None,
     only: Annotated[str, typer.Option(help="Models whose name matches this.")] = "",
 ) -> None:
     """Write and check certificates of the stationary values of suites in $HOPFLOW_SUITES."""

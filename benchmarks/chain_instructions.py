@@ -95,18 +95,14 @@ def disks(s: Any, q: Any) -> Any:  # noqa: ARG001
 CASES: dict[str, Callable[[], Any]] = {
     "states of a file": searched,
     "Kanban of a file": searched_kanban,
-    "states reached, compiled": lambda: SimpleNamespace(
-        pi=explore(Kanban(tickets=2), compiled=True).chain.Q.data
-    ),
+    "states reached, compiled": lambda: SimpleNamespace(pi=explore(Kanban(tickets=2), compiled=True).chain.Q.data),
     "multilevel": lambda: stationary(MEDIUM, Multilevel()),
     "multilevel, by flows": lambda: stationary(MEDIUM, Multilevel(geometric=False)),
     "multilevel, proved tightly": lambda: stationary(MEDIUM, Multilevel(), proof="tight"),
     "krylov": lambda: stationary(MEDIUM, Krylov()),
     "grid, small": lambda: stationary(MEDIUM, MatrixFree()),
     "grid": lambda: stationary(LARGE, MatrixFree()),
-    "grid, three hops": lambda: stationary(
-        PauseChain(hops=2, buffers=(6, 60, 90), high_threshold=60), MatrixFree()
-    ),
+    "grid, three hops": lambda: stationary(PauseChain(hops=2, buffers=(6, 60, 90), high_threshold=60), MatrixFree()),
     "certificate, written and checked": certified,
     "reliability over a long time": lambda: SimpleNamespace(
         pi=passage(explore(disks, start={"up": 2}), to=lambda s: s.up == 0).distribution([1e11]).cdf

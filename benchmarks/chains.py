@@ -89,15 +89,7 @@ def rows() -> list[Row]:
             },
             rounds=3,
         )
-    return (
-        found
-        + from_rules()
-        + sweeps()
-        + large((50, 100))
-        + large((160, 320))
-        + million()
-        + many_levels()
-    )
+    return found + from_rules() + sweeps() + large((50, 100)) + large((160, 320)) + million() + many_levels()
 
 
 def per(row: Row, count: int, unit: str) -> Row:
@@ -146,9 +138,7 @@ def recurrent(chain: MarkovChain) -> tuple[sp.csr_matrix, dict[str, NDArray[np.i
 
 def accuracy(Q: sp.csr_matrix) -> Callable[[str, object], str]:
     """Return a function that returns the note on a solution pi."""
-    return lambda _name, pi: (
-        f"residual {relative_residual(Q, pi):.0e}, smallest entry {np.min(pi):.1e}"
-    )
+    return lambda _name, pi: f"residual {relative_residual(Q, pi):.0e}, smallest entry {np.min(pi):.1e}"
 
 
 def million() -> list[Row]:
@@ -169,9 +159,7 @@ def large(buffers: tuple[int, int]) -> list[Row]:
         "hopflow stationary, rules to error bound": solvers.hopflow_proof(Q, components, model),
         "hopflow Multilevel": lambda: Multilevel().solve(Q, components).pi,
         "hopflow Multilevel, components unknown": lambda: Multilevel().solve(Q).pi,
-        "hopflow Krylov, multilevel": lambda: (
-            Krylov(preconditioner="multilevel").solve(Q, components).pi
-        ),
+        "hopflow Krylov, multilevel": lambda: Krylov(preconditioner="multilevel").solve(Q, components).pi,
         "SciPy spsolve": solvers.spsolve(Q, components, model),
     }
     if n < 50_000:  # half a minute at 100,000 states

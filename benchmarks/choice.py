@@ -40,9 +40,7 @@ class Parameters(NamedTuple):
 
 def pause(*buffers: int) -> markov.MarkovChain:
     """Return the pause chain of two queues."""
-    return markov.MarkovChain(
-        markov.PauseTandem(buffers=buffers, high_threshold=3 * buffers[0] // 4)
-    )
+    return markov.MarkovChain(markov.PauseTandem(buffers=buffers, high_threshold=3 * buffers[0] // 4))
 
 
 def parts(n: int) -> markov.MarkovChain:
@@ -64,9 +62,7 @@ def random_chain(n: int, degree: float, seed: int) -> markov.MarkovChain:
     rates = sp.csr_matrix(rates + ring)
     rates.setdiag(0.0)
     rates.eliminate_zeros()
-    return markov.MarkovChain(
-        sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel()))
-    )
+    return markov.MarkovChain(sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel())))
 
 
 def random_tree(n: int, seed: int) -> markov.MarkovChain:
@@ -76,9 +72,7 @@ def random_tree(n: int, seed: int) -> markov.MarkovChain:
     below = np.arange(1, n)
     ends = np.concatenate([above, below]), np.concatenate([below, above])
     rates = sp.csr_matrix((rng.random(2 * (n - 1)) + 0.1, ends), shape=(n, n))
-    return markov.MarkovChain(
-        sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel()))
-    )
+    return markov.MarkovChain(sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel())))
 
 
 def explored(model: object) -> markov.MarkovChain:
@@ -112,9 +106,7 @@ SET_ASIDE: dict[str, Callable[[], markov.MarkovChain]] = {
     "M/M/1/100,000": lambda: markov.MarkovChain(markov.MM1K(capacity=100_000)),
     "pause 40, 80": lambda: pause(40, 80),
     "pause 120, 150": lambda: pause(120, 150),
-    "pause, three queues": lambda: markov.MarkovChain(
-        markov.PauseChain(buffers=(8, 12, 16), high_threshold=9)
-    ),
+    "pause, three queues": lambda: markov.MarkovChain(markov.PauseChain(buffers=(8, 12, 16), high_threshold=9)),
     "Jackson, 100 each": lambda: markov.MarkovChain(markov.JacksonTandem(capacity=100)),
     "manufacturing 2": lambda: parts(2),
     "manufacturing 3": lambda: parts(3),

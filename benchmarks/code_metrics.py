@@ -96,10 +96,7 @@ class Source:
             if isinstance(node, (ast.Import, ast.ImportFrom))
         )
         blank = sum(not line.strip() for line in lines)
-        comments = sum(
-            line.strip().startswith("#") and number not in doc_lines
-            for number, line in enumerate(lines, 1)
-        )
+        comments = sum(line.strip().startswith("#") and number not in doc_lines for number, line in enumerate(lines, 1))
         self.counts = {
             "files": 1,
             "lines": len(lines),
@@ -108,8 +105,7 @@ class Source:
             "comments": comments,
             "imports": import_lines,
             "code": len(lines) - blank - comments - len(doc_lines) - import_lines,
-            "statements": sum(isinstance(node, ast.stmt) for node in self.nodes)
-            - len(self.docstrings),
+            "statements": sum(isinstance(node, ast.stmt) for node in self.nodes) - len(self.docstrings),
             "long": sum(len(line) > LINE_LENGTH for line in lines),
             "unformatted": text.count("# fmt: skip") + text.count("# fmt: off"),
         }
@@ -179,15 +175,11 @@ def import_graph(sources: Sequence[Source]) -> dict[str, set[str]]:
         for node in source.nodes:
             if isinstance(node, ast.Import):
                 targets.update(alias.name for alias in node.names if alias.name in modules)
-            elif (
-                isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
-            ):
+            elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 function = node.func.attr if isinstance(node.func, ast.Attribute) else ""
                 if function == "import_module" and node.args[0].value in modules:
                     targets.add(node.args[0].value)
-        for target, name, _ in _imports(
-            source.tree, source.module, source.path.name == "__init__.py"
-        ):
+        for target, name, _ in _imports(source.tree, source.module, source.path.name == "__init__.py"):
             if target in modules:
                 targets.add(defining_module(target, name))
         targets.discard(source.module)
@@ -231,9 +223,7 @@ class Signature(NamedTuple):
 def public_signatures(root: Path, packages: Iterable[str]) -> list[Signature]:
     """Return the signatures of the callables that the stubs of packages name, each once, most parameters first."""
     rows: dict[int, Signature] = {}
-    stubs = [
-        path for package in packages for path in sorted((root / package).rglob("__init__.pyi"))
-    ]
+    stubs = [path for package in packages for path in sorted((root / package).rglob("__init__.pyi"))]
     for stub in stubs:
         module = importlib.import_module(".".join(stub.parent.relative_to(root).parts))
         tree = ast.parse(stub.read_text(encoding="utf-8"))
@@ -246,9 +236,7 @@ def public_signatures(root: Path, packages: Iterable[str]) -> list[Signature]:
             count = sum(parameter.name != "self" for parameter in parameters)
             has_keywords = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
             full_name = f"{module.__name__}.{name}"
-            rows.setdefault(
-                id(public), Signature(full_name, inspect.isclass(public), count, has_keywords)
-            )
+            rows.setdefault(id(public), Signature(full_name, inspect.isclass(public), count, has_keywords))
     return sorted(rows.values(), key=lambda row: (-row.parameters, row.name))
 
 
@@ -282,9 +270,7 @@ def begins_with_participle(function: str) -> bool:
 @functools.cache
 def model_names() -> dict[str, float]:
     """Return the rates of names in the model code bases, per 1,000 bindings."""
-    with (Path(__file__).parent / "data" / "model_names.csv").open(
-        encoding="utf-8", newline=""
-    ) as file:
+    with (Path(__file__).parent / "data" / "model_names.csv").open(encoding="utf-8", newline="") as file:
         return {row["name"]: float(row["per_1000_bindings"]) for row in csv.DictReader(file)}
 
 
@@ -297,9 +283,7 @@ def phrase_rates(sources: Iterable[Source]) -> dict[str, float]:
     ]
     text = re.sub(r"\s+", " ", "\n".join(prose).lower())
     words = max(1, len(text.split()))
-    return {
-        label: 1e4 * len(re.findall(pattern, text)) / words for label, pattern in PHRASES.items()
-    }
+    return {label: 1e4 * len(re.findall(pattern, text)) / words for label, pattern in PHRASES.items()}
 
 
 # Reports
@@ -310,9 +294,7 @@ def print_size(root: Path, sources: Sequence[Source], packages: Sequence[str]) -
     columns = list(sources[0].counts)
     typer.echo(f"{'package':12}" + "".join(f"{column:>12}" for column in columns))
     for package in (*packages, "all"):
-        group = [
-            source for source in sources if package in ("all", source.module.partition(".")[0])
-        ]
+        group = [source for source in sources if package in ("all", source.module.partition(".")[0])]
         sums = [sum(source.counts[column] for source in group) for column in columns]
         typer.echo(f"{package:12}" + "".join(f"{count:12}" for count in sums))
     largest = sorted(sources, key=lambda source: -source.counts["code"])[:10]
@@ -334,32 +316,22 @@ def print_size(root: Path, sources: Sequence[Source], packages: Sequence[str]) -
         if isinstance(node, DEFINITION_NODES) and not node.name.startswith("_")
     ]
     documented = sum(ast.get_docstring(node) is not None for node in public)
-    typer.echo(
-        f"functions {len(functions)}; private {len(helpers)}, named once outside their definition {once}"
-    )
-    typer.echo(
-        f"public definitions {len(public)}, with a docstring {documented} ({documented / len(public):.1%})"
-    )
+    typer.echo(f"functions {len(functions)}; private {len(helpers)}, named once outside their definition {once}")
+    typer.echo(f"public definitions {len(public)}, with a docstring {documented} ({documented / len(public):.1%})")
 
 
 def print_language(sources: Sequence[Source]) -> None:
     """Print rates of names and phrases beside those of the model code bases."""
     rates, models = binding_rates(sources), model_names()
     empty = {name: rate for name, rate in rates.items() if has_empty_word(name)}
-    typer.echo(
-        f"empty words in names: {sum(empty.values()):.1f} per 1,000 bindings (models {MODEL_EMPTY_WORDS})"
-    )
-    typer.echo(
-        "    most: " + ", ".join(f"{name} {rate:.1f}" for name, rate in list(empty.items())[:12])
-    )
+    typer.echo(f"empty words in names: {sum(empty.values()):.1f} per 1,000 bindings (models {MODEL_EMPTY_WORDS})")
+    typer.echo("    most: " + ", ".join(f"{name} {rate:.1f}" for name, rate in list(empty.items())[:12]))
     unusual = [
         f"{name} {rate:.1f}"
         for name, rate in rates.items()
         if len(name) > 3 and rate >= 1.0 and rate > 5.0 * models.get(name, 0.0)
     ]
-    typer.echo(
-        f"names of four letters or more, 1 per 1,000 and five times the models' rate: {len(unusual)}"
-    )
+    typer.echo(f"names of four letters or more, 1 per 1,000 and five times the models' rate: {len(unusual)}")
     typer.echo("    " + ", ".join(unusual[:60]))
     names = [f.name for source in sources for f in source.functions if not f.name.startswith("__")]
     participles = sum(map(begins_with_participle, names)) / max(1, len(names))
@@ -375,13 +347,9 @@ def print_signatures(root: Path, packages: Sequence[str]) -> None:
     for label, is_class in (("functions", False), ("classes", True)):
         group = [row for row in rows if row.is_class is is_class]
         wide = [f"{row.name} {row.parameters}" for row in group if row.parameters > MAX_PARAMETERS]
-        typer.echo(
-            f"public {label} {len(group)}, with more than {MAX_PARAMETERS} parameters {len(wide)}"
-        )
+        typer.echo(f"public {label} {len(group)}, with more than {MAX_PARAMETERS} parameters {len(wide)}")
         typer.echo("    " + ", ".join(wide))
-    typer.echo(
-        "public callables with **: " + ", ".join(row.name for row in rows if row.has_keywords)
-    )
+    typer.echo("public callables with **: " + ", ".join(row.name for row in rows if row.has_keywords))
 
 
 CALLS = (
@@ -422,16 +390,12 @@ def print_footprints(root: Path) -> None:
     for call in CALLS:
         command = [sys.executable, "-c", FOLLOW_CALLS, str(root), " ".join(PACKAGES), call]
         process = subprocess.run(command, capture_output=True, text=True, check=False)
-        typer.echo(
-            f"    {call}: {process.stdout.strip() or process.stderr.strip().splitlines()[-1]}"
-        )
+        typer.echo(f"    {call}: {process.stdout.strip() or process.stderr.strip().splitlines()[-1]}")
 
 
 def main(
     root: Annotated[Path, typer.Argument(help="a checkout; default: this one")] = ROOT,
-    packages: Annotated[
-        str, typer.Option(help="names of packages, with blanks between")
-    ] = " ".join(PACKAGES),
+    packages: Annotated[str, typer.Option(help="names of packages, with blanks between")] = " ".join(PACKAGES),
     signatures: Annotated[bool, typer.Option(help="print parameters of public callables")] = False,
     footprints: Annotated[bool, typer.Option(help="print files that calls enter")] = False,
 ) -> None:

@@ -86,9 +86,7 @@ def outcome(path: Path, most: int) -> Row:
         found = model.property(row["question"], on_failure="return")
     except FileError as error:
         reason = str(error).partition(": ")[2]
-        kind = next(
-            (k for k in ("not defined", "no value", "defined twice") if k in reason), reason
-        )
+        kind = next((k for k in ("not defined", "no value", "defined twice") if k in reason), reason)
         row["outcome"] = f"refused: a name is {kind}" if "def" in kind else f"refused: {kind}"
         return row
     row["effort"] = found.reason
@@ -144,9 +142,7 @@ def disagreements(rows: Iterable[Row]) -> tuple[int, list[str]]:
 def main(
     folder: Annotated[Path, typer.Argument(help="A copy of the collection.")],
     most: Annotated[int, typer.Option(help="Largest number of states of a property.")] = MOST,
-    only: Annotated[
-        str, typer.Option(help="Files to evaluate, as a pattern: others keep rows.")
-    ] = "",
+    only: Annotated[str, typer.Option(help="Files to evaluate, as a pattern: others keep rows.")] = "",
     results: Annotated[Path, typer.Option(help="Where the table goes.")] = RESULTS,
     resume: Annotated[bool, typer.Option(help="Keep the rows that are there.")] = False,
     reasons: Annotated[bool, typer.Option(help="Say why bounds are wide.")] = False,

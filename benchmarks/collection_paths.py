@@ -78,9 +78,7 @@ def _truth(value: Any, columns: Columns) -> NDArray[np.bool_]:
 class _Paths:
     """Paths of a program, each at its own time."""
 
-    def __init__(
-        self, bound: Bound, states: NDArray[np.int64], end: float, random: np.random.Generator
-    ) -> None:
+    def __init__(self, bound: Bound, states: NDArray[np.int64], end: float, random: np.random.Generator) -> None:
         self.bound, self.states, self.end, self.random = bound, states, end, random
         self.times = np.zeros(len(states))
         self.moves = moves_of(bound)

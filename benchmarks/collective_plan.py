@@ -118,9 +118,7 @@ def many_to_some(sources: int, targets: int, packets: int) -> Messages:
     return Messages(source, sources + target, np.full(len(source), packets), none, 0 * source)
 
 
-def _one(
-    kind: Callable[[int, int], Messages], hosts: int, share: int = 1
-) -> Callable[[int], list[Part]]:
+def _one(kind: Callable[[int, int], Messages], hosts: int, share: int = 1) -> Callable[[int], list[Part]]:
     return lambda packets: [(range(hosts), kind(hosts, max(1, packets // share)), -1)]
 
 
@@ -210,23 +208,17 @@ def _columns(parts: list[Part], pairs: int) -> tuple[Any, ...]:
         ).reshape(M, -1)
         if before >= 0:  # a part begins as all messages of the part before are complete
             waits = _joined(waits, messages, ends[before])
-        sizes = messages.size[:, np.newaxis] // pairs + (
-            np.arange(pairs) < messages.size[:, np.newaxis] % pairs
-        )
+        sizes = messages.size[:, np.newaxis] // pairs + (np.arange(pairs) < messages.size[:, np.newaxis] % pairs)
         key = ranks[messages.source] * 64 + ranks[messages.target]
         rows.append((
             np.repeat(ranks[messages.source], pairs), np.repeat(ranks[messages.target], pairs), sizes.reshape(-1),
             np.repeat(waits, pairs, axis=0), np.repeat(key * 8, pairs) + np.tile(np.arange(pairs), M),
         ))  # fmt: skip
         last = messages.step == messages.step.max()
-        ends.append(
-            (first + np.flatnonzero(last)[:, np.newaxis] * pairs + np.arange(pairs)).reshape(-1)
-        )
+        ends.append((first + np.flatnonzero(last)[:, np.newaxis] * pairs + np.arange(pairs)).reshape(-1))
         first += M * pairs
         count = max(count, rows[-1][3].shape[1])
-    waits = np.concatenate(
-        [np.pad(row[3], ((0, 0), (0, count - row[3].shape[1])), constant_values=-1) for row in rows]
-    )
+    waits = np.concatenate([np.pad(row[3], ((0, 0), (0, count - row[3].shape[1])), constant_values=-1) for row in rows])
     source, target, size, key = (np.concatenate([row[n] for row in rows]) for n in (0, 1, 2, 4))
     return source, target, size, waits, key
 
@@ -268,9 +260,7 @@ def _background(fabric: Fabric, options: dict[str, Any]) -> Flows:
     ends = [fabric.hosts[n] for n in order], [fabric.hosts[n] for n in np.roll(order, 1)]
     rate = BACKGROUND * fabric.links[0].rate
     names = [f"background {n}" for n in range(len(order))]
-    return flows_from(
-        *ends, sizes=np.inf, names=names, **{**options, "source": FixedRate(sending_rate=rate)}
-    )
+    return flows_from(*ends, sizes=np.inf, names=names, **{**options, "source": FixedRate(sending_rate=rate)})
 
 
 def run_cell(cell: Cell) -> Found:
@@ -302,9 +292,7 @@ def cells(name: str | None = None) -> list[Cell]:
 
 def main(
     case: Annotated[str | None, typer.Option(help="Only the cells of this case.")] = None,
-    keep: Annotated[
-        bool, typer.Option("--save", help="Write results/collective_plan.csv and .md.")
-    ] = False,
+    keep: Annotated[bool, typer.Option("--save", help="Write results/collective_plan.csv and .md.")] = False,
 ) -> None:
     """Run the plan and print its table."""
     began = time.process_time()

@@ -32,9 +32,7 @@ def table(found: Sequence[Verdicts], seeds: Iterable[int]) -> str:
     ]
     lines += ["| fluid | packets | networks |", "|:--|:--|--:|"]
     counts = Counter((each.fluid, each.packets) for each in found)
-    lines += [
-        f"| {fluid} | {packets} | {count} |" for (fluid, packets), count in sorted(counts.items())
-    ]
+    lines += [f"| {fluid} | {packets} | {count} |" for (fluid, packets), count in sorted(counts.items())]
     lines += ["", f"| network | fluid | packets | deadlocked of {PHASES} phases: fluid | packets |"]
     lines += ["|:--|:--|:--|--:|--:|"]
     for each in found:

@@ -24,9 +24,7 @@ Exact = Any
 def exact(values: Any) -> Exact:
     """Return floating-point numbers as decimal ones, exactly."""
     values = np.asarray(values, dtype=float)
-    return np.array([Decimal(x) for x in values.ravel().tolist()], dtype=object).reshape(
-        values.shape
-    )
+    return np.array([Decimal(x) for x in values.ravel().tolist()], dtype=object).reshape(values.shape)
 
 
 def exact_generator(Q: Any) -> Exact:
@@ -132,9 +130,7 @@ def reaching(Q: Any, target: Any, within: Any) -> Any:
 def snapped(probabilities: Exact) -> Exact:
     """Return probabilities that are exactly zero or one where they differ by rounding alone."""
     zero, one = Decimal(0), Decimal(1)
-    found = [
-        zero if abs(p) < ROUNDING else one if abs(p - 1) < ROUNDING else p for p in probabilities
-    ]
+    found = [zero if abs(p) < ROUNDING else one if abs(p - 1) < ROUNDING else p for p in probabilities]
     return np.array(found, dtype=object)
 
 

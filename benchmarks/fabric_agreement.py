@@ -51,9 +51,7 @@ def scenario_of(run: str, simulator: Simulator) -> Scenario:
         leaf_spine(about.leaves, 1, hosts=about.hosts), access=access, trunk=trunk, buffer="400 MB",
         packet_size=simulator.packet, discipline=PFC((0,), xoff=float(about.xoff), xon=float(about.xon)),
     )  # fmt: skip
-    senders, receivers = (
-        [fabric.hosts[host] for host in flows[each]] for each in ("source", "target")
-    )
+    senders, receivers = ([fabric.hosts[host] for host in flows[each]] for each in ("source", "target"))
     own = flows_from(
         senders, receivers, flows["packets"].to_numpy(float), source=FixedRate(), links=fabric.links, host="nic"
     )  # fmt: skip

@@ -134,10 +134,7 @@ def compare_senders(hosts: int) -> list[Row]:
     """Return rows of an all-to-all with a fixed rate and with DCQCN, which took turns; nothing is marked."""
     sources = {"FixedRate": FixedRate(), "DCQCN": DCQCN()}
     graph = leaf_spine(hosts // 16, 16, hosts=16)
-    cases = {
-        name: Case(lambda: graph, pairs(256), 3.0 * 256 * hosts, source)
-        for name, source in sources.items()
-    }
+    cases = {name: Case(lambda: graph, pairs(256), 3.0 * 256 * hosts, source) for name, source in sources.items()}
     scenarios = {name: case.scenario() for name, case in cases.items()}
     times: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(ROUNDS + 1):
@@ -148,13 +145,8 @@ def compare_senders(hosts: int) -> list[Row]:
     base = statistics.median(times["FixedRate"][1:])
     task = f"all-to-all of {hosts} hosts, 256 packets per pair"
     note = f"target {TARGET:g} times"
-    return [
-        _row(task, name, spent[1:], statistics.median(spent[1:]) / base, note)
-        for name, spent in times.items()
-    ]
+    return [_row(task, name, spent[1:], statistics.median(spent[1:]) / base, note) for name, spent in times.items()]
 
 
-def _row(
-    task: str, name: str, times: tuple[float, ...] | list[float], ratio: float, note: str
-) -> Row:
+def _row(task: str, name: str, times: tuple[float, ...] | list[float], ratio: float, note: str) -> Row:
     return Row(task, name, statistics.median(times), min(times), max(times), ratio, note)

@@ -31,9 +31,7 @@ from dfcmodel.lossless import fat_tree, leaf_spine
 from hopflow import mbps
 from responsefn import DCQCN, HPCC, FixedRate
 
-FABRIC = dfc.Fabric(
-    leaf_spine(8, 8, hosts=8), dfc.Cable("100Gbps", "200m"), buffer="400 kB", packet_size=4096
-)
+FABRIC = dfc.Fabric(leaf_spine(8, 8, hosts=8), dfc.Cable("100Gbps", "200m"), buffer="400 kB", packet_size=4096)
 PACKETS = 489
 END = 0.05
 ROUNDS = 5
@@ -76,9 +74,7 @@ LARGE = {
     "permutation": Large(
         "permutation of 1,024 hosts on a fat tree, 2 MB each",
         lambda: fat_tree(16),
-        lambda hosts, **given: dfc.permutation(
-            hosts, 1, sizes=PACKETS, **{**given, "routes": "ecmp"}
-        ),
+        lambda hosts, **given: dfc.permutation(hosts, 1, sizes=PACKETS, **{**given, "routes": "ecmp"}),
         1.0,
     ),
 }
@@ -176,9 +172,7 @@ def _telemetry_rows() -> list[Row]:
     found = []
     for telemetry, name in names.items():
         ratio, job = middle[telemetry] / middle[False], dfc.job_completion(runs[telemetry])
-        note = (
-            f"complete after {1e3 * job.time:.2f} ms; {runs[telemetry].lost_by_flow.sum():.0f} lost"
-        )
+        note = f"complete after {1e3 * job.time:.2f} ms; {runs[telemetry].lost_by_flow.sum():.0f} lost"
         if telemetry:
             reached = "reached" if ratio <= TELEMETRY_TARGET else "missed"
             note += f"; target {TELEMETRY_TARGET:g} times the time without it: {reached}"
@@ -200,9 +194,7 @@ def rows() -> list[Row]:
             f"complete after {1e3 * job.time:.2f} ms, bound {1e3 * job.bound:.2f} ms; {run.lost_by_flow.sum():.0f} lost, "
             f"{len(run.paused)} pauses, {job.unfinished} not complete"
         )
-        found.append(
-            Row(str(cell), "Packets", statistics.median(times), min(times), max(times), 1.0, note)
-        )
+        found.append(Row(str(cell), "Packets", statistics.median(times), min(times), max(times), 1.0, note))
     middle, least, most = float(sums[ROUNDS // 2]), float(sums[0]), float(sums[-1])
     note = f"target {TARGET:g} s: {'reached' if middle <= TARGET else 'missed'}"
     return [
@@ -224,9 +216,7 @@ def large(name: str) -> dict[str, float]:
         scenario = fabric.scenario(name, flows(fabric.hosts, **given), 1.0)
         return dfc.job_completion(dfc.simulate(scenario, method, sample=1.0))
 
-    run(
-        leaf_spine(1, 1, hosts=4), lambda hosts, **given: dfc.all_reduce(hosts, 16, **given)
-    )  # loads the kernels
+    run(leaf_spine(1, 1, hosts=4), lambda hosts, **given: dfc.all_reduce(hosts, 16, **given))  # loads the kernels
     began = time.process_time()
     job = run(LARGE[name].graph(), LARGE[name].flows)
     seconds = time.process_time() - began

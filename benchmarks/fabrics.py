@@ -190,9 +190,7 @@ def _collective() -> Row:
     code = "import json; from benchmarks.fabrics import collective; print(json.dumps(collective()))"
     found = []
     for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", code], check=True, capture_output=True, text=True
-        )
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
         found.append(json.loads(done.stdout.splitlines()[-1]))
     times, peak = [run["seconds"] for run in found], max(run["peak"] for run in found)
     most, memory = COLLECTIVE_TARGETS

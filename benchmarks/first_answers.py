@@ -120,9 +120,7 @@ def run(script: Path | None, cache: str, root: Path = ROOT, package: str = "mark
         CHILD.replace("PACKAGE", package),
         *([] if script is None else [str(script)]),
     ]
-    done = subprocess.run(
-        command, cwd=root, env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 

@@ -96,9 +96,7 @@ def seconds_of(
     """
     found = []
     for _ in range(rounds + 1):
-        plan = compile_scenario(
-            scenario, Fluid(steps_per_delay=steps_per_delay), np.random.default_rng(0)
-        )
+        plan = compile_scenario(scenario, Fluid(steps_per_delay=steps_per_delay), np.random.default_rng(0))
         every = round(interval / plan.step)
         steps = round(scenario.duration / plan.step) // every * every
         found.append(driver.advance(plan, steps, every, clock=time.process_time).seconds)
@@ -261,9 +259,7 @@ def bare_law() -> list[Row]:
         cost = 1e9 * statistics.median(times) / (flows * nodes)
         note = f"{cost:.2f} ns per node and period; {target(f'{least:g} ns', cost <= least)}"
         found.append(row(task, name, times, None, note))
-    done = subprocess.run(
-        [sys.executable, "-c", LARGE_LAW], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", LARGE_LAW], cwd=ROOT, capture_output=True, text=True, check=True)
     *steps, memory = map(float, done.stdout.split())
     middle = statistics.median(steps)
     note = (

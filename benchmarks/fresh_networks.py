@@ -100,10 +100,7 @@ def by_kind(found: Mapping[str, Differences]) -> pd.DataFrame:
 def times_saved(network: Network) -> list[float]:
     """Return for each flow by how much ns-2's first packets, of 40 bytes, cross its path sooner than full ones, s."""
     scenario = network.scenario
-    return [
-        sum((1.0 - FIRST_PACKET) / link.rate for link in scenario.path(flow))
-        for flow in scenario.flows
-    ]
+    return [sum((1.0 - FIRST_PACKET) / link.rate for link in scenario.path(flow)) for flow in scenario.flows]
 
 
 def later(network: Network) -> Network:
@@ -113,8 +110,7 @@ def later(network: Network) -> Network:
     """
     scenario, saved = network.scenario, times_saved(network)
     flows = tuple(
-        replace(flow, start=flow.start + max(saved) - own)
-        for flow, own in zip(scenario.flows, saved, strict=True)
+        replace(flow, start=flow.start + max(saved) - own) for flow, own in zip(scenario.flows, saved, strict=True)
     )
     return replace(network, scenario=replace(scenario, flows=flows))
 
@@ -135,9 +131,7 @@ def since_small_packets(found: Differences, level: str) -> Differences:
     """Return differences of networks begun by `later`, without the time by which all of each began later than in ns-2."""
     table = found.networks
     shifts = [
-        0.0
-        if begins_small(equal_terms(FRESH[name], level), level)
-        else max(times_saved(FRESH[name]))
+        0.0 if begins_small(equal_terms(FRESH[name], level), level) else max(times_saved(FRESH[name]))
         for name in table["network"]
     ]
     networks = table.assign(later=table["later"] - np.array(shifts) / table["first"])
@@ -169,8 +163,7 @@ def causes(found: Mapping[str, Differences]) -> str:
     ]  # fmt: skip
     for level, each in found.items():
         shares, networks = (
-            table[~table["network"].isin((WITH_AIMD, WITH_CUBIC))]
-            for table in (each.shares, each.networks)
+            table[~table["network"].isin((WITH_AIMD, WITH_CUBIC))] for table in (each.shares, each.networks)
         )
         rest = Differences(shares, networks)
         rows.append(
@@ -195,15 +188,11 @@ def markdown(found: Mapping[str, Differences]) -> str:
         limit = CRITERIA[n] if n < len(CRITERIA) else ""
         lines.append(f"| {name} | {limit} | {' | '.join(each[name] for each in columns)} |")
     met = [criteria(each, model[level]) for level, each in found.items()]
-    missed = [
-        ", ".join(name for name, holds in each.items() if not holds) or "none" for each in met
-    ]
+    missed = [", ".join(name for name, holds in each.items() if not holds) or "none" for each in met]
     lines += [f"| criteria missed | | {' | '.join(missed)} |", ""]
     lines += [f"| by | | shares | {' | '.join(found)} |", "|---|---|--:|" + "--:|" * len(found)]
     for (by, kind, count), own in by_kind(found).groupby(["by", "kind", "shares"], sort=False):
-        cells = (
-            f"{row.mean:.3f} ({row.chance:.3f}), {row.largest:.3f}" for row in own.itertuples()
-        )
+        cells = (f"{row.mean:.3f} ({row.chance:.3f}), {row.largest:.3f}" for row in own.itertuples())
         lines.append(f"| {by} | {kind} | {count} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -108,9 +108,7 @@ def main(side: int = 500) -> int:
     members = np.asarray(chain.states.n) == 0
     passage(chain, to=members, start=(START, 0, Mode.BUSY), on_failure="return")
     time_to_passage = time.process_time() - begin
-    print(
-        f"{chain.size} states; stationary {solution:.1f} s, passage {time_to_passage:.1f} s of CPU"
-    )
+    print(f"{chain.size} states; stationary {solution:.1f} s, passage {time_to_passage:.1f} s of CPU")
     rows: dict[str, Callable[[], Any]] = {}
     for name, function in FUNCTIONS.items():
         rows[f"label: {name}"] = lambda f=function: functionals(  # type: ignore[misc]
@@ -123,9 +121,7 @@ def main(side: int = 500) -> int:
         taken = min(cpu_seconds(call, REPEATS))
         shares = taken / solution, taken / time_to_passage
         worst = max(worst, shares[name.startswith("to")])
-        print(
-            f"{name:32} {taken:7.3f} s {shares[0]:7.1%} of stationary {shares[1]:7.1%} of passage"
-        )
+        print(f"{name:32} {taken:7.3f} s {shares[0]:7.1%} of stationary {shares[1]:7.1%} of passage")
     print(f"largest share {worst:.1%}, allowed {MOST:.0%}")
     return int(worst > MOST)
 

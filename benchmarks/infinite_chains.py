@@ -80,9 +80,7 @@ def main(chains: Annotated[int, typer.Option(help="Random chains.")] = 200) -> N
     print(summary("families", families.values()))
     refused = outcome(lambda n: mm1(n, 1.1), 0).bound is None
     print(f"unstable queue: {'refused' if refused else 'not refused'}")
-    found = [
-        outcome(*random_chain(seed), compared=True) for seed in tqdm(range(chains), disable=None)
-    ]
+    found = [outcome(*random_chain(seed), compared=True) for seed in tqdm(range(chains), disable=None)]
     violated = sum(each.violated for each in found)
     print(f"{summary('random chains', found)}; {violated} bounds violated")
     raise typer.Exit(int(violated > 0 or not refused))

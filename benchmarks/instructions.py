@@ -33,9 +33,7 @@ from dfcmodel import Packets, Scenario
 from dfcmodel.packets.simulation import begin_plan, plan_scenario
 
 TABLE = Path(__file__).parent / "results" / "instructions.md"
-FABRICS = tuple(
-    f"{traffic}, {name}" for traffic in ("incast", "permutation") for name in fabrics.SENDERS
-)
+FABRICS = tuple(f"{traffic}, {name}" for traffic in ("incast", "permutation") for name in fabrics.SENDERS)
 CASES = (*(f"dumbbell {flows}" for flows in packets.PER_PACKET), *FABRICS)
 """The long dumbbells of `benchmarks.packets` in ns-2's convention; fabrics of 128 hosts under PFC."""
 COMPILED_FOR = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "", "PYTHONHASHSEED": "0"}
@@ -130,9 +128,7 @@ def read_totals(text: str) -> dict[str, int]:
     >>> read_totals("events: Ir Dr\\nfn=(1) f\\n1 2 3\\ntotals: 2 3\\n")
     {'Ir': 2, 'Dr': 3}
     """
-    found = {
-        key: re.search(rf"^{key}:\s*(.+)$", text, re.MULTILINE) for key in ("events", "totals")
-    }
+    found = {key: re.search(rf"^{key}:\s*(.+)$", text, re.MULTILINE) for key in ("events", "totals")}
     events, totals = found["events"], found["totals"]
     if events is None or totals is None:
         raise ValueError("a file of Callgrind: it has no line of events, or of totals")

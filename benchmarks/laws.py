@@ -71,11 +71,7 @@ print(coexist([Gentle(), Reno()], rtt=0.04, bandwidth=2000.0, buffer=80, duratio
 
 def rows() -> list[Row]:
     """Return the times of all closed forms, of their inverses, and of the first answers."""
-    closed = [
-        entry
-        for entry in catalogue().entries
-        if formula_of(entry) is not None and entry.uses_closed_form()
-    ]
+    closed = [entry for entry in catalogue().entries if formula_of(entry) is not None and entry.uses_closed_form()]
     found = [row for entry in closed for row in _rates(entry)]
     return found + [_inverse(entry) for entry in closed if entry.monotone] + _first()
 
@@ -151,9 +147,7 @@ def _first() -> list[Row]:
                     cache = f"{folder}/{name} {state} {n}" if state != "compiled before" else used
                     if state == "another rule compiled":
                         shutil.copytree(used, cache)
-                    runs.setdefault(state, []).append(
-                        first_answers.run(script, cache, package="responsefn")
-                    )
+                    runs.setdefault(state, []).append(first_answers.run(script, cache, package="responsefn"))
             for state, own in runs.items():
                 wall = [each["seconds"] for each in own]
                 cpu = statistics.median(each["cpu"] for each in own)

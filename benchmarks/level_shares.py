@@ -122,9 +122,7 @@ def table(found: list[Found]) -> str:
         errors = np.array([each.errors for each in some])
         spread = np.array([each.deviation for each in some])
         rms = [f"{value:.3f}" for value in np.sqrt((errors**2).mean(axis=0))]
-        lines.append(
-            f"| {name} | {len(some)} | {' | '.join(rms)} | {np.sqrt((spread**2).mean()):.3f} |"
-        )
+        lines.append(f"| {name} | {len(some)} | {' | '.join(rms)} | {np.sqrt((spread**2).mean()):.3f} |")
     errors = np.array([each.errors for each in found])
     ratios = np.array([each.seconds[1] / each.seconds[0] for each in found])
     off = np.array([

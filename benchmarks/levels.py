@@ -88,13 +88,9 @@ def first_completion(run: Trajectory) -> float:
 
 def kaneko_pair(*rules: WindowRule) -> dfc.Scenario:
     """Return two flows over kaneko2007's path: 100 Mb/s, RTT 80 ms, buffer BDP/2, no random loss."""
-    links = dfc.dumbbell(
-        2, rate=mbps(100), delay=ms(38), access_rate=mbps(1000), access_delay=ms(1), buffer=333
-    )
+    links = dfc.dumbbell(2, rate=mbps(100), delay=ms(38), access_rate=mbps(1000), access_delay=ms(1), buffer=333)
     flows = tuple(
-        dfc.Flow(
-            type(rule).__name__, (f"s{n}", "left", "right", f"d{n}"), rule, 7000.0, 10.0 * (n - 1)
-        )
+        dfc.Flow(type(rule).__name__, (f"s{n}", "left", "right", f"d{n}"), rule, 7000.0, 10.0 * (n - 1))
         for n, rule in enumerate(rules, start=1)
     )
     names = " and ".join(flow.name for flow in flows)
@@ -135,9 +131,7 @@ def incast(senders: int = 16, by_class: bool = False) -> dfc.Scenario:
         dfc.Link("switch", "receiver", gbps(10), us(5), 1000, rule),
     )
     flows = tuple(
-        dfc.Flow(
-            f"{n}", (f"h{n}", "switch", "receiver"), NewReno(), 256.0, size=200.0, host="unshaped"
-        )
+        dfc.Flow(f"{n}", (f"h{n}", "switch", "receiver"), NewReno(), 256.0, size=200.0, host="unshaped")
         for n in range(senders)
     )
     name = "incast under PFC" if by_class else "incast under pause"
@@ -162,21 +156,14 @@ def mixed_dumbbell(flows: int, window: float, name: str = "FIFO") -> dfc.Scenari
         shared = {"buffer": math.ceil(room) + buffer, "discipline": paused}
         ends["buffer"] = 1e9  # hosts hold what they may not send
     links = (
-        *(
-            dfc.Link(f"{kind} {n}", "a", delay=delays[kind], discipline=rule, **ends)
-            for kind, n in hosts(flows)
-        ),
+        *(dfc.Link(f"{kind} {n}", "a", delay=delays[kind], discipline=rule, **ends) for kind, n in hosts(flows)),
         dfc.Link("a", "b", rate, ms(5), **shared),
     )
     senders = tuple(
-        dfc.Flow(
-            f"{kind} {n}", (f"{kind} {n}", "a", "b"), NewReno(), max_window=8.0 * window * flows
-        )
+        dfc.Flow(f"{kind} {n}", (f"{kind} {n}", "a", "b"), NewReno(), max_window=8.0 * window * flows)
         for kind, n in hosts(flows)
     )
-    return dfc.Scenario(
-        f"{flows} flows, {window:g} packets each, {name}", links, senders, duration=SECONDS
-    )
+    return dfc.Scenario(f"{flows} flows, {window:g} packets each, {name}", links, senders, duration=SECONDS)
 
 
 def hosts(flows: int) -> list[tuple[str, int]]:
@@ -211,10 +198,7 @@ def measure(flows: int, window: float, runs: int, name: str = "FIFO") -> dict[st
         "standard_error": float((difference.std(axis=0, ddof=1) / runs**0.5).max()),
         "loss_ratio_packets": float(np.mean(lost["packets"])),
         "loss_ratio_fluid": float(np.mean(lost["fluid"])),
-        **{
-            f"{level}_seconds": longer_seconds(scenario, method)
-            for level, method in methods.items()
-        },
+        **{f"{level}_seconds": longer_seconds(scenario, method) for level, method in methods.items()},
         **{f"{level}_work": work[level] for level in methods},
     }
 
@@ -260,17 +244,13 @@ def explanations(runs: int, only: str, folder: Path) -> None:
         if only not in case.scenario.name:
             continue
         parts = dfc.default_refinements(case.scenario, shared=True)
-        found = dfc.explain(
-            case.scenario, case.measures, refinements=parts, runs=runs, **case.arguments
-        )
+        found = dfc.explain(case.scenario, case.measures, refinements=parts, runs=runs, **case.arguments)
         end = case.arguments.get("duration", case.scenario.duration)
         columns = {"scenario": case.scenario.name, "seconds": end, "runs": runs}
         tables.append(found.table().assign(**columns))
         print(found, flush=True)
         table = pd.concat([each for each in tables if len(each)])
-        table = table.sort_values(
-            "scenario", key=lambda names: names.map(order.index), kind="stable"
-        )
+        table = table.sort_values("scenario", key=lambda names: names.map(order.index), kind="stable")
         table.to_csv(place, index=False, float_format="%.6g", lineterminator="\n")
         table = pd.read_csv(place)  # as it is written
         text = markdown(table) + "\n" + conclusion(table)
@@ -299,9 +279,7 @@ def markdown(table: pd.DataFrame) -> str:
     for (scenario, quantity), group in table.groupby(["scenario", "quantity"], sort=False):
         own = group.set_index("row")
         times = quantity == first_completion.__name__ or bool((own["units"] == "s").all())
-        cells = [
-            _cell(own, name, 1e3 if times else 1.0) if name in own.index else "" for name in columns
-        ]
+        cells = [_cell(own, name, 1e3 if times else 1.0) if name in own.index else "" for name in columns]
         shown = str(quantity).replace("_", " ") + (" (ms)" if times else "")
         lines.append([str(scenario), shown, *cells])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -355,9 +333,7 @@ def costs() -> None:
             began = time.process_time()
             dfc.simulate(scenario, method, sample=0.1)
             seconds = time.process_time() - began
-            shown.append(
-                f"{name} {seconds:.3f} s, predicted {predicted[name] / seconds:.1f} times that"
-            )
+            shown.append(f"{name} {seconds:.3f} s, predicted {predicted[name] / seconds:.1f} times that")
         print(f"{scenario.name}: {'; '.join(shown)}")
 
 
@@ -373,9 +349,7 @@ def main(
     elif what == "choice":
         if only and only not in GRIDS:
             raise typer.BadParameter(f"--only {only!r}: must be one of {', '.join(GRIDS)}")
-        choice(
-            runs or RUNS[what], only, folder or Path(dfcmodel.levels.predictions.__file__).parent
-        )
+        choice(runs or RUNS[what], only, folder or Path(dfcmodel.levels.predictions.__file__).parent)
     elif what == "costs":
         measure(2, 10.0, 2)  # compiles
         costs()

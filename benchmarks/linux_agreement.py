@@ -115,9 +115,7 @@ TOLERANCES: dict[str, dict[str, Tolerance]] = {
     "reno": SAWTOOTH,
     "cubic": SAWTOOTH,
     "bbr": {"goodput": Tolerance(0.003), "window": Tolerance(0.03), "ProbeRTT": Tolerance(by=0.6)},
-    **dict.fromkeys(
-        ("bic", "highspeed", "htcp", "westwood", "vegas", "illinois", "scalable"), OTHERS
-    ),
+    **dict.fromkeys(("bic", "highspeed", "htcp", "westwood", "vegas", "illinois", "scalable"), OTHERS),
     **dict.fromkeys(("cdg", "hybla", "lp", "nv", "veno", "yeah"), OTHERS),
     "loss": {"rate": Tolerance(0.04)},
 }
@@ -211,9 +209,7 @@ def _alone(options: Mapping[str, Any], case: str) -> Iterator[dict[str, Any]]:
                 if not tolerance:
                     continue
                 both = len(linux.probes) == len(ours.probes)
-                holds = both and bool(
-                    np.all(np.abs(np.subtract(linux.probes, ours.probes)) <= tolerance.by)
-                )
+                holds = both and bool(np.all(np.abs(np.subtract(linux.probes, ours.probes)) <= tolerance.by))
                 found = {"linux": linux.probes, "hopflow": ours.probes}
             yield {
                 "case": row.run,
@@ -234,9 +230,7 @@ def lossy(options: Mapping[str, Any], case: str) -> Iterator[dict[str, Any]]:
         if not asked(name):
             continue
         linux = own["bytes"].to_numpy() * 8 / own["seconds"].to_numpy() / 1e6
-        tolerance = (
-            None if case == "linux/random-loss-further-seeds" else TOLERANCES["loss"]["rate"]
-        )
+        tolerance = None if case == "linux/random-loss-further-seeds" else TOLERANCES["loss"]["rate"]
         rates = list[float]()
         for seed in SEEDS[case]:
             path = path_of(case) | {"seed": seed, "loss": {"a->b": float(one["loss"])}}
@@ -302,9 +296,7 @@ def compared(only: Container[str] | None = None, **options: Any) -> pd.DataFrame
     """Return the quantities of all runs, Linux's beside ours, with options of the flows; ``only``: rows of these cases."""
     known = set(evidence.cases())
     given = {**options, "only": only}
-    return pd.DataFrame(
-        [row for case, part in PARTS.items() if case in known for row in part(given, case)]
-    )
+    return pd.DataFrame([row for case, part in PARTS.items() if case in known for row in part(given, case)])
 
 
 def path_of(case: str) -> dict[str, float]:
@@ -366,9 +358,7 @@ def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[st
     lines.append("|---|---|--:|--:|" + "--:|" * len(switched))
     for row in wrong.itertuples():
         same = [
-            frame[(frame["case"] == row.case) & (frame["quantity"] == row.quantity)].iloc[0][
-                "hopflow"
-            ]
+            frame[(frame["case"] == row.case) & (frame["quantity"] == row.quantity)].iloc[0]["hopflow"]
             for frame in switched.values()
         ]
         cells = map(_shown, (row.linux, row.hopflow, *same))

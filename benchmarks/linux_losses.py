@@ -18,9 +18,7 @@ from responsefn import WindowRule
 from validation import evidence
 
 Floats = NDArray[np.float64]
-CASES = tuple(
-    f"linux/cubic-and-reno{suffix}" for suffix in ("", "-single-packets", "-each-acknowledged")
-)
+CASES = tuple(f"linux/cubic-and-reno{suffix}" for suffix in ("", "-single-packets", "-each-acknowledged"))
 GAP = 0.15
 """s between drops of two congestion episodes: a few round trips of 40 to 80 ms."""
 STEP = 0.1
@@ -48,9 +46,7 @@ def losers(drops: tuple[Floats, Floats]) -> dict[str, float]:
     return {name: float(which.mean()) for name, which in parts.items()}
 
 
-def _rate(
-    rule: WindowRule, drops: Floats, trips: tuple[Floats, Floats], span: tuple[float, float]
-) -> float:
+def _rate(rule: WindowRule, drops: Floats, trips: tuple[Floats, Floats], span: tuple[float, float]) -> float:
     """Return the mean rate of a window from `SHARE_FROM` on, packets/s: each ACK comes a round trip over the window later.
 
     ``drops``: times in s; a drop is seen a round trip later, and cuts once per round trip, in which the window stays.

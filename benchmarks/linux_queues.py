@@ -256,9 +256,7 @@ def measures_of_trace(trace: PacketTrace, run: Run) -> QueueMeasures:
     )
 
 
-def compared(
-    only: Container[tuple[str, str]] | None = None, **options: Any
-) -> Iterator[dict[str, Any]]:
+def compared(only: Container[tuple[str, str]] | None = None, **options: Any) -> Iterator[dict[str, Any]]:
     """Yield the quantities of all runs, Linux's beside ours; ``only``: of these disciplines and runs."""
     for case in CASES:
         name = case.name.removeprefix(PREFIX)
@@ -290,9 +288,7 @@ def _table(rows: pd.DataFrame) -> list[str]:
         for quantity in TOLERANCES:
             one = own[own["quantity"] == quantity].iloc[0]
             text = f"{one['linux']:.3g} / {one['hopflow']:.3g}"
-            cells.append(
-                "" if one["holds"] is None else f"**{text}**" if not one["holds"] else text
-            )
+            cells.append("" if one["holds"] is None else f"**{text}**" if not one["holds"] else text)
         lines.append(f"| {name}, {run} | {' | '.join(cells)} |")
     return lines
 
@@ -307,9 +303,7 @@ def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[st
         place = row.discipline, row.run, row.quantity
         same = [column.loc[place] for column in without]
         found = [f"{each:.3g}" for each in (row.linux, row.hopflow)]
-        cells = " | ".join(
-            [*found, *("" if each == row.hopflow else f"{each:.3g}" for each in same)]
-        )
+        cells = " | ".join([*found, *("" if each == row.hopflow else f"{each:.3g}" for each in same)])
         lines.append(f"| {row.discipline}, {row.run}, {row.quantity} | {row.tolerance} | {cells} |")
     return lines
 
@@ -331,9 +325,7 @@ def main() -> None:
     rows = pd.DataFrame(compared())
     wrong = misses(rows)
     chosen = set(zip(wrong["discipline"], wrong["run"], strict=True))
-    switched = {
-        name: pd.DataFrame(compared(chosen, **options)) for name, options in SWITCHES.items()
-    }
+    switched = {name: pd.DataFrame(compared(chosen, **options)) for name, options in SWITCHES.items()}
     print(write(rows, switched))
 
 

@@ -92,9 +92,7 @@ def full_queues(flows: int = 64) -> list[Row]:
     times = {}
     for nodes in (1, 3):
         links = tuple(Link(n, n + 1, 1e4 * 0.97**n, 1e-3, 2500) for n in range(nodes))
-        sources = tuple(
-            Flow(f"{n}", tuple(range(nodes + 1)), CBR(1.1e4 / flows)) for n in range(flows)
-        )
+        sources = tuple(Flow(f"{n}", tuple(range(nodes + 1)), CBR(1.1e4 / flows)) for n in range(flows))
         scenario = Scenario("full queues", links, sources, duration=2.0)
         times[nodes] = seconds_of(scenario, interval=0.01)
     steps = scenario.duration / 0.25e-3 * flows

@@ -35,9 +35,7 @@ def equal_runs(found: list[Recomputed]) -> list[str]:
     rows = []
     for each in found:
         topology, delayed = CASES[each.run.case]
-        size = f"{topology}, {SIZES[topology]} {each.run.size}" + (
-            ", delayed ACKs" if delayed else ""
-        )
+        size = f"{topology}, {SIZES[topology]} {each.run.size}" + (", delayed ACKs" if delayed else "")
         rows.append((size, each.run.recovery, not each.differences, each.packets))
     frame = pd.DataFrame(rows, columns=["network", "recovery", "equal", "packets"])
     lines = [

@@ -68,14 +68,9 @@ def scenarios() -> dict[str, tuple[Scenario, Any]]:
 def _flows(rules: list[Any], n: int, manager: Any = None, **flow: Any) -> Scenario:
     """Return flows over 10 Mb/s and a round trip of 60 ms; the buffer is one product, two of them if managed."""
     buffer = 50 if manager is None else 100
-    links = dumbbell(
-        n, rate=mbps(10), delay=20e-3, buffer=buffer, access_rate=mbps(100), access_delay=5e-3
-    )
+    links = dumbbell(n, rate=mbps(10), delay=20e-3, buffer=buffer, access_rate=mbps(100), access_delay=5e-3)
     if manager is not None:
-        links = tuple(
-            replace(link, discipline=manager) if link.name == "left->right" else link
-            for link in links
-        )
+        links = tuple(replace(link, discipline=manager) if link.name == "left->right" else link for link in links)
     flows = tuple(
         Flow(
             f"{f}", (f"s{f + 1}", "left", "right", f"d{f + 1}"), rules[f % len(rules)], 500.0, **flow
@@ -92,9 +87,7 @@ def _both_ways(buffer: float | ByteBuffer) -> Scenario:
     for path in ends:
         links += [Link(a, b, mbps(100), 5e-3, 100) for a, b in (path[:2], path[1::-1])]
         links += [Link(a, b, mbps(100), 5e-3, 100) for a, b in (path[2:], path[:1:-1])]
-    links += [
-        Link(*pair, mbps(10), 20e-3, buffer) for pair in (("left", "right"), ("right", "left"))
-    ]
+    links += [Link(*pair, mbps(10), 20e-3, buffer) for pair in (("left", "right"), ("right", "left"))]
     paths = [*ends, *(path[::-1] for path in ends)]
     flows = [Flow(f"{n}", path, NewReno(), 500.0) for n, path in enumerate(paths)]
     return Scenario("", links, flows, duration=SECONDS)

@@ -111,9 +111,7 @@ BESIDE = {
 }
 
 
-def matched_share(
-    path: Bottleneck, seed: int, pair: str = "cubic newreno", least_timeout: float = 1.0
-) -> float:
+def matched_share(path: Bottleneck, seed: int, pair: str = "cubic newreno", least_timeout: float = 1.0) -> float:
     """Return the share of the first of two rules, both as in ns-3 with the recovery of RFC 6937."""
     rules = list(BESIDE[pair])
     starts = np.random.default_rng(seed).random(2).tolist()
@@ -227,9 +225,7 @@ def paths(values: pd.DataFrame) -> str:
     """Return the table of the pairs with the recovery of RFC 6937 by path."""
     keys = ["rate", "rtt", "buffer"]
     groups = ("cubic newreno rfc6937", "bbr cubic rfc6937")
-    own = (
-        values[values["group"] == name].set_index(keys)[["simulator", "hopflow"]] for name in groups
-    )
+    own = (values[values["group"] == name].set_index(keys)[["simulator", "hopflow"]] for name in groups)
     both = pd.concat(own, axis=1)
     lines = ["| path | CUBIC beside NewReno, ns-3 | hopflow | BBR beside CUBIC, ns-3 | hopflow |",
              "|---|--:|--:|--:|--:|"]  # fmt: skip

@@ -167,8 +167,7 @@ def markdown(found: list[Row], machine: str) -> str:
         "| task | alternative | fastest (s) | median (s) | ratio | |",
         "|---|---|--:|--:|--:|---|",
         *(
-            f"| {row.task} | {row.name} | {row.fastest:.4g} | {row.seconds:.4g} "
-            f"| {row.ratio:.3g} | {row.note} |"
+            f"| {row.task} | {row.name} | {row.fastest:.4g} | {row.seconds:.4g} | {row.ratio:.3g} | {row.note} |"
             for row in found
         ),
         "",

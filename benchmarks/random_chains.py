@@ -96,9 +96,7 @@ def chain_checks(number: int) -> Iterator[Check]:
                 yield Check(kind, error, bound, holds)
 
 
-def stationary_checks(
-    chain: MarkovChain, states: Any, pi: Any, number: int, rng: Any
-) -> Iterator[Check]:
+def stationary_checks(chain: MarkovChain, states: Any, pi: Any, number: int, rng: Any) -> Iterator[Check]:
     """Yield the checks of the stationary distribution, its measures and their variances."""
     Q = chain.Q.toarray()[np.ix_(states, states)]
     f, over = rng.random((2, chain.size)) * 10.0 ** rng.uniform(-9.0, 9.0, (2, chain.size))

@@ -118,9 +118,7 @@ def slow(seed: int, rows: list[dict[str, str]], count: int) -> str:
     """Return what becomes of the slowest sets, as a table in Markdown."""
     mine = [r for r in rows if r["method"] == MATRIX_FREE and r["cycles"]]
     mine.sort(key=lambda r: -int(r["cycles"]))
-    lines = [
-        "| set | states | cycles | combined from cycle | begun anew | cycles without combination |"
-    ]
+    lines = ["| set | states | cycles | combined from cycle | begun anew | cycles without combination |"]
     lines.append("|--:|--:|--:|--:|--:|--:|")
     for each in mine[:count]:
         number = int(each["set"])
@@ -166,9 +164,7 @@ def main(
 
 def counts(rows: list[dict[str, str]]) -> str:
     """Return how many sets reached the residual, and in how many cycles, as a table in Markdown."""
-    lines = [
-        "| method | sets | with a residual of 1e-12 | cycles: median | 99 % | most | more than 60 |"
-    ]
+    lines = ["| method | sets | with a residual of 1e-12 | cycles: median | 99 % | most | more than 60 |"]
     lines.append("|:--|--:|--:|--:|--:|--:|--:|")
     for name, title in ((DEFAULT, "default"), (MATRIX_FREE, "`MatrixFree`")):
         mine = [r for r in rows if r["method"] == name]

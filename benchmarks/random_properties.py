@@ -136,9 +136,7 @@ def _threshold_check(
     return kind, 0.0, 0.0, right
 
 
-def _nested(
-    model: Any, Q: Any, found: list[Case], times: Any, rng: Any
-) -> Iterator[tuple[str, float, float, bool]]:
+def _nested(model: Any, Q: Any, found: list[Case], times: Any, rng: Any) -> Iterator[tuple[str, float, float, bool]]:
     """Yield checks of properties about sets that are defined by others with thresholds."""
     for _ in range(6):
         (one, p), (two, r) = (found[int(k)] for k in rng.integers(len(found), size=2))
@@ -156,9 +154,7 @@ def _nested(
             error, bound = abs(Decimal(float(answer.values[k])) - number), float(answer.errors[k])
             yield "file: nested", float(error), bound, error <= Decimal(bound)
         limit, sign = float(rng.random()), str(rng.choice(SIGNS))
-        three = model.property(
-            f"{inner[0]} & !({text.format(f'{sign}{limit!r}')}) | {inner[1]}", on_failure="return"
-        )
+        three = model.property(f"{inner[0]} & !({text.format(f'{sign}{limit!r}')}) | {inner[1]}", on_failure="return")
         right = True
         for k, number in enumerate(exact):
             holds = (marks[0][k] and not COMPARE[sign](number, Decimal(limit))) or marks[1][k]

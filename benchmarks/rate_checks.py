@@ -34,9 +34,7 @@ def rows() -> list[Row]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         np.array([rule.rate([1e-2, 1e-3], 0.1, CAPACITY) for rule in RULES])  # compile
-        return [
-            row for rule in RULES for p in LOSSES for rtt in RTTS for row in _rows(rule, p, rtt)
-        ]
+        return [row for rule in RULES for p in LOSSES for rtt in RTTS for row in _rows(rule, p, rtt)]
 
 
 def _rows(rule: Any, p: float, rtt: float) -> list[Row]:

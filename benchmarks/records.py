@@ -23,8 +23,7 @@ def save(machine: Machine, suites: Mapping[str, Iterable[Row]], folder: Path = R
     path = folder / f"{machine.slug}.json"
     held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     held["suites"] = held.get("suites", {}) | {
-        suite: {"machine": machine.to_dict(), "rows": [asdict(row) for row in rows]}
-        for suite, rows in suites.items()
+        suite: {"machine": machine.to_dict(), "rows": [asdict(row) for row in rows]} for suite, rows in suites.items()
     }
     path.write_text(json.dumps(held, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return path

@@ -38,9 +38,7 @@ def rows() -> list[Row]:
     found = []
 
     def tfrc(p):
-        return 1 / (
-            RTT * np.sqrt(2 * p / 3) + 4 * RTT * 3 * np.sqrt(3 * p / 8) * p * (1 + 32 * p**2)
-        )
+        return 1 / (RTT * np.sqrt(2 * p / 3) + 4 * RTT * 3 * np.sqrt(3 * p / 8) * p * (1 + 32 * p**2))
 
     def cubic(p):
         mean = (0.4 * 3.7 / 1.2) ** 0.25 * (RTT / p) ** 0.75
@@ -78,9 +76,7 @@ def rows() -> list[Row]:
         scale = SOME / FEW
         found += _per_item(
             [
-                Row(
-                    r.task, r.name, *(scale * x for x in (r.seconds, r.fastest, r.slowest, r.ratio))
-                )
+                Row(r.task, r.name, *(scale * x for x in (r.seconds, r.fastest, r.slowest, r.ratio)))
                 if "brentq" in r.name
                 else r
                 for r in timed
@@ -143,9 +139,7 @@ def rows() -> list[Row]:
 def _scaled(rows: list[Row], name: str, scale: float) -> list[Row]:
     """Return the rows, those of an alternative that did a part of the work scaled to all of it."""
     return [
-        Row(r.task, r.name, *(scale * x for x in (r.seconds, r.fastest, r.slowest, r.ratio)))
-        if name in r.name
-        else r
+        Row(r.task, r.name, *(scale * x for x in (r.seconds, r.fastest, r.slowest, r.ratio))) if name in r.name else r
         for r in rows
     ]
 

@@ -69,21 +69,15 @@ def main() -> None:
     typer.echo(f"| model | states | {' | '.join(WAYS)} |\n|:--|--:|{'--:|' * len(WAYS)}")
     for name, model in MODELS.items():
         found = {way: times(model, way) for way in WAYS}
-        cells = [
-            "refused" if each is None else f"{1e3 * each[0]:.3g}, {1e3 * each[1]:.3g}"
-            for each in found.values()
-        ]
+        cells = ["refused" if each is None else f"{1e3 * each[0]:.3g}, {1e3 * each[1]:.3g}" for each in found.values()]
         states = max(each[2] for each in found.values() if each is not None)
         typer.echo(f"| {name} | {states:,} | {' | '.join(cells)} |")
     with tempfile.TemporaryDirectory() as folder:
         groups = {
             "variants": [
-                model_of(text, Path(folder), n).Queue(capacity=CAPACITY)
-                for n, text in enumerate(VARIANTS.values())
+                model_of(text, Path(folder), n).Queue(capacity=CAPACITY) for n, text in enumerate(VARIANTS.values())
             ],
-            "unusual rates": [
-                grid_of(rate, Path(folder), 1000 + n)(**GRID) for n, rate in enumerate(RIGHT)
-            ],
+            "unusual rates": [grid_of(rate, Path(folder), 1000 + n)(**GRID) for n, rate in enumerate(RIGHT)],
         }
         for name, models in groups.items():
             counts = {way: [accepts(model, way) for model in models] for way in WAYS[1:]}

@@ -65,9 +65,7 @@ def sweep(states: float, threads: int = 1) -> dict[str, float]:
     }
 
 
-def cell(
-    states: float, method: str, checkpoint: Path | None = None, threads: int = 1
-) -> dict[str, Any]:
+def cell(states: float, method: str, checkpoint: Path | None = None, threads: int = 1) -> dict[str, Any]:
     """Return the figures of one size and one method, measured in this process."""
     model = model_of(states)
     solver = MatrixFree(threads=threads) if method == "MatrixFree" else Multilevel()

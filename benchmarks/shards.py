@@ -69,9 +69,7 @@ def table(cells: list[dict[str, Any]]) -> str:
     formats = {"states": ",", "held": ".0f", "bound": ".5e", "proof": ".2f", "seconds": ".0f"}
     lines = [f"| {' | '.join(COLUMNS.values())} |", f"|{'--:|' * len(COLUMNS)}"]
     for each in cells:
-        lines.append(
-            "| " + " | ".join(format(each[name], formats.get(name, "")) for name in COLUMNS) + " |"
-        )
+        lines.append("| " + " | ".join(format(each[name], formats.get(name, "")) for name in COLUMNS) + " |")
     return "\n".join(lines) + "\n"
 
 

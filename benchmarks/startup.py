@@ -72,10 +72,7 @@ def size_of(requirements: str) -> int:
     todo = [line for line in requirements.splitlines() if line.strip() and not line.startswith("#")]
     known: set[str] = set()
     total = sum(
-        path.stat().st_size
-        for name in ("hopflow", *PACKAGES)
-        for path in (ROOT / name).rglob("*")
-        if path.is_file()
+        path.stat().st_size for name in ("hopflow", *PACKAGES) for path in (ROOT / name).rglob("*") if path.is_file()
     )
     while todo:
         name = re.split(r"[^A-Za-z0-9._-]", todo.pop(), maxsplit=1)[0]
@@ -85,9 +82,7 @@ def size_of(requirements: str) -> int:
         known.add(key)
         own = importlib.metadata.distribution(name)
         total += sum(
-            path.stat().st_size
-            for file in own.files or ()
-            if (path := Path(str(own.locate_file(file)))).is_file()
+            path.stat().st_size for file in own.files or () if (path := Path(str(own.locate_file(file)))).is_file()
         )
         todo += [each for each in own.requires or () if _is_needed(each)]
     return total

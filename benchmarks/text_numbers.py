@@ -55,10 +55,7 @@ def classic_reno() -> Iterator[str]:
     for buffer in (10, 30, 60, 120):
         links = chain(2, rate=mbps(24), delay=0.02, buffer=buffer)
         scenario = Scenario("Reno", links, [Flow("one", (1, 2), Reno())], duration=60.0)
-        rates = [
-            simulate(scenario, method, packet_jitter="1pkt").mean_goodput(15.0)[0]
-            for method in LEVELS.values()
-        ]
+        rates = [simulate(scenario, method, packet_jitter="1pkt").mean_goodput(15.0)[0] for method in LEVELS.values()]
         yield f"{buffer} packets: {100.0 * (1.0 - rates[0] / rates[1]):.0f} % too low"
 
 
@@ -66,14 +63,10 @@ def small_buffer() -> Iterator[str]:
     """Goodput of one NewReno flow in the fluid over packets, 60 s, by buffer; 1000, 2000 and 8333 packets/s, 20, 40 and 80 ms."""
     for buffers in ((1,), (2, 3, 4, 6, 8)):
         ratios = []
-        for buffer, rate, rtt in itertools.product(
-            buffers, (1e3, 2e3, mbps(100)), (0.02, 0.04, 0.08)
-        ):
+        for buffer, rate, rtt in itertools.product(buffers, (1e3, 2e3, mbps(100)), (0.02, 0.04, 0.08)):
             links = chain(2, rate=rate, delay=0.5 * rtt, buffer=buffer)
             scenario = Scenario("small", links, [Flow("one", (1, 2), NewReno())], duration=60.0)
-            fluid_rate, packet_rate = (
-                simulate(scenario, method).mean_goodput(15.0)[0] for method in LEVELS.values()
-            )
+            fluid_rate, packet_rate = (simulate(scenario, method).mean_goodput(15.0)[0] for method in LEVELS.values())
             ratios.append(fluid_rate / packet_rate)
         yield f"{buffers} packets: {min(ratios):.2f} to {max(ratios):.2f}"
 
@@ -120,14 +113,8 @@ def tahoe_starts() -> Iterator[str]:
     scenario = takano2006("4", host="unshaped")
     for name, method in LEVELS.items():
         one = simulate(scenario, method).mean_efficiency()[1]
-        many = [
-            simulate(scenario, method, jitter=1e-3, seed=s).mean_efficiency()[1] for s in range(8)
-        ]
-        yield (
-            f"{name}: {one:.2f}; "
-            + " ".join(f"{value:.2f}" for value in many)
-            + f"; mean {sum(many) / 8:.2f}"
-        )
+        many = [simulate(scenario, method, jitter=1e-3, seed=s).mean_efficiency()[1] for s in range(8)]
+        yield (f"{name}: {one:.2f}; " + " ".join(f"{value:.2f}" for value in many) + f"; mean {sum(many) / 8:.2f}")
 
 
 def dcqcn_queue() -> Iterator[str]:
@@ -147,10 +134,7 @@ def dcqcn_queue() -> Iterator[str]:
         links = [Link(f"s{k}", "x", rate, 1e-6, 4000) for k in range(count)]
         links.append(Link("x", "d", rate, 1e-6, 4000, RampMarking(5.0, 200.0, 0.01, at=place)))
         rule = DCQCN(counter=1e4, additive=5e3, hyper=5e4, remembers=remembers)
-        flows = [
-            Flow(f"{k}", (f"s{k}", "x", "d"), rule, host="unshaped", start=k * 1e-5)
-            for k in range(count)
-        ]
+        flows = [Flow(f"{k}", (f"s{k}", "x", "d"), rule, host="unshaped", start=k * 1e-5) for k in range(count)]
         scenario = Scenario("DCQCN", links, flows, duration=0.2, packet_size=1000)
         for level, method in methods.items():
             run = simulate(scenario, method, sample=1e-4)
@@ -180,9 +164,7 @@ def cubic_overshoot() -> Iterator[str]:
     """Packets that CUBIC loses on the chain of 20 nodes of S08, four seeds, over ns-2's: fluid, and packets by recovery."""
     network = NETWORKS["chain-20"]
     methods: dict[str, Callable[..., Fluid | Packets]] = {"fluid": fluid}
-    methods |= {
-        str(name): lambda _, name=name: Packets(recovery=name) for name in ("sack", "prr", "rack")
-    }
+    methods |= {str(name): lambda _, name=name: Packets(recovery=name) for name in ("sack", "prr", "rack")}
     for name, method in methods.items():
         (row,) = compare([network], method, (1, 2, 3, 4)).networks.to_dict("records")
         yield f"{name}: {row['ratio']:.2f} of {row['lost']:,.0f}"

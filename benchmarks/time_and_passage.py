@@ -164,9 +164,7 @@ def squared(states: int, jumps: float) -> None:
         return Evolution(pair, time_of_all, time_of_all).forward(start, [time_of_all])
 
     relative, took = evolved().relative[0], least(evolved)
-    line = (
-        f"squaring, {states} states, {jumps:.0e} jumps: {took:.4f} s, relative error {relative:.1e}"
-    )
+    line = f"squaring, {states} states, {jumps:.0e} jumps: {took:.4f} s, relative error {relative:.1e}"
     if jumps <= MOST_SUMMED:
         Q = sp.csr_matrix(rates - np.diag(rates.sum(axis=1)))
         uniformized = Uniformized(Q)

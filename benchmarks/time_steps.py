@@ -28,16 +28,10 @@ METHODS = {
 def pairs(rule: WindowRule, flows: int, buffer: int, apart: float = 0.0) -> Scenario:
     """Return a dumbbell of 20 ms; each access link is ``apart`` s longer than the one before."""
     links = list(dumbbell(flows, rate=mbps(RATE), delay=ms(20), buffer=buffer, **ENDS))
-    links[:flows] = [
-        replace(link, delay=link.delay + n * apart) for n, link in enumerate(links[:flows])
-    ]
-    sent = [
-        Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), rule, WINDOW) for n in range(1, flows + 1)
-    ]
+    links[:flows] = [replace(link, delay=link.delay + n * apart) for n, link in enumerate(links[:flows])]
+    sent = [Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), rule, WINDOW) for n in range(1, flows + 1)]
     name = f"dumbbell, {flows} {type(rule).__name__}, buffer {buffer}"
-    return Scenario(
-        name + (", unequal delays" if apart else ""), tuple(links), tuple(sent), SECONDS
-    )
+    return Scenario(name + (", unequal delays" if apart else ""), tuple(links), tuple(sent), SECONDS)
 
 
 def lot(rule: WindowRule, hops: int) -> Scenario:
@@ -46,9 +40,7 @@ def lot(rule: WindowRule, hops: int) -> Scenario:
     ways = [("s1", *range(1, hops + 2), f"d{hops + 1}")]
     ways += [(f"s{n}", n, n + 1, f"d{n + 1}") for n in range(1, hops + 1)]
     flows = [Flow(f"{n}", way, rule, WINDOW) for n, way in enumerate(ways)]
-    return Scenario(
-        f"parking lot, {hops} links, {type(rule).__name__}", links, tuple(flows), SECONDS
-    )
+    return Scenario(f"parking lot, {hops} links, {type(rule).__name__}", links, tuple(flows), SECONDS)
 
 
 def kaneko() -> Scenario:
@@ -75,9 +67,7 @@ def compared(scenario: Scenario) -> list[str]:
         told = "" if name == "short step" else f"{apart.max():.3f} (standard error {joint:.3f})"
         step = f"{1e6 * method.step_of(scenario):.0f} us" if isinstance(method, Fluid) else ""
         values = " ".join(f"{share:.3f}" for share in mean)
-        found.append(
-            f"| {scenario.name} | {name} | {step} | {values} | {told} | {np.mean(lost):.0f} | {seconds:.3f} |"
-        )
+        found.append(f"| {scenario.name} | {name} | {step} | {values} | {told} | {np.mean(lost):.0f} | {seconds:.3f} |")
     return found
 
 

@@ -74,14 +74,9 @@ def scenario_of(run: str) -> Scenario:
         leaf_spine(about.leaves, about.spines, hosts=about.hosts), cable, buffer=2000.0 * SIZE, packet_size=SIZE,
         discipline=switches,
     )  # fmt: skip
-    links = [
-        replace(link, discipline=FIFO()) if link.source in fabric.hosts else link
-        for link in fabric.links
-    ]
+    links = [replace(link, discipline=FIFO()) if link.source in fabric.hosts else link for link in fabric.links]
     rule = NSCC(base_rtt=TRIP, bdp=PRODUCT, target_qdelay=TRIP)
-    senders, receivers = (
-        [fabric.hosts[host] for host in flows[each]] for each in ("source", "target")
-    )
+    senders, receivers = ([fabric.hosts[host] for host in flows[each]] for each in ("source", "target"))
     own = flows_from(
         senders, receivers, flows["packets"].to_numpy(float), flows["start"].to_numpy(float),
         source=Credited() if credited else rule, receiver=RCCC(unsolicited=round(1.5 * PRODUCT)) if credited else None,

@@ -151,9 +151,9 @@ class _Run:
             autocompletion=_levels,
         ),
     ] = None
-    steps_per_delay: Annotated[
-        int | None, typer.Option(help="Time steps of the fluid per link delay; default: 4.")
-    ] = None
+    steps_per_delay: Annotated[int | None, typer.Option(help="Time steps of the fluid per link delay; default: 4.")] = (
+        None
+    )
     steps: Annotated[int | None, typer.Option(hidden=True)] = None
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0
     runs: Annotated[
@@ -164,9 +164,7 @@ class _Run:
     ] = 1
     packet_jitter: Annotated[
         str | None,
-        typer.Option(
-            help="Largest random delay of each packet at its sender, against phase effects: 1pkt or 120us."
-        ),
+        typer.Option(help="Largest random delay of each packet at its sender, against phase effects: 1pkt or 120us."),
     ] = None
 
     def method(self) -> tuple[Level, Fluid | None]:
@@ -184,9 +182,7 @@ class _Run:
         if steps_per_delay is None:
             return at, None
         if level != "fluid":
-            raise ValueError(
-                f"--steps-per-delay {steps_per_delay}: is for --level fluid, not {level}"
-            )
+            raise ValueError(f"--steps-per-delay {steps_per_delay}: is for --level fluid, not {level}")
         return at, Fluid(steps_per_delay)
 
 
@@ -195,9 +191,9 @@ class _Files:
     """What is written to files."""
 
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None
-    animation: Annotated[
-        Path | None, typer.Option(help="Write an animation of the queues: .gif, .mp4 or .html.")
-    ] = None
+    animation: Annotated[Path | None, typer.Option(help="Write an animation of the queues: .gif, .mp4 or .html.")] = (
+        None
+    )
     netcdf: Annotated[Path | None, typer.Option(help="Write all records as netCDF here.")] = None
     save: Annotated[
         Path | None,
@@ -229,9 +225,7 @@ class _Files:
 )
 @cli.takes_records
 def simulate(
-    scenario: Annotated[
-        str, typer.Argument(help="takano2006/4, or my_network.toml", autocompletion=_names)
-    ],
+    scenario: Annotated[str, typer.Argument(help="takano2006/4, or my_network.toml", autocompletion=_names)],
     network: _Network,
     run: _Run,
     files: _Files,
@@ -323,29 +317,21 @@ class _Times:
 
     duration: Annotated[
         str | None,
-        typer.Option(
-            help="Simulated time: 60s, or a number of s; default: 60s, 240s at most while shares drift."
-        ),
+        typer.Option(help="Simulated time: 60s, or a number of s; default: 60s, 240s at most while shares drift."),
     ] = None
-    runs: Annotated[
-        int, typer.Option(help="Most seeds per setting; fewer where intervals are below 5 points.")
-    ] = 16
+    runs: Annotated[int, typer.Option(help="Most seeds per setting; fewer where intervals are below 5 points.")] = 16
     seed: Annotated[int, typer.Option(help="The first of the seeds.")] = 0
-    warm_up: Annotated[
-        str | None, typer.Option(help="Part before the measurement: 10s; default: a fifth.")
-    ] = None
+    warm_up: Annotated[str | None, typer.Option(help="Part before the measurement: 10s; default: a fifth.")] = None
 
 
 @dataclass(frozen=True)
 class _Senders:
     """What senders do besides their rules, and the queue that they share."""
 
-    recovery: Annotated[
-        str, typer.Option(help="Loss recovery of all senders; own: that of each rule.")
-    ] = "sack"
-    discipline: Annotated[
-        str, typer.Option(help="Of the queue, with its defaults: FIFO, Fair, CoDel, PIE, ...")
-    ] = "FIFO"
+    recovery: Annotated[str, typer.Option(help="Loss recovery of all senders; own: that of each rule.")] = "sack"
+    discipline: Annotated[str, typer.Option(help="Of the queue, with its defaults: FIFO, Fair, CoDel, PIE, ...")] = (
+        "FIFO"
+    )
     pacing: Annotated[bool, typer.Option(help="Pace window senders.")] = False
     packet_size: Annotated[str, typer.Option(help="Of a packet: 1500, in bytes, or 9kB.")] = "1500"
 
@@ -373,9 +359,7 @@ class _Path:
     rtt: Annotated[str, typer.Option(help="Propagation there and back: 40ms, or a number of s.")]
     buffer: Annotated[
         str,
-        typer.Option(
-            help="80pkt, 120kB (as many packets as fit), 2BDP (bandwidth times rtt), or a number of packets."
-        ),
+        typer.Option(help="80pkt, 120kB (as many packets as fit), 2BDP (bandwidth times rtt), or a number of packets."),
     ]
     loss: Annotated[str, typer.Option(help="Probability of a random loss: 0.001 or 0.1%.")] = "0"
 
@@ -438,9 +422,7 @@ def compare(
             )
         )
     else:
-        typer.echo(
-            f"{path.bandwidth}, {path.rtt}, {path.buffer} in packets of {senders.bytes_per_packet:g} bytes"
-        )
+        typer.echo(f"{path.bandwidth}, {path.rtt}, {path.buffer} in packets of {senders.bytes_per_packet:g} bytes")
         typer.echo(found)
     if csv is not None:
         frame = found.to_xarray().to_dataframe().reset_index()
@@ -496,9 +478,7 @@ class _Explained:
             for option in ("measures", "tcp", "duration", "since"):
                 value = getattr(self, option)
                 if value is not None:
-                    raise ValueError(
-                        f"{option} = {value!r}: {scenario} defines it, omit the option"
-                    )
+                    raise ValueError(f"{option} = {value!r}: {scenario} defines it, omit the option")
             asked = explained[scenario.upper()]()
         else:
             network = _Network(dfc=None if scenario.endswith(".toml") else False, tcp=self.tcp)
@@ -537,9 +517,7 @@ def explain(
     cli.check_output("plot", plot)
     if table is not None:
         if csv is not None:
-            raise ValueError(
-                f"table = {str(table)!r}: is --csv {csv} under its former name, omit it"
-            )
+            raise ValueError(f"table = {str(table)!r}: is --csv {csv} under its former name, omit it")
         cli.warn_deprecated_option(f"--table {table}", f"--csv {table}")
         csv = table
     cli.check_output("csv", csv, ())
@@ -558,15 +536,11 @@ def explain(
     )
 )
 def pde(
-    scenario: Annotated[
-        str, typer.Argument(help="takano2006/4, or my_network.toml", autocompletion=_names)
-    ],
+    scenario: Annotated[str, typer.Argument(help="takano2006/4, or my_network.toml", autocompletion=_names)],
     packets: Annotated[float, typer.Option(help="Packets in the loaded node.")] = 1000.0,
     node: Annotated[float | None, typer.Option(help="Its number; default: the middle.")] = None,
     periods: Annotated[float, typer.Option(help="Time, in link delays.")] = 300.0,
-    feedback: Annotated[
-        bool, typer.Option(help="r fed back by eq. (5); otherwise r = 0, eq. (7).")
-    ] = True,
+    feedback: Annotated[bool, typer.Option(help="r fed back by eq. (5); otherwise r = 0, eq. (7).")] = True,
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the densities here.")] = None,
     json: cli.AsJson = False,
 ) -> None:

@@ -30,13 +30,9 @@ PATH = 'bandwidth="24Mbps", rtt="40ms", buffer="80pkt"'
 
 
 @overload
-def compare(
-    *compared: Trajectory | Iterable[Trajectory], **labelled: Trajectory
-) -> RunComparison: ...
+def compare(*compared: Trajectory | Iterable[Trajectory], **labelled: Trajectory) -> RunComparison: ...
 @overload
-def compare(
-    *compared: Ensemble | Iterable[Ensemble], **labelled: Ensemble
-) -> EnsembleComparison: ...
+def compare(*compared: Ensemble | Iterable[Ensemble], **labelled: Ensemble) -> EnsembleComparison: ...
 @overload
 def compare(
     *compared: WindowRule | Iterable[WindowRule],
@@ -138,9 +134,7 @@ def compare(
     known = (*path, "runs", "seed", *QueueOptions.__annotations__)
     given = path | {"runs": runs, "seed": seed}
     given = {name: value for name, value in given.items() if value is not None} | labelled
-    options = {
-        name: value for name, value in given.items() if name in known and not kind_for(value)
-    }
+    options = {name: value for name, value in given.items() if name in known and not kind_for(value)}
     labelled = {name: value for name, value in given.items() if name not in options}
     for name, each in labelled.items():
         if kind_for(each) is None and None in (kind for kind, _ in listed):
@@ -176,12 +170,8 @@ def _rules(rules: Iterable[WindowRule], options: dict[str, Any]) -> Comparison:
     for name in ("bandwidth", "rtt", "buffer"):
         if name not in options:
             curves = "responsefn.curve([...]) has their rates over loss ratios, without a path"
-            raise TypeError(
-                f"{name}: is missing, rules are compared on a path such as {PATH}; {curves}"
-            )
+            raise TypeError(f"{name}: is missing, rules are compared on a path such as {PATH}; {curves}")
     rules = listed("rules", rules, WindowRule)  # type: ignore[type-abstract]
     often = {name: options.pop(name) for name in ("runs", "seed") if name in options}
     optional = {n: v for n, v in options.items() if n == "recovery" or v is not None}
-    return compare_rules(
-        rules, bottleneck_of(**optional), prolong="duration" not in optional, **often
-    )
+    return compare_rules(rules, bottleneck_of(**optional), prolong="duration" not in optional, **often)

@@ -117,9 +117,7 @@ def ensemble(
         return Ensemble(scenario, complete, jitter, seed, seconds, waits, chosen)
 
     try:
-        for run, one in run_tasks(
-            some, seeds, executor, threads=True, bar=Bar(scenario.name, "run")
-        ):
+        for run, one in run_tasks(some, seeds, executor, threads=True, bar=Bar(scenario.name, "run")):
             done[run] = one
     except KeyboardInterrupt:
         if len(done) < 2:

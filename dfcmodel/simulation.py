@@ -187,24 +187,18 @@ def method_of(
     if isinstance(method, str):
         if method not in LEVELS:
             levels = ", ".join(map(repr, LEVELS))
-            raise ValueError(
-                f"method = {method!r}: must be Fluid(...), Packets(...) or None; level is one of {levels}"
-            )
+            raise ValueError(f"method = {method!r}: must be Fluid(...), Packets(...) or None; level is one of {levels}")
         warn_deprecated(f"{called}(method={method!r})", f"{called}(level={method!r})", stacklevel=5)
         method, level = None, method if level is None else level
     if method is not None:
         kinds = (Fluid, Packets, LevelChoice)
-        instance(
-            "method", method, kinds, "Fluid(...), Packets(...), what choose_level returns, or None"
-        )
+        instance("method", method, kinds, "Fluid(...), Packets(...), what choose_level returns, or None")
     if level is None:
         return method
     choice("level", level, LEVELS)
     if level == "auto":
         if method is not None:
-            raise ValueError(
-                f"method = {method!r}: must be None with level='auto', which chooses it"
-            )
+            raise ValueError(f"method = {method!r}: must be None with level='auto', which chooses it")
         return None
     kind = Fluid if level == "fluid" else Packets
     if method is None:
@@ -232,9 +226,7 @@ def _is_short(scenario: Scenario, method: Fluid | Packets, duration: float) -> b
         return duration / method.step_of(scenario) * len(scenario.table) <= FEW_STEPS
     rates = float(scenario.by_link(lambda link: link.rate).sum())
     if not scenario.table.of_kind(WindowRule, RateRule).all():
-        rates += len(scenario.link_table) * float(
-            np.nansum(scenario.table.each("source", own_rate))
-        )
+        rates += len(scenario.link_table) * float(np.nansum(scenario.table.each("source", own_rate)))
     return rates * duration <= FEW_PACKETS
 
 
@@ -270,22 +262,16 @@ def _to_accuracy(
         found: Floats = run.mean_goodput() / scenario.slowest_rates
         return found
 
-    found = double_steps(
-        run, goodput, accuracy, method.steps_per_delay, method.most_steps_per_delay
-    )
+    found = double_steps(run, goodput, accuracy, method.steps_per_delay, method.most_steps_per_delay)
     result: Trajectory = replace(found.run, step_error=found.error, accuracy=accuracy)
     if found.error > accuracy:
         error = ConvergenceError(result)
-        said = (
-            f"{found.steps_per_delay} steps per delay leave an estimated error of {found.error:.2g}"
-        )
+        said = f"{found.steps_per_delay} steps per delay leave an estimated error of {found.error:.2g}"
         hint = (
             "use a larger one or most_steps_per_delay. If check_step(scenario) says chaotic, a finer step loses other packets and "
             "is no more accurate: compare the means of ensemble(scenario)"
         )
-        error.args = (
-            f"accuracy = {accuracy:g} of {scenario.name!r}: {said} of the path's rate; {hint}",
-        )
+        error.args = (f"accuracy = {accuracy:g} of {scenario.name!r}: {said} of the path's rate; {hint}",)
         raise error
     return result
 
@@ -308,9 +294,7 @@ def _simulate_fluid(
         warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
     starts = random_starts(scenario.table, jitter, random)
-    plan = compile_scenario(
-        scenario, method, random, duration=end, starts=starts, packet_jitter=packet_jitter
-    )
+    plan = compile_scenario(scenario, method, random, duration=end, starts=starts, packet_jitter=packet_jitter)
     every = max(1, round(sample / h))
     steps = max(1, round(end / h))
     record = driver.advance(plan, steps, every)

@@ -98,8 +98,7 @@ class StepCheck(Result):
         }
         for f, name in enumerate(names):
             rows[name] = (
-                f"efficiency changes by {self.efficiency_error[f]:.2g}, "
-                f"first loss by {self.first_loss_error[f]:.2g} s"
+                f"efficiency changes by {self.efficiency_error[f]:.2g}, first loss by {self.first_loss_error[f]:.2g} s"
             )
         rows["peak queue"] = f"changes by {self.peak_queue_error:.3g} packets"
         verdict = "chaotic: use ensemble()" if self.chaotic else "not chaotic"
@@ -174,9 +173,7 @@ def _disturbed(scenario: Scenario, end: float, m: int, seed: int) -> Floats:
     """Return the largest relative difference of the windows with and without disturbance, (T,)."""
     runs = []
     for disturbance in (0.0, DISTURBANCE):
-        plan = compile_scenario(
-            scenario, Fluid(steps_per_delay=m), np.random.default_rng(seed), duration=end
-        )
+        plan = compile_scenario(scenario, Fluid(steps_per_delay=m), np.random.default_rng(seed), duration=end)
         every = max(1, round(min(max(1e-3, plan.step), end) / plan.step))
         steps = max(1, round(end / plan.step) // every) * every
         plan.network.flows["cwnd"] += disturbance

@@ -34,9 +34,7 @@ LIMITS: Mapping[str, Any] = {
     "flag_meanings": " ".join(kind.replace(" ", "_") for kind in LIMIT_KINDS),
 }
 """Attributes of the flags of limits, by the CF conventions (3.5)."""
-ADVICE = {
-    "phase effects": "; sweep(..., packet_jitter='1pkt') removes them, a random time of one packet"
-}
+ADVICE = {"phase effects": "; sweep(..., packet_jitter='1pkt') removes them, a random time of one packet"}
 POINTS_NAMED = 3
 """Points of a sweep that a warning names."""
 
@@ -93,9 +91,7 @@ def remarks(data: xr.Dataset) -> Iterator[str]:
         if count:
             points = concerned.any("seed") if "seed" in flags.dims else concerned
             named = list(itertools.islice(_points(points), POINTS_NAMED + 1))
-            where = "; ".join(
-                [*named[:POINTS_NAMED], *(["..."] if len(named) > POINTS_NAMED else [])]
-            )
+            where = "; ".join([*named[:POINTS_NAMED], *(["..."] if len(named) > POINTS_NAMED else [])])
             yield (
                 f"{kind}: a known limit of the level at {count} of {flags.size} points ({where}), as `limits` of the "
                 f"result; `run.limits` of `simulate` at such a point says what was measured{ADVICE.get(kind, '')}"
@@ -137,17 +133,13 @@ def _scenario(thing: Any, source: Any) -> Scenario:
         return thing
     links = listed("thing", thing, Link, "a scenario, or a list of links, at every point")
     if source is None:
-        raise ValueError(
-            "source: must be given, the rule of each flow, where a function returns links alone"
-        )
+        raise ValueError("source: must be given, the rule of each flow, where a function returns links alone")
     targets, sources = ({getattr(link, end): 0 for link in links} for end in ("target", "source"))
     begins = [node for node in sources if node not in targets]
     ends = [node for node in targets if node not in sources]
     if not begins or len(begins) != len(ends):
         counts = f"{len(begins)} first nodes and {len(ends)} last nodes"
-        raise ValueError(
-            f"thing: links with {counts} give no flows; return a Scenario with your own"
-        )
+        raise ValueError(f"thing: links with {counts} give no flows; return a Scenario with your own")
     flows = flows_from(begins, ends, source=source, links=links, routes="first")
     return Scenario("sweep", links, flows)
 

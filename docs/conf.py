@@ -77,10 +77,7 @@ def _described_before() -> set[str]:
     for package in map(import_module, PUBLIC):
         for name in package.__all__:
             known = getattr(package, name)
-            if (
-                isinstance(known, type)
-                and first.setdefault(id(known), package.__name__) != package.__name__
-            ):
+            if isinstance(known, type) and first.setdefault(id(known), package.__name__) != package.__name__:
                 again.add(f"{package.__name__}.{name}")
     return again
 
@@ -130,9 +127,7 @@ _LITERAL = re.compile(r"(``.+?``)")
 _SEVERAL = re.compile(r":ivar (\w+(?:, \w+)+): (.*)")
 
 
-def _escape_bars(
-    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
-) -> None:
+def _escape_bars(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
     """Take ``|x|`` in a docstring for a modulus, not for a reST substitution."""
     for k, line in enumerate(lines):
         if "|" in line and not line.lstrip().startswith((">>>", "...", "|", "+")):
@@ -141,9 +136,7 @@ def _escape_bars(
             lines[k] = "".join(parts)
 
 
-def _split_names(
-    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
-) -> None:
+def _split_names(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
     """Give each of several attributes with one text the text: Sphinx takes the first name for a type."""
     done: list[str] = []
     while lines:
@@ -159,9 +152,7 @@ def _split_names(
     lines[:] = done
 
 
-def _skip_bare_fields(
-    _app: Any, _what: str, _name: str, obj: Any, _skip: bool, _options: Any
-) -> bool | None:
+def _skip_bare_fields(_app: Any, _what: str, _name: str, obj: Any, _skip: bool, _options: Any) -> bool | None:
     """Leave out the fields of named tuples as members: signature and class docstring have them.
 
     The tuples that functions of recoveries take are left out too: that of each class is made, under one name.
@@ -170,9 +161,7 @@ def _skip_bare_fields(
     return True if doc.startswith(("Alias for field", "Sender(")) else None
 
 
-def _make_accessible(
-    _app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any
-) -> None:
+def _make_accessible(_app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
     """Say of what level the captions of tables of contents are, which Sphinx calls headings; keys scroll what is wide.
 
     A fold is called what it says, not by a second name.
@@ -183,9 +172,7 @@ def _make_accessible(
         context["body"] = body.replace(' aria-label="Toggle hidden content"', "")
     for part in ("body", "furo_navigation_tree"):
         if part in context:
-            context[part] = context[part].replace(
-                ' role="heading">', ' role="heading" aria-level="2">'
-            )
+            context[part] = context[part].replace(' role="heading">', ' role="heading" aria-level="2">')
 
 
 def _write_index(_app: Any) -> None:

@@ -36,9 +36,7 @@ def methods() -> str:
     """Return the methods of `stationary`."""
     from markov.registries import METHODS
 
-    rows = (
-        (f"`{type(entry.method).__name__}`", entry.how, entry.cost, entry.when) for entry in METHODS
-    )
+    rows = ((f"`{type(entry.method).__name__}`", entry.how, entry.cost, entry.when) for entry in METHODS)
     return table(("Method", "How", "Cost", "When"), rows)
 
 
@@ -74,10 +72,7 @@ def scenario_keys() -> str:
         ("A flow, and `[flow]`", dfcmodel.Flow, parts["flows"]["items"]["properties"], {}),
     ):
         meanings, values = described(kind) | more, defaults(kind) | (of_files if more else {})
-        rows = (
-            (f"`{key}`", taken(key, value), values[key], meanings.get(key, ""))
-            for key, value in keys.items()
-        )
+        rows = ((f"`{key}`", taken(key, value), values[key], meanings.get(key, "")) for key, value in keys.items())
         texts.append(f"### {title}\n\n{table(('Key', 'Value', 'Default', 'Meaning'), rows)}")
     schema = dfcmodel.scenario_schema()["$defs"]
     for title, choices, kinds in (
@@ -189,9 +184,7 @@ def described(kind: type) -> dict[str, str]:
 
 def markdown(text: str) -> str:
     """Return a docstring's text as Markdown that fits into a cell of a table."""
-    return re.sub(r"(?<!`)`(\w[\w.()=]*)`(?!`)", r"`\1`", text.replace("``", "`")).replace(
-        "|", r"\|"
-    )
+    return re.sub(r"(?<!`)`(\w[\w.()=]*)`(?!`)", r"`\1`", text.replace("``", "`")).replace("|", r"\|")
 
 
 def bbr_cases() -> str:
@@ -203,8 +196,7 @@ def bbr_cases() -> str:
     for case in conformance(BBR()).cases:
         verdict = case.verdict + (f": {case.deviation}" if "deviation" in case.verdict else "")
         texts = (
-            f"{check.expected}: {check.happened}"
-            + ("" if check.holds else " (**not as expected**)")
+            f"{check.expected}: {check.happened}" + ("" if check.holds else " (**not as expected**)")
             for check in case.checks
         )
         states = ", ".join(case.trace.sequence()[:5])
@@ -258,9 +250,7 @@ def starvation() -> str:
     trips = "round trips of 40 and 80 ms"
     fourth = (Aggregation(link, count=4),)
     fours = "6 Mb/s, 120 ms, 60 packets; ACKs of one flow in fours"
-    lossy = tuple(
-        BurstLoss(name, to_bad=1.0, to_good=0.0, loss_bad=0.02) for name in (link, "second->router")
-    )
+    lossy = tuple(BurstLoss(name, to_bad=1.0, to_good=0.0, loss_bad=0.02) for name in (link, "second->router"))
     product, short = (120.0, 400, 60.0, 8), (0.04, 0.04)
     forty = "40 ms, 400 packets"
     old = Copa(competitive=0)
@@ -317,10 +307,7 @@ def _rates(
     ]  # fmt: skip
     flows = [Flow(name, (name, "router", "end"), rule) for name in names]
     scenario = Scenario("flows", links, flows, duration=duration, elements=elements)
-    runs = [
-        simulate(scenario, Packets(seed=seed), sample=0.1, packet_jitter="1pkt")
-        for seed in range(1, 1 + seeds)
-    ]
+    runs = [simulate(scenario, Packets(seed=seed), sample=0.1, packet_jitter="1pkt") for seed in range(1, 1 + seeds)]
     rates: list[float] = (sum(run.mean_goodput(10.0) for run in runs) * 12e-3 / seeds).tolist()
     return rates
 
@@ -355,9 +342,7 @@ def model_errors() -> str:
     packets = accuracies["packet level"]
     worst = window.ratios.loc[window.ratios["ratio"].idxmin()]
     of_losses, of_delays = (f"{100.0 * median:.0f} %" for median in window.medians)
-    fluid_off, packets_off = (
-        f"{100.0 * max(switch['off'][level]):.0f} %" for level in ("fluid", "packets")
-    )
+    fluid_off, packets_off = (f"{100.0 * max(switch['off'][level]):.0f} %" for level in ("fluid", "packets"))
     rows = [
         *about(aside, "set aside when it was tuned"),
         (f"packet level: packets lost, the network of {fewest.rules} among them", "ns-2", f"{of_packets:.2f} times as many"),
@@ -404,24 +389,18 @@ def readers() -> str:
 
 def _reader(title: str, *calls: Any, **rows: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the heading and the rows of a reader; what is refused is in the docstring of the first function."""
-    names = ", ".join(
-        f"`{call.__module__.partition('.')[0]}.{call.__qualname__}`" for call in calls
-    )
+    names = ", ".join(f"`{call.__module__.partition('.')[0]}.{call.__qualname__}`" for call in calls)
     refused = section(calls[0], "Raises").replace("|", r"\|")
     texts = {"readers": names, **rows, "refused": refused}
     return title, [
-        (name.replace("_", " ").capitalize(), text.replace("``", "`"))
-        for name, text in texts.items()
-        if text
+        (name.replace("_", " ").capitalize(), text.replace("``", "`")) for name, text in texts.items() if text
     ]
 
 
 def section(call: Any, name: str) -> str:
     """Return the text of a section of a docstring, in one line."""
     text = inspect.getdoc(call) or ""
-    match = re.search(
-        rf"^{name}\n-+\n(.*?)(?=\n\n\w[\w ]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE
-    )
+    match = re.search(rf"^{name}\n-+\n(.*?)(?=\n\n\w[\w ]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
     lines = [] if match is None else match[1].splitlines()
     if name == "Raises":  # an error in each line that is not indented, then when
         lines = [line if line.startswith(" ") else f"*{line}*:" for line in lines if line]
@@ -462,10 +441,7 @@ def _network_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         skipped="Lines that begin with `#`, empty lines, and the values of `id` of connections.",
         units="Starts in ps, sizes in bytes.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.", not_read=refused + ".",
     )  # fmt: skip
-    fixed = ", ".join(
-        f"`{name}` other than {only} ({why})"
-        for name, (only, why) in layer_workloads.NOT_READ.items()
-    )
+    fixed = ", ".join(f"`{name}` other than {only} ({why})" for name, (only, why) in layer_workloads.NOT_READ.items())
     words = " and ".join(str(place + 1) for place in layer_workloads.NOT_USED)
     yield _reader(
         "Workloads of SimAI and ASTRA-sim 1", dfcmodel.read_workload, dfcmodel.load_workload,
@@ -576,30 +552,21 @@ def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         used="The whole language of these two kinds of models.", skipped="Comments.",
         notes=section(markov.read_prism, "Notes"), limits=texts,
     )  # fmt: skip
-    keys = "; ".join(
-        f"`{kind}`: {_names(names.split())}" for kind, names in jani_expressions.KEYS.items()
-    )
+    keys = "; ".join(f"`{kind}`: {_names(names.split())}" for kind, names in jani_expressions.KEYS.items())
     yield _reader(
         "Models in JANI", markov.read_jani, formats="JSON, `ctmc`, with properties.", used=f"Keys of {keys}.",
         skipped="`comment` in every object, `metadata` of the model.", notes=section(markov.read_jani, "Notes"), limits=texts,
     )  # fmt: skip
-    levels = ", ".join(
-        f"level {level} versions {', '.join(versions)}"
-        for level, versions in elements.VERSIONS.items()
-    )
+    levels = ", ".join(f"level {level} versions {', '.join(versions)}" for level, versions in elements.VERSIONS.items())
     used = "; ".join(
-        f"`{tag}`: {_names(fields.used.split())}"
-        for tag, fields in elements.FIELDS.items()
-        if fields.used
+        f"`{tag}`: {_names(fields.used.split())}" for tag, fields in elements.FIELDS.items() if fields.used
     )
     skipped = "; ".join(
         f"`{tag}`: {_names(fields.skipped.split() + fields.skipped_elements.split())}"
         for tag, fields in elements.FIELDS.items()
         if fields.skipped or fields.skipped_elements
     )
-    always = _names(
-        (elements.ALWAYS_SKIPPED.skipped + " " + elements.ALWAYS_SKIPPED.skipped_elements).split()
-    )
+    always = _names((elements.ALWAYS_SKIPPED.skipped + " " + elements.ALWAYS_SKIPPED.skipped_elements).split())
     operators = _names(
         sorted(
             {

@@ -64,9 +64,7 @@ def in_output(text: str) -> str:
     (1, '<code>\\(p\\)</code>')
     """
     parts = CODE.split(text)
-    parts[::2] = [
-        IN_OUTPUT.sub(lambda found: formula(html.unescape(found[1])), part) for part in parts[::2]
-    ]
+    parts[::2] = [IN_OUTPUT.sub(lambda found: formula(html.unescape(found[1])), part) for part in parts[::2]]
     return "".join(parts)
 
 
@@ -85,9 +83,7 @@ def _inline(translator: Any, node: Any) -> None:
 def _displayed(translator: Any, node: Any) -> None:
     """Write a formula on a line of its own."""
     if node.get("number"):
-        raise ValueError(
-            rf"{node.astext()!r}: write the number as \qquad\text{{(1)}}, not as label"
-        )
+        raise ValueError(rf"{node.astext()!r}: write the number as \qquad\text{{(1)}}, not as label")
     start = translator.starttag(node, "div", CLASS="math notranslate nohighlight")
     _write(translator, f"{start}{formula(node.astext().strip(), 'block')}</div>\n")
 

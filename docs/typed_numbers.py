@@ -83,11 +83,7 @@ def typed_numbers(page: str, text: str) -> Iterator[Typed]:
 
 def all_numbers() -> list[Typed]:
     """Return the typed numbers of all pages."""
-    return [
-        number
-        for page in PAGES
-        for number in typed_numbers(page, (ROOT / page).read_text(encoding="utf-8"))
-    ]
+    return [number for page in PAGES for number in typed_numbers(page, (ROOT / page).read_text(encoding="utf-8"))]
 
 
 @cache
@@ -133,9 +129,7 @@ def _trace_one(number: str, origin: str, run: bool) -> str:
             return f"NO benchmarks/{missing[0]}.py"
         tables = sources("benchmarks/results", "*.md")
         words = origin.replace(".", " ").split()
-        own = {
-            path: text for path, text in tables.items() if Path(path).stem.startswith(tuple(words))
-        }
+        own = {path: text for path, text in tables.items() if Path(path).stem.startswith(tuple(words))}
         having = [path for path, text in own.items() if written_in(number, text)]
         return f"{origin}; in {having[0]}" if having else f"{origin} exists"
     if match := re.match(r"python (docs/\S+\.py)$", origin):
@@ -148,9 +142,7 @@ def _trace_one(number: str, origin: str, run: bool) -> str:
         return f"{origin}: of another installation"
     tests = sources("tests", "test_*.py")
     for name in re.findall(r"tests/[\w/]+\.py|test_\w+", origin):
-        texts = (
-            [tests[name]] if name in tests else [t for t in tests.values() if f"def {name}(" in t]
-        )
+        texts = [tests[name]] if name in tests else [t for t in tests.values() if f"def {name}(" in t]
         if not texts:
             return f"NO test {name}"
         if any(written_in(number, text) for text in texts):
@@ -173,11 +165,7 @@ def _measured(number: str, name: str, run: bool) -> str:
         return f"NO measurement {name}"
     if not run:
         return f"python -m benchmarks.text_numbers {name} exists"
-    return (
-        f"{name} gives it"
-        if written_in(number, _output(name), rounded=True)
-        else f"NO: {name} does not give it"
-    )
+    return f"{name} gives it" if written_in(number, _output(name), rounded=True) else f"NO: {name} does not give it"
 
 
 def kind_of(told: str) -> str:
@@ -194,9 +182,7 @@ def main(words: list[str]) -> int:
     """Print the trace of the numbers drawn; return how many have none."""
     seed = int(words[words.index("--seed") + 1]) if "--seed" in words else 0
     numbers = all_numbers()
-    kinds = dict.fromkeys(
-        ("not traced", "set", "in a record or a test", "by a command that exists"), 0
-    )
+    kinds = dict.fromkeys(("not traced", "set", "in a record or a test", "by a command that exists"), 0)
     for typed in random.Random(seed).sample(numbers, DRAWN):
         told = trace(typed, run="--run" in words)
         kinds[kind_of(told)] += 1

@@ -53,11 +53,7 @@ def increments_of(
     state = tree.args.args[0].arg
     if not isinstance(last, ast.Return) or not all(isinstance(x, ast.Assign) for x in body):
         raise NoSumError
-    stored = [
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
+    stored = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     if len(set(stored)) < len(stored) or {arg.arg for arg in tree.args.args} & set(stored):
         raise NoSumError
     call = last.value
@@ -104,9 +100,7 @@ def _is_name(node: ast.expr, name: str) -> bool:
 class _Increment:
     """Difference between an expression and a field of the state, by cancellation of terms."""
 
-    def __init__(
-        self, state: str, names: dict[str, ast.expr], look_up: Callable[[str], object]
-    ) -> None:
+    def __init__(self, state: str, names: dict[str, ast.expr], look_up: Callable[[str], object]) -> None:
         self.state, self.names, self.look_up = state, names, look_up
 
     def __call__(self, node: ast.expr, field: str) -> ast.expr:

@@ -142,9 +142,7 @@ def one_number(
             and (at_most is None or scalar <= at_most)
         ):
             return scalar
-    array = number(
-        name, value, above=above, at_least=at_least, below=below, at_most=at_most, hint=hint
-    )
+    array = number(name, value, above=above, at_least=at_least, below=below, at_most=at_most, hint=hint)
     if array.ndim:
         raise ValueError(f"{name} = {shown(value)}: one number is expected")
     return float(array)
@@ -187,9 +185,7 @@ def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
     value = unwrap_scalar(value)
     if not (_is_real(value) and low <= value <= high and value == int(value)):
         because = f" ({why})" if why else ""
-        raise ValueError(
-            f"{name} = {shown(value)}: must be a whole number in {low}..{high}{because}"
-        )
+        raise ValueError(f"{name} = {shown(value)}: must be a whole number in {low}..{high}{because}")
     return int(value)
 
 
@@ -244,9 +240,7 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
     except (ValueError, TypeError):  # a value that compares as unknown
         is_allowed = False
     if not is_allowed:
-        raise ValueError(
-            f"{name} = {shown(value)}: must be one of {format_choices(value, options)}"
-        )
+        raise ValueError(f"{name} = {shown(value)}: must be one of {format_choices(value, options)}")
     return value
 
 
@@ -351,9 +345,7 @@ def random_source(name: str, value: Any) -> Any:
     if _is_real(seed) and 0 <= seed < 2**128 and seed == int(seed):
         return int(seed)
     kind = ValueError if _is_real(seed) else TypeError
-    raise kind(
-        f"{name} = {shown(value)}: must be a whole number >= 0, a numpy.random.Generator or None"
-    )
+    raise kind(f"{name} = {shown(value)}: must be a whole number >= 0, a numpy.random.Generator or None")
 
 
 def seed_number(name: str, value: Any, *, minimum: int = 0, maximum: int = 2**63) -> int:
@@ -385,9 +377,7 @@ def check_arguments(name: str, function: Any, args: Any, options: Any, error: Ty
     try:
         signature.bind(*args, **options)
     except TypeError:
-        parameters = ", ".join(
-            parameter for parameter in signature.parameters if parameter != "self"
-        )
+        parameters = ", ".join(parameter for parameter in signature.parameters if parameter != "self")
         hint = f"{error}; {name} takes {parameters}"
         if "self" in signature.parameters and args and _is_real(args[0]):
             hint += f"; call {name} on an instance, not on the class"

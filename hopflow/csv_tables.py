@@ -25,9 +25,7 @@ def read_rows(package: str, name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(lines))
 
 
-def write_rows(
-    path: Path, header: Iterable[str], rows: Iterable[Iterable[object]], comment: str = ""
-) -> None:
+def write_rows(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]], comment: str = "") -> None:
     """Write a CSV file atomically, with an optional comment line above the header."""
     with replacing(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
         if comment:

@@ -109,9 +109,7 @@ def _same_arrays(one: Any, other: Any) -> bool:
     if one.shape != other.shape:
         return False
     if one.dtype.names:
-        return one.dtype == other.dtype and all(
-            _same_arrays(one[name], other[name]) for name in one.dtype.names
-        )
+        return one.dtype == other.dtype and all(_same_arrays(one[name], other[name]) for name in one.dtype.names)
     if one.dtype.kind in "fc" and other.dtype.kind in "fciub":
         return bool(np.array_equal(one, other, equal_nan=True))
     if one.dtype.kind == "O":
@@ -120,17 +118,9 @@ def _same_arrays(one: Any, other: Any) -> bool:
 
 
 def _same_sparse(one: Any, other: Any) -> bool:
-    return all(
-        _same_arrays(getattr(one, n), getattr(other, n)) for n in ("indptr", "indices", "data")
-    )
+    return all(_same_arrays(getattr(one, n), getattr(other, n)) for n in ("indptr", "indices", "data"))
 
 
 def _same_functions(one: types.FunctionType, other: types.FunctionType) -> bool:
-    cells = [
-        [cell.cell_contents for cell in function.__closure__ or ()] for function in (one, other)
-    ]
-    return (
-        one.__code__ == other.__code__
-        and same(one.__defaults__, other.__defaults__)
-        and same(*cells)
-    )
+    cells = [[cell.cell_contents for cell in function.__closure__ or ()] for function in (one, other)]
+    return one.__code__ == other.__code__ and same(one.__defaults__, other.__defaults__) and same(*cells)

@@ -84,9 +84,7 @@ class RuleError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the error, so that it can be raised in another process."""
-        raised = next(
-            (base for base in type(self).__bases__ if not issubclass(base, RuleError)), ValueError
-        )
+        raised = next((base for base in type(self).__bases__ if not issubclass(base, RuleError)), ValueError)
         return _rebuild, (type(self) if raised is ValueError else raised, self.args, self.__dict__)
 
     @classmethod
@@ -140,9 +138,7 @@ def location_of(function: Callable[..., Any]) -> tuple[str, int] | None:
     return code.co_filename, line
 
 
-def rule_error(
-    error: Exception, rule: Callable[..., Any], context: str, remedy: str | None = None
-) -> RuleError:
+def rule_error(error: Exception, rule: Callable[..., Any], context: str, remedy: str | None = None) -> RuleError:
     """Return the `RuleError` for an exception raised inside a rule.
 
     Parameters

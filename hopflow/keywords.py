@@ -44,13 +44,9 @@ def takes_keywords(kind: Any, defaults: Mapping[str, Any] | None = None) -> Call
     >>> str(inspect.signature(ensemble).parameters["level"])
     "level: 'Level | None' = None"
     """
-    annotations = {
-        name: getattr(t, "__forward_arg__", str(t)) for name, t in kind.__annotations__.items()
-    }
+    annotations = {name: getattr(t, "__forward_arg__", str(t)) for name, t in kind.__annotations__.items()}
     default_values = {} if defaults is None else dict(defaults)
-    required = kind.__required_keys__ | {
-        n for n in annotations if annotations[n].startswith(REQUIRED)
-    }
+    required = kind.__required_keys__ | {n for n in annotations if annotations[n].startswith(REQUIRED)}
     keywords = [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY,
@@ -65,8 +61,7 @@ def takes_keywords(kind: Any, defaults: Mapping[str, Any] | None = None) -> Call
         parameters = [
             parameter
             for parameter in signature.parameters.values()
-            if parameter.kind is not parameter.VAR_KEYWORD
-            or not str(parameter.annotation).startswith("Unpack")
+            if parameter.kind is not parameter.VAR_KEYWORD or not str(parameter.annotation).startswith("Unpack")
         ]
         target: Any = function
         listed = sorted([*parameters, *keywords], key=_sort_key)
@@ -89,13 +84,9 @@ def check_keywords(function: Callable[..., Any], arguments: Mapping[str, Any]) -
     name = function.__name__
     is_required: Mapping[str, bool] = function.__shared__  # type: ignore[attr-defined]
     refuse_former(name, function, arguments)
-    unknown = [
-        f"got an unexpected keyword argument {n!r}" for n in arguments if n not in is_required
-    ]
+    unknown = [f"got an unexpected keyword argument {n!r}" for n in arguments if n not in is_required]
     missing = [
-        f"missing a required keyword argument: {n!r}"
-        for n in is_required
-        if is_required[n] and n not in arguments
+        f"missing a required keyword argument: {n!r}" for n in is_required if is_required[n] and n not in arguments
     ]
     for fault in (*unknown, *missing):
         takes = ", ".join(inspect.signature(function).parameters)

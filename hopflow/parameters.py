@@ -197,9 +197,7 @@ def series(suffixes: Iterable[object], **defaults: float) -> Callable[[K], K]:
     >>> Lowest()
     Lowest(cwnd=1.0, low_2=9.0, low_1=8.0, low_3=8.0)
     """
-    defaults_by_name = {
-        f"{name}_{suffix}": value for suffix in suffixes for name, value in defaults.items()
-    }
+    defaults_by_name = {f"{name}_{suffix}": value for suffix in suffixes for name, value in defaults.items()}
 
     def decorate(cls: Any) -> Any:
         return _rebuild_tuple(
@@ -218,9 +216,7 @@ def _rebuild_tuple(cls: Any, defaults: Mapping[str, Any], other_types: Mapping[s
         msg = f"{cls.__qualname__}: the fields {', '.join(sorted(missing))} must have defaults"
         raise TypeError(msg)
     new_namedtuple: Any = namedtuple  # noqa: PYI024  # its fields are not all in one class
-    replacement = new_namedtuple(
-        cls.__name__, defaults, defaults=defaults.values(), module=cls.__module__
-    )
+    replacement = new_namedtuple(cls.__name__, defaults, defaults=defaults.values(), module=cls.__module__)
     replacement.__annotations__ = {name: types[name] for name in defaults}
     replacement.__qualname__, replacement.__doc__ = cls.__qualname__, cls.__doc__
     return replacement
@@ -259,11 +255,7 @@ def _in_units(name: str, value: Any, dimension: Dimension, declared: object = "i
     """Convert strings with units to numbers; whole amounts to integers if the parameter is declared as int."""
     if isinstance(value, tuple):
         return tuple(_in_units(name, part, dimension, declared) for part in value)
-    if (
-        not isinstance(value, str)
-        or not (value[-1:].isalpha() or value[-1:] == "%")
-        or value[0].isalpha()
-    ):
+    if not isinstance(value, str) or not (value[-1:].isalpha() or value[-1:] == "%") or value[0].isalpha():
         return value  # strings without a number or a unit are refused by `check`
     amount = quantity(name, value, dimension)
     is_count = dimension == "amount" and amount.is_integer() and "int" in str(declared)
@@ -273,11 +265,7 @@ def _in_units(name: str, value: Any, dimension: Dimension, declared: object = "i
 def _take_declarations(params: Any) -> dict[str, Declaration]:
     """Return the declarations among the defaults of a NamedTuple, and replace them by their defaults."""
     defaults_or_declarations = params._field_defaults
-    declarations = {
-        name: value
-        for name, value in defaults_or_declarations.items()
-        if isinstance(value, Declaration)
-    }
+    declarations = {name: value for name, value in defaults_or_declarations.items() if isinstance(value, Declaration)}
     if declarations:
         defaults = {
             **defaults_or_declarations,
@@ -351,9 +339,7 @@ class Parametrized:
             for name, entry in declared.items()
             if name in fields
         }
-        cls.UNITS = {
-            name: of for name, of in units.items() if name in fields or name not in declared
-        }
+        cls.UNITS = {name: of for name, of in units.items() if name in fields or name not in declared}
         for name in cls.Params._fields:
             if hasattr(cls, name):
                 msg = f"{cls.__name__}: a parameter cannot be called {name!r}, an attribute has that name"

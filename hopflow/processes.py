@@ -17,9 +17,7 @@ __all__ = ["portable", "process_pool"]
 
 
 @contextlib.contextmanager
-def process_pool(
-    jobs: int, context: BaseContext, initializer: Callable[[], None] | None = None
-) -> Iterator[Executor]:
+def process_pool(jobs: int, context: BaseContext, initializer: Callable[[], None] | None = None) -> Iterator[Executor]:
     """Return a process pool; an error or Ctrl-C terminates the workers and cancels pending tasks.
 
     >>> with process_pool(1, multiprocessing.get_context("spawn")) as pool:

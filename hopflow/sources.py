@@ -127,9 +127,7 @@ class _Fingerprint:
             self.add(getattr(value, "__dict__", {}))
         elif hasattr(value, "__array__"):  # of pandas, xarray and others
             self._add_array(np.asarray(value))
-        elif isinstance(
-            value, Sequence
-        ):  # columns of flows and links: arguments of the constructor
+        elif isinstance(value, Sequence):  # columns of flows and links: arguments of the constructor
             for name in inspect.signature(type(value).__init__).parameters:
                 self.add(getattr(value, name, getattr(value, f"_{name}", None)))
 

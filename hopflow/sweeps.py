@@ -168,9 +168,7 @@ class Grid(Generic[T]):
 
     def coords(self) -> dict[str, Any]:
         """Return the values as coordinates of a Dataset."""
-        return {
-            name: (name, axis(column), self.attrs(name)) for name, column in self.values.items()
-        }
+        return {name: (name, axis(column), self.attrs(name)) for name, column in self.values.items()}
 
     def attrs(self, name: str) -> dict[str, str]:
         """Return the attributes of a coordinate: its ``units``, if it has them."""
@@ -190,9 +188,7 @@ def axis(values: list[Any]) -> Any:
     for kinds in ((int, float, np.number), str):
         if all(isinstance(value, kinds) for value in values):
             return values
-    if not all(
-        value is None or isinstance(value, (tuple, float, int, np.number, str)) for value in values
-    ):
+    if not all(value is None or isinstance(value, (tuple, float, int, np.number, str)) for value in values):
         return [str(value) for value in values]
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
@@ -251,8 +247,7 @@ class Schema:
             field = self.fields.get(name)
             if field is not None and (field.dims, field.shape) != (tuple(dims), array.shape):
                 before, after = (
-                    ", ".join(f"{dim}: {size}" for dim, size in zip(names, sizes, strict=True))
-                    or "none"
+                    ", ".join(f"{dim}: {size}" for dim, size in zip(names, sizes, strict=True)) or "none"
                     for names, sizes in ((field.dims, field.shape), (dims, array.shape))
                 )
                 fault = f"has the dimensions {after}, at earlier points {before}"
@@ -262,15 +257,11 @@ class Schema:
                 continue
             first = (self.coords or {}).get(name)
             if first is None or first[0] != tuple(dims) or not _equal(first[1], value):
-                fault = (
-                    "differs from the coordinate at earlier points, so that there is none for all"
-                )
+                fault = "differs from the coordinate at earlier points, so that there is none for all"
                 raise ValueError(self._refusal(name, value, number, fault))
         return arrays
 
-    def fields_with(
-        self, row: Row, arrays: Mapping[Hashable, NDArray[Any]]
-    ) -> dict[Hashable, Field]:
+    def fields_with(self, row: Row, arrays: Mapping[Hashable, NDArray[Any]]) -> dict[Hashable, Field]:
         """Return the fields after a row with these arrays; the first row sets the names."""
         fields = dict(self.fields)
         for name, array in arrays.items():
@@ -300,9 +291,7 @@ class Schema:
         return f"{name}{at} is {shown(value)}: {fault}"
 
 
-SCALAR_EXPECTED = (
-    "must be a single number or text; return a Dataset, or an object with to_xarray(), for arrays"
-)
+SCALAR_EXPECTED = "must be a single number or text; return a Dataset, or an object with to_xarray(), for arrays"
 
 
 def array_of(value: Any) -> NDArray[Any]:
@@ -507,9 +496,7 @@ class _Batches(Generic[T, R]):
 
     def _submit(self, executor: Executor) -> None:
         """Submit batches until each worker has a few in flight."""
-        while len(self.pending) < BATCHES_PER_WORKER * self.workers and (
-            batch := self._next_batch()
-        ):
+        while len(self.pending) < BATCHES_PER_WORKER * self.workers and (batch := self._next_batch()):
             numbers, lost = batch
             tasks = [self.tasks[n] for n in numbers]
             try:  # with the count of losses Dask does not identify it with the lost task
@@ -537,9 +524,7 @@ class _Batches(Generic[T, R]):
         size = 1
         if self.seconds_per_task is not None:
             fair = -(-remaining // (BATCHES_PER_WORKER * self.workers))
-            size = max(
-                1, min(int(BATCH_SECONDS / max(self.seconds_per_task, 1e-6)), fair, self.max_batch)
-            )
+            size = max(1, min(int(BATCH_SECONDS / max(self.seconds_per_task, 1e-6)), fair, self.max_batch))
         numbers = range(self.next_task, self.next_task + min(size, remaining))
         self.next_task = numbers.stop
         return numbers, 0
@@ -575,9 +560,7 @@ class _Batches(Generic[T, R]):
             self.replacement.shutdown(wait=False)
         self.replacement = self.executor = _new_pool(self.executor)
         if self.executor is None:
-            remaining = (
-                len(self.tasks) - self.next_task + sum(len(batch) for batch, _ in self.retries)
-            )
+            remaining = len(self.tasks) - self.next_task + sum(len(batch) for batch, _ in self.retries)
             message = f"the executor broke ({error!r}): its {remaining} tasks run in this process"
             warnings.warn(message, RuntimeWarning, stacklevel=2)
 
@@ -741,9 +724,7 @@ class Store:
             scratch.rename(self.folder)
         shutil.rmtree(scratch, ignore_errors=True)
         if not (self.folder / ".zgroup").is_file():
-            fault = (
-                "holds no sweep" if (self.folder / "zarr.json").is_file() else "is no Zarr folder"
-            )
+            fault = "holds no sweep" if (self.folder / "zarr.json").is_file() else "is no Zarr folder"
             raise ValueError(f"store = {str(self.path)!r}: {self.folder} exists and {fault}")
         attrs = self._attributes(self.folder)
         self._compare(attrs, self.folder)
@@ -800,9 +781,7 @@ class Store:
             if name in attrs[COORDS]:
                 self.schema.coords[name] = dims, np.asarray(array[...]), array_attrs
             else:
-                self.schema.fields[name] = Field(
-                    dims[count:], array.shape[count:], array.dtype, array_attrs
-                )
+                self.schema.fields[name] = Field(dims[count:], array.shape[count:], array.dtype, array_attrs)
         self.arrays = {name: self.arrays[name] for name in (*attrs[ORDER], DONE)}
 
     def _check_chunk(self, file: Path, marks: Path | None = None) -> None:
@@ -836,17 +815,13 @@ class Store:
         if IDENTITY not in attrs:
             raise ValueError(f"store = {str(self.path)!r}: {location} exists and holds no sweep")
         stored = json.loads(str(attrs[IDENTITY]))
-        if differ := [
-            name
-            for name in {**stored, **self.identity}
-            if stored.get(name) != self.identity.get(name)
-        ]:
+        if differ := [name for name in {**stored, **self.identity} if stored.get(name) != self.identity.get(name)]:
             differences = "; ".join(self._difference(name, stored) for name in differ)
-            advice = f"; sweep further values into a store of their own, and join both: xarray.concat([...], {differ[0]!r})"
-            further = advice if len(differ) == 1 and differ[0] in self.grid.values else ""
-            raise ValueError(
-                f"store = {str(self.path)!r}: {location} is of another sweep: {differences}{further}"
+            advice = (
+                f"; sweep further values into a store of their own, and join both: xarray.concat([...], {differ[0]!r})"
             )
+            further = advice if len(differ) == 1 and differ[0] in self.grid.values else ""
+            raise ValueError(f"store = {str(self.path)!r}: {location} is of another sweep: {differences}{further}")
         if list(stored) != list(self.identity):
             raise ValueError(
                 f"store = {str(self.path)!r}: {location} has its dimensions in another order, give the parameters in it: "
@@ -855,9 +830,7 @@ class Store:
 
     def _difference(self, name: str, stored: Mapping[str, str]) -> str:
         """Describe how a parameter, or the code, differs between the store and this sweep."""
-        requested, stored_value = (
-            values.get(name, "not swept") for values in (self.identity, stored)
-        )
+        requested, stored_value = (values.get(name, "not swept") for values in (self.identity, stored))
         if name == "source" and requested.split()[:-1] == stored_value.split()[:-1] != []:
             label = " ".join(requested.split()[:-1])
             return f"the code of {label}, or a function, class or constant that it leads to, has changed"
@@ -895,9 +868,7 @@ class Store:
             self._create(row, fields)
         for name, field in fields.items():
             stored = self.arrays.get(name)
-            if stored is None or stored.dtype != np.promote_types(
-                stored.dtype, _on_disk(field.dtype)
-            ):
+            if stored is None or stored.dtype != np.promote_types(stored.dtype, _on_disk(field.dtype)):
                 self._replace(name, field)
         self.schema.add(row, fields)
         position = tuple(int(k) for k in np.unravel_index(number, self.grid.shape))
@@ -923,18 +894,12 @@ class Store:
                 continue
             if name not in row.variables:
                 if not self._can_store(field.dtype):
-                    raise ValueError(
-                        f"{name}{at} is missing: only numbers may be, which are NaN there"
-                    )
+                    raise ValueError(f"{name}{at} is missing: only numbers may be, which are NaN there")
                 continue
             value = shown(row.variables[name][1])
             if not self._can_store(field.dtype):
                 new = before is None and not first
-                fault = (
-                    "had no value at earlier points, where only numbers may be missing"
-                    if new
-                    else STORABLE_KINDS
-                )
+                fault = "had no value at earlier points, where only numbers may be missing" if new else STORABLE_KINDS
                 raise ValueError(f"{name}{at} is {value}: {fault}")
             if before is None:
                 _check_name(name, f"{name}{at} is {value}", field.dims, field.attrs)
@@ -959,9 +924,7 @@ class Store:
             self._array(self.group, self.folder, name, dims, field, array.shape)[...] = array
         for name, field in fields.items():
             self.arrays[name] = self._result(self.group, self.folder, name, field)
-        self.arrays[DONE] = self._result(
-            self.group, self.folder, DONE, Field((), (), np.dtype(np.int8), {})
-        )
+        self.arrays[DONE] = self._result(self.group, self.folder, DONE, Field((), (), np.dtype(np.int8), {}))
         for file in self.folder.rglob("*"):
             synchronize(file)
         self._list(coords, list(fields))
@@ -1020,9 +983,7 @@ class Store:
 
         self.flush()
         scratch, old = self._beside("new"), self._beside("old")
-        array = self._result(
-            zarr.open_group(scratch, mode="w", zarr_format=2), scratch, name, field
-        )
+        array = self._result(zarr.open_group(scratch, mode="w", zarr_format=2), scratch, name, field)
         previous = self.arrays.get(name)
         for index in self._indices():
             if self._chunk(DONE, index).exists():
@@ -1046,20 +1007,13 @@ class Store:
             else:
                 block.arrays[name] = values.astype(array.dtype)
         if previous is None:
-            self._list(
-                list(self.schema.coords or ()), [name for name in self.arrays if name != DONE]
-            )
+            self._list(list(self.schema.coords or ()), [name for name in self.arrays if name != DONE])
 
     def flush(self) -> None:
         """Write all open blocks, and mark their points as done once all chunks are on the disk."""
         for index, block in self.open.items():
             self._write(index, block)
-        files = [
-            self._chunk(name, index)
-            for index in self.unmarked
-            for name in self.arrays
-            if name != DONE
-        ]
+        files = [self._chunk(name, index) for index in self.unmarked for name in self.arrays if name != DONE]
         self._synchronize(files)
         for index, done in self.unmarked.items():
             self.arrays[DONE][self._box(index)] = done
@@ -1089,9 +1043,7 @@ class Store:
                 self._convert()
             data = self._netcdf(verify=False)
         strings = {
-            name: variable.copy(
-                data=variable.values.astype(object).astype(str)
-            )  # in the width of the longest
+            name: variable.copy(data=variable.values.astype(object).astype(str))  # in the width of the longest
             for name, variable in data.variables.items()
             if variable.dtype.kind in "UO" and name not in self.grid.values
         }
@@ -1201,13 +1153,7 @@ def _on_disk(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _check_name(name: Any, subject: str, dims: tuple[Any, ...], attrs: Mapping[Any, Any]) -> None:
     """Raise ValueError for a name that is no file name, and for attributes other than numbers and strings."""
-    if (
-        not isinstance(name, str)
-        or not name.isprintable()
-        or name[:1] in ("", ".")
-        or "/" in name
-        or name == DONE
-    ):
+    if not isinstance(name, str) or not name.isprintable() or name[:1] in ("", ".") or "/" in name or name == DONE:
         allowed = f"printable, without /, not {DONE}, and begin with no ."
         raise ValueError(f"{subject}: the name of a result in a store must be a text: {allowed}")
     if others := [dim for dim in dims if not isinstance(dim, str)]:
@@ -1215,9 +1161,7 @@ def _check_name(name: Any, subject: str, dims: tuple[Any, ...], attrs: Mapping[A
     for key, value in attrs.items():
         array = np.asarray(value)
         if not isinstance(key, str) or array.dtype.kind not in "biufU" or array.ndim > 1:
-            raise ValueError(
-                f"{subject}, with the attribute {key} = {shown(value)}: must be a number or a text"
-            )
+            raise ValueError(f"{subject}, with the attribute {key} = {shown(value)}: must be a number or a text")
 
 
 def _is_signed(path: Path) -> bool:
@@ -1339,9 +1283,7 @@ def over_grid(
     return _collect(grid, run_tasks(function, rows, executor, bar=bar), about)
 
 
-def _collect(
-    grid: Grid[Any], rows: Iterable[tuple[int, Row]], about: Mapping[str, str]
-) -> xr.Dataset:
+def _collect(grid: Grid[Any], rows: Iterable[tuple[int, Row]], about: Mapping[str, str]) -> xr.Dataset:
     """Assemble rows, in any order, into a Dataset."""
     import xarray as xr
 
@@ -1372,9 +1314,7 @@ def _collect(
         has_none = dtype.kind == "O" and any(value is None for value in values.flat)
         # xarray turns None among strings into NaN, except with fastpath
         variables[name] = xr.Variable(dims, values, field.attrs, fastpath=has_none)
-    data = xr.Dataset(
-        variables, coords={**(schema.coords or {}), **grid.coords()}, attrs=dict(about)
-    )
+    data = xr.Dataset(variables, coords={**(schema.coords or {}), **grid.coords()}, attrs=dict(about))
     if interrupted:
         raise Interrupted(data, f"{done} of {len(grid)} points")
     return data
@@ -1474,12 +1414,8 @@ def sweep(
     """
     if _is_rules(thing):
         if levels is not None or method is not None:
-            raise ValueError(
-                "levels, method: are for scenarios and chains; rules run at the packet level"
-            )
-        shares: xr.Dataset = package("dfcmodel").coexist_sweep(
-            thing, executor=executor, store=store, **parameters
-        )
+            raise ValueError("levels, method: are for scenarios and chains; rules run at the packet level")
+        shares: xr.Dataset = package("dfcmodel").coexist_sweep(thing, executor=executor, store=store, **parameters)
         return shares
     if levels is not None:
         level_names = [levels] if isinstance(levels, str) else list(listed("levels", levels, str))
@@ -1493,9 +1429,7 @@ def sweep(
     if store is not None:
         about["source"] = source_of(*plan.sources)
     rows = functools.partial(_rows, kind=plan.kind, options={**plan.options, "method": method})
-    data = over_grid(
-        rows, plan.grid, about=about, executor=executor, store=store, bar=Bar(plan.label, "point")
-    )
+    data = over_grid(rows, plan.grid, about=about, executor=executor, store=store, bar=Bar(plan.label, "point"))
     if plan.kind is not None:
         remarks = getattr(importlib.import_module(plan.kind), "remarks", None)
         for remark in () if remarks is None else remarks(data):
@@ -1562,9 +1496,7 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
             other = "; to vary others, write a function of them that returns the scenario or chain"
             raise ValueError(f"{name}: thing = {label} has no such parameter, but {allowed}{other}")
     units = {**settings, **dimensions}
-    undeclared = {
-        n: _infer_dimension(n, values) for n, values in columns.items() if units[n] is None
-    }
+    undeclared = {n: _infer_dimension(n, values) for n, values in columns.items() if units[n] is None}
     units |= undeclared
     axes = {name: _convert(name, values, units[name]) for name, values in columns.items()}
     written = {
@@ -1591,23 +1523,17 @@ def _factory(thing: Any, kind: str | None) -> _Factory:
         make = functools.partial(module.variant, thing)
         return _Factory(make, type(thing).__name__, module.units(thing), module.about(thing))
     if not callable(thing):
-        expected = (
-            "must be a scenario, a chain, a rule, a list of rules, or a function that returns one"
-        )
+        expected = "must be a scenario, a chain, a rule, a list of rules, or a function that returns one"
         raise ValueError(f"thing = {shown(thing)}: {expected}")  # noqa: TRY004
     label = getattr(thing, "__name__", repr(thing))
     return _Factory(thing, label, _parameters_of(thing), {"function": label})
 
 
-def _call_first(
-    function: Any, label: str, dimensions: Mapping[str, str | None], first: Mapping[str, Any]
-) -> Any:
+def _call_first(function: Any, label: str, dimensions: Mapping[str, str | None], first: Mapping[str, Any]) -> Any:
     """Call a function with the first value of each parameter; ValueError if a required parameter is missing."""
     if missing := _parameters_without_default(function) - first.keys():
         names, named = ", ".join(sorted(missing)), ", ".join(first) or "none"
-        raise ValueError(
-            f"thing = {label}: needs values of {names}, without a default; given are {named}"
-        )
+        raise ValueError(f"thing = {label}: needs values of {names}, without a default; given are {named}")
     return function(**{name: first[name] for name in first if name in dimensions})
 
 
@@ -1630,11 +1556,7 @@ def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:
     """Return the dimension of each parameter of a function; None: no unit."""
     units, parameters = quantities_of(function), _signature(function).parameters.values()
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    return {
-        parameter.name: units.get(parameter.name)
-        for parameter in parameters
-        if parameter.kind in kinds
-    }
+    return {parameter.name: units.get(parameter.name) for parameter in parameters if parameter.kind in kinds}
 
 
 def _parameters_without_default(function: Callable[..., Any]) -> set[str]:
@@ -1651,16 +1573,10 @@ def _parameters_without_default(function: Callable[..., Any]) -> set[str]:
 def _lists_of(function: Callable[..., Any]) -> frozenset[str]:
     """Return the parameters of a function that are annotated as lists."""
     parameters = _signature(function).parameters.values()
-    return frozenset(
-        parameter.name
-        for parameter in parameters
-        if LIST_ANNOTATION.fullmatch(str(parameter.annotation))
-    )
+    return frozenset(parameter.name for parameter in parameters if LIST_ANNOTATION.fullmatch(str(parameter.annotation)))
 
 
-def _split(
-    parameters: Mapping[str, Any], lists: frozenset[str]
-) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+def _split(parameters: Mapping[str, Any], lists: frozenset[str]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     """Split parameters into swept columns and single values; a parameter in ``lists`` takes a list as one value."""
     columns, fixed = {}, {}
     for name, argument in parameters.items():
@@ -1770,10 +1686,7 @@ def row_of(data: xr.Dataset) -> Row:
     ((), np.float64(2.0), {'units': 's'})
     """
     variables, coords = (
-        {
-            name: (array.dims, array.to_numpy()[()], dict(array.attrs))
-            for name, array in arrays.items()
-        }
+        {name: (array.dims, array.to_numpy()[()], dict(array.attrs)) for name, array in arrays.items()}
         for arrays in (data.data_vars, data.coords)
     )
     return Row(variables, coords)

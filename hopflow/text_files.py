@@ -106,9 +106,7 @@ def parse_json(text: str) -> Any:
         raise ValueError("is nested too deeply") from None
 
 
-def unique_fields(
-    pairs: list[tuple[str, Any]], message: str = "{} is given twice in one object"
-) -> dict[str, Any]:
+def unique_fields(pairs: list[tuple[str, Any]], message: str = "{} is given twice in one object") -> dict[str, Any]:
     """Return the fields of a JSON object, as ``object_pairs_hook``; ValueError for a duplicate name."""
     fields = dict(pairs)
     if len(fields) < len(pairs):

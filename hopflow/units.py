@@ -115,9 +115,7 @@ def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     size = _packet_size(packet_size)
     too_large = f"is too large, or packet_size = {packet_size!r} too small"
     untyped: Any = rate
-    result: Any = _convert(
-        "rate", untyped, lambda value: value * 1e6 / (8.0 * size), "packets/s", too_large
-    )
+    result: Any = _convert("rate", untyped, lambda value: value * 1e6 / (8.0 * size), "packets/s", too_large)
     if type(result) is np.ndarray:
         result = result.view(PacketArray)
         result.packet_size = size
@@ -491,9 +489,7 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         kind: Any = function
         of_class = inspect.isclass(function)
-        if of_class and hasattr(
-            kind, "UNITS"
-        ):  # of `hopflow.parameters`, whose constructor reads them
+        if of_class and hasattr(kind, "UNITS"):  # of `hopflow.parameters`, whose constructor reads them
             kind.UNITS = {**kind.UNITS, **dimensions}
             return function
         inner = kind.__init__ if of_class else kind
@@ -573,11 +569,7 @@ def _with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect
     parameters = dict(signature.parameters)
     for name in names:
         annotation = parameters[name].annotation
-        text = (
-            annotation
-            if isinstance(annotation, str)
-            else getattr(annotation, "__name__", str(annotation))
-        )
+        text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
         text = text.replace("WithUnits", "Sequence[WithUnit]")
         text = text.replace("WholeWithUnit", "int | str").replace("WithUnit", "float | str")
         if "str" not in text and ("float" in text or "int" in text):
@@ -625,9 +617,7 @@ def quantities_of(function: Any) -> Mapping[str, Dimension]:
     return {**declared, **units}
 
 
-def _unit(
-    dimension: Dimension, unit: str, packet_size: float, bare: bool
-) -> tuple[float, float] | None:
+def _unit(dimension: Dimension, unit: str, packet_size: float, bare: bool) -> tuple[float, float] | None:
     """Return numerator and denominator of a unit in packets/s, s or packets; None if unknown.
 
     Two numbers, so that 1.5 Gb/s is rounded exactly as by `gbps`.
@@ -640,12 +630,8 @@ def _unit(
         units = TIMES if dimension == "time" else LENGTHS
         return (units[unit], 1.0) if unit in units else None
     if dimension in ("size", "amount") and unit in BINARY:
-        return (
-            (BINARY[unit], 1.0) if dimension == "size" else (8.0 * BINARY[unit], 8.0 * packet_size)
-        )
-    ending, letter, bits = (
-        (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension in ("rate", "bit_rate") else ("", "B", 8.0)
-    )
+        return (BINARY[unit], 1.0) if dimension == "size" else (8.0 * BINARY[unit], 8.0 * packet_size)
+    ending, letter, bits = (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension in ("rate", "bit_rate") else ("", "B", 8.0)
     if dimension in ("size", "bit_rate"):
         packet_size = 1.0 if dimension == "size" else 0.125
     elif re.fullmatch("(packets?|pkts?)" + ending, unit) or (dimension, unit) == ("rate", "pps"):
@@ -671,9 +657,7 @@ def readable(unit: str, largest: float) -> tuple[float, str]:
         return 1.0, "" if unit == "1" else unit
     scales = SHOWN[unit]
     base_scale = next(pair for pair in scales if pair[0] == 1.0)
-    return next(
-        (pair for pair in scales if largest >= pair[0]), scales[-1] if largest else base_scale
-    )
+    return next((pair for pair in scales if largest >= pair[0]), scales[-1] if largest else base_scale)
 
 
 def readable_text(value: float, unit: str) -> str:

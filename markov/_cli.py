@@ -44,9 +44,7 @@ class FilesToo(cli.Group):
             elif not ctx.resilient_parsing:
                 near = difflib.get_close_matches(word.lower(), [*self.commands, *chains], 1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                allowed = (
-                    f"must be one of {', '.join(chains)}, or a file ending in {', '.join(SUFFIXES)}"
-                )
+                allowed = f"must be one of {', '.join(chains)}, or a file ending in {', '.join(SUFFIXES)}"
                 ctx.fail(f"No such chain {word!r}: {allowed}{hint}")
         return super().resolve_command(ctx, args)
 
@@ -108,15 +106,11 @@ class _Tandem:
     bottleneck_rate: Annotated[str, typer.Option(help="nu, likewise.")] = "15"
     arrival_rates: Annotated[
         str | None,
-        typer.Option(
-            help="lambda_1,...,lambda_N, likewise; default: 25,1, for the default rates of the links."
-        ),
+        typer.Option(help="lambda_1,...,lambda_N, likewise; default: 25,1, for the default rates of the links."),
     ] = None
     rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "1"
     recovery: Annotated[str, typer.Option(help="Rule 13: always, or up.")] = "always"
-    pause_at_threshold: Annotated[
-        str, typer.Option(help="Rules 6 and 8 at j = T1: exclusive, or both.")
-    ] = "exclusive"
+    pause_at_threshold: Annotated[str, typer.Option(help="Rules 6 and 8 at j = T1: exclusive, or both.")] = "exclusive"
 
     def model(self) -> PauseTandem:
         """Return the chain."""
@@ -133,15 +127,12 @@ class _Tandem:
         return PauseTandem(
             buffers=tuple(_packets("buffers", each) for each in _parts("buffers", self.buffers)),
             high_threshold=_packets("high_threshold", self.high_threshold),
-            low_threshold=None
-            if self.low_threshold is None
-            else _packets("low_threshold", self.low_threshold),
+            low_threshold=None if self.low_threshold is None else _packets("low_threshold", self.low_threshold),
             link_rate=quantity("link_rate", self.link_rate, "rate", bare=True),
             paused_rate=quantity("paused_rate", self.paused_rate, "rate", bare=True),
             bottleneck_rate=quantity("bottleneck_rate", self.bottleneck_rate, "rate", bare=True),
             arrival_rates=tuple(
-                quantity("arrival_rates", each, "rate", bare=True)
-                for each in _parts("arrival_rates", arrivals)
+                quantity("arrival_rates", each, "rate", bare=True) for each in _parts("arrival_rates", arrivals)
             ),
             rtt=quantity("rtt", self.rtt, "time", bare=True),
             recovery=self.recovery,
@@ -196,11 +187,7 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -
     elif verbose:
         typer.echo(answer)
     else:
-        rows = {
-            name: value
-            for name, value in answer.summary().items()
-            if not name.strip().startswith(answer.FOLDED)
-        }
+        rows = {name: value for name, value in answer.summary().items() if not name.strip().startswith(answer.FOLDED)}
         typer.echo(table_text(type(answer).__name__, rows))
     if plot is not None:
         cli.save_figure(answer.plot(), plot, quiet=json)
@@ -210,9 +197,7 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -
 class _Output:
     """What is written of an answer, and how."""
 
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the stationary marginals into this file.")
-    ] = None
+    plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals into this file.")] = None
     certificate: Certified = None
     verbose: cli.Verbose = False
     json: cli.AsJson = False
@@ -293,16 +278,10 @@ class _Asked:
     properties: Annotated[Path | None, typer.Option(help="A PRISM file of properties.")] = None
     const: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Constants of a model, parameters of a chain in Python: N=5,rate=0.1; may be repeated."
-        ),
+        typer.Option(help="Constants of a model, parameters of a chain in Python: N=5,rate=0.1; may be repeated."),
     ] = None
-    proof: Annotated[
-        str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")
-    ] = "on"
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Bounds of long-run means evaluated in integers.")
-    ] = False
+    proof: Annotated[str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")] = "on"
+    exact: Annotated[bool, typer.Option("--exact", help="Bounds of long-run means evaluated in integers.")] = False
 
     def without_properties(self, path: Path) -> Any:
         """Return the chain of a Python file or of a matrix, with parameters of ``const``."""
@@ -371,9 +350,7 @@ def file(
             if proof is False:
                 raise ValueError("proof = 'off': must be on or tight, a property has a bound")
             if by is not None:
-                raise ValueError(
-                    f"method = {method!r}: is for stationary distributions, not for properties"
-                )
+                raise ValueError(f"method = {method!r}: is for stationary distributions, not for properties")
             if output.certificate is not None or asked.exact:
                 functions = model.long_run_functions(names)
             if output.certificate is not None:
@@ -384,9 +361,7 @@ def file(
                 _evaluate(model, names, proof, output.json)
             return
     if asked.exact:
-        raise ValueError(
-            "exact = True: is for long-run properties of PRISM, JANI and SBML files, with --property"
-        )
+        raise ValueError("exact = True: is for long-run properties of PRISM, JANI and SBML files, with --property")
     answer = stationary(model, by, proof=proof)
     if output.certificate is not None:
         _certify(answer.certificate, output.certificate, path, asked.const)
@@ -438,9 +413,7 @@ def check(
     certificate: Annotated[Path, typer.Argument(help="A certificate; .gz is decompressed.")],
     model: Annotated[
         Path | None,
-        typer.Argument(
-            help="Derive the rows from it: a PRISM or JANI model, a UMB file, or .tra of PRISM or Storm."
-        ),
+        typer.Argument(help="Derive the rows from it: a PRISM or JANI model, a UMB file, or .tra of PRISM or Storm."),
     ] = None,
     const: Annotated[
         list[str] | None,
@@ -471,9 +444,7 @@ def check(
 
 def _of_statement(found: Statement) -> dict[str, object]:
     """Return what JSON has of a statement: bounds as exact fractions."""
-    means = {
-        name: {"low": str(low), "high": str(high)} for name, (low, high) in found.means.items()
-    }
+    means = {name: {"low": str(low), "high": str(high)} for name, (low, high) in found.means.items()}
     return {
         "states": found.states, "transitions": found.transitions,
         "total_variation_bound": None if found.bound is None else str(found.bound),
@@ -500,10 +471,7 @@ def _evaluate_exactly(answer: Stationary, functions: Mapping[str, Any], json: bo
     found = {text: answer.bound(f, exact=True) for text, f in functions.items()}
     if json:
         ends = ("value", "lower", "upper")
-        fields = [
-            {"text": text, **{name: str(getattr(each, name)) for name in ends}}
-            for text, each in found.items()
-        ]
+        fields = [{"text": text, **{name: str(getattr(each, name)) for name in ends}} for text, each in found.items()]
         typer.echo(cli.as_json(fields))
         return
     for text, each in found.items():
@@ -524,11 +492,7 @@ def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
     if path.suffix in SBML:
         return read_sbml(path, constants=constants)
     if path.suffix not in PRISM:
-        said = (
-            "; DRN files of Storm are not read: export .umb instead"
-            if path.suffix == ".drn"
-            else ""
-        )
+        said = "; DRN files of Storm are not read: export .umb instead" if path.suffix == ".drn" else ""
         raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}{said}")
     return read_prism(path, constants=constants)
 

@@ -216,9 +216,7 @@ class MarkovChain:
             for c, codes in found
         }
 
-    def marginals(
-        self, pi: NDArray[np.float64]
-    ) -> dict[str, tuple[Any, NDArray[np.float64]]] | None:
+    def marginals(self, pi: NDArray[np.float64]) -> dict[str, tuple[Any, NDArray[np.float64]]] | None:
         """Return the values of each component and their probabilities; None without components."""
         if self._space is None or self._codes is None:
             return None
@@ -408,9 +406,7 @@ def _checked(Q: Any) -> sp.csr_matrix:
     if Q.dtype.kind not in "iuf":
         raise ValueError(f"Q has entries of type {Q.dtype}: real numbers are expected")
     if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:
-        raise ValueError(
-            f"Q has shape {Q.shape}: a square matrix with at least one row is expected"
-        )
+        raise ValueError(f"Q has shape {Q.shape}: a square matrix with at least one row is expected")
     matrix = sp.csr_matrix(Q, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     coo = matrix.tocoo()

@@ -272,19 +272,11 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
     )
 
 
-def _solve(
-    chain: MarkovChain, number: int, method: Method | None, proof: Proof, on_failure: OnFailure
-) -> Stationary:
+def _solve(chain: MarkovChain, number: int, method: Method | None, proof: Proof, on_failure: OnFailure) -> Stationary:
     watch = Stopwatch()
     states, Q = chain.recurrent_classes[number], chain.irreducible(number)
-    components = (
-        chain.components_of(states)
-        if method is not None or len(states) > ELIMINATED_STATES
-        else None
-    )
-    method, reason = (
-        choose(Q, components) if method is None else (method, "requested by the caller")
-    )
+    components = chain.components_of(states) if method is not None or len(states) > ELIMINATED_STATES else None
+    method, reason = choose(Q, components) if method is None else (method, "requested by the caller")
     tolerance = getattr(method, "tolerance", None)
     watching: AbstractContextManager[list[tuple[int, float]]] = nullcontext([])
     if tolerance is not None:  # the method iterates

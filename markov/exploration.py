@@ -116,9 +116,7 @@ class InfiniteChain(Reachable):
 
     def _refused(self) -> NoReturn:
         said = "the chain has infinitely many states: there is no matrix and no list of them"
-        raise ValueError(
-            f"{self.model.name}: {said}; stationary(), passage() and transient() accept it"
-        )
+        raise ValueError(f"{self.model.name}: {said}; stationary(), passage() and transient() accept it")
 
     @property
     def states(self) -> Any:

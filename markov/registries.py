@@ -77,9 +77,7 @@ METHODS = (
         "some numbering keeps the levels small",
         (Levels(cyclic=False),),
     ),
-    MethodEntry(
-        SparseLU(), "sparse factorization with diagonal pivots", "the fill-in", "middle size"
-    ),
+    MethodEntry(SparseLU(), "sparse factorization with diagonal pivots", "the fill-in", "middle size"),
     MethodEntry(
         Multilevel(),
         "aggregation multigrid over boxes of components' values, or groups of states",
@@ -111,9 +109,7 @@ METHODS = (
             Krylov(preconditioner="multilevel", solver="bicgstab"),
         ),
     ),
-    MethodEntry(
-        Power(), "the lazy jump chain", "one pass per step, thousands of steps", "as a baseline"
-    ),
+    MethodEntry(Power(), "the lazy jump chain", "one pass per step, thousands of steps", "as a baseline"),
 )
 """In the order of the table: direct methods, multigrids, other iterations."""
 

@@ -39,20 +39,14 @@ class _Request:
     ] = None
     invert: Annotated[
         str | None,
-        typer.Option(
-            help="Rule whose loss event rate at --rate is asked for.", autocompletion=_names
-        ),
+        typer.Option(help="Rule whose loss event rate at --rate is asked for.", autocompletion=_names),
     ] = None
-    rate: Annotated[
-        str | None, typer.Option(help="For --invert: 1Mbps, or a number of packets/s.")
-    ] = None
+    rate: Annotated[str | None, typer.Option(help="For --invert: 1Mbps, or a number of packets/s.")] = None
     bandwidth: Annotated[
         str | None,
         typer.Option(help="Capacity of the path, which some rules need: as for --rate."),
     ] = None
-    packet_size: Annotated[
-        str, typer.Option(help="Of a packet, for rates in bits: 1500, in bytes, or 9kB.")
-    ] = "1500"
+    packet_size: Annotated[str, typer.Option(help="Of a packet, for rates in bits: 1500, in bytes, or 9kB.")] = "1500"
 
     @property
     def bytes_per_packet(self) -> float:
@@ -90,12 +84,8 @@ def response(
     ] = None,
     *,
     request: _Request,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the curves to this file: .png, .svg or .pdf.")
-    ] = None,
-    unit_check: Annotated[
-        bool, typer.Option(help="Refuse an RTT of 5 s or more, probably meant in ms.")
-    ] = True,
+    plot: Annotated[Path | None, typer.Option(help="Draw the curves to this file: .png, .svg or .pdf.")] = None,
+    unit_check: Annotated[bool, typer.Option(help="Refuse an RTT of 5 s or more, probably meant in ms.")] = True,
     csv: cli.AsCsv = None,
     json: cli.AsJson = False,
 ) -> None:
@@ -148,9 +138,7 @@ def response(
         cli.save_figure(fine_curve.plot(), plot, quiet=json)
 
 
-def _invert(
-    name: str, rate: float, rtt: float, capacity: float | None, unit_check: bool, json: bool
-) -> None:
+def _invert(name: str, rate: float, rtt: float, capacity: float | None, unit_check: bool, json: bool) -> None:
     from responsefn.equations import domain_of
     from responsefn.inverse import invert
     from responsefn.rule_catalogue import rule_named

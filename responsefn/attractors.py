@@ -72,9 +72,7 @@ def search_other_rates(
         np.concatenate([array, array]) for array in (p, rtt, cycle.rate, cycle.steps, cycle.by_acks)
     )
     events = np.concatenate([means, means]).astype(np.int64)
-    steps_per_event = np.where(
-        by_acks, 1.0 / ps, steps / np.concatenate([cycle.cycles, cycle.cycles])
-    )
+    steps_per_event = np.where(by_acks, 1.0 / ps, steps / np.concatenate([cycle.cycles, cycle.cycles]))
     cases = build_cases(rule, ps, rtts, bandwidth, peaks)
     in_range = ps >= SMALLEST_P
     approach = np.full((2 * n, 3), np.nan)
@@ -123,9 +121,7 @@ class Remarks(NamedTuple):
     loss_events: Floats
 
 
-def emit_remarks(
-    rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, cycle: Cycle
-) -> None:
+def emit_remarks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, cycle: Cycle) -> None:
     """Warn about other rates than the cycle's, and about rates that a connection needs long to reach."""
     other_rates, searched = search_other_rates(rule, p, rtt, bandwidth, cycle)
     remarks = collector()
@@ -162,9 +158,7 @@ def _share(indices: Any, p: Floats) -> str:
     return f" ({len(indices)} of {len(p)} values of p)" if len(p) > 1 else ""
 
 
-def tabulate_remarks(
-    p: Floats, rate: Floats, remarks: Sequence[list[Remarks]]
-) -> tuple[Floats, Floats, Bools]:
+def tabulate_remarks(p: Floats, rate: Floats, remarks: Sequence[list[Remarks]]) -> tuple[Floats, Floats, Bools]:
     """Return attractors, loss events, and where the search finished, of n rules at m loss rates.
 
     Their shapes are (n, m, 3), (n, m) and (n, m).

@@ -112,9 +112,7 @@ class Fused:
         first, last = np.log(law.value_of(law._code("rate"), p=p_range, R=rtt))
         step = (last - first) / TABLE_CELLS
         rates = np.exp(first + step * np.arange(TABLE_CELLS + 1))
-        p = np.clip(
-            invert_closed_form(law, rates, np.full(rates.shape, rtt)), p_range[1], p_range[0]
-        )
+        p = np.clip(invert_closed_form(law, rates, np.full(rates.shape, rtt)), p_range[1], p_range[0])
         slope = spread(law.value_of(law._code("log_slope"), p=p, R=rtt), p.shape)
         return np.stack([np.log(p), step / slope], axis=1), float(first), float(1.0 / step)
 
@@ -187,9 +185,7 @@ def evaluate_all(p_values: Floats, constants: Floats, out: Floats) -> None:
         out[n] = value
 
 
-def invert_all(
-    rates: Floats, constants: Floats, table: Floats, first: float, per_step: float, out: Floats
-) -> None:
+def invert_all(rates: Floats, constants: Floats, table: Floats, first: float, per_step: float, out: Floats) -> None:
     """Template: interpolate p in a table of log p over log rate, and correct it by the slope.
 
     The rows of ``table``, at even steps from ``first`` on, are log p and its change per step. Away from

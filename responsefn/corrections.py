@@ -71,12 +71,8 @@ class Corrected(Response):
             choices=(0, 1),
             source="own choice: no correction unless asked for",
         )
-        rto: float | None = param(
-            None, "time", above=0.0, source="own choice: no correction unless asked for"
-        )
-        packets_per_ack: float = param(
-            1.0, at_least=1.0, source="own choice: no correction unless asked for"
-        )
+        rto: float | None = param(None, "time", above=0.0, source="own choice: no correction unless asked for")
+        packets_per_ack: float = param(1.0, at_least=1.0, source="own choice: no correction unless asked for")
         max_window: float | None = param(
             None,
             "amount",
@@ -106,9 +102,7 @@ class Corrected(Response):
         return False
 
     @quiet()
-    def _rate(
-        self, p: Any, rtt: Any, bandwidth: float | None, unit_check: bool
-    ) -> float | NDArray[np.float64]:
+    def _rate(self, p: Any, rtt: Any, bandwidth: float | None, unit_check: bool) -> float | NDArray[np.float64]:
         """Return `rate` of plain arrays, from the rule's rate."""
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         shape = same_shape(p=p, rtt=rtt)
@@ -118,9 +112,7 @@ class Corrected(Response):
         acks = np.minimum(1.0, q.packets_per_ack * flat)
         p_of_cycle = path.without_recovery(acks) if q.recovery else acks
         packets, time = 1.0 / flat, 1.0 / (p_of_cycle * path.rate(p_of_cycle))
-        time *= (
-            acks / flat
-        ) * 1.0  # an ACK stands for so many packets, and takes as many times longer
+        time *= (acks / flat) * 1.0  # an ACK stands for so many packets, and takes as many times longer
         if q.recovery:
             time = time + 2.0 * rtts
         if q.rto is not None:
@@ -180,9 +172,7 @@ BISECTION_STEPS = 50
 
 def _depends_on_time(rule: Any) -> bool:
     """Return whether the window after an ACK depends on the time, which may count from the first ACK on."""
-    state = rule.on_loss(
-        rule.start(0.1, 1000.0)._replace(cwnd=100.0, ssthresh=2.0), rule.params, Event(0.0, 0.1)
-    )
+    state = rule.on_loss(rule.start(0.1, 1000.0)._replace(cwnd=100.0, ssthresh=2.0), rule.params, Event(0.0, 0.1))
     state = rule.on_ack(state, rule.params, Event(0.0, 0.1))
     windows = {rule.on_ack(state, rule.params, Event(t, 0.1)).cwnd for t in (0.5, 5.0, 50.0)}
     return len(windows) > 1

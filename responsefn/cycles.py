@@ -88,9 +88,7 @@ must reach, averaged over the last number of events."""
 COMPARED_RTT, COMPARED_DIFFERENCE = 0.1, 1e-9
 """Round-trip time in s at which a compiled rule is compared with plain Python, and the relative difference of equal
 windows."""
-_compiled_steps: ContextVar[dict[tuple[Any, ...], NDArray[Any]] | None] = ContextVar(
-    "compiled_steps", default=None
-)
+_compiled_steps: ContextVar[dict[tuple[Any, ...], NDArray[Any]] | None] = ContextVar("compiled_steps", default=None)
 _repeating_only: ContextVar[bool] = ContextVar("repeating_only", default=False)
 
 
@@ -109,9 +107,7 @@ class Cases(NamedTuple):
 
     def select(self, mask: Bools) -> Cases:
         """Return the cases in a mask."""
-        return self._replace(
-            packets=self.packets[mask], rtts=self.rtts[mask], starts=self.starts[mask]
-        )
+        return self._replace(packets=self.packets[mask], rtts=self.rtts[mask], starts=self.starts[mask])
 
 
 class Limits(NamedTuple):
@@ -180,9 +176,7 @@ def reuse_steps() -> Iterator[None]:
         _compiled_steps.reset(token)
 
 
-def _compile(
-    template: Callable[..., Any], rule: Dynamics, compiled: bool, acks: bool = False
-) -> NDArray[Any]:
+def _compile(template: Callable[..., Any], rule: Dynamics, compiled: bool, acks: bool = False) -> NDArray[Any]:
     """Compile a template of `steps`, once within `reuse_steps`."""
     cached = _compiled_steps.get()
     key = (template, rule, compiled, acks)
@@ -394,9 +388,7 @@ def repeating_only() -> Iterator[None]:
         _repeating_only.reset(token)
 
 
-def build_cases(
-    rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, peaks: Floats | None = None
-) -> Cases:
+def build_cases(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, peaks: Floats | None = None) -> Cases:
     """Return the cases of checked arrays that broadcast, from the states of `begin_at_peak`."""
     shape = np.broadcast_shapes(p.shape, rtt.shape)
     packets = np.broadcast_to(1.0 / p, shape).ravel().copy()
@@ -424,14 +416,10 @@ def _solve(cases: Cases) -> _Answer:
     aperiodic = (solution.columns[:, 6] == 0.0) & ~differs
     if aperiodic.any():
         open_cases = cases.select(aperiodic)
-        resolved, drifted[aperiodic], unresolved = _resolve_drifts(
-            open_cases, solution.select(aperiodic)
-        )
+        resolved, drifted[aperiodic], unresolved = _resolve_drifts(open_cases, solution.select(aperiodic))
         changed = ((resolved.columns[:, 5] > MAX_CYCLES) | drifted[aperiodic]) & ~unresolved
         if changed.any():
-            unresolved[changed], _ = _compare_with_acks(
-                open_cases.select(changed), resolved.select(changed)
-            )
+            unresolved[changed], _ = _compare_with_acks(open_cases.select(changed), resolved.select(changed))
         solution.update(aperiodic, resolved)
         differs[aperiodic] |= unresolved
     if differs.any():
@@ -489,9 +477,7 @@ def _solve_by_acks(cases: Cases, optional: Bools) -> Solution:
         drifts &= ~optional
         if rough or not drifts.any():
             return solution
-        longer = limits._replace(
-            steps=min(MAX_DRIFT_ACKS, factor * MAX_ACKS), cycles=factor * MAX_CYCLES
-        )
+        longer = limits._replace(steps=min(MAX_DRIFT_ACKS, factor * MAX_ACKS), cycles=factor * MAX_CYCLES)
         for same, mask in ((limits.same, drifts & ~changes), (aperiodic.same, drifts & changes)):
             if mask.any():
                 part = cases.select(mask)

@@ -53,9 +53,7 @@ class UnreachableRateError(ValueError):
     0.0411
     """
 
-    def __init__(
-        self, message: str, reachable: tuple[float, float], gap: tuple[float, float] | None = None
-    ) -> None:
+    def __init__(self, message: str, reachable: tuple[float, float], gap: tuple[float, float] | None = None) -> None:
         super().__init__(message)
         self.reachable = reachable
         self.gap = gap

@@ -116,14 +116,10 @@ class Dynamics(Protocol):
     def start(self, rtt: float, bandwidth: float | None = None) -> Any:
         """Return the state of a new connection."""
 
-    def rate(
-        self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
-    ) -> Rates:
+    def rate(self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True) -> Rates:
         """Return the rate in packets/s."""
 
-    def cycle(
-        self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
-    ) -> Cycle:
+    def cycle(self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True) -> Cycle:
         """Return the numerical cycle."""
 
     def closed_form_holds(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.bool_]:

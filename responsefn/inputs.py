@@ -73,12 +73,7 @@ class LossRates:
     """
 
     def __init__(self, p: ArrayLike) -> None:
-        self.checked = not (
-            type(p) is np.ndarray
-            and p.dtype == np.float64
-            and p.flags.c_contiguous
-            and p.size > PIECE
-        )
+        self.checked = not (type(p) is np.ndarray and p.dtype == np.float64 and p.flags.c_contiguous and p.size > PIECE)
         self.values: NDArray[np.float64]
         self.values, self.bounds = loss_range(p) if self.checked else (np.asarray(p), (1.0, 0.0))
 
@@ -208,9 +203,7 @@ def keeps_labels(function: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
-def _compute_labelled(
-    compute: Callable[..., Any], names: tuple[str, ...], arrays: list[Any]
-) -> Any:
+def _compute_labelled(compute: Callable[..., Any], names: tuple[str, ...], arrays: list[Any]) -> Any:
     packages = {type(array).__module__.partition(".")[0] for array in arrays}
     if "xarray" in packages:
         import xarray as xr
@@ -229,9 +222,7 @@ def _compute_pandas(compute: Callable[..., Any], names: tuple[str, ...], arrays:
     for other in frames[1:]:
         same = type(other) is type(first) and other.axes[0].equals(first.axes[0])
         if not same or other.shape != first.shape:
-            raise ValueError(
-                f"{names[0]} and {names[1]}: two pandas objects must have the same labels"
-            )
+            raise ValueError(f"{names[0]} and {names[1]}: two pandas objects must have the same labels")
     plain_arrays = (a.to_numpy() if hasattr(a, "to_numpy") else a for a in arrays)
     values = np.asarray(compute(*plain_arrays))
     if values.shape != first.shape:

@@ -288,13 +288,8 @@ def _rate_root(rule: Response, rate: Any, rtt: Any, bandwidth: float | None) -> 
     root = find_root(excess, bracket, args=(rate, rtt), tolerances={"fatol": RATE_TOLERANCE})
     if np.any(jumps := ~(np.abs(root.f_x) <= JUMP_OF_RATE)):
         first_rate, first_rtt = float(rate[jumps].flat[0]), float(rtt[jumps].flat[0])
-        low, high = (
-            first_rate * float(end[jumps].flat[0])
-            for end in np.sort(np.exp(root.f_bracket), axis=0)
-        )
-        lowest, highest = (
-            float(rule.rate(p, first_rtt, bandwidth, unit_check=False)) for p in (1.0, SMALLEST_P)
-        )
+        low, high = (first_rate * float(end[jumps].flat[0]) for end in np.sort(np.exp(root.f_bracket), axis=0))
+        lowest, highest = (float(rule.rate(p, first_rtt, bandwidth, unit_check=False)) for p in (1.0, SMALLEST_P))
         raise UnreachableRateError(
             f"rate = {first_rate:g}: must not be in {low:.9g}..{high:.9g} packets/s, over which the rate "
             f"of {rule!r} jumps at p = {np.exp(root.x[jumps].flat[0]):.6g} and rtt = {first_rtt:g} s",
@@ -336,9 +331,7 @@ class Scan:
         than a factor of 2 counts only if it is the widest one.
         """
         low, high = self.log_rate[:-1], self.log_rate[1:]
-        excluded = (
-            (high - low <= FLAT) | (self.period[:-1] != self.period[1:]) | (self.period[1:] == 0)
-        )
+        excluded = (high - low <= FLAT) | (self.period[:-1] != self.period[1:]) | (self.period[1:] == 0)
         starts = np.append(np.minimum(low, high)[excluded], self.log_rate.max())
         stops = np.maximum(low, high)[excluded]
         order = np.argsort(starts)
@@ -403,9 +396,7 @@ def _scan_decade(rule: Dynamics, rtt: float, bandwidth: float | None, decade: in
     return np.stack([p, *_rates(rule, p, np.full(p.shape, rtt), bandwidth)])
 
 
-def _rates(
-    rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None
-) -> tuple[Floats, Floats]:
+def _rates(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> tuple[Floats, Floats]:
     """Return rates and the periods of their cycles, 1 for a closed form, 0 for a rough rate; shapes (n,)."""
     rate, period = np.empty(p.shape), np.ones(p.shape)
     closed = np.zeros(p.shape, dtype=bool)
@@ -502,15 +493,11 @@ def cycle_root(rule: Dynamics, rate: Floats, rtt: Floats, bandwidth: float | Non
     return np.asarray(np.exp(x).reshape(shape))
 
 
-def _is_border(
-    rule: Dynamics, x: Floats, other: Floats, rtt: Floats, bandwidth: float | None
-) -> Bools:
+def _is_border(rule: Dynamics, x: Floats, other: Floats, rtt: Floats, bandwidth: float | None) -> Bools:
     """Return where the closed form holds at one of two log p and not at the other."""
     if not rule.uses_closed_form(bandwidth):
         return np.zeros(x.shape, dtype=bool)
-    first, second = (
-        rule.closed_form_holds(np.clip(np.exp(log_p), SMALLEST_P, 1.0), rtt) for log_p in (x, other)
-    )
+    first, second = (rule.closed_form_holds(np.clip(np.exp(log_p), SMALLEST_P, 1.0), rtt) for log_p in (x, other))
     return np.asarray(first != second)
 
 
@@ -582,9 +569,7 @@ def _run_false_position(
     """
     (x, f, period), (other, g) = newer, older
     for _ in range(FALSE_POSITIONS):
-        active = np.flatnonzero(
-            (np.abs(f) > ROOT_TOLERANCE) & (f * g < 0) & (np.abs(x - other) > 1e-14)
-        )
+        active = np.flatnonzero((np.abs(f) > ROOT_TOLERANCE) & (f * g < 0) & (np.abs(x - other) > 1e-14))
         if not active.size:
             break
         a, fa, b, fb = (array[active] for array in (x, f, other, g))

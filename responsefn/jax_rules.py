@@ -156,13 +156,9 @@ def _in_jax(function: Any, same: dict[Any, Any], translated: dict[Any, Any]) -> 
     if function not in translated:
         code, names = function.__code__, BUILT_IN | function.__globals__
         scope = {name: translate(names[name]) for name in code.co_names if name in names}
-        cells = tuple(
-            types.CellType(translate(c.cell_contents)) for c in function.__closure__ or ()
-        )
+        cells = tuple(types.CellType(translate(c.cell_contents)) for c in function.__closure__ or ())
         scope["__builtins__"] = function.__globals__["__builtins__"]
-        translated[function] = types.FunctionType(
-            code, scope, function.__name__, function.__defaults__, cells
-        )
+        translated[function] = types.FunctionType(code, scope, function.__name__, function.__defaults__, cells)
     return translated[function]
 
 

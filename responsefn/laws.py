@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PFTK", "TFRC", "Law", "Mathis"]
 
-MISPRINT = Reference(
-    "Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002, Sect. 2.1", "primary"
-)
+MISPRINT = Reference("Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002, Sect. 2.1", "primary")
 """Paper that misprints TFRC's equation."""
 
 
@@ -42,12 +40,8 @@ class Law(Response, ABC):
     class Params(NamedTuple):
         """Packets per ACK; retransmission timeout in s, None for four round trips."""
 
-        packets_per_ack: float = param(
-            1, at_least=1.0, source="RFC 5348, Sect. 3.1: b = 1 is recommended"
-        )
-        rto: float | None = param(
-            None, "time", above=0.0, at_most=1000.0, source="RFC 5348, Sect. 4.3: t_RTO = 4 R"
-        )
+        packets_per_ack: float = param(1, at_least=1.0, source="RFC 5348, Sect. 3.1: b = 1 is recommended")
+        rto: float | None = param(None, "time", above=0.0, at_most=1000.0, source="RFC 5348, Sect. 4.3: t_RTO = 4 R")
 
     def bindings(self, rtt: Any) -> dict[str, Any]:
         """Return b and t_RTO; the default timeout is four round trips."""
@@ -59,9 +53,7 @@ class Law(Response, ABC):
         """Return the rate in p, R, b and t_RTO."""
 
     @quantities(rtt="time", p="share")
-    def mean_window(
-        self, p: ArrayLike, rtt: ArrayLike, *, unit_check: bool = True
-    ) -> float | NDArray[np.float64]:
+    def mean_window(self, p: ArrayLike, rtt: ArrayLike, *, unit_check: bool = True) -> float | NDArray[np.float64]:
         """Return ``rate * rtt`` in packets; parameters and shapes as for `rate`."""
         rate = np.asarray(self.rate(p, rtt, unit_check=unit_check))
         return plain(rate * round_trip(rtt, unit_check))
@@ -110,9 +102,7 @@ class TFRC(Law):
         )
 
     catalogue_rows = ({}, {"form": "zheng2002"})
-    reference = rfc(
-        5348, "S. Floyd et al., TCP friendly rate control (TFRC), 2008", "Sect. 3.1 and 5.4"
-    )
+    reference = rfc(5348, "S. Floyd et al., TCP friendly rate control (TFRC), 2008", "Sect. 3.1 and 5.4")
 
     def cite(self) -> str:
         """Return where the equation comes from, or the paper that misprints it."""
@@ -223,9 +213,7 @@ class PFTK(Law):
         )
 
     catalogue_rows = ({}, {"form": "approximate"})
-    reference = Reference(
-        "J. Padhye et al., Modeling TCP throughput, SIGCOMM 1998", doi="10.1145/285237.285291"
-    )
+    reference = Reference("J. Padhye et al., Modeling TCP throughput, SIGCOMM 1998", doi="10.1145/285237.285291")
 
     def check_inverse(self, rtt: NDArray[np.float64]) -> None:
         """Refuse a timeout shorter than the round trip: the full form may then rise with p."""

@@ -173,9 +173,7 @@ class Response(Parametrized):
 
     @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
-    def rate(
-        self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
-    ) -> Rates:
+    def rate(self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True) -> Rates:
         """Return the rate in packets/s.
 
         For a window rule it is the closed form where that holds (`closed_form_holds`), otherwise the rate of the
@@ -242,9 +240,7 @@ class Response(Parametrized):
         if not closed.all():
             rtts = np.broadcast_to(rtt, p.shape)[~closed]
             up, down = np.minimum(p[~closed] * 1.01, 1.0), p[~closed] / 1.01
-            high, low = (
-                np.log(self.rate(at, rtts, bandwidth, unit_check=unit_check)) for at in (up, down)
-            )
+            high, low = (np.log(self.rate(at, rtts, bandwidth, unit_check=unit_check)) for at in (up, down))
             slope[~closed] = (high - low) / np.log(up / down)
         return plain(slope)
 

@@ -70,10 +70,7 @@ class Catalogue(Result):
 
     def summary(self) -> dict[str, object]:
         """Return equation, domain and source by name."""
-        return {
-            row["name"]: f"{row['domain']}; {row['source']}; T = {row['equation']}"
-            for row in self.rows()
-        }
+        return {row["name"]: f"{row['domain']}; {row['source']}; T = {row['equation']}" for row in self.rows()}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the responses that need no capacity at an RTT of 0.1 s; return the Axes."""

@@ -47,14 +47,10 @@ def check_dynamics(rule: Dynamics) -> None:
     """
     name = type(rule).__name__
     if hasattr(rule, "on_delivery"):
-        raise RuleError(
-            f"{name} follows deliveries, packet by packet: simulate it, dfcmodel.compare"
-        )
+        raise RuleError(f"{name} follows deliveries, packet by packet: simulate it, dfcmodel.compare")
     fields = rule.State._fields
     if not fields or fields[0] != "cwnd":
-        raise RuleError(
-            f"{name}.State has the fields {', '.join(fields)}: cwnd, in packets, must come first"
-        )
+        raise RuleError(f"{name}.State has the fields {', '.join(fields)}: cwnd, in packets, must come first")
     for event in EVENTS:
         check_form(rule, event)
     for state in sample_states(rule):
@@ -95,9 +91,7 @@ def call(rule: Dynamics, event: str, state: Any, at: Event) -> Any:
     if new is None:
         raise RuleError(f"{location} returns None for {state}: is a return missing?")
     if getattr(new, "_fields", None) != state._fields:
-        raise RuleError(
-            f"{location} returns {new!r}: must be the new state, such as s._replace(cwnd=...)"
-        )
+        raise RuleError(f"{location} returns {new!r}: must be the new state, such as s._replace(cwnd=...)")
     for field, value in zip(new._fields, new, strict=True):
         if not isinstance(value, numbers.Real) or math.isnan(value):
             raise RuleError(f"{location} returns {field} = {value!r} for {state}: must be a number")
@@ -154,25 +148,19 @@ def check_form(rule: Dynamics, event: str) -> None:
     function = getattr(static, "__func__", static)
     location = event_location(rule, event)
     of_bases = [getattr(vars(base).get(event), "__func__", None) for base in type(rule).__mro__[1:]]
-    if (
-        not isinstance(static, staticmethod) and function not in of_bases
-    ):  # on_mark = Base.on_mark is static
-        raise RuleError(
-            f"{location}: write @staticmethod above it, and the arguments s, q, e: no self"
-        )
+    if not isinstance(static, staticmethod) and function not in of_bases:  # on_mark = Base.on_mark is static
+        raise RuleError(f"{location}: write @staticmethod above it, and the arguments s, q, e: no self")
     try:
         inspect.signature(function).bind(None, None, None)
     except TypeError:
         raise RuleError(
-            f"{location}{inspect.signature(function)}: must take the state s, the parameters q and the "
-            "event e"
+            f"{location}{inspect.signature(function)}: must take the state s, the parameters q and the event e"
         ) from None
     texts = {name for name, value in rule.params._asdict().items() if isinstance(value, str)}
     read = texts & set(inspect.unwrap(function).__code__.co_names)
     if read:
         raise RuleError(
-            f"{location} reads q.{min(read)}, which is text: rules compute with numbers, so write a flag, "
-            "0.0 or 1.0"
+            f"{location} reads q.{min(read)}, which is text: rules compute with numbers, so write a flag, 0.0 or 1.0"
         )
 
 

@@ -78,11 +78,7 @@ FAULT = ("event", "cwnd", "time", "rtt", "acks", "marks", "old_cwnd", "old_ssthr
 
 def numbers_of(rule: Dynamics) -> dict[str, float]:
     """Return the numeric parameters of a rule, which its dynamics can use."""
-    numbers = {
-        name: float(value)
-        for name, value in rule.params._asdict().items()
-        if isinstance(value, (int, float))
-    }
+    numbers = {name: float(value) for name, value in rule.params._asdict().items() if isinstance(value, (int, float))}
     return numbers or {"unused": 0.0}
 
 
@@ -134,23 +130,17 @@ def validate_signature(owner: Any, names: tuple[str, ...]) -> Any:
         ("parameters", len(names), MAX_PARAMETERS),
     ):
         if n > maximum:
-            raise ValueError(
-                f"{quantity} of {type(owner).__name__} = {n}: must be at most {maximum}"
-            )
+            raise ValueError(f"{quantity} of {type(owner).__name__} = {n}: must be at most {maximum}")
     return type(owner), names
 
 
-def events_of(
-    signatures: tuple[RuleSignature, ...], *, several: bool = True, compiled: bool = True
-) -> Any:
+def events_of(signatures: tuple[RuleSignature, ...], *, several: bool = True, compiled: bool = True) -> Any:
     """Return the events of window rules, shape (rules, 3): addresses, or Python functions.
 
     With ``several``, one event is a number of ACKs, which multiplies the change of the state by one ACK.
     Otherwise each ACK is an event, and the state equals the returned one to the last bit.
     """
-    table = np.empty(
-        (max(1, len(signatures)), len(EVENTS)), dtype=np.uint64 if compiled else object
-    )
+    table = np.empty((max(1, len(signatures)), len(EVENTS)), dtype=np.uint64 if compiled else object)
     table.fill(0)
     for row, (rule, names) in zip(table, signatures, strict=False):
         callbacks = build_callbacks(
@@ -170,18 +160,14 @@ def events_of(
     return table
 
 
-def event_of(
-    signature: RuleSignature, function: Callable[..., Any], fields: tuple[str, ...], compiled: bool
-) -> Any:
+def event_of(signature: RuleSignature, function: Callable[..., Any], fields: tuple[str, ...], compiled: bool) -> Any:
     """Return the event of another function of a rule; ``fields`` are the names of the first of the four numbers."""
     rule, names = signature
     state, params = rule.State._fields, array_elements(parameters_at(rule), len(names))
     event_arguments = ", ".join(NUMBERS[: len(fields)])
     lines = [
         f"def event(w, {', '.join(NUMBERS)}):",
-        *_call_lines(
-            rule, function.__name__, f"Params({params}), Event({event_arguments})", "rule"
-        ),
+        *_call_lines(rule, function.__name__, f"Params({params}), Event({event_arguments})", "rule"),
         *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
     ]
     callback = build_callbacks(
@@ -206,9 +192,7 @@ def event_of_samples(signature: RuleSignature, name: str, fields: tuple[str, ...
     remaining = array_elements(MAX_DELIVERY_NUMBERS, len(fields) - 4)
     lines = [
         f"def event(w, {', '.join(NUMBERS)}):",
-        *_call_lines(
-            rule, name, f"Params({params}), Sample({', '.join(NUMBERS)}, {remaining})", "rule"
-        ),
+        *_call_lines(rule, name, f"Params({params}), Sample({', '.join(NUMBERS)}, {remaining})", "rule"),
         *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
     ]
     callbacks = build_callbacks(
@@ -310,15 +294,11 @@ def refuse_fault(rule: Dynamics, numbers: Any, where: str) -> None:
     name, value = next(iter(numbers_of(rule).items()))
     if math.isnan(value):
         raise RuleError(f"{name} = nan of {rule!r}: must be a number")
-    fault = SimpleNamespace(
-        **dict(zip(FAULT, map(float, numbers[first + 1 : first + 1 + len(FAULT)]), strict=True))
-    )
+    fault = SimpleNamespace(**dict(zip(FAULT, map(float, numbers[first + 1 : first + 1 + len(FAULT)]), strict=True)))
     event, fields = CHANGES[int(fault.event)], rule.State._fields
     moment = f"{where}, t = {fault.time:g} s"
     if event == "on_delivery":  # the record does not hold its sample
-        returned = (
-            "returns a number that is NaN" if fault.cwnd > 0.0 else invalid_window(fault.cwnd)
-        )
+        returned = "returns a number that is NaN" if fault.cwnd > 0.0 else invalid_window(fault.cwnd)
         raise RuleError(f"{event_location(rule, event)} {returned}; {moment}")
     state = [fault.old_cwnd, fault.old_ssthresh, *map(float, numbers[2 : len(fields)])]
     try:

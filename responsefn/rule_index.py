@@ -38,9 +38,7 @@ RULES = {
 def index_files() -> dict[Path, str]:
     """Return the contents of the index and of the stubs by path."""
     public_rules = sorted(rules_of_modules(), key=lambda rule: KINDS.index(rule.catalogue_kind))
-    lines = (
-        f'    "{r.__name__}": ("{r.__module__}", "{r.catalogue_kind}"),\n' for r in public_rules
-    )
+    lines = (f'    "{r.__name__}": ("{r.__module__}", "{r.catalogue_kind}"),\n' for r in public_rules)
     linux = [rule for rule in public_rules if rule.__module__.startswith(LINUX)]
     others = [rule for rule in public_rules if rule not in linux]
     stubs = {
@@ -53,10 +51,7 @@ def index_files() -> dict[Path, str]:
 
 def rules_of_modules() -> Iterator[type[Response]]:
     """Yield the rules of each module in ``responsefn/rules/``, files before folders, and then the laws."""
-    names = [
-        module_info.name
-        for module_info in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}.")
-    ]
+    names = [module_info.name for module_info in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}.")]
     for name in (*sorted(names, key=lambda name: (name.count("."), name)), LAWS):
         module = importlib.import_module(name)
         public = getattr(module, "__all__", ())
@@ -111,9 +106,7 @@ def is_other_name(module: str, name: str) -> bool:
     return value is not None and not rule
 
 
-def stub_text(
-    comment: str, package: str, submodules: Iterable[str], imported: Mapping[str, set[str]]
-) -> str:
+def stub_text(comment: str, package: str, submodules: Iterable[str], imported: Mapping[str, set[str]]) -> str:
     """Return the contents of a stub, sorted as by isort."""
     lines = [comment, *(f"from . import {name} as {name}" for name in submodules)]
     parent = package.split(".")

@@ -49,9 +49,7 @@ TIME_TOLERANCE = 0.005
 
 
 @lru_cache(maxsize=512)
-def acts_on_single_acks(
-    rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, steps: float
-) -> bool:
+def acts_on_single_acks(rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, steps: float) -> bool:
     """Return whether a rule needs each ACK: by its flag, or since several ACKs at once give other windows or times.
 
     Windows are compared after a loss and some time later, up to the ``largest`` one; times over loss cycles of 100
@@ -88,9 +86,7 @@ def _to_grid(value: float, rounding: Callable[[float], int]) -> float:
 
 
 @lru_cache(maxsize=512)
-def _agrees(
-    rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, part: float
-) -> bool:
+def _agrees(rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, part: float) -> bool:
     """Return whether several ACKs at once, ``part`` of a window, give the windows and times of single ACKs."""
     signature = (signature_of(rule),)
     on_ack, on_loss = events_of(signature, several=False)[0][:2]
@@ -120,15 +116,12 @@ def _agrees(
     peaks = {count: math.sqrt(8.0 * count / 3.0) for count in CYCLES}
     counts = [count for count in CYCLES if peaks[count] <= largest] or [min(CYCLES)]
     samples = [
-        (_after_loss(rule, rtt, bandwidth, peaks[count])[0], LOSS_TIME, count, CYCLES[count])
-        for count in counts
+        (_after_loss(rule, rtt, bandwidth, peaks[count])[0], LOSS_TIME, count, CYCLES[count]) for count in counts
     ]
     return bool((differences(samples, [part]) <= TIME_TOLERANCE).all())
 
 
-def _after_loss(
-    rule: Dynamics, rtt: float, bandwidth: float | None, window: float
-) -> tuple[Any, float]:
+def _after_loss(rule: Dynamics, rtt: float, bandwidth: float | None, window: float) -> tuple[Any, float]:
     """Return state and parameters after a loss at ``window`` packets, and the window then."""
     first = parameters_at(type(rule))
     state = rule.start(rtt, bandwidth)._replace(cwnd=float(window))

@@ -191,10 +191,7 @@ def compile_step(
     }
     parts: dict[str, Any] = {"functions": {"on_loss": rule.on_loss}}
     if template is not loss:
-        advanced = (
-            f"new.{name}" if name in rule.assigned else f"s.{name} + k * more.{name}"
-            for name in fields
-        )
+        advanced = (f"new.{name}" if name in rule.assigned else f"s.{name} + k * more.{name}" for name in fields)
         arguments = "s, q, start + time, rtt, service, remaining"
         snippets["step"] = f"s, k, cwnd, lag = {step.__name__}({arguments})"
         snippets["advance"] = _assignment("s", "State", advanced)

@@ -42,9 +42,7 @@ def validate(things: Iterable[Response], points: Sequence[Any]) -> dict[str, Any
     return {}
 
 
-def rows(
-    things: Sequence[Response], settings: Sequence[Mapping[str, Any]], options: object
-) -> Iterator[Row]:
+def rows(things: Sequence[Response], settings: Sequence[Mapping[str, Any]], options: object) -> Iterator[Row]:
     """Yield the rate of each rule."""
     for rule, point in zip(things, settings, strict=True):
         path = {"rtt": DEFAULT_RTT, **point}

@@ -39,9 +39,7 @@ class Path:
         """
         index = len(self.conditions)
         if index == MAX_CONDITIONS:
-            raise ValueError(
-                f"more than {MAX_CONDITIONS} conditions in a row: a loop may not end by a traced value"
-            )
+            raise ValueError(f"more than {MAX_CONDITIONS} conditions in a row: a loop may not end by a traced value")
         self.conditions.append(condition)
         if index == len(self.sides):
             self.sides.append(True)
@@ -162,14 +160,9 @@ def all_branches(function: Callable[..., Any]) -> Callable[..., Any]:
             if path.sides:
                 on_path = functools.reduce(
                     operator.and_,
-                    (
-                        c if side else ~c
-                        for c, side in zip(path.conditions, path.sides, strict=True)
-                    ),
+                    (c if side else ~c for c, side in zip(path.conditions, path.sides, strict=True)),
                 )
-                result = _run_path(
-                    function, sides, tuple(_without_slope(g, on_path) for g in (s, q, e))
-                )[1]
+                result = _run_path(function, sides, tuple(_without_slope(g, on_path) for g in (s, q, e)))[1]
             leaves.append((path, result))
             sides = _next(path.sides)
         return _select_leaf(leaves, 0)
@@ -177,9 +170,7 @@ def all_branches(function: Callable[..., Any]) -> Callable[..., Any]:
     return evaluate
 
 
-def _run_path(
-    function: Callable[..., Any], sides: tuple[bool, ...], arguments: tuple[Any, ...]
-) -> tuple[Path, Any]:
+def _run_path(function: Callable[..., Any], sides: tuple[bool, ...], arguments: tuple[Any, ...]) -> tuple[Path, Any]:
     """Run a function that takes these sides first; return its path and its arrays."""
     import jax
 

@@ -73,9 +73,7 @@ def run_ns2(ns2: str) -> Callable[[Path, str], tuple[np.ndarray, np.ndarray]]:
     def run(folder: Path, program: str) -> tuple[np.ndarray, np.ndarray]:
         (folder / "run.tcl").write_text(program)
         subprocess.run([ns2, "run.tcl"], cwd=folder, check=True, capture_output=True)
-        samples, links = (
-            np.loadtxt(folder / f"{name}.txt", ndmin=2) for name in ("samples", "links")
-        )
+        samples, links = (np.loadtxt(folder / f"{name}.txt", ndmin=2) for name in ("samples", "links"))
         return samples, links
 
     return run

@@ -16,9 +16,7 @@ def dask_client(workers: int = 2) -> Iterator[Any]:
     """Yield a client of a cluster of processes with one thread each; the test is skipped without Dask."""
     distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")
     with (
-        distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
+        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

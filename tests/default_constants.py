@@ -69,9 +69,7 @@ def check_row(
         value = getattr(importlib.import_module(module), constant)
     else:
         value = defaults[name]
-    expected = eval(
-        row["value"], {"__builtins__": {}, "log": math.log, "inf": math.inf, **evaluated}
-    )
+    expected = eval(row["value"], {"__builtins__": {}, "log": math.log, "inf": math.inf, **evaluated})
     if isinstance(expected, float):
         assert value == pytest.approx(expected, rel=1e-15)  # quotients of integers: rounded once
     else:

@@ -46,11 +46,7 @@ def read_table(path: Path) -> list[Section]:
         if line.startswith("# ") and (number == 1 or not lines[number - 2].strip()):
             sections.append(Section(line[2:].strip().rstrip("."), []))
         at[number] = len(sections) - 1
-    errors = {
-        number: line.removeprefix(RAISES)
-        for number, line in enumerate(lines, 1)
-        if line.startswith(RAISES)
-    }
+    errors = {number: line.removeprefix(RAISES) for number, line in enumerate(lines, 1) if line.startswith(RAISES)}
     for statement in ast.parse(text).body:
         section = sections[at[statement.lineno]]
         if not isinstance(statement, ast.Expr):
@@ -73,9 +69,7 @@ class RefusedTable(pytest.File):
         self.first, *sections = read_table(self.path)
         assert sections, f"{self.path.name} has no section"
         for section in sections:
-            yield RefusedSection.from_parent(
-                self, name=section.name, callobj=test_of(self, section), section=section
-            )
+            yield RefusedSection.from_parent(self, name=section.name, callobj=test_of(self, section), section=section)
 
     def names(self) -> dict[str, Any]:
         """Return the names that the whole table shares, in a new dictionary."""

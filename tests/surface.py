@@ -31,9 +31,9 @@ HANG = 3600.0
 """Timeout in s that only ends what would hang: no test may depend on the speed or the load of a machine."""
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = tuple(
-    tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"][
-        "targets"
-    ]["wheel"]["packages"]
+    tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"][
+        "packages"
+    ]
 )
 """The packages of the distribution."""
 
@@ -43,15 +43,11 @@ def invoke(words: Sequence[str], **given: Any) -> Any:
     return CliRunner().invoke(app, words, **given)
 
 
-def python(
-    *words: object, env: Mapping[str, str] | None = None, **given: Any
-) -> subprocess.CompletedProcess[str]:
+def python(*words: object, env: Mapping[str, str] | None = None, **given: Any) -> subprocess.CompletedProcess[str]:
     """Run Python with some words in a process of its own, and with these variables besides this one's."""
     command = [sys.executable, *map(str, words)]
     environment = os.environ | dict(env or {})
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, env=environment, **given
-    )
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, **given)
 
 
 def printed_by(*words: object, **given: Any) -> str:

@@ -46,9 +46,7 @@ def test_registries_on_the_page_are_where_it_says() -> None:
     named = re.findall(r"`([A-Z]+)` in `([\w/]+\.py)`", PAGE)
     assert len(named) >= 4
     for name, path in named:
-        assert re.search(rf"^{name}\b", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), (
-            name
-        )
+        assert re.search(rf"^{name}\b", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), name
 
 
 def test_tables_of_the_documentation_are_those_of_the_registries() -> None:
@@ -103,9 +101,7 @@ def test_a_number_without_an_origin_is_found(text: str, numbers: dict[str, str])
 
 
 @pytest.mark.slow  # makes some ten measurements again
-@pytest.mark.parametrize(
-    ("by_ns2", "at_least"), [(False, 50), pytest.param(True, 3, marks=pytest.mark.simulators)]
-)
+@pytest.mark.parametrize(("by_ns2", "at_least"), [(False, 50), pytest.param(True, 3, marks=pytest.mark.simulators)])
 def test_measured_numbers_are_given_again(by_ns2: bool, at_least: int) -> None:
     pages = runpy.run_path(str(DOCS / "typed_numbers.py"))
     measured = [

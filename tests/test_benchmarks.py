@@ -63,9 +63,7 @@ def rows(ratio: float) -> list[Row]:
 def test_a_ratio_below_its_floor_and_one_that_is_missing_are_named(tmp_path) -> None:
     path = tmp_path / "floors.toml"
     path.write_text('[chains."a task"]\ntheirs = 3.0\n[chains."another"]\ntheirs = 2.0\n')
-    assert (
-        below_floors({"laws": rows(0.1)}, path) == []
-    )  # of a suite that was not run nothing is said
+    assert below_floors({"laws": rows(0.1)}, path) == []  # of a suite that was not run nothing is said
     missing = "chains, another: theirs was not measured"
     assert below_floors({"chains": rows(3.0)}, path) == [missing]
     low = "chains, a task: theirs has 2.90, must have 3"
@@ -76,9 +74,7 @@ def test_a_ratio_below_its_floor_and_one_that_is_missing_are_named(tmp_path) -> 
 def test_the_floors_are_of_suites() -> None:
     floors = tomllib.loads(FLOORS.read_text(encoding="utf-8"))
     assert set(floors) <= set(SUITES)
-    assert all(
-        floor > 0.0 for own in floors.values() for each in own.values() for floor in each.values()
-    )
+    assert all(floor > 0.0 for own in floors.values() for each in own.values() for floor in each.values())
 
 
 def test_results_of_a_suite_replace_its_own_alone(tmp_path) -> None:
@@ -233,9 +229,7 @@ def test_accuracies_are_those_of_the_networks_seen_before() -> None:
     assert found.half_width == pytest.approx(0.038), "of 39 shares the 38th"
 
 
-def test_a_run_that_differs_from_ns2_is_named_and_ends_the_benchmark_with_1(
-    monkeypatch, tmp_path, capsys
-) -> None:
+def test_a_run_that_differs_from_ns2_is_named_and_ends_the_benchmark_with_1(monkeypatch, tmp_path, capsys) -> None:
     """Of a run of a parking lot and of a random network; the table of ns-2 has a timeout more in a copy."""
     real, place, some = evidence.table, tmp_path / "table.md", [
         Run("packets/parking-lots-ns2", "sack", 1, 1), Run(RANDOM, "mixed", 4, 3),
@@ -268,9 +262,7 @@ def test_explanations_follow_from_their_seeds() -> None:
     own = values[values["scenario"] == case.scenario.name]
     runs = int(own["runs"].iloc[0])
     parts = default_refinements(case.scenario, shared=True)
-    found = explain(
-        case.scenario, case.measures, refinements=parts, runs=runs, **case.arguments
-    ).table()
+    found = explain(case.scenario, case.measures, refinements=parts, runs=runs, **case.arguments).table()
     np.testing.assert_allclose(found["mean"], own["mean"], rtol=1e-5, atol=1e-9)
 
 
@@ -332,9 +324,7 @@ def test_a_part_of_daily_use_runs(part, monkeypatch) -> None:
         (("0.30712475927", "0.30712475933"), 0.0, "0.307124759351", "differs"),
     ],
 )  # fmt: skip
-def test_a_proved_value_is_compared_with_that_of_the_suite(
-    theirs, tolerance, value, status
-) -> None:
+def test_a_proved_value_is_compared_with_that_of_the_suite(theirs, tolerance, value, status) -> None:
     low, high = map(Fraction, theirs)
     question = Question("s", "m", "", "q", low, high, None, lambda: (0, 0.0), tolerance=tolerance)
     half = Fraction(1, 10**25)

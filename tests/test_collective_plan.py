@@ -13,18 +13,8 @@ def test_every_cell_is_between_its_bounds() -> None:
     with (RESULTS / "collective_plan.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert (len(CASES), len(MATRIX), len(rows)) == (11, 36, 396)
-    assert (
-        len(
-            {
-                tuple(row[name] for name in ("case", "mtu", "message", "pairs", "balance"))
-                for row in rows
-            }
-        )
-        == 396
-    )
-    time, lower, upper = (
-        np.array([float(row[name]) for row in rows]) for name in ("time", "lower", "upper")
-    )
+    assert len({tuple(row[name] for name in ("case", "mtu", "message", "pairs", "balance")) for row in rows}) == 396
+    time, lower, upper = (np.array([float(row[name]) for row in rows]) for name in ("time", "lower", "upper"))
     assert (time >= lower * (1.0 - 1e-5)).all()  # written with six digits
     bounded = np.isfinite(upper)
     assert bounded.any()
@@ -34,9 +24,7 @@ def test_every_cell_is_between_its_bounds() -> None:
 
 def test_messages_are_divided_among_queue_pairs() -> None:
     one, four = (
-        scenario_of(
-            Cell(CASES[1], next(each for each in MATRIX if each[:3] == (4096, 2**20, pairs)))
-        )
+        scenario_of(Cell(CASES[1], next(each for each in MATRIX if each[:3] == (4096, 2**20, pairs))))
         for pairs in (1, 4)
     )
     assert len(four.flows) == 4 * len(one.flows)

@@ -22,9 +22,7 @@ from tests.surface import HANG
 
 ROOT = Path(__file__).resolve().parents[1]
 COQ = ROOT / "proofs" / "coq"
-SHORTCUTS = re.compile(
-    r"\b(?:Admitted|admit|Axioms?|Parameters?|Conjecture|Hypotheses|give_up|bypass_check)\b"
-)
+SHORTCUTS = re.compile(r"\b(?:Admitted|admit|Axioms?|Parameters?|Conjecture|Hypotheses|give_up|bypass_check)\b")
 AXIOMS = {
     "ClassicalDedekindReals.sig_forall_dec",
     "FunctionalExtensionality.functional_extensionality_dep",
@@ -94,9 +92,7 @@ def test_the_proofs_compile_and_depend_on_the_axioms_of_the_reals_alone(compiled
 def accepts(folder: Path, text: str) -> bool:
     """Return whether Coq proves that its checker accepts a certificate."""
     (folder / "Case.v").write_text(text)
-    done = subprocess.run(
-        ["coqc", "Case.v"], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["coqc", "Case.v"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0 or 'Unable to unify "true" with "false"' in done.stderr, done.stderr
     return done.returncode == 0
 
@@ -143,16 +139,12 @@ def certcheck(tmp_path_factory):
     folder = tmp_path_factory.mktemp("certcheck")
     for path in [*COQ.glob("*.v"), COQ / "Makefile", COQ / "vectors.ml", COQ / "certcheck.ml"]:
         shutil.copy(path, folder)
-    done = subprocess.run(
-        ["make", "certcheck"], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["make", "certcheck"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
     def run(text: str | bytes) -> subprocess.CompletedProcess[bytes]:
         given = text.encode() if isinstance(text, str) else text
-        return subprocess.run(
-            [folder / "certcheck"], input=given, capture_output=True, check=False, timeout=HANG
-        )
+        return subprocess.run([folder / "certcheck"], input=given, capture_output=True, check=False, timeout=HANG)
 
     return run
 
@@ -187,9 +179,7 @@ def both_accept(certcheck, text: str | bytes, path: Path) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "model", [JacksonTandem(), explore(Kanban(tickets=1)), explore(Kanban(tickets=2))], ids=repr
-)
+@pytest.mark.parametrize("model", [JacksonTandem(), explore(Kanban(tickets=1)), explore(Kanban(tickets=2))], ids=repr)
 def test_certcheck_accepts_certificates(certcheck, model, tmp_path) -> None:
     path = tmp_path / "model.cert.gz"
     stationary(model).certificate(path)
@@ -216,9 +206,7 @@ def test_certcheck_rejects_what_the_other_checker_rejects(certcheck, tmp_path) -
 
 
 @pytest.mark.slow
-def test_long_run_means_of_several_classes_are_accepted_by_coq_and_certcheck(
-    compiled, certcheck, tmp_path
-) -> None:
+def test_long_run_means_of_several_classes_are_accepted_by_coq_and_certcheck(compiled, certcheck, tmp_path) -> None:
     model, path = tmp_path / "branches.sm", tmp_path / "branches.cert"
     model.write_text(BRANCHES)
     chain = read_prism(model).chain

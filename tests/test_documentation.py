@@ -43,9 +43,7 @@ def environment_of_the_docs() -> Iterator[None]:
 def hooks() -> dict[str, Any]:
     """The hooks of conf.py by event."""
     found: dict[str, Any] = {}
-    app = SimpleNamespace(
-        connect=lambda event, hook, priority=500: found.update({event: hook, hook.__name__: hook})
-    )
+    app = SimpleNamespace(connect=lambda event, hook, priority=500: found.update({event: hook, hook.__name__: hook}))
     runpy.run_path(str(CONF))["setup"](app)
     return found
 
@@ -66,9 +64,7 @@ def test_figures_of_the_reference_are_of_objects_that_have_a_page() -> None:
         assert name in importlib.import_module(package).__all__
         for node in ast.walk(ast.parse(texts["code"])):
             if isinstance(node, ast.ImportFrom):
-                assert all(
-                    hasattr(importlib.import_module(str(node.module)), a.name) for a in node.names
-                )
+                assert all(hasattr(importlib.import_module(str(node.module)), a.name) for a in node.names)
         assert "{" not in texts["caption"]
         assert "{name}" not in texts["code"]
 
@@ -88,9 +84,7 @@ def test_captions_have_a_level_and_code_takes_the_focus(hooks: dict[str, Any]) -
         "furo_navigation_tree": '<p class="caption" role="heading">How-to</p>',
     }
     hooks["html-page-context"](None, "index", "page.html", context, None)
-    assert context["furo_navigation_tree"].startswith(
-        '<p class="caption" role="heading" aria-level="2">'
-    )
+    assert context["furo_navigation_tree"].startswith('<p class="caption" role="heading" aria-level="2">')
     assert context["body"] == (  # keys scroll both
         '<pre tabindex="0">code</pre><div tabindex="0" class="table-wrapper docutils"></div>'
     )

@@ -201,9 +201,7 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
     home.mkdir()
     (home / ".cache").write_text("a file, where a folder would have to be made")
     code = "from responsefn import Reno, simulate_rule; print(simulate_rule(Reno(), 0.01, 0.1, events=50).rate)"
-    environment = {
-        k: v for k, v in os.environ.items() if k not in ("HOPFLOW_CACHE_DIR", "XDG_CACHE_HOME")
-    }
+    environment = {k: v for k, v in os.environ.items() if k not in ("HOPFLOW_CACHE_DIR", "XDG_CACHE_HOME")}
     environment |= {"HOME": str(home), "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     run = subprocess.run(
         [sys.executable, "-c", code],

@@ -117,9 +117,7 @@ def test_the_table_itself_has_no_circle() -> None:
 def test_no_circle_between_modules() -> None:
     """Imports under TYPE_CHECKING and inside functions count: they are dependences as well."""
     graph: nx.DiGraph[str] = nx.DiGraph(list(imports()))
-    circles = {
-        tuple(sorted(knot)) for knot in nx.strongly_connected_components(graph) if len(knot) > 1
-    }
+    circles = {tuple(sorted(knot)) for knot in nx.strongly_connected_components(graph) if len(knot) > 1}
     assert not circles
 
 

@@ -39,9 +39,7 @@ def test_a_notebook_that_is_a_page_says_the_same(name: str) -> None:
 
 @pytest.mark.longest
 @pytest.mark.slow  # compile much for a few cells; `make docs` runs all
-@pytest.mark.parametrize(
-    "path", sorted(set(FOLDER.glob("*.md")) - {QUICKSTART}), ids=attrgetter("stem")
-)
+@pytest.mark.parametrize("path", sorted(set(FOLDER.glob("*.md")) - {QUICKSTART}), ids=attrgetter("stem"))
 def test_notebook_runs(path: Path) -> None:
     run(jupytext.read(path))
 

@@ -66,9 +66,7 @@ def test_faults_are_single_changes_of_what_is_computed() -> None:
 
 def test_only_the_functions_that_are_asked_for() -> None:
     source = "X = 1\n\ndef judge(x):\n    return x < 2\n\ndef other(x) -> Verdict:\n    return x == 1\n\ndef no(x):\n    return x > 1\n"
-    kinds = {
-        before for kind, before, _ in changes(source, "^judge|Verdict") if kind == "comparison"
-    }
+    kinds = {before for kind, before, _ in changes(source, "^judge|Verdict") if kind == "comparison"}
     assert kinds == {"<", "=="}
 
 
@@ -126,9 +124,7 @@ def test_the_tests_of_a_module_are_first() -> None:
     kernel = stages_of(ROOT, group_of("fluid kernel"), "dfcmodel/engine/kernel/loop.py")
     assert kernel[0] == ["tests/dfcmodel/test_default_constants.py", "tests/dfcmodel/engine"]
     calls = stages_of(ROOT, group_of("methods"), "markov/time/passages/driver.py")
-    assert calls[0] == [
-        f"tests/markov/time/passages/{n}" for n in ("test_driver.py", "refused_driver.txt")
-    ]
+    assert calls[0] == [f"tests/markov/time/passages/{n}" for n in ("test_driver.py", "refused_driver.txt")]
     constants = "tests/responsefn/test_default_constants.py"
     assert stages[1][:2] == [constants, "tests/responsefn/test_published_steps.py"]
 

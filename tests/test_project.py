@@ -153,18 +153,14 @@ def requirements(extra: str) -> dict[str, Requirement]:
         except importlib.metadata.PackageNotFoundError:
             continue
         for need in map(Requirement, needs):
-            if need.marker is None or any(
-                need.marker.evaluate({"extra": wanted}) for wanted in {"", *this.extras}
-            ):
+            if need.marker is None or any(need.marker.evaluate({"extra": wanted}) for wanted in {"", *this.extras}):
                 todo.append(need)
     return found
 
 
 @pytest.mark.parametrize("extra", ["dev", "browser"])
 def test_constraints_pin_everything_that_is_installed(extra: str) -> None:
-    if (
-        Version(importlib.metadata.version("pandas")) != pins()["pandas"]
-    ):  # others need other packages
+    if Version(importlib.metadata.version("pandas")) != pins()["pandas"]:  # others need other packages
         pytest.skip("not an environment of constraints.txt")
     missing = sorted(set(requirements(extra)) - set(pins()))
     assert missing == []
@@ -277,9 +273,7 @@ def test_wheel_metadata(wheel: zipfile.ZipFile) -> None:
     assert about["License-File"] == "LICENSE"
     needs = [Requirement(text) for text in about.get_all("Requires-Dist", [])]
     core = {(need.name, str(need.specifier)) for need in needs if need.marker is None}
-    assert core == {
-        (need.name, str(need.specifier)) for need in map(Requirement, listed["dependencies"])
-    }
+    assert core == {(need.name, str(need.specifier)) for need in map(Requirement, listed["dependencies"])}
     assert set(about.get_all("Provides-Extra", [])) == {
         "all", "browser", "capture", "explore", "scale", "lab", "docs", "bench", "test", "dev",
     }  # fmt: skip

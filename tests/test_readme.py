@@ -42,9 +42,7 @@ def test_there_are_eight_snippets():
 def test_the_first_example_stands_below_at_most_80_words():
     """Of prose, without the code that installs hopflow, the addresses of links, and comments."""
     above = TEXT[: TEXT.index("```python")]
-    prose = re.sub(
-        r"```.*?```|<!--.*?-->|\]\([^)]*\)|^# ", "", above, flags=re.DOTALL | re.MULTILINE
-    )
+    prose = re.sub(r"```.*?```|<!--.*?-->|\]\([^)]*\)|^# ", "", above, flags=re.DOTALL | re.MULTILINE)
     assert len(prose.split()) <= 80
     assert "pip install ." in above
 

@@ -41,9 +41,7 @@ def test_rows_are_refused_as_the_table_says_or_named(table: Path) -> None:
     assert roots.name == "Square roots of negative numbers"
     assert [type(step) is Row for step in roots.steps] == [True, False, True]
     names = {"math": __import__("math"), "x": -4.0}
-    assert [difference(row, table, names) for row in roots.steps if isinstance(row, Row)] == [
-        None
-    ] * 2
+    assert [difference(row, table, names) for row in roots.steps if isinstance(row, Row)] == [None] * 2
     allowed, other_message, other_error = (row for row in wrong.steps if isinstance(row, Row))
     assert difference(allowed, table, names | {"x": 4.0}) == "is not refused with ValueError"
     assert "without 'must be complex'" in str(difference(other_message, table, names))
@@ -57,9 +55,7 @@ def test_a_call_without_an_error_is_named(table: Path) -> None:
         read_table(table)
 
 
-def test_a_section_fails_with_all_its_wrong_rows(
-    table: Path, request: pytest.FixtureRequest
-) -> None:
+def test_a_section_fails_with_all_its_wrong_rows(table: Path, request: pytest.FixtureRequest) -> None:
     table.write_text(TABLE.replace('math.sqrt("4")\n# raises ValueError\n', ""))
     right, wrong = RefusedTable.from_parent(request.session, path=table).collect()
     right.obj()

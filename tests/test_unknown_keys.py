@@ -320,9 +320,7 @@ def test_a_node_of_chakra_of_an_unknown_type() -> None:
         (captures.pcap(captures.transfer_of(captures.ipv4), link=147), "147"),
         (b"zzzz" + captures.pcap(captures.transfer_of(captures.ipv4))[4:], "zzzz"),
         (
-            captures.pcapng(
-                captures.transfer_of(captures.ipv4), link=101, others=captures.block(0x7A7A, b"")
-            ),
+            captures.pcapng(captures.transfer_of(captures.ipv4), link=101, others=captures.block(0x7A7A, b"")),
             "(?i)7a7a|31354",
         ),
     ],

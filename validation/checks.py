@@ -147,9 +147,7 @@ class Check(Judges[T]):
     def modules(self) -> set[str]:
         """Return the names of the modules of the functions that measure, judge and draw."""
         functions = (self.measure, *self.judging(), *self._pictures.values())
-        return {each.__module__ for each in functions} | {
-            module.__name__ for module in self._modules
-        }
+        return {each.__module__ for each in functions} | {module.__name__ for module in self._modules}
 
     def constants_of(self, *modules: ModuleType) -> None:
         """Make the constants of these modules available to the text."""
@@ -187,10 +185,7 @@ class Check(Judges[T]):
             return tuple(replace(parts[key], statement=words) for key, words in wording.items())
 
         keys = [*verdicts, *basis.undecidable]
-        named = [
-            (reading.name, dict(zip(keys, reading.parts, strict=True)))
-            for reading in judged.readings
-        ]
+        named = [(reading.name, dict(zip(keys, reading.parts, strict=True))) for reading in judged.readings]
         return Finding(
             parts=worded(dict(zip(keys, judged.parts, strict=True))),
             readings=tuple(Reading(name, worded(parts)) for name, parts in named),
@@ -199,8 +194,7 @@ class Check(Judges[T]):
             explanation=text.explanation,
             numbers=text.numbers,
             pictures=tuple(
-                Picture(functools.partial(self._pictures[name], found), *words)
-                for name, words in text.pictures.items()
+                Picture(functools.partial(self._pictures[name], found), *words) for name, words in text.pictures.items()
             ),
             cases=cases,
             thresholds=tuple(self.robustness(found, text.thresholds, basis)),

@@ -137,9 +137,7 @@ def read_history() -> History:
 
 def _changes(table: str, row: str, versions: list[tuple[Commit, Any]]) -> Iterator[Change]:
     """Yield the last change of a row, if it is not as it was first committed."""
-    changed = [
-        commit for (_, before), (commit, now) in itertools.pairwise(versions) if now != before
-    ]
+    changed = [commit for (_, before), (commit, now) in itertools.pairwise(versions) if now != before]
     if changed and versions[-1][1] != versions[0][1]:
         yield Change(table, row, versions[0][0], changed[-1])
 
@@ -204,17 +202,11 @@ def _blob(name: str) -> bytes:
 def _uncommitted() -> tuple[str, ...]:
     """Return the protected files that are not as in the last commit, by their paths in the repository."""
     paths = [f"{NAME}/{name}" for name in ("data", "published", "claims", "manifest.py")]
-    status = _git(
-        "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *paths
-    )
+    status = _git("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *paths)
     files = [entry[3:] for entry in status.decode("utf-8", "replace").split("\0") if entry]
     ours = {f"{NAME}/published/{name}" for name in manifest.OURS}
     texts = f"{NAME}/claims/"
-    return tuple(
-        file
-        for file in files
-        if file not in ours and (not file.startswith(texts) or file.endswith(".md"))
-    )
+    return tuple(file for file in files if file not in ours and (not file.startswith(texts) or file.endswith(".md")))
 
 
 def _without_record() -> Iterator[str]:

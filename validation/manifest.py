@@ -46,9 +46,7 @@ PUBLISHED_SHA256 = "2fc43807e07614048c11011d9d55fe2d4a7af3a8d07be887a172638aaf23
 def listing() -> str:
     """Return the manifest of the files as they are: a line for each, sorted by path."""
     files = sorted(
-        path.relative_to(DATA).as_posix()
-        for path in DATA.rglob("*")
-        if path.is_file() and path != DATA / MANIFEST
+        path.relative_to(DATA).as_posix() for path in DATA.rglob("*") if path.is_file() and path != DATA / MANIFEST
     )
     return "".join(f"{sha256_of((DATA / file).read_bytes())}  {file}\n" for file in files)
 

@@ -199,10 +199,7 @@ def rows(name: str) -> list[dict[str, str]]:
 @functools.cache
 def entries() -> dict[str, Entry]:
     """Return all claims by id, paper by paper in the order of the files, checked or not."""
-    known = {
-        row["id"]: row
-        for row in [*rows("claims.csv"), *rows("own_claims.csv"), *rows("fabric_claims.csv")]
-    }
+    known = {row["id"]: row for row in [*rows("claims.csv"), *rows("own_claims.csv"), *rows("fabric_claims.csv")]}
     letters = list(dict.fromkeys(id[0] for id in known))  # one per paper
     return {
         id: Entry(id, row["paper"], row["where"], row["setting"], _text(row, known))
@@ -218,17 +215,12 @@ def _text(row: dict[str, str], known: dict[str, dict[str, str]]) -> str:
 
 def recorded_verdicts() -> dict[str, Sides[Verdict]]:
     """Return the verdicts of ``verdicts.csv`` by claim."""
-    return {
-        row["id"]: Sides(Verdict(row["model"]), Verdict(row["simulation"]))
-        for row in rows("verdicts.csv")
-    }
+    return {row["id"]: Sides(Verdict(row["model"]), Verdict(row["simulation"])) for row in rows("verdicts.csv")}
 
 
 def recorded_simulators() -> dict[str, dict[str, Verdict]]:
     """Return the verdicts of each simulator in ``verdicts.csv``, by claim, those that apply."""
-    found = {
-        row["id"]: {name: Verdict(row[name]) for name in SIMULATORS} for row in rows("verdicts.csv")
-    }
+    found = {row["id"]: {name: Verdict(row[name]) for name in SIMULATORS} for row in rows("verdicts.csv")}
     none = Verdict.NOT_APPLICABLE
     return {id: {n: v for n, v in each.items() if v is not none} for id, each in found.items()}
 

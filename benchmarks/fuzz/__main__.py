@@ -14,9 +14,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=12_000, help="how many calls at most")
-    parser.add_argument(
-        "--questions", type=int, default=1_000, help="how many questions to ask in two ways"
-    )
+    parser.add_argument("--questions", type=int, default=1_000, help="how many questions to ask in two ways")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="functions, or pairs, whose name has this in it")
     parser.add_argument(
@@ -25,9 +23,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         default=120.0,
         help="seconds that a call may take, compilation included",
     )
-    parser.add_argument(
-        "--from", dest="start", type=int, help="make the calls in this process, from"
-    )
+    parser.add_argument("--from", dest="start", type=int, help="make the calls in this process, from")
     return parser.parse_args(given)
 
 

@@ -112,9 +112,7 @@ def label_and_array(draw: random.Random) -> Answers:
     one, other = m.passage(found, to=inside), m.passage(found, to=members)
     states = [s for s, member in zip(_states(found), members, strict=True) if member]
     third = m.passage(found, to=states)
-    return Answers(
-        f"{chosen}, to={text}", [one.mean, other.mean], [other.mean, third.mean], 1e-9 * one.mean
-    )
+    return Answers(f"{chosen}, to={text}", [one.mean, other.mean], [other.mean, third.mean], 1e-9 * one.mean)
 
 
 def rewards_and_arrays(draw: random.Random) -> Answers:
@@ -122,14 +120,10 @@ def rewards_and_arrays(draw: random.Random) -> Answers:
     weights = [draw.uniform(-2, 3) for _ in range(3)]
     chosen, found = _explored(
         draw,
-        rewards=lambda s: {
-            "r": weights[0] * s.x + weights[1] * max(s.y, 1) + weights[2] * (s.x > 1)
-        },
+        rewards=lambda s: {"r": weights[0] * s.x + weights[1] * max(s.y, 1) + weights[2] * (s.x > 1)},
     )
     answer = m.stationary(found)
-    values = [
-        weights[0] * s.x + weights[1] * max(s.y, 1) + weights[2] * (s.x > 1) for s in _states(found)
-    ]
+    values = [weights[0] * s.x + weights[1] * max(s.y, 1) + weights[2] * (s.x > 1) for s in _states(found)]
     return Answers(f"{chosen}, {weights}", answer["r"], answer.pi @ values, 40 * ROUNDING)
 
 
@@ -160,9 +154,7 @@ def file_and_python(draw: random.Random) -> Answers:
 
 def methods(draw: random.Random) -> Answers:
     """The default method and another one."""
-    method = draw.choice(
-        (m.GTH(), m.SparseLU(), m.Multilevel(), m.Krylov(), m.GaussSeidel(), m.Levels())
-    )
+    method = draw.choice((m.GTH(), m.SparseLU(), m.Multilevel(), m.Krylov(), m.GaussSeidel(), m.Levels()))
     model = tandem(draw)
     one, other = m.stationary(model), m.stationary(model, method)
     within = one.error_bound + other.error_bound + ROUNDING
@@ -210,14 +202,9 @@ def sweep_and_calls(draw: random.Random) -> Answers:
     model = tandem(draw)
     rtts, rates = [0.01, float(draw.randint(1, 5))], [2.0, float(draw.randint(5, 50))]
     swept = m.sweep(model, rtt=rtts, bottleneck_rate=rates)
-    single = [
-        [m.stationary(model.replace(rtt=rtt, bottleneck_rate=rate)).throughput for rate in rates]
-        for rtt in rtts
-    ]
+    single = [[m.stationary(model.replace(rtt=rtt, bottleneck_rate=rate)).throughput for rate in rates] for rtt in rtts]
     within = 1e-9 * np.max(single)
-    return Answers(
-        f"{model}, rtt={rtts}, bottleneck_rate={rates}", swept["throughput"].values, single, within
-    )
+    return Answers(f"{model}, rtt={rtts}, bottleneck_rate={rates}", swept["throughput"].values, single, within)
 
 
 def command_and_python(draw: random.Random) -> Answers:
@@ -248,9 +235,7 @@ def matrix_and_rules(draw: random.Random) -> Answers:
 def compiled_and_interpreted(draw: random.Random) -> Answers:
     """States found by compiled rules, and state by state."""
     chosen = walk(draw)
-    one, other = (
-        m.explore(chosen.python(), start={"x": 0, "y": 0}, compiled=c) for c in (True, False)
-    )
+    one, other = (m.explore(chosen.python(), start={"x": 0, "y": 0}, compiled=c) for c in (True, False))
     first, second = one.chain.Q.toarray(), other.chain.Q.toarray()
     return Answers(f"{chosen}", first, second, 1e-12 * np.abs(second).max())
 

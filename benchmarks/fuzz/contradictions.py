@@ -62,9 +62,7 @@ def pairs() -> tuple[Pair, ...]:
     from benchmarks.fuzz import chain_pairs, network_pairs, rule_pairs
 
     return tuple(
-        Pair(name, ask)
-        for module in (chain_pairs, rule_pairs, network_pairs)
-        for name, ask in module.PAIRS.items()
+        Pair(name, ask) for module in (chain_pairs, rule_pairs, network_pairs) for name, ask in module.PAIRS.items()
     )
 
 
@@ -106,6 +104,4 @@ def questions(count: int, seed: int, only: str = "") -> list[Question]:
     asked = [pair for pair in pairs() if only in pair.name]
     if not asked:
         return []
-    return [
-        Question(asked[n % len(asked)], seed * 1_000_003 + n // len(asked)) for n in range(count)
-    ]
+    return [Question(asked[n % len(asked)], seed * 1_000_003 + n // len(asked)) for n in range(count)]

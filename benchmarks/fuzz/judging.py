@@ -18,9 +18,7 @@ from markov.computing.memory import TooLargeError
 from responsefn.diagnostics import AmbiguousRateError, UnreachableRateError
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = tuple(
-    f"{ROOT / name}/" for name in ("hopflow", "markov", "responsefn", "dfcmodel", "validation")
-)
+PACKAGES = tuple(f"{ROOT / name}/" for name in ("hopflow", "markov", "responsefn", "dfcmodel", "validation"))
 ANSWERS = (NotSolvedError, TooLargeError, UnreachableRateError, AmbiguousRateError)
 """Errors that say what is known of the answer; they need not name a parameter."""
 ALIASES = {
@@ -121,6 +119,4 @@ UNREPEATABLE = {"seconds", "memory", "fluid_seconds", "packet_seconds", "history
 def same_answer(found: Any, expected: Any) -> bool:
     """Whether two answers have the same numbers, to the rounding of another order of operations."""
     left, right = numbers_of(found), numbers_of(expected)
-    return len(left) == len(right) and np.allclose(
-        left, right, rtol=1e-9, atol=1e-12, equal_nan=True
-    )
+    return len(left) == len(right) and np.allclose(left, right, rtol=1e-9, atol=1e-12, equal_nan=True)

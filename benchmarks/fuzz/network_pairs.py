@@ -56,16 +56,12 @@ def scenario(draw: random.Random) -> Any:
 
 def level(draw: random.Random) -> Any:
     """Draw a level, with its parameters."""
-    return draw.choice(
-        (d.Fluid(steps_per_delay=4), d.Packets(seed=3), d.Packets(seed=3, recovery="sack"))
-    )
+    return draw.choice((d.Fluid(steps_per_delay=4), d.Packets(seed=3), d.Packets(seed=3, recovery="sack")))
 
 
 def numbers(run: Any) -> np.ndarray[Any, Any]:
     """Return what a run delivered, lost and queued."""
-    return np.concatenate(
-        [np.ravel(getattr(run, name)) for name in ("delivered", "lost", "queued", "carried")]
-    )
+    return np.concatenate([np.ravel(getattr(run, name)) for name in ("delivered", "lost", "queued", "carried")])
 
 
 def file_and_scenario(draw: random.Random) -> Answers:
@@ -91,13 +87,9 @@ def ensemble_and_runs(draw: random.Random) -> Answers:
     """The runs of an ensemble, in threads, and of the same one again; their spread is not a NaN."""
     chosen, how = scenario(draw), level(draw)
     seed = draw.randint(0, 999)
-    one, other = (
-        d.ensemble(chosen, 2, jitter=0.0, seed=seed, method=how, sample=0.02) for _ in range(2)
-    )
+    one, other = (d.ensemble(chosen, 2, jitter=0.0, seed=seed, method=how, sample=0.02) for _ in range(2))
     left, right = (
-        np.concatenate(
-            [np.ravel(getattr(many, name)) for name in ("efficiency", "losses", "occupancy")]
-        )
+        np.concatenate([np.ravel(getattr(many, name)) for name in ("efficiency", "losses", "occupancy")])
         for many in (one, other)
     )
     return Answers(f"{chosen!r}, {how!r}, seed = {seed}", left, right, 0.0)
@@ -158,9 +150,7 @@ def sweep_and_calls(draw: random.Random) -> Answers:
         [15, draw.randint(20, 60)],
     )
     rtt, bandwidth = draw.choice((0.02, 0.05)), float(draw.randint(300, 900))
-    swept = d.coexist_sweep(
-        rules, rtt=rtt, bandwidth=bandwidth, buffer=buffers, duration=5.0, runs=1
-    )
+    swept = d.coexist_sweep(rules, rtt=rtt, bandwidth=bandwidth, buffer=buffers, duration=5.0, runs=1)
     again = [
         d.coexist_sweep(rules, rtt=rtt, bandwidth=bandwidth, buffer=[buffer], duration=5.0, runs=1)
         for buffer in buffers

@@ -43,9 +43,7 @@ def rate_and_acks(draw: random.Random) -> Answers:
     chosen, rtt = rule(draw, exact=True), _rtt(draw)
     p = float(f"{10 ** draw.uniform(-4, -2):.3g}")
     rate = chosen.rate(p, rtt)
-    ran = r.simulate_rule(
-        chosen, p, rtt, r.Deterministic(), events=4000, options=r.DirectSimulation(method="acks")
-    )
+    ran = r.simulate_rule(chosen, p, rtt, r.Deterministic(), events=4000, options=r.DirectSimulation(method="acks"))
     within = DOCUMENTED * rate + ran.half_width if hasattr(ran, "half_width") else DOCUMENTED * rate
     return Answers(f"{chosen!r}, p = {p}, rtt = {rtt}", rate, ran.rate, within)
 

@@ -134,9 +134,7 @@ def fuzz(calls: Sequence[Call | Question]) -> Outcome:
     return outcome
 
 
-def fuzz_apart(
-    calls: Sequence[Call | Question], arguments: Sequence[str], limit: float = 120.0
-) -> Outcome:
+def fuzz_apart(calls: Sequence[Call | Question], arguments: Sequence[str], limit: float = 120.0) -> Outcome:
     """Make the calls in another process, begun again when it crashes, or is killed after ``limit`` seconds.
 
     Parameters

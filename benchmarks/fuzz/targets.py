@@ -168,9 +168,7 @@ JANI = """{"jani-version": 1, "name": "m", "type": "ctmc", "variables": [], "pro
 "initial-locations": ["a"], "edges": [
 {"location": "a", "rate": {"exp": 1.0}, "destinations": [{"location": "b"}]},
 {"location": "b", "rate": {"exp": 2.0}, "destinations": [{"location": "a"}]}]}]}"""
-BBR_QLOG = json.dumps(
-    {"time": 5.0, "name": "recovery:congestion_state_updated", "data": {"new": "drain"}}
-)
+BBR_QLOG = json.dumps({"time": 5.0, "name": "recovery:congestion_state_updated", "data": {"new": "drain"}})
 QLOG = json.dumps({"traces": [{"events": [
     *({"name": "transport:packet_sent", "time": 10.0 * n, "data": {"header": {"packet_number": n}}} for n in range(9)),
     {"name": "recovery:packet_lost", "time": 60.0, "data": {"header": {"packet_number": 5}}},
@@ -238,29 +236,17 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     links = chain(2, **link)
     flows = [Flow("a", (1, 2), Reno(), max_window=64.0)]
     small = Scenario("small", links, flows, duration=0.125)
-    steady = Scenario(
-        "steady", links, [Flow(f"{n}", (1, 2), CBR(600.0)) for n in (1, 2)], duration=0.125
-    )
+    steady = Scenario("steady", links, [Flow(f"{n}", (1, 2), CBR(600.0)) for n in (1, 2)], duration=0.125)
     dfc = takano2006("1")
     stops = chain(3, **link, discipline=dfcmodel.Pause(high=20, low=10))
-    paused = Scenario(
-        "paused", stops, [Flow("a", (1, 2, 3), CBR(600.0), host="direct")], duration=0.125
-    )
-    apart = [
-        dfcmodel.Link(0, n, discipline=dfcmodel.Pause(high=20, low=10), **link) for n in (1, 2)
-    ]
-    several = Scenario(
-        "ports", apart, [Flow(f"{n}", (0, n), CBR(600.0)) for n in (1, 2)], duration=0.125
-    )
+    paused = Scenario("paused", stops, [Flow("a", (1, 2, 3), CBR(600.0), host="direct")], duration=0.125)
+    apart = [dfcmodel.Link(0, n, discipline=dfcmodel.Pause(high=20, low=10), **link) for n in (1, 2)]
+    several = Scenario("ports", apart, [Flow(f"{n}", (0, n), CBR(600.0)) for n in (1, 2)], duration=0.125)
     port = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
     fabric = lossless.leaf_spine(2, 2)
     two = [[("leaf", 0), ("spine", 0), ("leaf", 1)]]
-    pool = lossless.headroom_pool(
-        [[10.0], [10.0]], 2, 1, size=15.0, shared=20.0, xoff=5.0, rate="10Gbps"
-    )
-    rows = [
-        lossless.BufferRow(1e11, cable, xoff) for cable, xoff in ((5.0, 44_032), (300.0, 83_968))
-    ]
+    pool = lossless.headroom_pool([[10.0], [10.0]], 2, 1, size=15.0, shared=20.0, xoff=5.0, rate="10Gbps")
+    rows = [lossless.BufferRow(1e11, cable, xoff) for cable, xoff in ((5.0, 44_032), (300.0, 83_968))]
     dog = lossless.Watchdog("10 ms", "100 ms", "200 ms")
     pauses = {"pauses": PhaseType.exponential(1000.0), "gaps": PhaseType.exponential(100.0)}
     folder = Path(tempfile.mkdtemp())
@@ -468,9 +454,7 @@ def targets() -> tuple[Target, ...]:
     for package in PACKAGES:
         for name in package.__all__:
             known = MADE_BY_THE_LIBRARY | WITHOUT_ARGUMENTS | OF_A_RULE
-            if name in known or any(
-                each.name == name and each.call is getattr(package, name) for each in found
-            ):
+            if name in known or any(each.name == name and each.call is getattr(package, name) for each in found):
                 continue
             own = given.get(name, {})
             if getattr(package, name) is markov.from_networkx:
@@ -478,9 +462,7 @@ def targets() -> tuple[Target, ...]:
             found.append(Target(name, getattr(package, name), own, FREE.get(name, ())))
     for name, own in given.items():
         if "__call__" in own:
-            found.append(
-                Target(name, own["__call__"], {k: v for k, v in own.items() if k != "__call__"})
-            )
+            found.append(Target(name, own["__call__"], {k: v for k, v in own.items() if k != "__call__"}))
         elif "." in name:
             kind, _, method = name.partition(" ")[0].partition(".")
             home = next(p for p in PACKAGES if kind in p.__all__)

@@ -38,11 +38,7 @@ def questions(suites: Path) -> Iterator[Question]:
 def _question(folder: Path, results: Path, column: str) -> Question:
     def ask() -> tuple[Any, float]:
         wanted, digits = _wanted(results)
-        names = tuple(
-            name
-            for name in (c.rpartition("-")[0] for c in wanted.columns)
-            if name and name != "time"
-        )
+        names = tuple(name for name in (c.rpartition("-")[0] for c in wanted.columns) if name and name != "time")
         species, _, quantity = column.rpartition("-")
         if quantity not in ("mean", "sd"):
             raise ValueError(f"{column}: neither a mean nor a standard deviation")
@@ -55,9 +51,7 @@ def _question(folder: Path, results: Path, column: str) -> Question:
         return float(max(beyond.max(), 0.0)), error
 
     query = f"{column}, all times"
-    return Question(
-        "dsmts", folder.name, "", query, Fraction(0), Fraction(0), None, ask, exact=True
-    )
+    return Question("dsmts", folder.name, "", query, Fraction(0), Fraction(0), None, ask, exact=True)
 
 
 def _limit(wanted: pd.DataFrame, name: str) -> int:

@@ -18,9 +18,7 @@ LINE = re.compile(r"^\s*//\s*RESULT\s*(?:\(([^)]*)\))?\s*:\s*(.*?)\s*$")
 TYPE = re.compile(r"^\s*(ctmc|stochastic)\b", re.MULTILINE)
 TOLERANCE = 1e-5  # relative, of PRISM's own test mode
 MODELS = (".sm", ".prism", ".orig")
-REWARD_LTL = (
-    "a reward until a co-safe LTL formula has come true: needs the product with an automaton"
-)
+REWARD_LTL = "a reward until a co-safe LTL formula has come true: needs the product with an automaton"
 LTL = "an LTL formula, a Boolean combination of path formulas: needs the product with an automaton"
 
 
@@ -36,9 +34,7 @@ def questions(suites: Path) -> Iterator[Question]:
 def _model_of(path: Path) -> Path | None:
     """Return the model that a properties file is of: the longest name that it begins with."""
     found = [
-        m
-        for m in path.parent.iterdir()
-        if m.suffix in MODELS and path.name.startswith(m.name.removesuffix(".orig"))
+        m for m in path.parent.iterdir() if m.suffix in MODELS and path.name.startswith(m.name.removesuffix(".orig"))
     ]
     return max(found, key=lambda m: len(m.name), default=None)
 
@@ -83,9 +79,7 @@ def _question(
     shown = ", ".join(f"{key}={value}" for key, value in given.items())
     where = str(model.relative_to(folder))
     beyond = REWARD_LTL if query.lstrip().startswith("R") else LTL
-    return Question(
-        "prism", where, shown, query, theirs, theirs, None, ask, False, TOLERANCE, beyond
-    )
+    return Question("prism", where, shown, query, theirs, theirs, None, ask, False, TOLERANCE, beyond)
 
 
 @lru_cache(maxsize=2)

@@ -27,9 +27,7 @@ def questions(suites: Path) -> Iterator[Question]:
                     yield _question(index.parent, file, case, values, result)
 
 
-def _question(
-    folder: Path, file: dict[str, Any], case: dict[str, Any], values: list[Any], result: Any
-) -> Question:
+def _question(folder: Path, file: dict[str, Any], case: dict[str, Any], values: list[Any], result: Any) -> Question:
     given = {v["name"]: v["value"] for v in values}
     sources = [*file.get("original-file", [])]
     prism = next((f for f in sources if f.endswith(".prism")), None)
@@ -40,9 +38,7 @@ def _question(
     def ask() -> tuple[Any, float]:
         names = tuple(sorted(given.items()))
         model = (
-            loaded(folder / prism, folder / props, names)
-            if prism and props
-            else _jani(folder / file["file"], names)
+            loaded(folder / prism, folder / props, names) if prism and props else _jani(folder / file["file"], names)
         )
         found = model.property(result["property"], on_failure="return")
         return found.value, found.error_bound

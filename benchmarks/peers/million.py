@@ -134,9 +134,7 @@ def run(name: str) -> dict[str, Any]:
         places = Path("/usr/lib/petscdir").glob("*/*-real/lib/python3/dist-packages")
         own["PYTHONPATH"] = os.pathsep.join([str(HERE.parents[2]), *map(str, places)])
     command = [python or sys.executable, "-m", "benchmarks.peers.million", "--only", name]
-    done = subprocess.run(
-        command, env={**os.environ, **own}, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.splitlines() or [f"signal {-done.returncode}"])[-1]
         return {"program": name, "failure": said[:120]}
@@ -174,9 +172,7 @@ def main(names: list[str]) -> None:
         for name, found in cells.items():
             if turn == 0 or found[0].get("seconds", LIMIT) < SHORT:
                 found.append(run(name))
-                print(
-                    turn + 1, name, found[-1].get("seconds", found[-1].get("failure")), flush=True
-                )
+                print(turn + 1, name, found[-1].get("seconds", found[-1].get("failure")), flush=True)
     rows = [{**found[0], **_median(found)} for found in cells.values()]
     (RESULTS / "peers_million.md").write_text(table(rows), encoding="utf-8")
     print(table(rows))

@@ -61,9 +61,7 @@ def gmres_ilu(Q: sp.csr_matrix, components: Components, model: ChainModel) -> So
     def solve() -> np.ndarray:
         ilu = scipy.sparse.linalg.spilu(matrix, drop_tol=1e-4, fill_factor=20)
         inverse = scipy.sparse.linalg.LinearOperator(matrix.shape, ilu.solve)
-        rest, _ = scipy.sparse.linalg.gmres(
-            matrix, right, rtol=TOLERANCE, restart=60, maxiter=20, M=inverse
-        )
+        rest, _ = scipy.sparse.linalg.gmres(matrix, right, rtol=TOLERANCE, restart=60, maxiter=20, M=inverse)
         return whole(rest)
 
     return solve

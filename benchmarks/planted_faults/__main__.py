@@ -29,9 +29,7 @@ MOST_DRAWS = 20
 
 def main() -> int:
     """Run the command; exit status 1 when fewer than 95 of 100 faults were caught."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=100, help="faults that change an answer")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--part", choices=sorted(PARTS), action="append", help="may be repeated")
@@ -66,9 +64,7 @@ def read(path: Path) -> list[Outcome]:
     return [Outcome.of_json(line) for line in lines]
 
 
-def plant(
-    tree: Tree, known: list[Outcome], parts: list[str], asked: argparse.Namespace
-) -> list[Outcome]:
+def plant(tree: Tree, known: list[Outcome], parts: list[str], asked: argparse.Namespace) -> list[Outcome]:
     """Plant faults, the parts in turn, until enough of those recorded change an answer."""
     seen = {each.fault for each in known}
     for n in range(MOST_DRAWS * asked.count):

@@ -86,17 +86,11 @@ def methods(_: str) -> Answers:
         for method in kinds:
             yield (
                 f"{name} {method!r}",
-                attempt(
-                    lambda x=model, w=method: np.round(
-                        m.stationary(x, w, proof=False, on_failure="return").pi, 9
-                    )
-                ),
+                attempt(lambda x=model, w=method: np.round(m.stationary(x, w, proof=False, on_failure="return").pi, 9)),
             )
             yield (
                 f"converged {name} {method!r}",
-                attempt(
-                    lambda x=model, w=method: m.stationary(x, w, on_failure="return").status == "ok"
-                ),
+                attempt(lambda x=model, w=method: m.stationary(x, w, on_failure="return").status == "ok"),
             )
         times = [0.0, 0.3, 4.0, 300.0]
         first = _state(m.stationary(model, m.GTH()).states, 0)
@@ -111,11 +105,7 @@ def methods(_: str) -> Answers:
     for method in kinds:
         yield (
             f"larger {method!r}",
-            attempt(
-                lambda w=method: np.round(
-                    m.stationary(kanban, w, proof=False, on_failure="return").pi, 10
-                )
-            ),
+            attempt(lambda w=method: np.round(m.stationary(kanban, w, proof=False, on_failure="return").pi, 10)),
         )
 
 

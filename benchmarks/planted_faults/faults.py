@@ -187,9 +187,7 @@ class _Finder:
                         yield (kind, *place, new)
             case ast.AugAssign(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
                 old, new = OPERATORS[type(node.op)]
-                if not _is_text(node.value) and (
-                    place := self._between(node.target, node.value, old)
-                ):
+                if not _is_text(node.value) and (place := self._between(node.target, node.value, old)):
                     yield ("sign" if old in "+-" else "product", *place, new)
             case ast.UnaryOp(op=ast.USub()) if not isinstance(node.operand, ast.Constant):
                 yield "sign", self._start(node), self._start(node) + 1, ""
@@ -252,6 +250,4 @@ def _is_text(node: ast.AST) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_text(node.left) or _is_text(node.right)
     kinds = (ast.JoinedStr, ast.List, ast.Tuple, ast.ListComp)
-    return isinstance(node, kinds) or (
-        isinstance(node, ast.Constant) and isinstance(node.value, str)
-    )
+    return isinstance(node, kinds) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

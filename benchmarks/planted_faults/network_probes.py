@@ -19,17 +19,13 @@ def fluid(_: str) -> Answers:
         scenario = samples.crossing(samples.DISCIPLINES[name], samples.SOURCES[sort], host)
         yield (
             f"{name} {sort} {host}",
-            attempt(
-                lambda x=scenario: _records(simulate(x, duration=0.4, sample=0.05, level="fluid"))
-            ),
+            attempt(lambda x=scenario: _records(simulate(x, duration=0.4, sample=0.05, level="fluid"))),
         )
     for name, scenario in _random_networks():
         yield (
             name,
             attempt(
-                lambda x=scenario: _records(
-                    simulate(x, method=Fluid(steps_per_delay=10), duration=0.4, sample=0.05)
-                )
+                lambda x=scenario: _records(simulate(x, method=Fluid(steps_per_delay=10), duration=0.4, sample=0.05))
             ),
         )
 
@@ -56,11 +52,7 @@ def packets(_: str) -> Answers:
         for method in kinds:
             yield (
                 f"{name} {method!r}",
-                attempt(
-                    lambda x=scenario, w=method: _records(
-                        simulate(x, method=w, duration=0.6, sample=0.05)
-                    )
-                ),
+                attempt(lambda x=scenario, w=method: _records(simulate(x, method=w, duration=0.6, sample=0.05))),
             )
 
 
@@ -82,11 +74,7 @@ def _senders() -> Iterator[tuple[str, Any]]:
                 Link("c", "a", 800.0, 2e-3, 12.0),
             )  # fmt: skip
             window = isinstance(rule, r.WindowRule)
-            extra = (
-                {"delayed_acks": True, "pacing": n % 2 == 0, "size": 120.0, "idle": 0.1}
-                if window
-                else {}
-            )
+            extra = {"delayed_acks": True, "pacing": n % 2 == 0, "size": 120.0, "idle": 0.1} if window else {}
             if isinstance(rule, r.DeliveryRule):
                 extra = {"delayed_acks": n % 2 == 0}
             flows = (
@@ -150,10 +138,7 @@ def managers(_: str) -> Answers:
         q = type("Q", (), manager.numbers(1000.0))
         for n in range(60):
             s = manager.State(
-                *(
-                    float(10 ** rng.uniform(-3, 1.0)) * (rng.random() < 0.8)
-                    for _ in manager.State._fields
-                )
+                *(float(10 ** rng.uniform(-3, 1.0)) * (rng.random() < 0.8) for _ in manager.State._fields)
             )
             e = _arrivals(rng)
             yield f"{manager!r} {n}", attempt(lambda m=manager, s=s, e=e, q=q: m.on_step(s, q, e))

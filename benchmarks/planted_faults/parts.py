@@ -179,9 +179,7 @@ def stages_of(root: Path, group: Group, path: str) -> list[list[str]]:
     beside = [test for test in of_all if (root / test).is_file()]
     beside += [test for test in mentions if test not in [*first, *beside]][:MOST_FILES]
     if not first:  # a kernel: whatever the group has
-        return (
-            [[*beside[:1], *group.tests], beside[1:]] if beside[1:] else [[*beside, *group.tests]]
-        )
+        return [[*beside[:1], *group.tests], beside[1:]] if beside[1:] else [[*beside, *group.tests]]
     stages = [first, beside, *([test] for test in group.tests)]
     return [stage for stage in stages if stage]
 

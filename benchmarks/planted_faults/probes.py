@@ -112,9 +112,7 @@ def _evaluations(rule: Any) -> Answers:
 
 def _counts(fields: tuple[str, ...]) -> tuple[str, ...]:
     """Return the fields that count or tell modes apart."""
-    return tuple(
-        f for f in fields if any(part in f for part in ("phase", "mode", "state", "round", "count"))
-    )
+    return tuple(f for f in fields if any(part in f for part in ("phase", "mode", "state", "round", "count")))
 
 
 def _size(field: str, rng: np.random.Generator) -> float:
@@ -168,16 +166,12 @@ def laws(_: str) -> Answers:
     calls: dict[str, Callable[[], Any]] = {
         "friendliness": lambda: [r.friendliness(rule, p, 0.1) for rule in rules_],
         "smoothness": lambda: [r.smoothness(amounts, 0.1, s) for s in (0.2, 0.5, 1.0)],
-        "rtt unfairness": lambda: numbers_of(
-            [r.rtt_unfairness(rule, 1e-3, 0.1) for rule in rules_]
-        ),
+        "rtt unfairness": lambda: numbers_of([r.rtt_unfairness(rule, 1e-3, 0.1) for rule in rules_]),
         "weights": lambda: [r.LossHistory(n=n).weights for n in (8, 5, 16)],
         "loss events": lambda: r.loss_events(lost, sent, 1.7),
         "responsiveness": lambda: [r.responsiveness(rule) for rule in rules_],
         "aggressiveness": lambda: [r.aggressiveness(rule) for rule in rules_],
-        "convergence": lambda: [
-            numbers_of(r.convergence_time(rule, 0.1, 1000.0)) for rule in rules_[:3]
-        ],
+        "convergence": lambda: [numbers_of(r.convergence_time(rule, 0.1, 1000.0)) for rule in rules_[:3]],
         "match": lambda: [r.match(r.AIMD(b=0.25), rule, 1e-3).params.a for rule in rules_],
     }
     for name, call in calls.items():

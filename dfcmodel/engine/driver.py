@@ -137,9 +137,7 @@ def _check_rules(plan: Plan) -> None:
 def _sent(plan: Plan) -> Floats:
     """Return what each queue has sent so far, packets, (C,)."""
     sent: Floats = plan.network.queues["sent"][: len(plan.layout.up)].copy()
-    for first, end in plan.layout.queues[
-        plan.layout.per_flow_links : len(plan.layout.order)
-    ].tolist():
+    for first, end in plan.layout.queues[plan.layout.per_flow_links : len(plan.layout.order)].tolist():
         sent[first:end] = plan.shared[SENT, first:end]
     return sent
 
@@ -181,9 +179,7 @@ def _with_attributes(group: Any) -> Any:
     return type(group)(*arrays)
 
 
-def _parts(
-    plan: Plan, steps: int, every: int, boundaries: Iterable[int]
-) -> Iterable[tuple[int, int]]:
+def _parts(plan: Plan, steps: int, every: int, boundaries: Iterable[int]) -> Iterable[tuple[int, int]]:
     """Return first steps and ends of the parts of a run, some of which begin at ``boundaries``.
 
     A long run has many, and shows progress.

@@ -303,9 +303,7 @@ def _check_elements(scenario: Scenario) -> None:
         if isinstance(element, DelayTrace):
             if element.acks or not element.in_order:
                 what = "delays ACKs" if element.acks else "lets packets overtake"
-                raise ValueError(
-                    f"elements: {kind} at {element.link}: {what}; use method=Packets()"
-                )
+                raise ValueError(f"elements: {kind} at {element.link}: {what}; use method=Packets()")
             continue
         if not isinstance(element, RateTrace):
             msg = "acts on single packets; use method=Packets()"

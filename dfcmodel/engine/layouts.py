@@ -129,20 +129,14 @@ class Layout:
         ``shared`` says which links have one buffer for all flows; lags of ``traced`` queues change.
         """
         rows: list[list[int]] = []
-        for (first, end), together in zip(
-            self.queues[: self.per_flow_links].tolist(), shared, strict=False
-        ):
+        for (first, end), together in zip(self.queues[: self.per_flow_links].tolist(), shared, strict=False):
             flows = end - first if together else 1
             for c in range(first, end, flows):
                 ways = self.ways(c, c + flows)
                 alike = len(ways) == 1 and traced.isdisjoint(range(c, c + flows))
                 one_lag_flows = flows if flows <= 2 and alike else 0
                 last = rows[-1] if rows else [0, 0, 0, 1, 0]
-                if (
-                    one_lag_flows
-                    and last[4] == one_lag_flows
-                    and ways == self.ways(last[0], last[0] + 1)
-                ):
+                if one_lag_flows and last[4] == one_lag_flows and ways == self.ways(last[0], last[0] + 1):
                     last[1] = c + flows
                 else:
                     rows.append([c, c + flows, flows, 1, one_lag_flows])
@@ -190,9 +184,7 @@ def layout_of(
 def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     """Return which links can queue, and the kind of each."""
     links = range(len(scenario.links))
-    fed_by_pause = {
-        u for n in links if scenario.links[n].discipline.pauses_links for u in scenario.feeders(n)
-    }
+    fed_by_pause = {u for n in links if scenario.links[n].discipline.pauses_links for u in scenario.feeders(n)}
     queues = [bool(scenario.feeders(n)) for n in links]
     for n in links:
         if n not in fed_by_pause and passes_at_once(scenario, n):
@@ -299,9 +291,7 @@ def _ways(
     }
 
 
-def _reached(
-    at_once: bool, hops: tuple[int, ...], delays: list[float], halves: list[float]
-) -> tuple[Any, float]:
+def _reached(at_once: bool, hops: tuple[int, ...], delays: list[float], halves: list[float]) -> tuple[Any, float]:
     """Return the steps from a host to each hop of a path and to its end, and those there and back.
 
     Parts of steps are kept, except for transmission times on links that send several packets per step:

@@ -72,9 +72,7 @@ def queue_records(scenario: Scenario, layout: Layout, links: Any, h: float, quan
     queues["flow"][:-1], queues["link"][:-1] = layout.flow_of, layout.link_of
     for f, flow in enumerate(scenario.flows):
         pace = scenario.path(flow)[0].rate * h
-        queues["service"][f] = (
-            math.inf if scenario.enters_at_once(flow) else math.floor(pace / quantum) * quantum
-        )
+        queues["service"][f] = math.inf if scenario.enters_at_once(flow) else math.floor(pace / quantum) * quantum
     queues["weight"][:-1] = layout.weight
     for i, (first, end) in enumerate(layout.queues.tolist()):
         lags = {(queue["lag"], queue["weight"]) for queue in queues[first:end]}
@@ -142,9 +140,7 @@ def power_of_two(least: int) -> int:
     return 1 << math.ceil(math.log2(least))
 
 
-def feedback(
-    scenario: Scenario, layout: Layout, h: float, rng: np.random.Generator
-) -> dict[str, Any]:
+def feedback(scenario: Scenario, layout: Layout, h: float, rng: np.random.Generator) -> dict[str, Any]:
     """Return the tables of DFC's feedback, fields of `records.Feedback`.
 
     There is one clock per period; a slot is a step of a period. The message over a link is sent by the
@@ -200,10 +196,7 @@ def feedback(
 
 def _add(table: list[tuple[int, ...]], entries: list[tuple[int, ...]]) -> tuple[int, int, int, int]:
     """Append a slot's entries; return where those of one, two and more flows begin, and their end."""
-    starts = [
-        len(table) + sum(entry[0] < n for entry in entries)
-        for n in (1, 2, SEVERAL_FLOWS, SEVERAL_FLOWS + 1)
-    ]
+    starts = [len(table) + sum(entry[0] < n for entry in entries) for n in (1, 2, SEVERAL_FLOWS, SEVERAL_FLOWS + 1)]
     table += [entry[1:] for entry in sorted(entries)]
     return tuple(starts)  # type: ignore[return-value]
 

@@ -60,9 +60,7 @@ def rate_changes(plan: Plan, steps: int) -> dict[int, list[RateChange]]:
     return {step: list(of_links.values()) for step, of_links in found.items()}
 
 
-def _times_of(
-    element: RateTrace | DelayTrace, values: Sequence[float], end: float
-) -> Iterator[tuple[float, float]]:
+def _times_of(element: RateTrace | DelayTrace, values: Sequence[float], end: float) -> Iterator[tuple[float, float]]:
     """Yield the times of a trace up to the end of a run, s, and the values from then on."""
     n = 0
     while True:

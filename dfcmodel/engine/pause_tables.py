@@ -52,9 +52,7 @@ def _count_together(scenario: Scenario, layout: Layout, rows: list[Any]) -> None
             rows[i]["high"] = rows[i]["low"] = math.inf
 
 
-def _pairs(
-    scenario: Scenario, layout: Layout, n: int, d: Pause, h: float, quantum: float
-) -> list[Any]:
+def _pairs(scenario: Scenario, layout: Layout, n: int, d: Pause, h: float, quantum: float) -> list[Any]:
     """Return the rows of a link that pauses all that feed it, with all that they carry."""
     found = []
     for u in scenario.feeders(n):
@@ -92,9 +90,7 @@ def rooms_of(scenario: Scenario, n: int, h: float, quantum: float) -> dict[tuple
     return {key: math.floor((room + more[key]) / quantum) * quantum for key, room in rooms.items()}
 
 
-def _ingress(
-    scenario: Scenario, layout: Layout, n: int, d: PFC, h: float, quantum: float
-) -> list[Any]:
+def _ingress(scenario: Scenario, layout: Layout, n: int, d: PFC, h: float, quantum: float) -> list[Any]:
     """Return the rows of a link with PFC: what comes over one link in one lossless class."""
     found = []
     rooms = rooms_of(scenario, n, h, quantum)
@@ -114,9 +110,7 @@ def _ingress(
     return found
 
 
-def _message(
-    scenario: Scenario, layout: Layout, n: int, u: int, signalling: float, h: float
-) -> Any:
+def _message(scenario: Scenario, layout: Layout, n: int, u: int, signalling: float, h: float) -> Any:
     """Return a row of link n that pauses link u, or a host (-1 - flow), with the delay of its messages."""
     row = np.zeros((), dtype=PAUSE)
     steps = max(1.0, (scenario.links[u if u >= 0 else n].delay + signalling) / h)
@@ -133,9 +127,7 @@ def _band(scenario: Scenario, layout: Layout, n: int, priority: int) -> int:
     return bands[classes.index(priority)]
 
 
-def reserve_rooms(
-    scenario: Scenario, layout: Layout, links: Any, stops: Any, h: float, quantum: float
-) -> None:
+def reserve_rooms(scenario: Scenario, layout: Layout, links: Any, stops: Any, h: float, quantum: float) -> None:
     """Give the lossless classes of links with PFC rooms of their own."""
     for i, n in enumerate(layout.order):
         rule: Any = scenario.links[n].discipline

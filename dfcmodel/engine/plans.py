@@ -231,9 +231,7 @@ def _network(layout: Layout, flows: Any, queues: Any, links: Any, hold: float) -
     )
 
 
-def _transport(
-    scenario: Scenario, layout: Layout, h: float, held: float, tables: tuple[Any, Any, Any]
-) -> Transport:
+def _transport(scenario: Scenario, layout: Layout, h: float, held: float, tables: tuple[Any, Any, Any]) -> Transport:
     """Return what the ends of flows remember: no ACKs on their way, nothing emitted.
 
     Traces lengthen a way by at most ``held`` s in all; ``tables`` are the emission logs, the holes and the rates over time.

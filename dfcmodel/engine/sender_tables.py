@@ -117,9 +117,7 @@ def flow_records(
         row["acks_each"] = acks_per_packet(flow)
         row["offset"] = np.nan
         row["max_window"] = flow.max_window
-        row["single_acks"] = _needs_single_acks(
-            flow, flow.source.in_fluid(), scenario, layout.round_trip(f), h
-        )
+        row["single_acks"] = _needs_single_acks(flow, flow.source.in_fluid(), scenario, layout.round_trip(f), h)
         row["rule"] = rules.index(signature_of(flow.source))
         row["recovery"] = RECOVERY[fluid.recovery or flow.source.recovery]
         row["lost_in_pipe"] = fluid.pipe == "fall1996"
@@ -134,9 +132,7 @@ def flow_records(
     return flows, np.zeros(logs, dtype=STRETCH), np.zeros(holes, dtype=HOLE)
 
 
-def _needs_single_acks(
-    flow: Flow, rule: WindowRule, scenario: Scenario, steps: float, h: float
-) -> bool:
+def _needs_single_acks(flow: Flow, rule: WindowRule, scenario: Scenario, steps: float, h: float) -> bool:
     """Return whether a flow's rule must see each ACK, within the windows that its path has room for.
 
     ``steps``: of ``h`` seconds, in a round trip.
@@ -180,9 +176,7 @@ def emission_memory(scenario: Scenario, base: int, h: float) -> int:
     return 1 << math.ceil(math.log2(steps + 2))
 
 
-def switching_times(
-    scenario: Scenario, begin: Floats, end: float, rng: np.random.Generator
-) -> list[list[float]]:
+def switching_times(scenario: Scenario, begin: Floats, end: float, rng: np.random.Generator) -> list[list[float]]:
     """Return the times at which flows without window are switched on, off, on, ..., s; none for the others."""
     times = []
     for f, flow in enumerate(scenario.flows):
@@ -200,9 +194,7 @@ def switching_times(
     return times
 
 
-def schedules(
-    scenario: Scenario, flows: Any, switched: list[list[float]], h: float, quantum: float
-) -> Any:
+def schedules(scenario: Scenario, flows: Any, switched: list[list[float]], h: float, quantum: float) -> Any:
     """Return the rates over time of the flows without window, and write into their records where theirs are."""
     rows: list[tuple[float, float]] = []
     for f, flow in enumerate(scenario.flows):

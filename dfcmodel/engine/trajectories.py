@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["times_of_pauses", "trajectory"]
 
 
-def trajectory(
-    plan: Plan, record: Records, starts: Floats, steps: int, every: int, packet_jitter: float
-) -> Trajectory:
+def trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: int, packet_jitter: float) -> Trajectory:
     """Return what was recorded of a run that has ended.
 
     Parameters
@@ -62,9 +60,7 @@ def trajectory(
         paused = intervals_of(times_of_pauses(plan, record.switches), steps * plan.step)
         excess, remaining = _most_excess(plan), _remaining_packets(plan, record.sent_before)
     by_rate = (flows["source"] == RATE_RULE)[:, np.newaxis]
-    in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(
-        0, 1
-    )
+    in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(0, 1)
     return Trajectory(
         scenario=plan.scenario,
         step=plan.step,
@@ -84,10 +80,7 @@ def trajectory(
         finished=flows["finished"].copy(),
         started=starts,
         paused=paused,
-        recoveries=tuple(
-            RECOVERY_NAMES[int(flow["recovery"])] if flow["source"] == WINDOW else ""
-            for flow in flows
-        ),
+        recoveries=tuple(RECOVERY_NAMES[int(flow["recovery"])] if flow["source"] == WINDOW else "" for flow in flows),
         dropped=_dropped_packets(plan),
         excess=excess,
         remaining=remaining,

@@ -68,9 +68,7 @@ def measured_accuracies() -> dict[str, Accuracy]:
     """
     kinds = {"level": str, "networks": int, "shares": int}
     return {
-        row["level"]: Accuracy(
-            **{f.name: kinds.get(f.name, float)(row[f.name]) for f in fields(Accuracy)}
-        )
+        row["level"]: Accuracy(**{f.name: kinds.get(f.name, float)(row[f.name]) for f in fields(Accuracy)})
         for row in read_rows("dfcmodel.levels", "accuracies.csv")
     }
 
@@ -166,9 +164,7 @@ def typical_errors(scenario: Scenario) -> str:
     )
 
 
-def _chosen(
-    scenario: Scenario, groups: Mapping[str, Sequence[str]] | None
-) -> dict[str, Sequence[str]]:
+def _chosen(scenario: Scenario, groups: Mapping[str, Sequence[str]] | None) -> dict[str, Sequence[str]]:
     """Return the names of the flows of each group, checked."""
     names = [flow.name for flow in scenario.flows]
     if groups is None:
@@ -179,9 +175,7 @@ def _chosen(
     for group, flows in groups.items():
         instance("groups", group, str, "names of groups")
         if not isinstance(flows, (list, tuple)) or not flows:
-            raise ValueError(
-                f"groups[{group!r}] = {shown(flows)}: must be a list of names of flows, not empty"
-            )
+            raise ValueError(f"groups[{group!r}] = {shown(flows)}: must be a list of names of flows, not empty")
         for flow in flows:
             choice(f"groups[{group!r}]", flow, names)
     return dict(groups)
@@ -191,9 +185,7 @@ def _level(many: Ensemble) -> str:
     """Return the level of runs, after checks that they are of a kind that was measured."""
     _check_measured(many.scenario)
     if many.packet_jitter <= 0.0:
-        raise ValueError(
-            "packet_jitter = 0: the error of the model was measured with packet_jitter"
-        )
+        raise ValueError("packet_jitter = 0: the error of the model was measured with packet_jitter")
     run = many.runs[0]
     if run.step == 0.0:
         return "packet level"

@@ -93,9 +93,7 @@ class LevelChoice(Result):
             "level": type(self.method).__name__.lower(),
             "reason": self.reason,
             "fluid": f"{self.fluid_seconds:.2g} s of CPU",
-            "packets": "cannot run this"
-            if np.isnan(self.packet_seconds)
-            else f"{self.packet_seconds:.2g} s of CPU",
+            "packets": "cannot run this" if np.isnan(self.packet_seconds) else f"{self.packet_seconds:.2g} s of CPU",
             "error of the fluid": "not measured for such scenarios"
             if np.isnan(self.error)
             else f"{self.error:.2g} of the bottleneck's rate",
@@ -162,9 +160,7 @@ def choose_level(
     try:
         check_scenario(scenario, Packets())
     except ValueError as refused:
-        return LevelChoice(
-            fluid, f"fluid: packets cannot run this ({refused})", of_fluid, np.nan, np.nan
-        )
+        return LevelChoice(fluid, f"fluid: packets cannot run this ({refused})", of_fluid, np.nan, np.nan)
     of_packets = predicted_seconds(scenario, Packets(), end, at)
     error = measured_error(scenario, at)
     costs = f"predicted CPU times: packets {of_packets:.2g} s, fluid {of_fluid:.2g} s"

@@ -129,9 +129,7 @@ def explain(
     check_seed(packets, asked)
     quantities = quantities_of(scenario, measures, since)
     packet_jitter = settings.get("packet_jitter")
-    wait = one_number(
-        "packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=asked.duration
-    )
+    wait = one_number("packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=asked.duration)
     given = default_refinements(scenario)
     if refinements is not None:
         listed_ones = listed("refinements", refinements, Refinement)
@@ -144,15 +142,11 @@ def explain(
         method = replace(full["method"], recovery=part.method.recovery)
         pairs.append((part.scenario, {**full, "method": method}))
     tasks = [
-        _Task(simulated, each, setting, asked, quantities)
-        for each in asked.seeds()
-        for simulated, setting in pairs
+        _Task(simulated, each, setting, asked, quantities) for each in asked.seeds() for simulated, setting in pairs
     ]
     done = dict(run_tasks(_runs, tasks, executor, threads=True, bar=Bar(scenario.name, "run")))
     found = [done[n] for n in range(len(tasks))]
-    values = np.array([each.values for each in found]).reshape(
-        asked.count, len(pairs), len(quantities)
-    )
+    values = np.array([each.values for each in found]).reshape(asked.count, len(pairs), len(quantities))
     fluids = 2 ** sum(each.level == "fluid" for each in given)
     usual = usual_refinements(fluid, [each for each in given if each.level == "fluid"], wait)
     explanation = Explanation(
@@ -176,9 +170,7 @@ def explain(
     return explanation
 
 
-def _settings(
-    given: Sequence[Refinement], fluid: Fluid, packets: Packets, wait: float
-) -> list[dict[str, Any]]:
+def _settings(given: Sequence[Refinement], fluid: Fluid, packets: Packets, wait: float) -> list[dict[str, Any]]:
     """Return the arguments of `simulate` of all settings: those of the fluid, then those of packets."""
     names = [each.name for each in given]
     for name in (*names, UNEXPLAINED):

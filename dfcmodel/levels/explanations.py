@@ -134,9 +134,7 @@ class Explanation(Result):
     @property
     def shared(self) -> tuple[str, ...]:
         """The refinements that the fluid has as `simulate` runs it: the levels do not differ in them."""
-        return tuple(
-            self.refinements[i].name for i in range(self._counts[0]) if self.usual >> i & 1
-        )
+        return tuple(self.refinements[i].name for i in range(self._counts[0]) if self.usual >> i & 1)
 
     @property
     def _start(self) -> str:
@@ -156,9 +154,7 @@ class Explanation(Result):
     @cached_property
     def contributions(self) -> Floats:
         """Shapley values of the parts in each run, shape (R, n + 1 + k, Q); they add up to `gap`."""
-        return self._divided(
-            shapley_values(by_subset(self.fluid)), shapley_values(by_subset(self.packets))
-        )
+        return self._divided(shapley_values(by_subset(self.fluid)), shapley_values(by_subset(self.packets)))
 
     @property
     def stack_effects(self) -> Floats:
@@ -304,9 +300,7 @@ class Explanation(Result):
         """Return the places of the parts: the shared ones, the others, what is unexplained; the largest first."""
         sizes = np.nan_to_num(np.abs(self.contributions[:, :, q].mean(axis=0)))
         shared, rest = set(self.shared), self._counts[0]
-        return sorted(
-            range(len(sizes)), key=lambda i: (i == rest, self.parts[i] not in shared, -sizes[i])
-        )
+        return sorted(range(len(sizes)), key=lambda i: (i == rest, self.parts[i] not in shared, -sizes[i]))
 
     def _stack_by_size(self, q: int) -> list[int]:
         """Return the places of the parts of the stack, the largest first."""
@@ -348,17 +342,13 @@ class Explanation(Result):
             "nothing in any run: ": [self._said(i) for i in own if not parts[:, i].any()],
             "both levels have: ": [texts[i] for i in texts if i not in own],
             "of the stack ": [
-                f"{self.stack[i]} {interval_text(effects[:, i])}"
-                for i in self._stack_by_size(q)
-                if effects[:, i].any()
+                f"{self.stack[i]} {interval_text(effects[:, i])}" for i in self._stack_by_size(q) if effects[:, i].any()
             ],
             "no effect of the stack's ": [
                 name for name, effect in zip(self.stack, effects.T, strict=True) if not effect.any()
             ],
         }
-        return "; ".join(
-            [levels, *(head + ", ".join(found) for head, found in groups.items() if found)]
-        )
+        return "; ".join([levels, *(head + ", ".join(found) for head, found in groups.items() if found)])
 
     def _more_runs(self) -> str:
         """Return how many runs would tell the largest part of a quantity from 0, by the spread of these; "": all are 0, or not finite."""
@@ -387,11 +377,7 @@ class Explanation(Result):
             "status": of_several(self.statuses),
             "scenario": self.scenario.name,
         }
-        if (
-            self.refinements
-            and not _differs(self.contributions).any()
-            and (more := self._more_runs())
-        ):
+        if self.refinements and not _differs(self.contributions).any() and (more := self._more_runs()):
             rows["parts"] = f"{self.runs} runs are too few to tell any part from 0: {more}"
         for q, quantity in enumerate(self.quantities):
             rows[quantity.name] = self._sentence(q).removeprefix(f"{quantity.name}: ")
@@ -409,11 +395,7 @@ class Explanation(Result):
         settings = f"{self.fluid.shape[1]} settings of the fluid and {self.packets.shape[1]} settings of packets"
         if self.stack:
             settings += f", packets without {len(self.stack)} parts of the stack in turn"
-        waits = (
-            f", up to {self.packet_jitter:.3g} s before packets at both levels"
-            if self.packet_jitter
-            else ""
-        )
+        waits = f", up to {self.packet_jitter:.3g} s before packets at both levels" if self.packet_jitter else ""
         rows["runs"] = (
             f"{self.runs} of each of {settings}, seed {self.seed}, starts within {self.jitter:g} s{waits}; "
             f"± is half of Student's {100 * LEVEL:.0f} % interval"
@@ -472,7 +454,9 @@ def _effect(with_phases: Floats, at_random: Floats) -> str:
     times = np.sqrt(fisher.ppf(LEVEL, len(difference) - 1, len(difference) - 1))
     if spread <= max(least, times * other):
         return ""
-    return f"has a standard deviation over the runs of {spread:.2g} in packets, {other:.2g} with random times before them"
+    return (
+        f"has a standard deviation over the runs of {spread:.2g} in packets, {other:.2g} with random times before them"
+    )
 
 
 def by_subset(values: Floats) -> Floats:

@@ -156,12 +156,9 @@ class PacketLimit(Result):
         for q, quantity in enumerate(self.quantities):
             shown = ", ".join(f"{each:.2g}" for each in self.distance[:, q])
             rows[quantity.name] = (
-                f"distances {shown}; as factor^-p, p = {self.rate[q]:.2f} "
-                f"[{low[q]:.2f}, {high[q]:.2f}]"
+                f"distances {shown}; as factor^-p, p = {self.rate[q]:.2f} [{low[q]:.2f}, {high[q]:.2f}]"
             )
-        rows["runs"] = (
-            f"{len(self.fluid)} of each, seed {self.seed}; bootstrap, {100 * LEVEL:.0f} %"
-        )
+        rows["runs"] = f"{len(self.fluid)} of each, seed {self.seed}; bootstrap, {100 * LEVEL:.0f} %"
         rows["time"] = f"{self.seconds:.2f} s"
         return rows
 

@@ -68,9 +68,7 @@ def _buffer(buffer: float | ByteBuffer, k: float) -> float | ByteBuffer:
 
 def _discipline(rule: Discipline, k: float, name: str) -> Discipline:
     """Return a discipline with its thresholds in packets of 1/k of the size."""
-    if isinstance(rule, (FIFO, DFC)) or (
-        isinstance(rule, (Fair, Priority)) and rule.manager is None
-    ):
+    if isinstance(rule, (FIFO, DFC)) or (isinstance(rule, (Fair, Priority)) and rule.manager is None):
         return rule
     if isinstance(rule, Pause) and rule.manager is None:
         high, low, rate = (float(n) * k for n in (*rule.thresholds, rule.paused_rate))

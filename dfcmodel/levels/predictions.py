@@ -118,11 +118,7 @@ class Measured:
 @cache
 def measured(discipline: str = "FIFO") -> Measured:
     """Return the table of a discipline, FIFO, DFC or PFC."""
-    rows = [
-        row
-        for row in read_rows("dfcmodel.levels", "measured.csv")
-        if row["discipline"] == discipline
-    ]
+    rows = [row for row in read_rows("dfcmodel.levels", "measured.csv") if row["discipline"] == discipline]
     names = rows[0].keys() - {"discipline"}
     columns = {name: np.array([float(row[name]) for row in rows]) for name in names}
     flows, windows = np.unique(columns["flows"]), np.unique(columns["window"])

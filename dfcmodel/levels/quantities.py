@@ -86,9 +86,7 @@ def _shares(scenario: Scenario, since: float) -> list[Quantity]:
     """Return the shares of the flows, or of many flows their mean and the smallest."""
     names = [flow.name for flow in scenario.flows]
     if len(names) > MOST_FLOWS:
-        return [
-            Quantity(f"{which} share", "1", _Share(since, which)) for which in ("mean", "smallest")
-        ]
+        return [Quantity(f"{which} share", "1", _Share(since, which)) for which in ("mean", "smallest")]
     return [Quantity(f"share of {name}", "1", _Share(since, f)) for f, name in enumerate(names)]
 
 

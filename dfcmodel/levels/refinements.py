@@ -83,10 +83,7 @@ class Refinement:
 def waits_in_seconds(refinement: Refinement, scenario: Scenario) -> Refinement:
     """Return a refinement with each ``packet_jitter`` in s, by the packets of a scenario."""
     off, on = (
-        {
-            name: packet_wait(scenario, value) if name == "packet_jitter" else value
-            for name, value in given.items()
-        }
+        {name: packet_wait(scenario, value) if name == "packet_jitter" else value for name, value in given.items()}
         for given in (refinement.off, refinement.on)
     )
     return replace(refinement, off=off, on=on)
@@ -186,9 +183,7 @@ def with_refinements(
     return {"method": replace(method, **changes), **arguments}
 
 
-def usual_refinements(
-    method: Fluid | Packets, refinements: Iterable[Refinement], wait: float = 0.0
-) -> int:
+def usual_refinements(method: Fluid | Packets, refinements: Iterable[Refinement], wait: float = 0.0) -> int:
     """Return which refinements `simulate` has on, a bit for each; parameters as of `with_refinements`.
 
     >>> from dfcmodel import Fluid, default_refinements, takano2006

@@ -30,21 +30,17 @@ class _Switch:
         typer.Option(help="Buffer cell: 192 B. Default: the chip's, or as the table shows."),
     ] = None
     mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B"
-    lossless_mtu: Annotated[
-        str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")
-    ] = None
-    response: Annotated[
-        str | None, typer.Option(help="Peer's response time; default: IEEE 802.3.")
-    ] = None
+    lossless_mtu: Annotated[str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")] = (
+        None
+    )
+    response: Annotated[str | None, typer.Option(help="Peer's response time; default: IEEE 802.3.")] = None
 
 
 @cli.takes_records
 def audit(
     file: Annotated[
         Path,
-        typer.Argument(
-            help="pg_profile_lookup.ini, buffers.json.j2, config_db.json, or CSV (speed, cable, xoff)."
-        ),
+        typer.Argument(help="pg_profile_lookup.ini, buffers.json.j2, config_db.json, or CSV (speed, cable, xoff)."),
     ],
     switch: _Switch,
     rate: Annotated[str | None, typer.Option(help="Of rows without a rate: 400Gbps.")] = None,

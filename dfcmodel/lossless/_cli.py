@@ -51,41 +51,29 @@ def _numbers(name: str, text: str) -> float | tuple[float, float]:
 class _Ports:
     """Ports and their peers: what `headroom` takes, as it is written on the command line."""
 
-    rate: Annotated[
-        list[str] | None, typer.Option(help="Line rate: 400Gbps. Several: a table.")
-    ] = None
+    rate: Annotated[list[str] | None, typer.Option(help="Line rate: 400Gbps. Several: a table.")] = None
     cable: Annotated[
         list[str] | None,
         typer.Option(help="Length: 300m, 2km, or a range 100m..300m. Several: a table."),
     ] = None
     mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B"
-    lossless_mtu: Annotated[
-        str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")
-    ] = None
+    lossless_mtu: Annotated[str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")] = (
+        None
+    )
     cell: Annotated[str | None, typer.Option(help="Buffer cell: 192 B. Default: bytes.")] = None
     response: Annotated[
         str | None,
         typer.Option(help="Peer's response time: 1.2us, 905quanta; default: IEEE 802.3."),
     ] = None
-    response_measured: Annotated[
-        bool, typer.Option(help="Accept a response time below the standard's maximum.")
-    ] = False
-    interface: Annotated[str | None, typer.Option(help="Delay of the receiver's MAC and PHY.")] = (
-        None
+    response_measured: Annotated[bool, typer.Option(help="Accept a response time below the standard's maximum.")] = (
+        False
     )
-    gearbox: Annotated[
-        str | None, typer.Option(help="Delay of a retimer or gearbox, per direction.")
-    ] = None
-    pipeline: Annotated[
-        str | None, typer.Option(help="From threshold crossing to pause frame.")
-    ] = None
+    interface: Annotated[str | None, typer.Option(help="Delay of the receiver's MAC and PHY.")] = None
+    gearbox: Annotated[str | None, typer.Option(help="Delay of a retimer or gearbox, per direction.")] = None
+    pipeline: Annotated[str | None, typer.Option(help="From threshold crossing to pause frame.")] = None
     classes: Annotated[int, typer.Option(help="Classes paused separately.")] = 1
-    velocity: Annotated[str, typer.Option(help="Signal velocity in m/s; 2e8 is 5 ns/m.")] = (
-        f"{FIBRE:g}"
-    )
-    small_packets: Annotated[
-        str, typer.Option(help="Largest fraction of small frames in any window, 0 to 1.")
-    ] = "0"
+    velocity: Annotated[str, typer.Option(help="Signal velocity in m/s; 2e8 is 5 ns/m.")] = f"{FIBRE:g}"
+    small_packets: Annotated[str, typer.Option(help="Largest fraction of small frames in any window, 0 to 1.")] = "0"
     smallest: Annotated[str, typer.Option(help="Smallest frame of the class, bytes.")] = "64 B"
     exceeded: Annotated[
         float,
@@ -93,12 +81,8 @@ class _Ports:
             help="Probability that a window exceeds the headroom (treats --small-packets as a share of traffic)."
         ),
     ] = 0.0
-    merged: Annotated[
-        bool, typer.Option(help="One PFC frame carries the pauses of all classes.")
-    ] = False
-    resume_queued: Annotated[
-        bool, typer.Option(help="The class's own resume frame may still be waiting.")
-    ] = False
+    merged: Annotated[bool, typer.Option(help="One PFC frame carries the pauses of all classes.")] = False
+    resume_queued: Annotated[bool, typer.Option(help="The class's own resume frame may still be waiting.")] = False
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of `headroom` besides rate and cable."""
@@ -195,9 +179,7 @@ class _Pool:
     shared: Annotated[str, typer.Option(help="Buffer below the thresholds: 60 MB.")]
     classes: Annotated[int, typer.Option(help="Lossless classes of each port.")] = 1
     xoff: Annotated[str | None, typer.Option(help="Fixed thresholds: 100 kB.")] = None
-    alpha: Annotated[
-        float | None, typer.Option(help="Dynamic thresholds: alpha times the free shared buffer.")
-    ] = None
+    alpha: Annotated[float | None, typer.Option(help="Dynamic thresholds: alpha times the free shared buffer.")] = None
 
     def checked(self) -> HeadroomPool:
         """Return the pool."""
@@ -215,14 +197,10 @@ class _Pool:
 class _Traffic:
     """Which classes send, and for how long outputs do not."""
 
-    blocked: Annotated[
-        str | None, typer.Option(help="How long outputs may serve nothing: 20us.")
-    ] = None
+    blocked: Annotated[str | None, typer.Option(help="How long outputs may serve nothing: 20us.")] = None
     active_ports: Annotated[int | None, typer.Option(help="Most ports active at once.")] = None
     active_classes: Annotated[int | None, typer.Option(help="Most classes of a port.")] = None
-    paused: Annotated[
-        float, typer.Option(help="Probability that a class of a port is paused, independently.")
-    ] = 0.01
+    paused: Annotated[float, typer.Option(help="Probability that a class of a port is paused, independently.")] = 0.01
 
 
 @commands.command(
@@ -261,17 +239,13 @@ def pool(
         typer.echo(worst)
         safe, overflows = (f"{t * 1e6:.4g} us" if t < math.inf else "ever" for t in times)
         typer.echo(f"blocked up to {safe}: no overflow, proved; for {overflows}: reached")
-        typer.echo(
-            f"\nEach paused {traffic.paused:.3g} of the time, independently of the others:\n{risk}"
-        )
+        typer.echo(f"\nEach paused {traffic.paused:.3g} of the time, independently of the others:\n{risk}")
     if plot is not None:
         cli.save_figure(worst.plot(), plot, quiet=json)
 
 
 @commands.command(
-    epilog=cli.examples(
-        "hopflow deadlock topology.toml --plot cycle.svg", "hopflow deadlock topology.toml --json"
-    )
+    epilog=cli.examples("hopflow deadlock topology.toml --plot cycle.svg", "hopflow deadlock topology.toml --json")
 )
 def deadlock(
     topology: Annotated[Path, typer.Argument(help="A TOML file with links or cables, and flows.")],

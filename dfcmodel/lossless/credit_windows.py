@@ -130,9 +130,7 @@ class RequiredCredits(Result):
         stored = self.delays.get("frame received before it is forwarded", PREAMBLE)
         forwarding = stored - 8 * self.link.lossless_mtu * self.stored + way
         returning = sum(self.delays.values()) - stored - way - PREAMBLE
-        scenario = CreditScenario(
-            frames, self.link.cell, self.credits, forwarding, self.stored, returning
-        )
+        scenario = CreditScenario(frames, self.link.cell, self.credits, forwarding, self.stored, returning)
         return CreditWitness.of(scenario)
 
     def to_dict(self) -> dict[str, Any]:

@@ -103,9 +103,7 @@ def frames_and_cell(
     small = big if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
     size = 1 if cell is None else frame_size(name, cell, least=1)
     if cell is not None and not 64 <= size <= small:
-        raise ValueError(
-            f"{name} = {cell!r}: must be None to count bytes, or 64..{small}, the largest frame"
-        )
+        raise ValueError(f"{name} = {cell!r}: must be None to count bytes, or 64..{small}, the largest frame")
     return big, small, size
 
 
@@ -126,9 +124,7 @@ def bit_times(name: str, value: Given, rate: int) -> int:
     463360
     """
     if not isinstance(value, str):
-        seconds = one_number(
-            name, value, at_least=0.0, at_most=1.0, hint="in s, or a string: '1.2 us'"
-        )
+        seconds = one_number(name, value, at_least=0.0, at_most=1.0, hint="in s, or a string: '1.2 us'")
         return whole_bits(seconds * rate)
     sizes = {"quanta": 512.0, "quantum": 512.0, "bits": 1.0, "bit": 1.0}
     sizes |= {unit: 8.0 * factor for unit, factor in _SIZES.items()}
@@ -176,9 +172,7 @@ def both_ends(
     return low, high
 
 
-def response_time(
-    rate: int, given: Given | tuple[Given, Given] | None, *, measured: bool
-) -> tuple[float, float]:
+def response_time(rate: int, given: Given | tuple[Given, Given] | None, *, measured: bool) -> tuple[float, float]:
     """Return the peer's response time in bit times, low and high end: it then starts no frame.
 
     Parameters
@@ -204,9 +198,7 @@ def response_time(
             if rate > max(RESPONSE_QUANTA):
                 fastest = max(RESPONSE_QUANTA)
                 time = QUANTUM * RESPONSE_QUANTA[fastest] / fastest * 1e9
-                hint += (
-                    f"; '{time:.1f} ns' is the time of {fastest / 1e9:g} Gb/s, the fastest of them"
-                )
+                hint += f"; '{time:.1f} ns' is the time of {fastest / 1e9:g} Gb/s, the fastest of them"
             raise ValueError(f"response at {rate / 1e9:g} Gb/s: {hint}")
         return QUANTUM * quanta, QUANTUM * quanta
     low, high = both_ends("response", given, lambda name, value: bit_times(name, value, rate))

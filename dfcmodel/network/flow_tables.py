@@ -99,8 +99,7 @@ class Flows(Sequence[Flow]):
             msg = "is for single flows; write initial_window=10, delayed_acks='counted', quick_acks=1079, segments=True for columns of them"
             raise ValueError(f"stack: {msg}")
         self.columns = {
-            each.name: columns.get(each.name)
-            or Column((getattr(NO_STACK, each.name, each.default),), None, len(paths))
+            each.name: columns.get(each.name) or Column((getattr(NO_STACK, each.name, each.default),), None, len(paths))
             for each in OPTIONS
         }
         self._names, self.choices = names, choices
@@ -115,9 +114,7 @@ class Flows(Sequence[Flow]):
         place: dict[Hashable, int] = {}
         places = [place.setdefault(node, len(place)) for flow in flows for node in flow.path]
         counts = np.fromiter((len(flow.path) for flow in flows), dtype=np.int64, count=len(flows))
-        columns = {
-            each.name: encoded([getattr(flow, each.name) for flow in flows]) for each in OPTIONS
-        }
+        columns = {each.name: encoded([getattr(flow, each.name) for flow in flows]) for each in OPTIONS}
         names = tuple(flow.name for flow in flows)
         return cls(tuple(place), Routes(np.array(places, dtype=np.int64), counts), columns, names)
 
@@ -141,9 +138,7 @@ class Flows(Sequence[Flow]):
             np.concatenate([self.paths.counts, second.paths.counts]),
         )
         columns = {
-            name: _joined(column, second.columns[name])
-            for name, column in self.columns.items()
-            if name != "after"
+            name: _joined(column, second.columns[name]) for name, column in self.columns.items() if name != "after"
         }
         after = [*self._awaited(0), *second._awaited(first)]
         columns["after"] = (
@@ -174,18 +169,14 @@ class Flows(Sequence[Flow]):
                 for awaited in column
             ]
         except KeyError as error:
-            raise ValueError(
-                f"after = {error.args[0]!r}: must be a name of a flow of its table"
-            ) from None
+            raise ValueError(f"after = {error.args[0]!r}: must be a name of a flow of its table") from None
 
     def _chosen_together(self, first: Flows, second: Flows) -> Flows:
         """Return this table, the sum of two, with the paths that both chose chosen as of one table."""
         own, others = first.choices, second.choices
         if own is None or others is None or own.number is None or others.number is None:
             return self
-        same = own.links is others.links or (
-            own.links == others.links and own.links.seed == others.links.seed
-        )
+        same = own.links is others.links or (own.links == others.links and own.links.seed == others.links.seed)
         if own.routes != others.routes or own.routes == SPRAY or not same:
             return self
         last = self.paths.places[self.paths.begin + self.paths.counts - 1]
@@ -231,17 +222,13 @@ class Flows(Sequence[Flow]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, (Flows, tuple)):
             return NotImplemented
-        return len(self) == len(other) and all(
-            own == each for own, each in zip(self, other, strict=True)
-        )
+        return len(self) == len(other) and all(own == each for own, each in zip(self, other, strict=True))
 
     def __hash__(self) -> int:
         return hash((len(self), self[0] if len(self) else None))
 
     def __repr__(self) -> str:
-        kinds = ", ".join(
-            dict.fromkeys(type(each).__name__ for each in self.columns["source"].values)
-        )
+        kinds = ", ".join(dict.fromkeys(type(each).__name__ for each in self.columns["source"].values))
         return f"Flows({len(self)} flows between {len(self.nodes)} nodes: {kinds})"
 
     def path(self, f: int) -> tuple[Hashable, ...]:
@@ -291,17 +278,13 @@ class Flows(Sequence[Flow]):
 
     def given(self, name: str) -> NDArray[np.bool_]:
         """Return whether an option of each flow is not None, shape (F,); read-only."""
-        return self._once(
-            ("given", name), lambda: self.columns[name].map(lambda value: value is not None)
-        )
+        return self._once(("given", name), lambda: self.columns[name].map(lambda value: value is not None))
 
     @cached_property
     def unusual(self) -> frozenset[str]:
         """Options that are not as they are by default for all flows."""
         return frozenset(
-            each.name
-            for each in OPTIONS
-            if any(value != each.default for value in self.columns[each.name].values)
+            each.name for each in OPTIONS if any(value != each.default for value in self.columns[each.name].values)
         )
 
     @cached_property
@@ -326,9 +309,7 @@ class Flows(Sequence[Flow]):
 
     def of_kind(self, *kinds: type) -> NDArray[np.bool_]:
         """Return whether the source of each flow is of one of some kinds, shape (F,); read-only."""
-        return self._once(
-            kinds, lambda: self.columns["source"].map(lambda source: isinstance(source, kinds))
-        )
+        return self._once(kinds, lambda: self.columns["source"].map(lambda source: isinstance(source, kinds)))
 
     def alike(self, *columns: NDArray[Any] | str) -> tuple[Integers, Integers]:
         """Return the first one of each group of flows that do not differ in some columns, and the group of each flow.

@@ -222,9 +222,7 @@ class Flow(Described):
             kinds = "a window rule such as Reno(), a rate rule such as DCQCN(), CBR(rate=...), OnOff(...), an arrival process such as Poisson(rate=...) or Replay(...)"
             raise ValueError(f"source {of} = {source!r}: must be {kinds}")  # noqa: TRY004
         hint = "a window above that does not fit into memory"
-        one_number(
-            f"max_window {of}", self.max_window, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint
-        )
+        one_number(f"max_window {of}", self.max_window, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint)
         one_number(f"start {of}", self.start, at_least=0.0)
         _check_stop(self, of)
         size: object = unwrap_scalar(self.size)
@@ -236,16 +234,12 @@ class Flow(Described):
             packets = one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
             if packets != math.floor(packets):
                 hint = "write math.ceil(size), as the last packet of a transfer need not be full"
-                raise ValueError(
-                    f"size {of} = {shown(self.size)}: must be a whole number of packets, or inf; {hint}"
-                )
+                raise ValueError(f"size {of} = {shown(self.size)}: must be a whole number of packets, or inf; {hint}")
         if self.host is not None:
             choice(f"host {of}", self.host, HOSTS)
         _check_stack(self, of)
         if flag(f"pacing {of}", self.pacing) and not isinstance(self.source, WindowRule):
-            raise ValueError(
-                f"pacing {of} = True: must be False for {self.source!r}: it has no window"
-            )
+            raise ValueError(f"pacing {of} = True: must be False for {self.source!r}: it has no window")
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
         whole(f"weight {of}", self.weight, 1, 10**6)
         _check_after(self, of)
@@ -371,10 +365,7 @@ def _check_delays(flow: Flow, of: str) -> None:
     given: object = flow.delays
     if not isinstance(given, Iterable):
         raise ValueError(f"delays {of} = {shown(given)}: must be times in s, one for each of after")  # noqa: TRY004
-    found = tuple(
-        one_number(f"delays[{n}] {of}", each, at_least=0.0, hint="in s")
-        for n, each in enumerate(given)
-    )
+    found = tuple(one_number(f"delays[{n}] {of}", each, at_least=0.0, hint="in s") for n, each in enumerate(given))
     if found and len(found) != len(flow.after):
         msg = f"{len(found)} times for {len(flow.after)} flows in after, must be as many"
         raise ValueError(f"delays {of} = {shown(found)}: {msg}")
@@ -411,9 +402,7 @@ def _check_idle(flow: Flow, of: str) -> None:
     if is_endless(idle):
         object.__setattr__(flow, "idle", math.inf)
         if flow.random_idle:
-            raise ValueError(
-                f"random_idle {of} = True: must be False without idle times; give idle"
-            )
+            raise ValueError(f"random_idle {of} = True: must be False without idle times; give idle")
         return
     one_number(f"idle {of}", flow.idle, above=0.0, hint="in s")
     if not isinstance(flow.source, WindowRule):
@@ -496,9 +485,7 @@ def first_state(flow: Flow, rtt: float) -> Any:
     """Return the state of a flow's window rule at its start, on a path with this round-trip time in s."""
     state: Any = flow.source.start(rtt)  # type: ignore[union-attr]
     given = {"cwnd": flow.initial_window, "ssthresh": flow.ssthresh}
-    return state._replace(
-        **{name: float(value) for name, value in given.items() if value is not None}
-    )
+    return state._replace(**{name: float(value) for name, value in given.items() if value is not None})
 
 
 def acks_per_packet(flow: Flow) -> float:

@@ -26,9 +26,7 @@ def refuse_discipline(link: Link, level: str) -> NoReturn:
     known = {
         each
         for each in _kinds(Discipline)
-        if level in each.levels
-        and not each.subclasses_run_at
-        and each.__module__.startswith("dfcmodel.")
+        if level in each.levels and not each.subclasses_run_at and each.__module__.startswith("dfcmodel.")
     }
     names = ", ".join(sorted((each.__name__ for each in known), key=str.lower))
     msg = f"method={METHODS[level]} runs {names} and subclasses of {own}, not {kind.__name__}"

@@ -99,15 +99,11 @@ class Link(Described):
         object.__setattr__(self, "shared", flag(f"shared {of}", self.shared))
         if self.source == self.target:
             raise ValueError(f"target {of}: must differ from its source")
-        one_number(
-            f"rate {of}", self.rate, above=0.0, at_most=MAX_RATE, hint="in packets/s: mbps(370)"
-        )
+        one_number(f"rate {of}", self.rate, above=0.0, at_most=MAX_RATE, hint="in packets/s: mbps(370)")
         one_number(f"delay {of}", self.delay, above=0.0, at_most=MAX_DELAY, hint="in s: ms(0.1)")
         if not isinstance(self.buffer, ByteBuffer):
             hint = "in packets, or ByteBuffer('150 kB')"
-            one_number(
-                f"buffer {of}", self.buffer, at_least=MIN_BUFFER, at_most=MAX_BUFFER, hint=hint
-            )
+            one_number(f"buffer {of}", self.buffer, at_least=MIN_BUFFER, at_most=MAX_BUFFER, hint=hint)
         number: Any
         for name in ("rate", "delay", "buffer"):
             number = getattr(self, name)
@@ -173,9 +169,7 @@ def can_pause(link: Link, room: float) -> None:
     if link.discipline.pauses == "link":
         levels = f"high = {room / 2:g} and low = {room / 4:g}"
         hint = f"no more fits into its buffer, so it never pauses; set, say, {levels}, or use FIFO"
-        one_number(
-            f"high of link {link.name!r}", link.discipline.thresholds[0], below=room, hint=hint
-        )
+        one_number(f"high of link {link.name!r}", link.discipline.thresholds[0], below=room, hint=hint)
 
 
 class Links(Sequence[Link]):
@@ -367,10 +361,7 @@ def links_from(
     nodes = encoded(both)
     source, target = nodes.whole().reshape(-1, 2).T
     given = {"rate": rate, "delay": delay, "buffer": buffer, "discipline": discipline}
-    columns = {
-        name: column_for(name, value, count, "links")
-        for name, value in {**given, "shared": shared}.items()
-    }
+    columns = {name: column_for(name, value, count, "links") for name, value in {**given, "shared": shared}.items()}
     keys = np.zeros(count, dtype=np.int64)
     for column in columns.values():
         if column.which is not None:

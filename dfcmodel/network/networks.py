@@ -158,9 +158,7 @@ class Scenario(Ingresses):
     def _convert_links(self) -> None:
         """Convert what links have in bits or bytes to packets of this scenario."""
         table = self.link_table
-        kinds = [
-            _in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds
-        ]
+        kinds = [_in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds]
         if all(a is b for a, b in zip(kinds, table.kinds, strict=True)):
             return
         table = Links(table.nodes, table.source, table.target, kinds, table.kind_of)
@@ -206,9 +204,7 @@ class Scenario(Ingresses):
         longest = float(self.packet_rtts()[self.table.each("source", needs_base_rtt)].max())
         self._set_column(
             "source",
-            column.map(
-                lambda each: with_base_rtt(each, longest) if isinstance(each, RateRule) else each
-            ),
+            column.map(lambda each: with_base_rtt(each, longest) if isinstance(each, RateRule) else each),
         )
 
     @property
@@ -225,8 +221,7 @@ class Scenario(Ingresses):
             "name": self.name,
             "nodes": len({node for link in self.links for node in (link.source, link.target)}),
             "links": ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
-            "rates": " to ".join(f"{rate:.4g}" for rate in dict.fromkeys((rates[0], rates[-1])))
-            + " packets/s",
+            "rates": " to ".join(f"{rate:.4g}" for rate in dict.fromkeys((rates[0], rates[-1]))) + " packets/s",
             "flows": ", ".join(f"{count} {kind}" for kind, count in sources.items()),
             "duration": f"{self.duration:g} s",
         }

@@ -79,9 +79,7 @@ class NextHops:
         flows = zip(sources, targets, entropy.tolist(), may_loop, strict=True)
         return [self._path(n, *each) for n, each in enumerate(flows)]
 
-    def _path(
-        self, n: int, source: Any, target: Any, number: int, may_loop: bool
-    ) -> tuple[Any, ...]:
+    def _path(self, n: int, source: Any, target: Any, number: int, may_loop: bool) -> tuple[Any, ...]:
         path = {source: None}
         node = source
         while node != target:

@@ -135,9 +135,7 @@ class Jitter(PathElement):
         return self.bound
 
 
-def _steps(
-    element: Any, name: str, highest: float, at_least: float = 0.0
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _steps(element: Any, name: str, highest: float, at_least: float = 0.0) -> tuple[NDArray[Any], NDArray[Any]]:
     """Check the times and values of a trace, and return them."""
     times = ascending("times", element.times)
     values = number(name, getattr(element, name), at_least=at_least, at_most=highest)
@@ -493,6 +491,4 @@ def check_elements(scenario: Any) -> None:
         hint = f"the rate of link {link.name}; give the link the largest rate of the trace"
         largest = max(element.rates)
         if largest > link.rate * (1.0 + 1e-12):
-            raise ValueError(
-                f"elements: rates = {largest:g}: must be at most {link.rate:g}, {hint}"
-            )
+            raise ValueError(f"elements: rates = {largest:g}: must be at most {link.rate:g}, {hint}")

@@ -36,9 +36,7 @@ DIGITS = 12
 """Decimal places of a round-trip time in s to which two are the same."""
 
 
-def phased_flows(
-    scenario: Scenario, losing: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def phased_flows(scenario: Scenario, losing: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the flows that may have phase effects, and the bottleneck of each, as places in ``flows`` and ``links``.
 
     They are window flows of which ``losing``, (F,), says that they lose packets, at a FIFO queue that is also the

@@ -90,9 +90,7 @@ class RoutedFlows(Described):
         found = places_of(source * (N + 1) + target, places[at] * (N + 1) + places[at + 1])
         if (found < 0).any():
             at = at[found < 0][0]
-            self._refuse_path(
-                int(np.searchsorted(table.paths.begin, at, side="right")) - 1, int(at)
-            )
+            self._refuse_path(int(np.searchsorted(table.paths.begin, at, side="right")) - 1, int(at))
         return Routes(found, table.paths.counts - 1)
 
     def _refuse_path(self, f: int, at: int) -> None:
@@ -303,9 +301,7 @@ class RoutedFlows(Described):
         found = np.arange(len(self.flows))
         rows = np.flatnonzero(self.host_is("nic") & ~self.at_once)
         if rows.size:
-            _, first, place = np.unique(
-                self.routes.first[rows], return_index=True, return_inverse=True
-            )
+            _, first, place = np.unique(self.routes.first[rows], return_index=True, return_inverse=True)
             found[rows] = rows[first][place.reshape(-1)]
         return found
 

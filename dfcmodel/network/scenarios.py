@@ -245,9 +245,7 @@ NAMES = tuple(_TAKANO2006)
 """The names of the scenarios of takano2006."""
 
 
-def takano2006(
-    name: str, dfc: bool = True, tcp: str | WindowRule | None = None, host: str | None = None
-) -> Scenario:
+def takano2006(name: str, dfc: bool = True, tcp: str | WindowRule | None = None, host: str | None = None) -> Scenario:
     """Return a scenario of takano2006 by its name (Tables 1 to 4).
 
     The target flow runs from node 1 to the last node, starting at t = 0; the background flow joins

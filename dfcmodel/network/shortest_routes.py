@@ -84,9 +84,7 @@ class ShortestRoutes:
             moving = moving[left[moving] > step]
         return found
 
-    def _exits(
-        self, source: Integers, target: Integers
-    ) -> tuple[Integers, Integers, NDArray[np.int32]]:
+    def _exits(self, source: Integers, target: Integers) -> tuple[Integers, Integers, NDArray[np.int32]]:
         """Return from where each flow's distance is counted, (F,), the row of these distances, (F,), and the distances.
 
         That is its target, or the node before where a single link leads to it.
@@ -114,13 +112,9 @@ class ShortestRoutes:
             if (node, root) not in found:
                 heads = dict.fromkeys(self.head[self.begin[node] : self.begin[node + 1]].tolist())
                 nearer = [head for head in heads if distance[head] == distance[node] - 1]
-                found[node, root] = [
-                    (node, *path) for head in nearer for path in onwards(head, root, distance)
-                ]
+                found[node, root] = [(node, *path) for head in nearer for path in onwards(head, root, distance)]
                 if len(found[node, root]) > MAX_PATHS:
-                    raise ValueError(
-                        f"{len(found[node, root])} shortest paths, must be at most {MAX_PATHS}"
-                    )
+                    raise ValueError(f"{len(found[node, root])} shortest paths, must be at most {MAX_PATHS}")
             return found[node, root]
 
         exit_of, number, distance = self._exits(source, target)
@@ -152,9 +146,7 @@ class ShortestRoutes:
             row[:] = distance
         return found
 
-    def _next(
-        self, at: Integers, number: Integers, entropy: Integers, by: tuple[NDArray[np.int32], str]
-    ) -> Integers:
+    def _next(self, at: Integers, number: Integers, entropy: Integers, by: tuple[NDArray[np.int32], str]) -> Integers:
         """Return the next node of flows at some nodes, given the number of the root to which each goes and its entropy."""
         distance, choice = by
         R = len(distance)

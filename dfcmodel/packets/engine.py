@@ -90,9 +90,7 @@ HOPS = 3_000_000
 PARTS_WITHOUT_PROGRESS = 3
 """Parts of a run that are over before a bar would be shown."""
 
-GROUPS = tuple(
-    itemgetter(*each._fields) for each in (kernel.Network, kernel.Senders, kernel.Records)
-)
+GROUPS = tuple(itemgetter(*each._fields) for each in (kernel.Network, kernel.Senders, kernel.Records))
 """Functions that return the fields of each group of arrays from a dictionary of all."""
 
 
@@ -110,9 +108,7 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
             row[ON_ACK] = event_of(signature, rule.on_feedback, seen, True)
             row[ON_TIMEOUT] = event_of(signature, rule.on_time, Elapsed._fields, True)
             if sees_telemetry(rule):
-                row[ON_DELIVERY] = event_of_samples(
-                    signature, "on_telemetry", rule.telemetry_event()._fields
-                )
+                row[ON_DELIVERY] = event_of_samples(signature, "on_telemetry", rule.telemetry_event()._fields)
             continue
         if issubclass(rule, ArrivalProcess):
             row[ON_ACK] = event_of(signature, rule.next, Arrival._fields, True)
@@ -255,9 +251,7 @@ class PacketRun:
         for f, row in enumerate(self.layout.arrays["flow"]["rule"].tolist()):
             source = scenario.flows[f].source
             if row >= 0 and isinstance(source, WindowRule):
-                refuse_fault(
-                    source, numbers[row], f"{scenario.name}, flow {scenario.flows[f].name!r}"
-                )
+                refuse_fault(source, numbers[row], f"{scenario.name}, flow {scenario.flows[f].name!r}")
 
     @cached_property
     def _fault_columns(self) -> list[int]:
@@ -286,9 +280,7 @@ class PacketRun:
         if not self._asks_arrivals:
             return
         flow, rule = self.layout.arrays["flow"], self.layout.arrays["rule"]
-        rows = np.flatnonzero(
-            (flow["onoff"] == CALLED) & (flow["since"] > 0) & (flow["due"] == np.inf)
-        )
+        rows = np.flatnonzero((flow["onoff"] == CALLED) & (flow["since"] > 0) & (flow["due"] == np.inf))
         for f in rows.tolist():
             it, own = flow[f], rule[flow[f]["source"]]
             arrival = own["cwnd"], own["ssthresh"]
@@ -326,10 +318,7 @@ class PacketRun:
         What is left of exponential periods is drawn again. The copy overwrites the records, which mean
         nothing afterwards: only its state does.
         """
-        arrays = {
-            name: array if name in CONSTANT else array.copy()
-            for name, array in self.layout.arrays.items()
-        }
+        arrays = {name: array if name in CONSTANT else array.copy() for name, array in self.layout.arrays.items()}
         arrays["stream"][:] = rng.integers(1, 2**63, size=len(arrays["stream"]))
         redraw_periods(arrays, self.done * self.plan.sample, rng)
         layout = dataclasses.replace(self.layout, arrays=arrays)

@@ -79,27 +79,16 @@ def rerouted(scenario: Scenario, method: Packets) -> tuple[Scenario, Rerouting |
 
 def _rerouted(scenario: Scenario, failures: Any, delay: float) -> tuple[Scenario, Rerouting | None]:
     """Return what `rerouted` does."""
-    changes = sorted(
-        {time for rows in failures.values() for row in rows for time in row if time < math.inf}
-    )
-    lost = [
-        frozenset(name for name, rows in failures.items() if any(a <= t < b for a, b in rows))
-        for t in changes
-    ]
+    changes = sorted({time for rows in failures.values() for row in rows for time in row if time < math.inf})
+    lost = [frozenset(name for name, rows in failures.items() if any(a <= t < b for a, b in rows)) for t in changes]
     names = dict(zip(scenario.link_table.names, range(len(scenario.links)), strict=True))
-    ends = {
-        (scenario.links[names[name]].source, scenario.links[names[name]].target): name
-        for name in failures
-    }
+    ends = {(scenario.links[names[name]].source, scenario.links[names[name]].target): name for name in failures}
     is_nic = scenario.host_is("nic")
     flows, turns = [], []
     graphs: dict[frozenset[str], ShortestRoutes] = {}
     for f, flow in enumerate(scenario.flows):
         every = (flow.path, *flow.paths)
-        crossed = [
-            frozenset(ends[hop] for hop in itertools.pairwise(path) if hop in ends)
-            for path in every
-        ]
+        crossed = [frozenset(ends[hop] for hop in itertools.pairwise(path) if hop in ends) for path in every]
         if not any(crossed) or not is_nic[f] or flow.ttl is not None:
             flows.append(flow)
             turns.append((tuple(range(len(every))),) * (len(changes) + 1) if flow.paths else ())

@@ -142,9 +142,7 @@ class Ingresses(NamedTuple):
     room: Floats
 
 
-def arrivals_of(
-    hops: Hops, kept: NDArray[np.bool_], ranks: Integers
-) -> tuple[Integers, Integers, Integers]:
+def arrivals_of(hops: Hops, kept: NDArray[np.bool_], ranks: Integers) -> tuple[Integers, Integers, Integers]:
     """Return port, port before and class of the hops that are kept, each combination once and in order, (N,).
 
     Parameters
@@ -194,9 +192,7 @@ def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]])
     start = np.cumsum(counts) - counts
     begins[start[out.counts > 0]] = True
     if len(back.places):
-        is_ack = np.repeat(
-            np.tile([False, True], len(counts)), np.transpose([out.counts, back.counts]).ravel()
-        )
+        is_ack = np.repeat(np.tile([False, True], len(counts)), np.transpose([out.counts, back.counts]).ravel())
         begins[(start + out.counts)[back.counts > 0]] = True
         port = np.empty(len(flow), dtype=np.int64)
         port[~is_ack], port[is_ack] = out.places, back.places

@@ -209,10 +209,7 @@ class Packets(Described):
             names = list(scenario.table.names)
             for name in given:
                 choice("recovery: flow", name, names)
-            return tuple(
-                self._recovery(flow.source, given.get(flow.name), flow.name)
-                for flow in scenario.flows
-            )
+            return tuple(self._recovery(flow.source, given.get(flow.name), flow.name) for flow in scenario.flows)
         if given is None and scenario.table.given("stack").any():
             return tuple(
                 self._recovery(flow.source, STACKS[flow.stack].recovery if flow.stack else None)
@@ -220,9 +217,7 @@ class Packets(Described):
             )
         return scenario.table.columns["source"].map(lambda source: self._recovery(source, given))
 
-    def _recovery(
-        self, source: Source, chosen: Recovery | None, name: str | None = None
-    ) -> str | LossRecovery:
+    def _recovery(self, source: Source, chosen: Recovery | None, name: str | None = None) -> str | LossRecovery:
         """Return the loss recovery of a source for which one is chosen, by the name of its flow or for all flows."""
         own: str | LossRecovery = getattr(source, "recovery", "")
         if own != "" and own not in RECOVERIES:
@@ -247,9 +242,7 @@ class Packets(Described):
         if given is not None and is_repair(given):
             usual = repair_named("recovery", given)
         by_rate = scenario.table.columns["source"].map(lambda source: isinstance(source, RateRule))
-        found: Sequence[str | SelectiveRepair] = by_rate.map(
-            lambda has_rate: usual if has_rate else ""
-        )
+        found: Sequence[str | SelectiveRepair] = by_rate.map(lambda has_rate: usual if has_rate else "")
         if isinstance(given, Mapping):
             chosen = list(found)
             for f, flow in enumerate(scenario.flows):
@@ -293,9 +286,7 @@ def failures_of(given: Any) -> dict[str, Times] | None:
             place, hint = f"failures of {name}", "in s, not before the end of the pair before"
             one_number(f"{place}, begin of pair {n}", begin, at_least=last, hint=hint)
             if not is_endless(end):
-                one_number(
-                    f"{place}, end of pair {n}", end, above=float(begin), hint="in s, or inf"
-                )
+                one_number(f"{place}, end of pair {n}", end, above=float(begin), hint="in s, or inf")
             last = float(end)
         found[name] = tuple((float(begin), float(end)) for begin, end in rows)
     return found

@@ -93,9 +93,7 @@ def _places_of_nodes(count: int) -> tuple[int, ...]:
     return tuple(map(place.__getitem__, range(count)))
 
 
-def tick_phases(
-    nodes: Sequence[int], count: int, seed: int | None, substream: int = 0
-) -> NDArray[np.float64]:
+def tick_phases(nodes: Sequence[int], count: int, seed: int | None, substream: int = 0) -> NDArray[np.float64]:
     """Return the clock phases of TCP agents in s, shape (F,).
 
     Parameters

@@ -210,21 +210,15 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
     raise OverflowError(f"{place} {window:g} packets, more than {LARGEST} sequence numbers")
 
 
-def check_rate(
-    scenario: Scenario, f: int, rate: float, now: float, window: float = math.inf
-) -> None:
+def check_rate(scenario: Scenario, f: int, rate: float, now: float, window: float = math.inf) -> None:
     """Raise ArithmeticError for a rate in packets/s, or a window in packets, that a rule has set to no number; rates below 0 send nothing."""
     for name, value in (("rate", rate), ("window", window)):
         if math.isnan(value):
             place = f"{scenario.name}, t = {now:g} s"
-            raise ArithmeticError(
-                f"{place}: the {name} of flow {scenario.flows[f].name!r} is not a number"
-            )
+            raise ArithmeticError(f"{place}: the {name} of flow {scenario.flows[f].name!r} is not a number")
 
 
-def check_arrival(
-    scenario: Scenario, f: int, arrival: tuple[float, float], now: float, is_first: bool
-) -> None:
+def check_arrival(scenario: Scenario, f: int, arrival: tuple[float, float], now: float, is_first: bool) -> None:
     """Raise ArithmeticError for an arrival that cannot be scheduled.
 
     Parameters
@@ -300,9 +294,7 @@ def _is_deaf(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
     constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
     if not constant.any():
         return constant
-    found: NDArray[np.bool_] = (
-        constant & column_of(repairs).map(lambda repair: repair == "none").array()
-    )
+    found: NDArray[np.bool_] = constant & column_of(repairs).map(lambda repair: repair == "none").array()
     return found
 
 
@@ -347,14 +339,10 @@ def _phases(scenario: Scenario, method: Packets) -> Floats:
         return np.zeros(F)
     if method.phases is not None:
         if len(method.phases) != F:
-            raise ValueError(
-                f"phases: {len(method.phases)} values, must be one for each of {F} flows"
-            )
+            raise ValueError(f"phases: {len(method.phases)} values, must be one for each of {F} flows")
         return np.array(method.phases)
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
     drawn = np.flatnonzero(scenario.table.of_kind(WindowRule)).tolist()
     phases = np.zeros(F)  # agents of other sources draw none
-    phases[drawn] = ns2_random.tick_phases(
-        [nodes[scenario.flows[f].path[0]] for f in drawn], len(nodes), method.seed
-    )
+    phases[drawn] = ns2_random.tick_phases([nodes[scenario.flows[f].path[0]] for f in drawn], len(nodes), method.seed)
     return phases

@@ -159,9 +159,7 @@ class Plan(RoutedPlan):
                 after = route[route.index(p) + 1 :][:1]
                 if after and self.ports[after[0]].discipline.diffuses:
                     fed.setdefault(after[0], []).append((f, is_ack))
-            found += [
-                Clock(q, p, first, port.delay, tuple(fed.get(q, ()))) for q in sorted(fed) or [-1]
-            ]
+            found += [Clock(q, p, first, port.delay, tuple(fed.get(q, ()))) for q in sorted(fed) or [-1]]
         return found
 
     def pause_time(self, p: int, q: int) -> float:
@@ -269,9 +267,7 @@ class Plan(RoutedPlan):
             return tuple((p,) for p in range(len(self.ports)))
         place = {port.link: p for p, port in enumerate(self.ports) if port.link >= 0}
         return tuple(
-            tuple(place[n] for n in self.scenario.counted_together(port.link))
-            if port.link >= 0
-            else (p,)
+            tuple(place[n] for n in self.scenario.counted_together(port.link)) if port.link >= 0 else (p,)
             for p, port in enumerate(self.ports)
         )
 

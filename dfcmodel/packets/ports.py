@@ -276,9 +276,7 @@ class Ports:
             if n not in self.interfaces:
                 source: Any = ("host", first.source, first.target)
                 own = _interface(first.discipline)
-                self.interfaces[n] = self._add(
-                    Port(source, first.source, first.bits, first.delay, UNBOUNDED, own, -1)
-                )
+                self.interfaces[n] = self._add(Port(source, first.source, first.bits, first.delay, UNBOUNDED, own, -1))
             return self.interfaces[n]
         host: Any = ("host", flow.name)
         shaped = flow.host == "shaped"

@@ -60,9 +60,7 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 
     A scenario is checked once for all methods that differ in their random numbers alone.
     """
-    if (
-        method.loss or method.frame_errors or isinstance(method.recovery, Mapping)
-    ):  # which may change
+    if method.loss or method.frame_errors or isinstance(method.recovery, Mapping):  # which may change
         _check(scenario, method)
         return
     key = "checked", method.convention, method.recovery, method.count_smoothing
@@ -76,9 +74,7 @@ def _check(scenario: Scenario, method: Packets) -> None:
     for which in ("loss", "frame_errors"):
         for name in getattr(method, which) or {}:
             choice(f"{which}: link", name, scenario.link_table.names)
-    if method.count_smoothing > 0.0 and not any(
-        link.discipline.diffuses for link in scenario.link_table.kinds
-    ):
+    if method.count_smoothing > 0.0 and not any(link.discipline.diffuses for link in scenario.link_table.kinds):
         msg = "must be 0 where no link has DFC, whose law alone reads it"
         raise ValueError(f"count_smoothing = {method.count_smoothing:g}: {msg}")
     checked = set()  # disciplines that links share
@@ -159,9 +155,7 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     given = method.recovery
     recovery = given.get(flow.name) if isinstance(given, Mapping) else given
     _check_receiver(flow, recovery)
-    if isinstance(rule, DeliveryRule) and not (
-        recovery in SELECTIVE or type(recovery) is RackRecovery
-    ):
+    if isinstance(rule, DeliveryRule) and not (recovery in SELECTIVE or type(recovery) is RackRecovery):
         msg = f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack' or RackRecovery()"
         raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
     if flow.segments and not flow.stack and not method.is_ns2:
@@ -204,11 +198,7 @@ def _examples(scenario: Scenario, method: Packets) -> Iterable[int]:
     table = scenario.table
     if isinstance(method.recovery, Mapping):  # their names matter
         return range(len(table))
-    ends = (
-        np.isfinite(table.numbers(name))
-        for name in ("idle", "stop")
-        if table.columns[name].which is not None
-    )
+    ends = (np.isfinite(table.numbers(name)) for name in ("idle", "stop") if table.columns[name].which is not None)
     first, _ = table.alike(*CHECKED, *ends)
     return map(int, first)
 
@@ -322,9 +312,7 @@ def check_agents(scenario: Scenario, method: Packets, advice: str) -> None:
         if type(flow.source) not in allowed:
             rules = " or ".join(f"{rule.__name__}()" for rule in allowed)
             msg = f"its agent with that recovery runs {rules} in ns-2; {advice}"
-            raise ValueError(
-                f"recovery of flow {flow.name!r} with {flow.source!r} = {recovery!r}: {msg}"
-            )
+            raise ValueError(f"recovery of flow {flow.name!r} with {flow.source!r} = {recovery!r}: {msg}")
 
 
 def _check_receiver(flow: Flow, recovery: object) -> None:
@@ -371,7 +359,9 @@ def _check_discipline(link: Link, method: Packets) -> None:
     if isinstance(rule, LinkLaw):
         law_signature_of(rule)
         if rule.manager is not None and type(rule.manager).on_step is CoDel.on_step:
-            msg = "drops what has waited, whose room the law would not see freed; use one that drops what comes, or marks"
+            msg = (
+                "drops what has waited, whose room the law would not see freed; use one that drops what comes, or marks"
+            )
             raise ValueError(f"manager of {name} = {rule.manager!r}: {msg}")
     if rule.diffuses and rule.per != "flow":
         msg = "at packet level each flow has a queue; use 'flow', or method=Fluid()"

@@ -41,9 +41,7 @@ def choices_of(plan: Any) -> dict[int, tuple[int, ...]]:
             for d in range(1, len(path)):
                 ports = onwards[path[:d]]
                 if len(ports) > 1:
-                    others = (
-                        rows[k % len(rows)] for port, rows in ports.items() if port != path[d]
-                    )
+                    others = (rows[k % len(rows)] for port, rows in ports.items() if port != path[d])
                     found[int(starts[way]) + d] = tuple(others)
     return found
 

@@ -126,9 +126,7 @@ class PacketTrace(Result):
         choice("node", str(node), sorted({end for pair in ends for end in pair}))
         out, into = (np.array([pair[side] == str(node) for pair in ends]) for side in (0, 1))
         of = self.events["link"]
-        times = np.where(
-            out[of], self.events["sent"], np.where(into[of], self.events["received"], np.nan)
-        )
+        times = np.where(out[of], self.events["sent"], np.where(into[of], self.events["received"], np.nan))
         return write_capture(Path(path), self.run.scenario, times, self.events)
 
     def summary(self) -> dict[str, object]:

@@ -97,8 +97,7 @@ class Animation:
     def __repr__(self) -> str:
         time = self.time[self.samples]
         return (
-            f"Animation of {self._name}: {len(time)} frames from {time[0]:g} s to "
-            f"{time[-1]:g} s, {self.fps} per second"
+            f"Animation of {self._name}: {len(time)} frames from {time[0]:g} s to {time[-1]:g} s, {self.fps} per second"
         )
 
     def to_html(self) -> str:
@@ -116,9 +115,7 @@ class Animation:
         animation = re.sub(r'<i class="fa fa-([^"]+)"></i>', lambda icon: SIGNS[icon[1]], animation)
         # matplotlib names the buttons, not the picture and the slider
         animation = animation.replace('<img id="_anim_img', '<img alt="queues" id="_anim_img')
-        animation = animation.replace(
-            'class="anim-slider"', 'class="anim-slider" aria-label="frame"'
-        )
+        animation = animation.replace('class="anim-slider"', 'class="anim-slider" aria-label="frame"')
         around = Markup('<div role="group" aria-label="{}">{}</div>')
         return around.format(f"queues over time: {self._name}", Markup(animation))
 
@@ -153,8 +150,7 @@ class Animation:
         fig, axes = figure(6.4, 3.2 + 2.6 * (count - 1), nrows=count, sharex=True, squeeze=False)
         tops = [_top(run, at) for run, at in zip(self.runs.values(), shown, strict=True)]
         panels = [
-            _Panel(run, label, ax, max(tops))
-            for (label, run), ax in zip(self.runs.items(), axes[:, 0], strict=True)
+            _Panel(run, label, ax, max(tops)) for (label, run), ax in zip(self.runs.items(), axes[:, 0], strict=True)
         ]
         axes[-1, 0].set_xlabel("node")
         axes[0, 0].legend(loc="upper right", fontsize=8, ncols=3, frameon=False)

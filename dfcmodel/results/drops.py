@@ -96,9 +96,7 @@ def _declared(run: Records, n: int, f: int, is_ack: bool) -> bool:
     priority = run.scenario.flows[f].priority
     if rule.queue_per == "class":
         counted = {c for _, c, _ in run.scenario.ingress(n)}
-        return priority in rule.classes and (
-            not is_ack or (rule.acks == "class" and priority in counted)
-        )
+        return priority in rule.classes and (not is_ack or (rule.acks == "class" and priority in counted))
     return bool(rule.pauses == "link")
 
 
@@ -123,10 +121,7 @@ def drop_table(run: Records) -> xr.Dataset:
         "lossless": (is_lossless(run, dropped), ""),
     }
     return xr.Dataset(
-        {
-            name: ("drop", values, {"units": units} if units else {})
-            for name, (values, units) in columns.items()
-        }
+        {name: ("drop", values, {"units": units} if units else {}) for name, (values, units) in columns.items()}
     )
 
 
@@ -154,9 +149,7 @@ def lossless_losses(run: Records) -> tuple[LosslessLoss, ...]:
 
 def _loss(run: Records, n: int, priority: int, rows: list[Any]) -> LosslessLoss:
     """Return the loss of a class at a link."""
-    packets = {
-        ack: sum(float(row["packets"]) for row in rows if row["ack"] == ack) for ack in (0, 1)
-    }
+    packets = {ack: sum(float(row["packets"]) for row in rows if row["ack"] == ack) for ack in (0, 1)}
     given, enough = _rooms(run, n, priority)
     flows = dict.fromkeys(run.scenario.flows[int(row["flow"])].name for row in rows)
     return LosslessLoss(

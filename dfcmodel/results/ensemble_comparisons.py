@@ -73,9 +73,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
         """
         if ax is None:
             count = len(self.compared)
-            fig, panels = figure(
-                1.0 + 4.0 * count, 6.4, nrows=2, ncols=count, sharex=True, squeeze=False
-            )
+            fig, panels = figure(1.0 + 4.0 * count, 6.4, nrows=2, ncols=count, sharex=True, squeeze=False)
             for panel, (label, each) in zip(panels[0], self.compared.items(), strict=True):
                 each.plot(panel).set(title=f"{label}, {len(each)} runs", xlabel="")
                 panel.tick_params(labelbottom=True)
@@ -87,9 +85,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
             ax = fig.add_subplot(grid[1, :], sharex=panels[0, 0])
         for n, (label, each) in enumerate(self.compared.items()):
             ends = total_goodput(each.runs[0])[0]
-            low, middle, high = np.quantile(
-                [total_goodput(run)[1] for run in each.runs], (0.05, 0.5, 0.95), axis=0
-            )
+            low, middle, high = np.quantile([total_goodput(run)[1] for run in each.runs], (0.05, 0.5, 0.95), axis=0)
             (line,) = ax.plot(ends, middle, lw=1.0, ls=("-", "--", ":")[n % 3], label=label)
             ax.fill_between(ends, low, high, color=line.get_color(), alpha=0.15, lw=0)
         ax.set(xlabel="time (s)", ylabel="goodput of all flows (packets/s)")

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Ensemble", "mean_interval"]
 
 
-def mean_interval(
-    values: NDArray[np.float64], level: float = 0.95
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the ends of Student's confidence interval for the mean of independent runs.
 
     Parameters
@@ -145,9 +143,7 @@ class Ensemble(Recorded, Result):
         return runs.assign_coords(run=np.arange(len(self.runs)))
 
     @quantities(since="time", until="time")
-    def mean_efficiency(
-        self, since: WithUnit = 0.0, until: WithUnit = np.inf
-    ) -> NDArray[np.float64]:
+    def mean_efficiency(self, since: WithUnit = 0.0, until: WithUnit = np.inf) -> NDArray[np.float64]:
         """Return each run's efficiency averaged over ``since`` < time <= ``until`` in s, (R, F)."""
         return np.stack([run.mean_efficiency(since, until) for run in self.runs])
 
@@ -157,9 +153,7 @@ class Ensemble(Recorded, Result):
         return np.stack([run.mean_goodput(since, until) for run in self.runs])
 
     @quantities(since="time", until="time", level="share")
-    def intervals(
-        self, since: WithUnit = 0.0, until: WithUnit = np.inf, level: WithUnit = 0.95
-    ) -> xr.Dataset:
+    def intervals(self, since: WithUnit = 0.0, until: WithUnit = np.inf, level: WithUnit = 0.95) -> xr.Dataset:
         """Return means over the runs with their confidence intervals.
 
         The intervals contain chance alone: with more runs they become narrower, and the model is no better for
@@ -205,9 +199,7 @@ class Ensemble(Recorded, Result):
             attributes = data[name].attrs if name in data else values.attrs
             estimates[name] = (("estimate", *values.dims[1:]), np.stack(rows), attributes)
         coords = {"estimate": ["mean", "low", "high", "std"], "flow": data["flow"]}
-        return xr.Dataset(
-            estimates, coords={**coords, "node": data["node"]}, attrs={"level": level}
-        )
+        return xr.Dataset(estimates, coords={**coords, "node": data["node"]}, attrs={"level": level})
 
     def plot(self, ax: Any = None) -> Any:
         """Draw each flow's goodput over the rate of its slowest link over time, and a histogram of the runs' means.
@@ -285,9 +277,7 @@ class Ensemble(Recorded, Result):
             )
         if repairs := repairs_of(self.scenario.flows, self.runs[0].recoveries or ()):
             rows["recovery"] = repairs
-        rows["interval"] = (
-            "Student's, 95 %, of chance alone; with the error of the model: share_intervals"
-        )
+        rows["interval"] = "Student's, 95 %, of chance alone; with the error of the model: share_intervals"
         worst = max(run.imbalance.max() for run in self.runs)
         rows["imbalance"] = f"{worst:.1e} of the packets emitted"
         step, took = self.runs[0].step, f"{self.time[-1]:g} s simulated"

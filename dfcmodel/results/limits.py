@@ -79,9 +79,7 @@ SHOWN = 3
 """Names listed in a message."""
 
 
-def limits_of_scenario(
-    scenario: Scenario, recoveries: Sequence[str], duration: float
-) -> tuple[str, ...]:
+def limits_of_scenario(scenario: Scenario, recoveries: Sequence[str], duration: float) -> tuple[str, ...]:
     """Return the known limits of the fluid that apply to a scenario, without running it.
 
     ``recoveries`` are those of its flows, as in `Records.recoveries`.
@@ -112,9 +110,7 @@ def limits_of_several(limits: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
             found.setdefault(topic, []).append(said)
     runs = len(limits)
     return tuple(
-        f"{topic}: {texts[0]}"
-        if len(texts) == runs
-        else f"{topic} (in {len(texts)} of {runs} runs): {texts[0]}"
+        f"{topic}: {texts[0]}" if len(texts) == runs else f"{topic} (in {len(texts)} of {runs} runs): {texts[0]}"
         for topic, texts in found.items()
     )
 
@@ -139,9 +135,7 @@ def flags_of_limits(limits: Iterable[str]) -> int:
     return sum(1 << n for n, kind in enumerate(LIMIT_KINDS) if kind in begins)
 
 
-def _limits(
-    scenario: Scenario, recoveries: Sequence[str], losing: Flags, duration: float
-) -> tuple[str, ...]:
+def _limits(scenario: Scenario, recoveries: Sequence[str], losing: Flags, duration: float) -> tuple[str, ...]:
     """Return the limits that hold for flows with these recoveries, of which ``losing`` lose packets."""
     return (
         *_two_way_traffic(scenario, duration),
@@ -160,9 +154,7 @@ def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
     if not any(n is not None for hops in back for n in hops):
         return ()
     data, windowed, acks = (np.zeros(len(scenario.links)) for _ in range(3))
-    for flow, packets, hops in zip(
-        scenario.flows, offered_packets(scenario, duration), back, strict=True
-    ):
+    for flow, packets, hops in zip(scenario.flows, offered_packets(scenario, duration), back, strict=True):
         own = list(scenario.path_index(flow))
         data[own] += packets / duration
         if has_window(flow):
@@ -322,8 +314,7 @@ def _go_back_over_paths(run: Any) -> tuple[str, ...]:
         return ()
     names = _listed("flow", [table.name(f) for f in found])
     sent, delivered, lost, back = (
-        each[found].sum()
-        for each in (run.emitted, run.delivered[:, -1], run.lost_by_flow, run.loss_events)
+        each[found].sum() for each in (run.emitted, run.delivered[:, -1], run.lost_by_flow, run.loss_events)
     )
     return _one(
         f"go-back-N over several paths: sprayed packets overtake each other, and go-back-N takes that for a loss: {names} went back "
@@ -356,9 +347,7 @@ def _circles_of_buffers(run: Any) -> tuple[str, ...]:
         if pausing[after]
     )
     paused = set(run.paused["link"].tolist())
-    circles = [
-        each for each in nx.strongly_connected_components(waits) if len(each) > 1 and each & paused
-    ]
+    circles = [each for each in nx.strongly_connected_components(waits) if len(each) > 1 and each & paused]
     if not circles:
         return ()
     links = [scenario.links[n].name for n in sorted(set.union(*circles))]

@@ -94,9 +94,7 @@ def _described(run: Records, lost: AtNodes, n: int, cause: str) -> str:
         return CAUSES_IN_WORDS[cause]
     losing = [run.scenario.flows[f] for f in lost.flow[lost.node == n].tolist()]
     managers = {manager_of(link.discipline) for link in _links_from(run, n)} - {None}
-    deaf = all(of_kind(losing, CBR, OnOff, ArrivalProcess, Replay)) and all(
-        _marks(manager) for manager in managers
-    )
+    deaf = all(of_kind(losing, CBR, OnOff, ArrivalProcess, Replay)) and all(_marks(manager) for manager in managers)
     if deaf:
         return "dropped by the manager, as these flows do not react to marks"
     return "dropped by the manager before the buffer was full"

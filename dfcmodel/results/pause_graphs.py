@@ -87,10 +87,7 @@ class PausePropagation(Result):
         just after its end, counts too. The sum is over pauses of all links into the node, and may exceed the duration of the run.
         Nodes that begin to pause each other in a circle at the same time have none.
         """
-        found = {
-            b: sum(data["origin_seconds"] for *_, data in self.graph.in_edges(b, data=True))
-            for b in self.graph
-        }
+        found = {b: sum(data["origin_seconds"] for *_, data in self.graph.in_edges(b, data=True)) for b in self.graph}
         began = {b: seconds for b, seconds in found.items() if seconds > 0.0}
         return dict(sorted(began.items(), key=lambda each: (-each[1], each[0])))
 
@@ -114,9 +111,7 @@ class PausePropagation(Result):
             "pauses": f"{count}, of links out of {len(self.waited)} nodes",
         }
         if count and not self.origins:
-            rows["origin"] = (
-                "none: links out of each node that asked for a pause were paused when it began"
-            )
+            rows["origin"] = "none: links out of each node that asked for a pause were paused when it began"
         for name, seconds in list(self.origins.items())[:MAX_SHOWN]:
             rows[f"origin {name}"] = (
                 f"{readable_text(seconds, 's')} of pauses asked while none of its own links was paused"
@@ -125,9 +120,7 @@ class PausePropagation(Result):
             rows[f"sum over links out of {name}"] = readable_text(seconds, "s")
         for edge in self.edges.head(MAX_SHOWN).to_dict("records"):
             times = f"{edge['pauses']} time{'' if edge['pauses'] == 1 else 's'}"
-            rows[f"{edge['asked']} paused {edge['paused']}"] = (
-                f"{times}, {readable_text(edge['seconds'], 's')} in all"
-            )
+            rows[f"{edge['asked']} paused {edge['paused']}"] = f"{times}, {readable_text(edge['seconds'], 's')} in all"
         return rows
 
     def plot(self, ax: Any = None) -> Any:
@@ -148,9 +141,7 @@ class PausePropagation(Result):
         widths = [data["seconds"] for *_, data in shown.edges(data=True)]
         scale = 3.0 / max(max(widths), 1e-300)
         nx.draw_networkx_nodes(shown, places, ax=axes, node_size=30, node_color="#0072B2")
-        nx.draw_networkx_edges(
-            shown, places, ax=axes, edge_color="#D55E00", width=[0.3 + scale * w for w in widths]
-        )
+        nx.draw_networkx_edges(shown, places, ax=axes, edge_color="#D55E00", width=[0.3 + scale * w for w in widths])
         nx.draw_networkx_labels(shown, places, ax=axes, font_size=6, verticalalignment="bottom")
         return axes
 
@@ -198,9 +189,7 @@ def pause_propagation(run: Records) -> PausePropagation:
     lengths = np.minimum(paused["end"], end) - paused["begin"]
     of_origin = np.where(_asked_unpaused(paused, links), lengths, 0.0)
     graph: nx.DiGraph[str] = nx.DiGraph()
-    pairs, which, counts = np.unique(
-        paused[["link", "by"]], return_inverse=True, return_counts=True
-    )
+    pairs, which, counts = np.unique(paused[["link", "by"]], return_inverse=True, return_counts=True)
     groups = which.reshape(-1)
     sums = [np.bincount(groups, each, len(pairs)).tolist() for each in (lengths, of_origin)]
     for (a, b), *values in zip(pairs.tolist(), counts.tolist(), *sums, strict=True):

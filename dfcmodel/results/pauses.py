@@ -80,9 +80,7 @@ def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> A
     given = list(switches)
     pairs = np.array([each[:3] for each in given], dtype=np.int64).reshape(-1, 3)
     counts = np.array([len(times) for *_, times in given], dtype=np.int64)
-    return intervals_of_pairs(
-        pairs, counts, np.concatenate([[], *(each[3] for each in given)]), end
-    )
+    return intervals_of_pairs(pairs, counts, np.concatenate([[], *(each[3] for each in given)]), end)
 
 
 def intervals_of_pairs(

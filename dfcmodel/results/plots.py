@@ -117,9 +117,7 @@ def draw_space_time(run: Records, ax: Any, top: float | None = None) -> Any:
 def draw_notifications(run: Records, ax: Any = None) -> Any:
     """Draw the congestion notifications of each sender, those with most first, a bar each; ValueError where none were counted."""
     if run.notifications is None:
-        raise ValueError(
-            f"notifications of {run.scenario.name!r}: no flow has a rule that counts them, such as DCQCN"
-        )
+        raise ValueError(f"notifications of {run.scenario.name!r}: no flow has a rule that counts them, such as DCQCN")
     axes = figure(6.4, 3.2)[1] if ax is None else ax
     order = np.argsort(-run.notifications, kind="stable")
     axes.bar(np.arange(len(order)), run.notifications[order], width=1.0, color="#0072B2")

@@ -356,9 +356,7 @@ class Records(Recorded):
         return xr.DataArray(values, found, dims, name, attributes)
 
     @quantities(since="time", until="time")
-    def mean_efficiency(
-        self, since: WithUnit = 0.0, until: WithUnit = np.inf
-    ) -> NDArray[np.float64]:
+    def mean_efficiency(self, since: WithUnit = 0.0, until: WithUnit = np.inf) -> NDArray[np.float64]:
         """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""
         chosen = self._samples(since, until)
         lengths = np.diff(self.time, prepend=0.0)[chosen]
@@ -393,9 +391,7 @@ class Records(Recorded):
 
     def _samples(self, since: WithUnit, until: WithUnit) -> slice:
         """Return the samples in an interval, at least one."""
-        chosen = slice(
-            *samples_until(self.time, np.array([since, until], dtype=np.float64)).tolist()
-        )
+        chosen = slice(*samples_until(self.time, np.array([since, until], dtype=np.float64)).tolist())
         if chosen.start >= chosen.stop:
             raise ValueError(f"since = {since}, until = {until}: no sample between them")
         return chosen

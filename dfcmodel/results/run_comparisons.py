@@ -133,9 +133,7 @@ class RunComparison(SideBySide[Trajectory]):
         for label, run in self.compared.items():
             if run.scenario.senders != first.scenario.senders:
                 why = "has other nodes than the first run, so their queues have no common axis"
-                raise ValueError(
-                    f"{label}: {why}; found.compared[{label!r}].animate() shows it alone"
-                )
+                raise ValueError(f"{label}: {why}; found.compared[{label!r}].animate() shows it alone")
         return Animation(self.compared, since, until, frames, fps)
 
     def to_xarray(self) -> xr.Dataset:
@@ -154,11 +152,7 @@ class RunComparison(SideBySide[Trajectory]):
 def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
     measures = run.measures
     goodput = measures.goodput.to_series()
-    rows = {
-        f"goodput of {name} (packets/s)": f"{goodput[name]:.4g}"
-        for name in shown
-        if name in goodput
-    }
+    rows = {f"goodput of {name} (packets/s)": f"{goodput[name]:.4g}" for name in shown if name in goodput}
     if len(run.scenario.flows) > 1:
         rows["goodput of all flows (packets/s)"] = f"{goodput.sum():.4g}"
     peak = int(np.argmax(run.peak_queue))

@@ -67,9 +67,7 @@ def deadlock_of(run: Records) -> PauseDeadlock | None:
     stuck = pausers
     while True:
         kept = {
-            lane: own
-            for lane, by in stuck.items()
-            if (own := [pause for pause in by if waiting.holding(pause, stuck)])
+            lane: own for lane, by in stuck.items() if (own := [pause for pause in by if waiting.holding(pause, stuck)])
         }
         if len(kept) == len(stuck):
             break
@@ -100,9 +98,7 @@ def lanes_of(run: Records) -> list[Lane]:
     rows = run.remaining
     return [
         (n, _class_of(run, n, f, is_ack == 1))
-        for n, f, is_ack in zip(
-            *(rows[name].tolist() for name in ("link", "flow", "ack")), strict=True
-        )
+        for n, f, is_ack in zip(*(rows[name].tolist() for name in ("link", "flow", "ack")), strict=True)
     ]
 
 
@@ -151,9 +147,7 @@ class _Waiting:
             low = rule.low if rule.paused_rate == 0.0 else np.inf
             counted = self.rows["link"] == by
         own = [n for n in np.flatnonzero(counted).tolist() if self.lanes[n] in stuck]
-        acks = (rule.queue_per == "class") & (
-            self.rows["ack"][own] == 1
-        )  # they are counted in bytes
+        acks = (rule.queue_per == "class") & (self.rows["ack"][own] == 1)  # they are counted in bytes
         sizes = np.where(acks, HEADER / scenario.packet_size, 1.0)
         held = float((self.rows["packets"][own] * sizes).sum())
         return {self.lanes[n] for n in own} if held > low else set()

@@ -140,11 +140,7 @@ def _about_flows(run: Any) -> dict[str, object]:
     for f, flow in enumerate(flows[:MAX_ROWS]):
         achieved = (
             _goodput(run.scenario, f, goodput[f])
-            + (
-                ""
-                if means is None
-                else f", efficiency {means[f]:.3f} of the path's bandwidth-delay product"
-            )
+            + ("" if means is None else f", efficiency {means[f]:.3f} of the path's bandwidth-delay product")
             if np.isnan(took[f])
             else f"{flow.size:g} packets in {readable_text(took[f], 's')}"
         )
@@ -183,7 +179,5 @@ def _about_pauses(run: Any) -> dict[str, object]:
     rows: dict[str, object] = {} if run.deadlock is None else {"deadlock": run.deadlock}
     rows |= {} if run.storm is None else {"storm": run.storm}
     links, spread = len(set(run.paused["link"].tolist())), chain_of_pauses(run)
-    rows["pauses"] = (
-        f"{len(run.paused)}, on {_counted(links, 'link')}; longest chain at a time: {', '.join(spread)}"
-    )
+    rows["pauses"] = f"{len(run.paused)}, on {_counted(links, 'link')}; longest chain at a time: {', '.join(spread)}"
     return rows

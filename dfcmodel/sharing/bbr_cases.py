@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CASES", "Case"]
 
-UNDO = (
-    "the packet level has no DSACK and BBR no undo (SaveStateUponLoss, HandleSpuriousLossDetection)"
-)
+UNDO = "the packet level has no DSACK and BBR no undo (SaveStateUponLoss, HandleSpuriousLossDetection)"
 
 
 @dataclass(frozen=True)

@@ -64,9 +64,7 @@ def holds(what: str, holds: object, happened: str = "") -> Check:
 
 
 def _paces(run: Observation, begin: int, end: int, gain: float) -> Check:
-    ratio = run.pacing_rate[begin:end] / (
-        0.99 * np.minimum(run.max_bw, run.bw_shortterm)[begin:end]
-    )
+    ratio = run.pacing_rate[begin:end] / (0.99 * np.minimum(run.max_bw, run.bw_shortterm)[begin:end])
     return about("pacing over bandwidth", float(np.median(ratio)), gain, 0.01)
 
 
@@ -93,9 +91,7 @@ def startup_loss(run: Observation) -> list[Check]:
         holds("the application limits the rate", limited, f"{run.max_bw[n]:.4g} packets/s"),
         holds("losses above 2 %", part > 0.02, f"{part:.1%}"),
         holds("full_bw_now and full_bw_reached", run.full_bw_now[n] and run.full_bw_reached[n]),
-        holds(
-            "no plateau", run.full_bw_count[n] < 3.0, f"full_bw_count {run.full_bw_count[n]:.0f}"
-        ),
+        holds("no plateau", run.full_bw_count[n] < 3.0, f"full_bw_count {run.full_bw_count[n]:.0f}"),
         goes(run, n, "DRAIN"),
     ]
 
@@ -123,9 +119,7 @@ def drain_time(run: Observation) -> list[Check]:
     target = float(max(run.max_bw[end] * run.min_rtt[end], 4.0))
     rounds = run.round_count[end] - run.drain_start_round[begin]
     return [
-        holds(
-            "in flight above Inflight(1.0) throughout", (run.in_flight[begin:end] > target).all()
-        ),
+        holds("in flight above Inflight(1.0) throughout", (run.in_flight[begin:end] > target).all()),
         holds("after more than 3 round trips", 3.0 < rounds <= 5.0, f"{rounds:.0f}"),
         probes(run, end),
     ]
@@ -164,9 +158,7 @@ def never_limited(run: Observation) -> list[Check]:
     """Check: STARTUP goes on while the application limits the rate and nothing is lost."""
     others = sorted(set(run.sequence()) - {"STARTUP", "PROBE_RTT"})
     return [
-        holds(
-            "STARTUP to the end, except for PROBE_RTT", not others, ", ".join(run.sequence()[:6])
-        ),
+        holds("STARTUP to the end, except for PROBE_RTT", not others, ", ".join(run.sequence()[:6])),
         holds("without loss", run.lost[-1] == 0.0),
         holds("not full_bw_reached", run.full_bw_reached[-1] == 0.0),
     ]
@@ -217,11 +209,7 @@ def refill_limited(run: Observation) -> list[Check]:
     begin, end = run.spells("REFILL")[0]
     rate = (run.emitted[end] - run.emitted[begin]) / (run.time[end] - run.time[begin])
     return [
-        holds(
-            "the application limits the round", rate < 0.5 * run.path.rate, f"{rate:.4g} packets/s"
-        ),
-        about(
-            "max_bw over REFILL, packets/s,", float(run.max_bw[end]), float(run.max_bw[begin]), 1e-9
-        ),
+        holds("the application limits the round", rate < 0.5 * run.path.rate, f"{rate:.4g} packets/s"),
+        about("max_bw over REFILL, packets/s,", float(run.max_bw[end]), float(run.max_bw[begin]), 1e-9),
         goes(run, end, "UP"),
     ]

@@ -153,9 +153,7 @@ def observe(rule: BBR, path: Path, seed: int = 1) -> Observation:
         Of the random numbers.
     """
     sample = path.rtt / PER_ROUND
-    plan = plan_scenario(
-        path.scenario(rule), Packets(seed=seed), duration=path.duration, sample=sample
-    )
+    plan = plan_scenario(path.scenario(rule), Packets(seed=seed), duration=path.duration, sample=sample)
     return with_room(plan, lambda run, _: _watched(rule, path, run))
 
 

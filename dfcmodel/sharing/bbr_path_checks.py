@@ -117,9 +117,7 @@ def ten_times_more(run: Observation) -> list[Check]:
     up = [(b, e) for b, e in run.spells("UP") if run.time[b] > change]
     steps = [float(run.bw_probe_up_rounds[b:e].max() - run.bw_probe_up_rounds[b]) for b, e in up]
     return [
-        holds(
-            "inflight_longterm is known", np.isfinite(run.inflight_longterm[run.time < change][-1])
-        ),
+        holds("inflight_longterm is known", np.isfinite(run.inflight_longterm[run.time < change][-1])),
         holds(
             "steps double in some round of UP",
             max(steps, default=0.0) >= 1.0,
@@ -180,7 +178,5 @@ def spurious_timeout(run: Observation) -> list[Check]:
     same = run.cwnd[after] >= 0.9 * run.cwnd[before] and run.mode[after] == run.mode[before]
     return [
         holds("a timeout by delay alone", run.timeouts, f"{run.timeouts}"),
-        holds(
-            "what was saved is restored", same, f"{run.mode_at(before)}, later {run.mode_at(after)}"
-        ),
+        holds("what was saved is restored", same, f"{run.mode_at(before)}, later {run.mode_at(after)}"),
     ]

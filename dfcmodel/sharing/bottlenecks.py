@@ -169,12 +169,8 @@ class Bottleneck:
                 at_most=1e7,
                 hint="in packets/s: mbps(100)",
             ),
-            "rtt": one_number(
-                "rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048"
-            ),
-            "buffer": whole(
-                "buffer", int(buffer) if isinstance(buffer, PacketUnits) else buffer, 1, 10_000_000
-            ),
+            "rtt": one_number("rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048"),
+            "buffer": whole("buffer", int(buffer) if isinstance(buffer, PacketUnits) else buffer, 1, 10_000_000),
         }
         for name, value in numbers.items():
             object.__setattr__(self, name, value)  # a number of JAX, say, is no key of a table
@@ -183,9 +179,7 @@ class Bottleneck:
         one_number("warm_up", self.warm_up, at_least=0.0, below=self.duration, hint="in s")
         shortest = FEWEST_TRIPS * (self.rtt + 1.0 / self.bandwidth)
         if self.duration - self.warm_up < shortest:
-            given = (
-                f"warm_up = {self.warm_up:g}, rtt = {self.rtt:g} and bandwidth = {self.bandwidth:g}"
-            )
+            given = f"warm_up = {self.warm_up:g}, rtt = {self.rtt:g} and bandwidth = {self.bandwidth:g}"
             said = f"with {given} must be at least {self.warm_up + shortest:.4g} s, to deliver a packet"
             raise ValueError(f"duration = {self.duration:g}: {said}")
         flag("pacing", self.pacing)
@@ -243,9 +237,7 @@ class Bottleneck:
         loss = {"in->out": self.loss} if self.loss else None
         method = Packets(seed=seed, recovery=self.recovery, loss=loss)
         step = self.duration / SAMPLES
-        starts_at = random_starts(
-            scenario.table, max(rtts or [self.rtt]), np.random.default_rng(seed)
-        )
+        starts_at = random_starts(scenario.table, max(rtts or [self.rtt]), np.random.default_rng(seed))
         plan = plan_scenario(
             scenario, method, duration=self.duration, sample=step, starts=starts_at, packet_jitter=1.0 / self.bandwidth,
         )  # fmt: skip
@@ -311,9 +303,7 @@ def bottleneck_of(
     )  # fmt: skip
 
 
-def checked_rules(
-    rules: Sequence[WindowRule], discipline: Discipline | None = None
-) -> tuple[WindowRule, ...]:
+def checked_rules(rules: Sequence[WindowRule], discipline: Discipline | None = None) -> tuple[WindowRule, ...]:
     """Return the rules as a tuple; TypeError or ValueError for what is no rule, or one for marks.
 
     Rules for marks are accepted where the queue's discipline marks; None is a drop-tail queue.
@@ -323,9 +313,7 @@ def checked_rules(
         if not isinstance(rule, WindowRule):
             raise TypeError(f"rules: {rule!r} must be a window rule, such as Reno()")
         if rule.signal != "loss" and not _marks(discipline):
-            raise ValueError(
-                f"rules: {rule!r} answers congestion marks, and this queue drops packets"
-            )
+            raise ValueError(f"rules: {rule!r} answers congestion marks, and this queue drops packets")
     if len(set(chosen)) < len(chosen):
         raise ValueError("rules: must differ from each other")
     return chosen

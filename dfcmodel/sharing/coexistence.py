@@ -154,9 +154,7 @@ def coexist(
     number("rtt", rtts, above=sending, hint=hint)
     duration = float(seconds("duration", one_number("duration", asked["duration"])))
     warm_up = asked["warm_up"]
-    warm_up = one_number(
-        "warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration
-    )
+    warm_up = one_number("warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration)
     path = Bottleneck(
         bandwidth, float(rtts.max() - sending), buffer,
         loss=one_number("loss", asked["loss"], at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
@@ -186,9 +184,7 @@ def coexist(
         recovery=path.recovery,
         loss=_at_senders(path, len(flows)),
     )
-    plan = plan_scenario(
-        scenario, method, duration=before + duration, sample=step, packet_jitter=wait
-    )
+    plan = plan_scenario(scenario, method, duration=before + duration, sample=step, packet_jitter=wait)
     result = _simulated(path, rtts, plan, early, before)
     return deliver(result, on_failure)
 
@@ -198,9 +194,7 @@ def _at_senders(path: Bottleneck, flows: int) -> dict[str, float] | None:
     return {f"s{n}->in": path.loss for n in range(flows)} if path.loss else None
 
 
-def _simulated(
-    path: Bottleneck, rtts: Floats, plan: Plan, early: int, before: float
-) -> Coexistence:
+def _simulated(path: Bottleneck, rtts: Floats, plan: Plan, early: int, before: float) -> Coexistence:
     """Run a plan; ``early`` samples come before the measurement, and its clock begins ``before`` time 0, in s."""
 
     def whole_run(run: PacketRun, _: int) -> tuple[PacketRun, list[Ints]] | None:

@@ -179,8 +179,7 @@ class Coexistence(Result):
         }  # fmt: skip
         shared = ["bandwidth", "buffer", "p", "warm_up", "queueing_delay", "utilisation", "jain"]
         variables: dict[str, Any] = {
-            name: (("flow", "time"), getattr(self, name), {"units": unit})
-            for name, unit in units.items()
+            name: (("flow", "time"), getattr(self, name), {"units": unit}) for name, unit in units.items()
         }
         for name, unit in measured.items():
             variables[name] = ("flow", getattr(self, name), {"units": unit})

@@ -197,9 +197,7 @@ class Comparison(Result):
         variables: dict[str, Any] = {
             name: (("rule", "against"), values, {"units": "1"}) for name, values in pairs.items()
         }
-        variables |= {
-            name: ("rule", getattr(self, name), {"units": u}) for name, u in units.items()
-        }
+        variables |= {name: ("rule", getattr(self, name), {"units": u}) for name, u in units.items()}
         variables["durations"] = (("rule", "against"), self.durations, {"units": "s"})
         ranks = np.argsort(self._order) + 1
         variables["rank"] = ("rule", ranks, {"units": "1", "long_name": "1: the winner"})
@@ -221,9 +219,7 @@ class Comparison(Result):
             "settled": self._settled_text(),
         }
         for rank, n in enumerate(self._order, 1):
-            others = [
-                f"{self._share_text(n, m)} against {self.rules[m]!r}" for m in self._order if m != n
-            ]
+            others = [f"{self._share_text(n, m)} against {self.rules[m]!r}" for m in self._order if m != n]
             rows[f"{rank}. {self.rules[n]!r}"] = (
                 "; ".join(others) + ("; " if others else "")
                 + f"alone {self.rate[n]:.5g}{_within(self.rate_half_width[n], '.2g')} packets/s, "
@@ -257,9 +253,7 @@ class Comparison(Result):
         said = f"not settled: {', '.join(drifting)}" if drifting else "the halves of all runs agree"
         for duration in np.unique([*self.durations.ravel(), *self.alone_durations]):
             if duration > self.path.duration:
-                longer = self._settings(
-                    self.durations == duration, self.alone_durations == duration
-                )
+                longer = self._settings(self.durations == duration, self.alone_durations == duration)
                 said += f"; {duration:g} s: {', '.join(longer)}"
         return said
 
@@ -301,9 +295,7 @@ class Comparison(Result):
                 color="white" if dark else "black",
             )  # fmt: skip
             if self.wide[n, m]:
-                axes.add_patch(
-                    Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, linestyle="--")
-                )
+                axes.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, linestyle="--"))
         names = [repr(rule) for rule in self.ranking]
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
         axes.set_yticks(range(len(names)), names)
@@ -354,9 +346,7 @@ def compare_rules(
     share, half, durations = np.empty((3, R, R))
     used, settled = np.empty((R, R), np.int64), np.empty((R, R), np.bool_)
     used_alone, settled_alone = np.empty(R, np.int64), np.empty(R, np.bool_)
-    alone, alone_half, delay, lost, jain, exponent, exponent_half, durations_alone = np.empty(
-        (8, R)
-    )
+    alone, alone_half, delay, lost, jain, exponent, exponent_half, durations_alone = np.empty((8, R))
     tasks = [*((n,) for n in range(R)), *itertools.combinations_with_replacement(range(R), 2)]
     for who in progress_bar(tasks, desc="compare", unit="setting"):
         for factor in factors:
@@ -411,9 +401,7 @@ def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: range) -> _Se
             f"duration = {path.duration:g}, loss = {path.loss:g}: nothing arrived after the warm-up of {path.warm_up:g} s; "
             "must be longer, or the loss smaller"
         )
-    early, late = (
-        np.array([_measure(run.half_rates[half], path, equal) for run in runs]) for half in (0, 1)
-    )
+    early, late = (np.array([_measure(run.half_rates[half], path, equal) for run in runs]) for half in (0, 1))
     drift, interval = mean_of(late - early)
     if len(runs) < FEWEST_SEEDS:
         interval = WIDTH
@@ -434,9 +422,7 @@ def _within(half_width: float, form: str) -> str:
     return f" ± {half_width:{form}}" if np.isfinite(half_width) else ""
 
 
-def _exponent(
-    path: Bottleneck, chosen: tuple[WindowRule, ...], n: int, seeds: Iterable[int]
-) -> tuple[float, float]:
+def _exponent(path: Bottleneck, chosen: tuple[WindowRule, ...], n: int, seeds: Iterable[int]) -> tuple[float, float]:
     """Return mean and half width of the exponent of two flows with the path's round trip and twice it."""
     rtts = [path.rtt, LONGER * path.rtt]
     rates = [path.run([chosen[n]] * 2, seed=s, rtts=rtts).rate for s in seeds]

@@ -109,9 +109,7 @@ class Conformance(Result):
             text = each.verdict
             wrong = [check for check in each.checks if not check.holds]
             text += "".join(f"; {check.expected}: {check.happened}" for check in wrong)
-            rows[f"{each.number} {each.title}"] = text + (
-                f" ({each.deviation})" if wrong and each.deviation else ""
-            )
+            rows[f"{each.number} {each.title}"] = text + (f" ({each.deviation})" if wrong and each.deviation else "")
         return rows
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -121,9 +119,7 @@ class Conformance(Result):
             run = each.trace
             for number, mode in enumerate(MODES):
                 spans = [(run.time[a], run.time[b - 1] - run.time[a]) for a, b in run.spells(mode)]
-                axes.broken_barh(
-                    spans, (row - 0.4, 0.8), color=f"C{number}", label=mode if row == 0 else None
-                )
+                axes.broken_barh(spans, (row - 0.4, 0.8), color=f"C{number}", label=mode if row == 0 else None)
         axes.set_yticks(range(len(self.cases)), [each.title for each in self.cases], fontsize=6)
         axes.invert_yaxis()
         axes.legend(fontsize=6, ncol=len(MODES), loc="lower center", bbox_to_anchor=(0.3, 1.0))
@@ -137,9 +133,7 @@ def conformance(rule: BBR, *, cases: Iterable[int] | None = None) -> Conformance
 def conformance(rule: QlogTrace, *, cases: None = None) -> TraceConformance: ...
 
 
-def conformance(
-    rule: BBR | QlogTrace, *, cases: Iterable[int] | None = None
-) -> Conformance | TraceConformance:
+def conformance(rule: BBR | QlogTrace, *, cases: Iterable[int] | None = None) -> Conformance | TraceConformance:
     """Run the IETF draft's example test cases of BBR on a rule, or check a trace, and judge what happens.
 
     Each case is one flow over one bottleneck at packet level, some with a burst beside it or with elements of the path: rates
@@ -179,10 +173,7 @@ def conformance(
     chosen = range(1, len(CASES) + 1) if cases is None else listed("cases", cases, int, "a number")
     for n, number in enumerate(chosen):
         whole(f"cases[{n}]", number, 1, len(CASES))
-    found = [
-        judge(rule, number, CASES[number - 1])
-        for number in progress_bar(chosen, desc="BBR", unit="case")
-    ]
+    found = [judge(rule, number, CASES[number - 1]) for number in progress_bar(chosen, desc="BBR", unit="case")]
     return Conformance(rule, tuple(found))
 
 

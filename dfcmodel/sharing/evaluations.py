@@ -163,8 +163,7 @@ class Evaluation(Result):
         axes: Axes = figure(8.0, 0.22 * len(self.table) + 1.0)[1] if ax is None else ax
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio, low, high = (
-                (self.table[name] / self.table["newreno"]).to_numpy(dtype=float)
-                for name in ("value", "low", "high")
+                (self.table[name] / self.table["newreno"]).to_numpy(dtype=float) for name in ("value", "low", "high")
             )
         places = np.arange(len(ratio))
         ratio = np.where((ratio > 0.0) & np.isfinite(ratio), ratio, np.nan)
@@ -271,9 +270,7 @@ def evaluate_rfc9743(
             discipline=discipline or FIFO(),
         )  # fmt: skip
         for section, measure, unit, function in MEASURES:
-            rows.append(
-                (section, measure, path.name, unit, *_measured(link, measure, function, own, seeds))
-            )
+            rows.append((section, measure, path.name, unit, *_measured(link, measure, function, own, seeds)))
     columns = [
         "section",
         "measure",
@@ -293,9 +290,7 @@ def evaluate_rfc9743(
     return Evaluation(own, table.reset_index(drop=True), NOT_JUDGED | IN_PART, runs)
 
 
-def _measured(
-    link: Bottleneck, measure: str, function: Measure, own: WindowRule, seeds: range
-) -> tuple[float, ...]:
+def _measured(link: Bottleneck, measure: str, function: Measure, own: WindowRule, seeds: range) -> tuple[float, ...]:
     """Return the columns of a row from ``value`` on: the rule beside NewReno with as many seeds as it takes."""
 
     def both(seed: int) -> tuple[float, float]:

@@ -150,9 +150,7 @@ def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:
 
 
 @quantities(packet_size="size")
-def read_qlog_trace(
-    source: str | Path, packet_size: WithUnit | None = None, *, skip: Iterable[str] = ()
-) -> QlogTrace:
+def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None, *, skip: Iterable[str] = ()) -> QlogTrace:
     """Read the states of BBR and its variables from the first trace of a qlog file that has them.
 
     Of the events ``congestion_state_updated``, ``recovery_metrics_updated`` and ``recovery_parameters_set``, also by their

@@ -134,9 +134,7 @@ def _fading(link: Bottleneck) -> PathElement:
     span = link.duration - link.warm_up
     period = span / max(1.0, round(span / (10.0 * len(levels) * link.rtt)))
     times = tuple(period * k / len(levels) for k in range(len(levels)))
-    return RateTrace(
-        LINK, times=times, rates=tuple(level * link.bandwidth for level in levels), period=period
-    )
+    return RateTrace(LINK, times=times, rates=tuple(level * link.bandwidth for level in levels), period=period)
 
 
 def _jitter(link: Bottleneck) -> PathElement:
@@ -145,9 +143,7 @@ def _jitter(link: Bottleneck) -> PathElement:
 
 def _delay_steps(low: float, high: float) -> Callable[[Bottleneck], PathElement]:
     """Change the minimum delay where the measurement begins, by these parts of a round trip."""
-    return lambda link: DelayTrace(
-        LINK, times=(0.0, link.warm_up), delays=(low * link.rtt, high * link.rtt)
-    )
+    return lambda link: DelayTrace(LINK, times=(0.0, link.warm_up), delays=(low * link.rtt, high * link.rtt))
 
 
 def _alternating_delay(link: Bottleneck) -> PathElement:

@@ -110,9 +110,7 @@ def _section(name: str, part: pd.DataFrame) -> SectionVerdict:
     row = part.iloc[int(order[0])]
     text = f"{row.measure} at {row.path}: {row.value:.3g}, NewReno {row.newreno:.3g} {row.unit}".rstrip()
     if worse.any():
-        return SectionVerdict(
-            name, "contradicted", f"worse in {worse.sum()} of {len(part)}; most: {text}"
-        )
+        return SectionVerdict(name, "contradicted", f"worse in {worse.sum()} of {len(part)}; most: {text}")
     if fine.all():
         return SectionVerdict(name, "holds", f"no worse in all {len(part)}; nearest to it: {text}")
     open_ = f"{(~fine).sum()} of {len(part)} intervals include the margin, or there are none"

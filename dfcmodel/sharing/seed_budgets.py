@@ -31,9 +31,7 @@ def is_narrow(values: Sequence[float], width: float = WIDTH) -> bool:
     return len(values) > 1 and bool(2.0 * mean_of(values)[1] <= width)
 
 
-def run_seeds(
-    run: Callable[[int], Run], seeds: range, narrow: Callable[[list[Run]], bool]
-) -> list[Run]:
+def run_seeds(run: Callable[[int], Run], seeds: range, narrow: Callable[[list[Run]], bool]) -> list[Run]:
     """Return the runs of the first seeds that make an interval narrow; those of all seeds where none do.
 
     The seeds come in order, so that a larger budget begins with the runs of a smaller one. Where to stop depends on

@@ -48,9 +48,7 @@ DEFAULTS: QueueOptions = {
 }  # fmt: skip
 
 
-@declares(
-    bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time"
-)
+@declares(bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time")
 @accept_old_names(seconds="duration")
 @takes_keywords(QueueOptions, DEFAULTS)
 def coexist_sweep(
@@ -152,9 +150,7 @@ def coexist_sweep(
     if store is not None:
         about["source"] = source_of(flows[0], flows, discipline)
     rows = functools.partial(_rows, flows)
-    return over_grid(
-        rows, grid, about=about, executor=executor, store=store, bar=Bar("coexist", "run")
-    )
+    return over_grid(rows, grid, about=about, executor=executor, store=store, bar=Bar("coexist", "run"))
 
 
 def _values(name: str, given: Any, dimension: Any) -> Any:

@@ -117,9 +117,7 @@ class TraceConformance(Result):
             "checks": f"{len(self.checks) - len(self.deviations)} of {len(self.checks)} hold",
         }
         for n, each in enumerate(self.deviations, 1):
-            rows[f"deviation {n}"] = (
-                f"{each.mode} at {each.time:.3f} s: {each.expected}: {each.happened}"
-            )
+            rows[f"deviation {n}"] = f"{each.mode} at {each.time:.3f} s: {each.expected}: {each.happened}"
         return rows
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -83,9 +83,7 @@ class JitteredPath(Described):
     def bottleneck(self) -> Bottleneck:
         """The bottleneck, which checks the other parameters."""
         warm_up = WARM_UP * self.duration
-        return Bottleneck(
-            self.bandwidth, self.rtt, self.buffer, duration=self.duration, warm_up=warm_up
-        )
+        return Bottleneck(self.bandwidth, self.rtt, self.buffer, duration=self.duration, warm_up=warm_up)
 
     def scenario(self, rule: WindowRule, trace: DelayTrace | None, flows: int = 2) -> Scenario:
         """Return flows of a rule, the first of which has a delay over time."""

@@ -64,9 +64,7 @@ def gaussian(
     if variance <= 0.0:
         raise ValueError(f"width = {width}: must be > 0 at time 0, or with coefficient 0")
     away = at - centre - speed * t
-    density: NDArray[np.float64] = (
-        packets * np.exp(-(away**2) / (2.0 * variance)) / np.sqrt(2.0 * np.pi * variance)
-    )
+    density: NDArray[np.float64] = packets * np.exp(-(away**2) / (2.0 * variance)) / np.sqrt(2.0 * np.pi * variance)
     return density
 
 

@@ -120,9 +120,7 @@ class DiffusionEquation:
         one_number("intensity", self.intensity, at_least=1.0)
 
     @classmethod
-    def of(
-        cls, scenario: Scenario, initial: Callable[[Any], Any], **more: Any
-    ) -> DiffusionEquation:
+    def of(cls, scenario: Scenario, initial: Callable[[Any], Any], **more: Any) -> DiffusionEquation:
         """Return the equation for the path of a scenario's first flow, x in links and t in s.
 
         Link i, from x = i - 1 to i, has the coefficient D / d_i (eq. 3); ``more`` are other fields.
@@ -284,9 +282,7 @@ class FeedbackEquation:
         else:
             # the host's queue is empty (eq. 9); outgoing fields are extrapolated at the ends
             beyond = 1.5 * n[-1] - 0.5 * n[-2]
-            enters = (
-                self.told if self.saturated is None else self.saturated - self.diffusion * beyond
-            )
+            enters = self.told if self.saturated is None else self.saturated - self.diffusion * beyond
             n = np.concatenate([-n[:1], n, 2.0 * n[-1:] - n[-2:-1]])
             w = np.concatenate([2.0 * w[:1] - w[1:2], w, 2.0 * enters - w[-1:]])
         mean_n, mean_w = (n[1:] + n[:-1]) / 2.0, (w[1:] + w[:-1]) / 2.0

@@ -14,9 +14,7 @@ __all__ = ["diffusive_rate", "proportional_share"]
 
 
 @inlined
-def diffusive_rate(
-    intensity: Any, told_rate: Any, gain: Any, told_backlog: Any, backlog: Any
-) -> Any:
+def diffusive_rate(intensity: Any, told_rate: Any, gain: Any, told_backlog: Any, backlog: Any) -> Any:
     """Return alpha r - D/d (n' - n), eq. (2); a node sends what is positive of it."""
     return intensity * told_rate - gain * (told_backlog - backlog)
 

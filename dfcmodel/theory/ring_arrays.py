@@ -35,9 +35,7 @@ MIN_COPIED_PERIODS = 16
 rows of NumPy arrays to 16, for which the loop is up to 1.7 times slower."""
 
 
-def advance_node(
-    i: int, message: float, D: float, left: float, n: Floats, J: Floats, w: Floats
-) -> float:
+def advance_node(i: int, message: float, D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
     """Advance node i by a period, with arrivals ``left`` and feedback ``message``.
 
     Returns the arrivals of the next node.
@@ -67,9 +65,7 @@ class State(NamedTuple):
     told: Floats
 
 
-def rings(
-    first: int, end: int, periods: int, D: float, state: State, seam: Floats, copies: Floats
-) -> None:
+def rings(first: int, end: int, periods: int, D: float, state: State, seam: Floats, copies: Floats) -> None:
     """Advance the rows ``first`` .. ``end`` - 1 by some periods (a kernel template).
 
     ``seam[p]`` is scratch space for period p of a tile: the arrivals of its next node, and the
@@ -164,8 +160,4 @@ def advance_rings(
     seams = np.zeros((threads, PERIODS_PER_TILE, 2))
     copies = np.empty((threads, 3, packets.shape[1]))
     with ThreadPoolExecutor(threads) as pool:
-        list(
-            pool.map(
-                lambda a, b, *room: kernel(a, b, *rest, *room), edges[:-1], edges[1:], seams, copies
-            )
-        )
+        list(pool.map(lambda a, b, *room: kernel(a, b, *rest, *room), edges[:-1], edges[1:], seams, copies))

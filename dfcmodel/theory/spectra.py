@@ -167,9 +167,7 @@ class Spectrum(Result):
         return {
             "law": f"D = {law.diffusion:g}, alpha = {law.intensity:g}, {law.bottleneck} nodes from "
             "the host to the bottleneck",
-            "clocks": "synchronous"
-            if self.clocks is None
-            else f"phases {self.clocks.phases} in steps",
+            "clocks": "synchronous" if self.clocks is None else f"phases {self.clocks.phases} in steps",
             "radius": f"{self.radius:.6f} per period of {self.period:g} s",
             "settling time": f"{self.settling_time:.4g} s to 1/e",
             "endless chain": f"stable up to D = {limit:g}, for equal delays and synchronous clocks",

@@ -131,9 +131,7 @@ def _chain(b: int, diffusion: complex, intensity: complex) -> NDArray[Any]:
     return np.vstack([end.packets[1:], end.before[1:], end.sent[:-1], end.nominal[1:-1]])
 
 
-def scenario_clocks(
-    scenario: Scenario, law: Law, flow: int, seed: int | None, steps_per_delay: int
-) -> Clocks | None:
+def scenario_clocks(scenario: Scenario, law: Law, flow: int, seed: int | None, steps_per_delay: int) -> Clocks | None:
     """Return the clocks of a flow's chain; None for synchronous clocks and equal delays.
 
     Parameters
@@ -149,9 +147,7 @@ def scenario_clocks(
     return clocks_of(scenario, law, flow, seed=seed, steps_per_delay=steps_per_delay)
 
 
-def period_matrix(
-    law: Law, clocks: Clocks | None, diffusion: complex, intensity: complex
-) -> NDArray[Any]:
+def period_matrix(law: Law, clocks: Clocks | None, diffusion: complex, intensity: complex) -> NDArray[Any]:
     """Return the matrix that advances a chain by a period, the clocks' common one if asynchronous.
 
     Parameters
@@ -257,9 +253,7 @@ def warn_if_unstable(scenario: Scenario) -> None:
         if rule is not None and not rule.is_stable:
             limit = f"{rule.stability_limit:.4g}, its stability limit on an endless chain"
             msg = f"beyond {limit} (alpha = {rule.intensity:g})"
-            warnings.warn(
-                f"diffusion of link {link.name} = {rule.diffusion:g}: {msg}", stacklevel=3
-            )
+            warnings.warn(f"diffusion of link {link.name} = {rule.diffusion:g}: {msg}", stacklevel=3)
             return
 
 
@@ -294,9 +288,7 @@ def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
     return float(brentq(excess, low, high, xtol=1e-13))
 
 
-def stability_map(
-    diffusion: ArrayLike, intensity: ArrayLike = 1.0, hops: ArrayLike = 15
-) -> xr.DataArray:
+def stability_map(diffusion: ArrayLike, intensity: ArrayLike = 1.0, hops: ArrayLike = 15) -> xr.DataArray:
     """Return the spectral radius of the chain from host to bottleneck on a grid of parameters.
 
     Parameters
@@ -325,9 +317,7 @@ def stability_map(
     import xarray as xr
 
     grids = {
-        "hops": np.atleast_1d(
-            [whole("hops", b, 1, 10_000) for b in np.atleast_1d(number("hops", hops))]
-        ),
+        "hops": np.atleast_1d([whole("hops", b, 1, 10_000) for b in np.atleast_1d(number("hops", hops))]),
         "intensity": np.atleast_1d(number("intensity", intensity, at_least=1.0)),
         "diffusion": np.atleast_1d(number("diffusion", diffusion, above=0.0)),
     }

@@ -38,9 +38,7 @@ def begin(plan: TwinPlan, p: Any) -> Feedback:
     return Feedback(full, none, full, none, none, hosts, entry)
 
 
-def exchange_feedback(
-    plan: TwinPlan, p: Any, state: Feedback, queue: Any, k: Any
-) -> tuple[Feedback, Any]:
+def exchange_feedback(plan: TwinPlan, p: Any, state: Feedback, queue: Any, k: Any) -> tuple[Feedback, Any]:
     """Receive the feedback that is due, update rates, send new feedback (eqs. 1-5, 9, 13).
 
     Returns the state, and the service of hosts in step k, packets, (F,).

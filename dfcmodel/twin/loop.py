@@ -99,9 +99,7 @@ def simulate(shape: Shape, plan: TwinPlan, p: Any) -> QueueRecords:
     if not rest:
         return run
     _, shorter = one_sample(state, samples, rest)
-    whole: QueueRecords = jax.tree.map(
-        lambda rows, row: jnp.concatenate([rows, row[None]]), run, shorter
-    )
+    whole: QueueRecords = jax.tree.map(lambda rows, row: jnp.concatenate([rows, row[None]]), run, shorter)
     return whole
 
 

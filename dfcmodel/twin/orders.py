@@ -86,6 +86,4 @@ def take_back(plan: TwinPlan, s: Order, dropped: Any, k: Any) -> Order:
     """Return the state where what was dropped in step k has not arrived."""
     row = k % len(s.total)
     left = s.arrived[row] - dropped
-    return s._replace(
-        arrived=s.arrived.at[row].set(left), total=s.total.at[row].set(over_links(plan, left))
-    )
+    return s._replace(arrived=s.arrived.at[row].set(left), total=s.total.at[row].set(over_links(plan, left)))

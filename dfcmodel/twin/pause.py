@@ -22,9 +22,7 @@ class Paused(NamedTuple):
 
     on: Any  # (L,) whether a queue is pausing those before it
     backlog: Any  # (L,) packets in it after the last step
-    asked: (
-        Any  # (R, L) for each step: x > 0, a pause in its last part x; x < 0, in its first part -x
-    )
+    asked: Any  # (R, L) for each step: x > 0, a pause in its last part x; x < 0, in its first part -x
 
 
 def begin(plan: TwinPlan, shape: Shape) -> Paused:

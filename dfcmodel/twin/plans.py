@@ -128,9 +128,7 @@ def check_scenario(scenario: Scenario) -> None:
         refuse_given(flow, NOT_IN_THE_TWIN)
 
 
-def plan_of(
-    scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | None = None
-) -> TwinPlan:
+def plan_of(scenario: Scenario, step: float, seed: int = 0, phases: ArrayLike | None = None) -> TwinPlan:
     """Return the plan of a scenario for a time step.
 
     Parameters
@@ -172,9 +170,7 @@ def plan_of(
         link_of=link_of,
         before=before,
         after=after,
-        buffer_of=np.array(
-            [groups[n] if links[n].shared else c for c, (_, n) in enumerate(queues)]
-        ),
+        buffer_of=np.array([groups[n] if links[n].shared else c for c, (_, n) in enumerate(queues)]),
         bounded=np.array([n not in scenario.interfaces for n in link_of.tolist()]),
         lag=lag,
         part=part,
@@ -187,9 +183,7 @@ def plan_of(
         ack_delay=whole_back,
         host=np.where(direct, 2, [int(scenario.host_of(flow) != "shaped") for flow in flows]),
         constant=np.array([isinstance(flow.source, CBR) for flow in flows]),
-        increase=np.array(
-            [float(getattr(getattr(flow.source, "params", None), "a", 1.0)) for flow in flows]
-        ),
+        increase=np.array([float(getattr(getattr(flow.source, "params", None), "a", 1.0)) for flow in flows]),
         diffuses=np.array([link.discipline.diffuses for link in links]),
         periods=periods,
         feedback_phase=feedback_phase,
@@ -229,9 +223,7 @@ def _in_steps(link: Any, step: float) -> float:
     return whole if abs(delay - whole) < ROUNDING else delay
 
 
-def _phases(
-    scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: ArrayLike | None
-) -> tuple[Ints, Ints]:
+def _phases(scenario: Scenario, periods: Ints, entry: Ints, seed: int, phases: ArrayLike | None) -> tuple[Ints, Ints]:
     """Return in which step of their periods nodes (L,) and shaped hosts (F,) hear and speak."""
     links, first = scenario.links, periods[entry]
     if phases is not None:

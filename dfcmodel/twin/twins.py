@@ -180,9 +180,7 @@ class Twin:
     def parameters(self) -> Parameters:
         """The parameters of the scenario."""
         flows, size = self.scenario.flows, self.scenario.packet_size
-        links = [
-            replace(link, buffer=buffer_in_packets(link, size)) for link in self.scenario.links
-        ]
+        links = [replace(link, buffer=buffer_in_packets(link, size)) for link in self.scenario.links]
         thresholds = [
             min(flow.source.State().ssthresh, flow.max_window)
             if isinstance(flow.source, WindowRule)
@@ -195,22 +193,14 @@ class Twin:
             owners = [link if kind is object else link.discipline for link in links]
             own = [float(getattr(o, name)) if isinstance(o, kind) else None for o in owners]
             found = {value for value in own if value is not None}
-            return (
-                found.pop()
-                if len(found) == 1
-                else np.array([v or 0.0 for v in own])
-                if found
-                else None
-            )
+            return found.pop() if len(found) == 1 else np.array([v or 0.0 for v in own]) if found else None
 
         return Parameters(
             link_rate=common("rate", object),
             buffer=common("buffer", object),
             max_window=np.array([float(flow.max_window) for flow in flows]),
             slow_start_threshold=np.array(thresholds, dtype=float),
-            rate=np.array(
-                [flow.source.rate if isinstance(flow.source, CBR) else 0.0 for flow in flows]
-            ),
+            rate=np.array([flow.source.rate if isinstance(flow.source, CBR) else 0.0 for flow in flows]),
             **{name: common(name, DFC) for name in ("diffusion", "intensity")},
             **{name: common(name, Pause) for name in ("high", "low", "paused_rate")},
         )
@@ -259,9 +249,7 @@ class Twin:
         return compiled()(shape, plan, at)
 
     @quantities(since="time")
-    def merits(
-        self, parameters: Parameters, since: WithUnit = 0.0, tolerance: float = 0.01
-    ) -> Merits:
+    def merits(self, parameters: Parameters, since: WithUnit = 0.0, tolerance: float = 0.01) -> Merits:
         """Return performance measures as a smooth function of the parameters.
 
         Parameters
@@ -288,9 +276,7 @@ def _measures() -> Any:
     def total(values: Any, weights: Any) -> Any:
         return (values * weights.reshape(-1, *[1] * (values.ndim - 1))).sum(axis=0)
 
-    def measures(
-        run: QueueRecords, flow_of: Any, late: Any, last: Any, tolerance: Any, lengths: Any
-    ) -> Merits:
+    def measures(run: QueueRecords, flow_of: Any, late: Any, last: Any, tolerance: Any, lengths: Any) -> Merits:
         late_s, last_s = late * lengths, last * lengths
         off = abs(run.efficiency - total(run.efficiency, last_s) / last_s.sum())
         outside = jax.nn.sigmoid(10.0 * (off / tolerance - 1.0))

@@ -15,9 +15,7 @@ commands = Commands()
 
 @commands.command(epilog=examples("hopflow cache", "hopflow cache --clear"))
 def cache(
-    clear: Annotated[
-        bool, typer.Option("--clear", help="Remove compiled kernels and kept results.")
-    ] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove compiled kernels and kept results.")] = False,
     json: AsJson = False,
 ) -> None:
     """Show location and size of the cache of compiled kernels and kept results; with --clear, empty it."""

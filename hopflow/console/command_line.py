@@ -57,9 +57,7 @@ def _refuse_repeats(command: Any, context: Any, words: list[str]) -> None:
     if context.resilient_parsing:  # a completion
         return
     _, _, order = command.make_parser(context).parse_args(args=list(words))
-    single = [
-        option for option in order if option.param_type_name == "option" and not option.multiple
-    ]
+    single = [option for option in order if option.param_type_name == "option" and not option.multiple]
     for option in single:
         if single.count(option) > 1:
             raise typer.BadParameter("is given more than once", ctx=context, param=option)
@@ -118,9 +116,7 @@ class Group(TyperGroup):
         names = self.list_commands(ctx)
         if args[0] not in names and not args[0].startswith("-") and not ctx.resilient_parsing:
             matches = difflib.get_close_matches(args[0].lower(), names, 1)
-            hint = (
-                f"did you mean {matches[0]!r}?" if matches else f"must be one of {', '.join(names)}"
-            )
+            hint = f"did you mean {matches[0]!r}?" if matches else f"must be one of {', '.join(names)}"
             ctx.fail(f"No such command {args[0]!r}: {hint}")
         return super().resolve_command(ctx, args)
 
@@ -131,9 +127,7 @@ class Commands(typer.Typer):
     def __init__(self, *, cls: Any = Group, **settings: Any) -> None:
         super().__init__(cls=cls, **settings)
 
-    def command(
-        self, name: str | None = None, *, cls: Any = Command, **settings: Any
-    ) -> Callable[[F], F]:
+    def command(self, name: str | None = None, *, cls: Any = Command, **settings: Any) -> Callable[[F], F]:
         """Return a decorator that makes a function a command."""
         decorate: Callable[[F], F] = super().command(name, cls=cls, **settings)
         return decorate
@@ -168,11 +162,7 @@ def takes_records(function: Callable[..., None]) -> Callable[..., None]:
             has_default = field.default is not dataclasses.MISSING
             default = field.default if has_default else parameter.empty
             hint = of_fields[field.name]
-            options.append(
-                inspect.Parameter(
-                    field.name, parameter.KEYWORD_ONLY, default=default, annotation=hint
-                )
-            )
+            options.append(inspect.Parameter(field.name, parameter.KEYWORD_ONLY, default=default, annotation=hint))
 
     def command(**arguments: Any) -> None:
         for name, (kind, fields) in records.items():
@@ -181,9 +171,7 @@ def takes_records(function: Callable[..., None]) -> Callable[..., None]:
 
     command.__name__, command.__doc__ = function.__name__, function.__doc__
     command.__module__ = function.__module__
-    command.__annotations__ = {option.name: option.annotation for option in options} | {
-        "return": None
-    }
+    command.__annotations__ = {option.name: option.annotation for option in options} | {"return": None}
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return command
 
@@ -197,11 +185,7 @@ def completions(incomplete: str, names: Iterable[str]) -> list[str]:
     ['d10', 'd11']
     """
     typed = len(incomplete)
-    return [
-        incomplete + name[typed:]
-        for name in names
-        if name[:typed].casefold() == incomplete.casefold()
-    ]
+    return [incomplete + name[typed:] for name in names if name[:typed].casefold() == incomplete.casefold()]
 
 
 def check_output(name: str, path: Path | None, suffixes: Collection[str] = FIGURE_SUFFIXES) -> None:

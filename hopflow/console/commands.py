@@ -141,9 +141,7 @@ def _print_version(requested: bool) -> None:
 def options(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
-        ),
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Options of ``hopflow`` itself."""

@@ -65,9 +65,7 @@ def table_text(title: str, rows: Mapping[str, object]) -> str:
     for name, value in rows.items():
         text = str(value)
         if len(text) > MAX_LINE_VALUE and "\n" not in text:
-            text = f"\n{'':{width + 4}}".join(
-                textwrap.wrap(text, MAX_LINE_VALUE, break_long_words=False)
-            )
+            text = f"\n{'':{width + 4}}".join(textwrap.wrap(text, MAX_LINE_VALUE, break_long_words=False))
         lines.append(f"  {name:<{width}}  {text}")
     return "\n".join(lines)
 
@@ -217,9 +215,7 @@ class Result(ByValue):
         with path.open("rb") as file:
             head = file.read(len(FILE_HEADER))
             if head == OLD_FILE_HEADER:
-                raise ValueError(
-                    f"{prefix} has no checksum, as an older version wrote it: save it again"
-                )
+                raise ValueError(f"{prefix} has no checksum, as an older version wrote it: save it again")
             if head != FILE_HEADER:
                 raise ValueError(f"{prefix} holds no result of hopflow")
             digest, content = file.read(hashlib.sha256().digest_size), file.read()
@@ -229,9 +225,7 @@ class Result(ByValue):
             result = pickle.loads(content)
         except Exception as error:  # a class that is gone or has changed can raise anything
             cause = f"{type(error).__name__}: {error}"
-            raise ValueError(
-                f"{prefix} was saved by other code than is installed ({cause})"
-            ) from error
+            raise ValueError(f"{prefix} was saved by other code than is installed ({cause})") from error
         if not isinstance(result, cls):
             kind = type(result).__name__
             raise ValueError(f"{prefix} holds a {kind}, not a {cls.__name__}")  # noqa: TRY004

@@ -63,10 +63,7 @@ class SideBySide(Result, Generic[T]):
     def summary(self) -> dict[str, object]:
         """Return the rows of the table by name, each a dictionary from labels to cells."""
         names = dict.fromkeys(name for column in self.columns.values() for name in column)
-        return {
-            name: {label: rows.get(name, EMPTY_CELL) for label, rows in self.columns.items()}
-            for name in names
-        }
+        return {name: {label: rows.get(name, EMPTY_CELL) for label, rows in self.columns.items()} for name in names}
 
     def _table(self) -> list[list[str]]:
         rows: dict[str, Any] = self.summary()
@@ -76,8 +73,7 @@ class SideBySide(Result, Generic[T]):
         table = self._table()
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = (
-            "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in table
+            "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in table
         )
         return "\n".join([type(self).__name__, *(f"  {line}" for line in lines)])
 
@@ -117,9 +113,7 @@ def distinct_labels(names: Sequence[str], reserved: Mapping[str, object]) -> lis
     return labels
 
 
-def stack_datasets(
-    data: Mapping[str, xr.Dataset], dim: str, remedy: str, missing: Sequence[str] = ()
-) -> xr.Dataset:
+def stack_datasets(data: Mapping[str, xr.Dataset], dim: str, remedy: str, missing: Sequence[str] = ()) -> xr.Dataset:
     """Concatenate datasets of equal coordinates along a new first dimension.
 
     Parameters
@@ -141,26 +135,16 @@ def stack_datasets(
     import xarray as xr
 
     first, *others = data.values()
-    for name in dict.fromkeys(
-        [*first.coords, *(name for dataset in others for name in dataset.coords)]
-    ):
-        if not all(
-            name in dataset.coords and first[name].equals(dataset[name]) for dataset in others
-        ):
+    for name in dict.fromkeys([*first.coords, *(name for dataset in others for name in dataset.coords)]):
+        if not all(name in dataset.coords and first[name].equals(dataset[name]) for dataset in others):
             raise ValueError(f"{dim}: their {name}s differ, so there is no common array; {remedy}")
     names = dict.fromkeys(name for dataset in data.values() for name in dataset.data_vars)
     datasets = []
     for dataset in data.values():
         for name in names:
             if name not in dataset and name not in missing:
-                raise ValueError(
-                    f"{dim}: not all have {name}, so there is no common array; {remedy}"
-                )
+                raise ValueError(f"{dim}: not all have {name}, so there is no common array; {remedy}")
         models = {name: next(d[name] for d in data.values() if name in d) for name in names}
-        blank = {
-            n: xr.full_like(model, float("nan")) for n, model in models.items() if n not in dataset
-        }
+        blank = {n: xr.full_like(model, float("nan")) for n, model in models.items() if n not in dataset}
         datasets.append(dataset.assign(blank))
-    return xr.concat(
-        datasets, xr.DataArray(list(data), dims=dim, name=dim), combine_attrs="drop_conflicts"
-    )
+    return xr.concat(datasets, xr.DataArray(list(data), dims=dim, name=dim), combine_attrs="drop_conflicts")

@@ -95,9 +95,7 @@ class Kernel:
         Function that returns, for kinds of arguments, the name of a unit and the function that compiles it.
     """
 
-    def __init__(
-        self, name: str, unit: Callable[[tuple[Any, ...]], tuple[str, Callable[[], native.Unit]]]
-    ) -> None:
+    def __init__(self, name: str, unit: Callable[[tuple[Any, ...]], tuple[str, Callable[[], native.Unit]]]) -> None:
         self.name, self._unit = name, unit
         self._calls: dict[tuple[Any, ...], Call] = {}
 
@@ -120,9 +118,7 @@ class Kernel:
         call = self._calls.get(key)
         if call is None:
             addresses = native.load_unit(*self._unit(key))
-            call = self._calls[key] = Call(
-                self.name, addresses["call_with_words"], key, native.check_exceptions
-            )
+            call = self._calls[key] = Call(self.name, addresses["call_with_words"], key, native.check_exceptions)
         return functools.partial(_run, call, words, args)
 
 
@@ -230,9 +226,7 @@ def build_callbacks(
         if key in _built and _built[key][1].is_current():
             callbacks = _built[key][0]
             return callbacks
-        module = Module(
-            {name: tuple(fields) for name, fields in tuples.items()}, set(adapters), floats=floats
-        )
+        module = Module({name: tuple(fields) for name, fields in tuples.items()}, set(adapters), floats=floats)
         for name, function in functions.items():
             module.add(name, function, "State")
         for name, text in adapters.items():
@@ -273,15 +267,11 @@ def _callbacks(module: Module, signatures: Mapping[str, str]) -> dict[str, Any]:
     return {function: Callback(addresses[function]) for function in signatures}
 
 
-def _unit_of(
-    module: Module, function: str, kinds: tuple[Any, ...]
-) -> tuple[str, Callable[[], native.Unit]]:
+def _unit_of(module: Module, function: str, kinds: tuple[Any, ...]) -> tuple[str, Callable[[], native.Unit]]:
     """Return the name of the unit of a kernel for kinds of arguments, and the function that compiles it."""
     call, dtypes = wrapper(function, kinds)
     classes = {name: c._fields for name, c in named_tuples(kinds).items() if not module.knows(name)}
-    records = "".join(
-        f"{name} = namedtuple({name!r}, {list(fields)!r})\n" for name, fields in classes.items()
-    )
+    records = "".join(f"{name} = namedtuple({name!r}, {list(fields)!r})\n" for name, fields in classes.items())
     text = f"{module.text()}{records}{call}"
     name = native.digest(text, repr(dtypes))
 
@@ -347,8 +337,7 @@ def _freeze(value: Any) -> Any:
     """Convert a mapping or a sequence to nested tuples, a hashable key."""
     if isinstance(value, Mapping):
         return tuple(
-            (key, tuple(map(_freeze, item)) if isinstance(item, list | tuple) else item)
-            for key, item in value.items()
+            (key, tuple(map(_freeze, item)) if isinstance(item, list | tuple) else item) for key, item in value.items()
         )
     return tuple(value) if isinstance(value, list | tuple) else value or ()
 

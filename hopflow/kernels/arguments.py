@@ -90,9 +90,7 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
             words.append(value.__array_interface__["data"][0])
         else:
             allowed = ", ".join(number.__name__ for number in NUMBER_TYPES)
-            raise TypeError(
-                f"an argument of type {kind.__name__}: must be an array, a tuple, or one of {allowed}"
-            )
+            raise TypeError(f"an argument of type {kind.__name__}: must be an array, a tuple, or one of {allowed}")
 
 
 def describe(kinds: tuple[Any, ...]) -> str:
@@ -148,9 +146,7 @@ def wrapper(name: str, kinds: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
             if getattr(kind, "_fields", ()):
                 return f"{kind.__name__}({', '.join(parts)})"
             return f"({', '.join(parts)}{',' * (size == 1)})"
-        dtype = (
-            f"dtype_{list(dtypes.values()).index(kind) if kind in dtypes.values() else len(dtypes)}"
-        )
+        dtype = f"dtype_{list(dtypes.values()).index(kind) if kind in dtypes.values() else len(dtypes)}"
         dtypes[dtype] = kind
         first = position
         if size == RECORD:
@@ -168,9 +164,7 @@ def wrapper(name: str, kinds: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
     arguments = [argument(*item) for item in items]
     lines = [f"    a{n} = {text}" for n, text in enumerate(arguments)]
     call = f"{name}({', '.join(f'a{n}' for n in range(len(arguments)))})"
-    text = "\n".join(
-        ["def call_with_words(words, reals, room):", *lines, f"    give_back(room, {call})"]
-    )
+    text = "\n".join(["def call_with_words(words, reals, room):", *lines, f"    give_back(room, {call})"])
     return f"{text}\n", dtypes
 
 
@@ -189,9 +183,7 @@ class Call:
         Called after each call; raises if the machine code reached an exception.
     """
 
-    def __init__(
-        self, name: str, address: int, kinds: tuple[Any, ...], check: Callable[[str], None]
-    ) -> None:
+    def __init__(self, name: str, address: int, kinds: tuple[Any, ...], check: Callable[[str], None]) -> None:
         self.name, self._run, self._check = name, C_FUNCTION(address), check
         self._pack = struct.Struct("=" + "".join(_letters(kinds))).pack
 

@@ -284,8 +284,7 @@ class _Lower(lowering.Lower):
         self._singly_assigned_vars |= {
             name
             for name, labels in assignments.items()
-            if len(labels) == 1
-            and all(labels[0] <= use and labels[0] in dominators[use] for use in uses.get(name, ()))
+            if len(labels) == 1 and all(labels[0] <= use and labels[0] in dominators[use] for use in uses.get(name, ()))
         }
 
 
@@ -346,12 +345,8 @@ class _LowerPart(LoweringPass):
         part.finalize()
         lowered = state["cr"]
         nowhere = 0  # the address of a wrapper for Python, which it has not
-        key = _dynfunc.make_function(
-            lowered.fndesc.lookup_module(), name, "", nowhere, lowered.env, (part,)
-        )
-        linked = list(
-            dict.fromkeys([part, *part._linking_libraries])
-        )  # callers before what they call
+        key = _dynfunc.make_function(lowered.fndesc.lookup_module(), name, "", nowhere, lowered.env, (part,))
+        linked = list(dict.fromkeys([part, *part._linking_libraries]))  # callers before what they call
         state.targetctx.insert_user_function(key, lowered.fndesc, linked)
         state["cr"] = _LowerResult(lowered.fndesc, lowered.call_helper, cfunc=key, env=lowered.env)
         return True
@@ -678,9 +673,7 @@ def decorators() -> dict[str, Any]:
             place = builder.bitcast(builder.gep(first, [arguments[1]]), BYTES)
             kind = ir.FunctionType(ir.VoidType(), [BYTES, number, number, number])
             fetch = builder.module.declare_intrinsic("llvm.prefetch", [BYTES], kind)
-            builder.call(
-                fetch, [place, number(0), number(3), number(1)]
-            )  # to read, into all levels, data
+            builder.call(fetch, [place, number(0), number(3), number(1)])  # to read, into all levels, data
             return context.get_dummy_value()
 
         return types.void(array, types.intp), generate
@@ -689,9 +682,7 @@ def decorators() -> dict[str, Any]:
     def multiply_add(context, a, b, c):
         def generate(context, builder, signature, arguments):
             kind = ir.FunctionType(REAL, [REAL] * 3)
-            return builder.call(
-                builder.module.declare_intrinsic("llvm.fma", [REAL], kind), arguments
-            )
+            return builder.call(builder.module.declare_intrinsic("llvm.fma", [REAL], kind), arguments)
 
         return types.float64(types.float64, types.float64, types.float64), generate
 
@@ -801,9 +792,7 @@ def _call(address: Any, kinds: tuple[Any, ...], field: str = "") -> Any:
                 offset = ir.IntType(64)(kind.offset(field) if field else 0)
                 value = builder.gep(builder.bitcast(value, BYTES), [offset])
             elif isinstance(kind, types.Array):
-                value = builder.bitcast(
-                    context.make_array(kind)(context, builder, value).data, BYTES
-                )
+                value = builder.bitcast(context.make_array(kind)(context, builder, value).data, BYTES)
             values.append(value)
         kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
         builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), values)
@@ -813,9 +802,7 @@ def _call(address: Any, kinds: tuple[Any, ...], field: str = "") -> Any:
     return signature, generate
 
 
-def compile_engine(
-    compiler: PinnedCompiler, package: str, module: str, request: bytes
-) -> native.Unit:
+def compile_engine(compiler: PinnedCompiler, package: str, module: str, request: bytes) -> native.Unit:
     """Return the unit of an engine, of which ``request`` has the name and the kinds of arguments, pickled.
 
     Raises
@@ -831,9 +818,7 @@ def compile_engine(
     name, kinds = pickle.loads(request)
     run = importlib.import_module(f"{package}.{module}").run
     if engines.unit_name(package, module, kinds) != name:
-        raise ImportError(
-            f"{package} was edited after the process that asks for it had started: start that again"
-        )
+        raise ImportError(f"{package} was edited after the process that asks for it had started: start that again")
     calling = run._compiler.pipeline_class is CallingCompiler
     compiler.pipeline = CallingCallbackCompiler if calling else CallbackCompiler
     text, dtypes = wrapper("run", kinds)
@@ -854,9 +839,7 @@ def questions() -> dict[str, tuple[str, str]]:
         for package in USERS
         for name in importlib.import_module(f"{package}.first_uses").short_calls()
     }
-    late = [
-        key for key, (package, name) in found.items() if package == "dfcmodel" and name not in FIRST
-    ]
+    late = [key for key, (package, name) in found.items() if package == "dfcmodel" and name not in FIRST]
     order = [
         *(f"dfcmodel: {name}" for name in FIRST),
         *(key for key in found if key not in late),
@@ -877,9 +860,7 @@ def build_archives(levels: tuple[str, ...], jobs: int) -> None:
         for level in levels:
             Path(scratch, level).mkdir()
         with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin) as pool:
-            futures = {
-                pool.submit(_answer, *question): name for name, question in questions().items()
-            }
+            futures = {pool.submit(_answer, *question): name for name, question in questions().items()}
             for n, future in enumerate(as_completed(futures), 1):
                 seconds = future.result()
                 about = f"[{n}/{len(futures)}] {futures[future]}: {seconds:.1f} s"
@@ -914,9 +895,7 @@ def _compiler() -> PinnedCompiler:
     """Return the compiler for the levels that are being built, or for this machine alone."""
     folder = os.environ.get(FOLDER)
     return PinnedCompiler(
-        tuple(sorted(Path(folder).glob("*86*")) + sorted(Path(folder).glob("aarch64")))
-        if folder
-        else ()
+        tuple(sorted(Path(folder).glob("*86*")) + sorted(Path(folder).glob("aarch64"))) if folder else ()
     )
 
 
@@ -955,12 +934,8 @@ def main() -> None:
         prog="python -m hopflow.kernels.build", description="Compile hopflow's own functions."
     )
     own = native.level()
-    parser.add_argument(
-        "levels", nargs="*", default=[own], help=f"x86-64-v3, x86-64-v2, aarch64; default: {own}"
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), help="processes; default: %(default)s"
-    )
+    parser.add_argument("levels", nargs="*", default=[own], help=f"x86-64-v3, x86-64-v2, aarch64; default: {own}")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes; default: %(default)s")
     options = parser.parse_args()
     build_archives(tuple(options.levels), options.jobs)
 

@@ -288,9 +288,7 @@ def _path(name: str) -> Path | None:
         For a name with characters other than letters, digits and ``_.-``, or in nested folders.
     """
     if not NAME.fullmatch(name):
-        raise ValueError(
-            f"name = {name!r}: must be letters, digits, _, . and -, in at most one folder"
-        )
+        raise ValueError(f"name = {name!r}: must be letters, digits, _, . and -, in at most one folder")
     top = folder()
     return None if top is None else top / f"{name}{SUFFIX}"
 

@@ -28,9 +28,7 @@ _START = time.time()
 SHARED = re.compile(r"^from (\w+\.[\w.]+) import", re.MULTILINE)
 
 
-def unit_of(
-    package: str, module: str, kinds: tuple[Any, ...]
-) -> tuple[str, Callable[[], native.Unit]]:
+def unit_of(package: str, module: str, kinds: tuple[Any, ...]) -> tuple[str, Callable[[], native.Unit]]:
     """Return the name of an engine's unit for kinds of arguments, and the function that compiles it."""
     name = unit_name(package, module, kinds)
     return name, functools.partial(_compile, name, package, module, kinds)
@@ -83,8 +81,5 @@ def _compile(name: str, package: str, module: str, kinds: tuple[Any, ...]) -> na
         env=environment,
     )
     if process.returncode != 0:
-        raise ImportError(
-            process.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-            or f"{command} failed"
-        )
+        raise ImportError(process.stderr.decode(errors="replace").strip().rpartition("\n")[2] or f"{command} failed")
     return native.decode_unit(process.stdout)

@@ -79,9 +79,7 @@ class Module:
         tree.name = name
         self.add_tree(tree, "inlined" if self.floats else "helper")
 
-    def add_change(
-        self, name: str, of: str, function: Callable[..., Any], state: str, omitted: Sequence[str]
-    ) -> None:
+    def add_change(self, name: str, of: str, function: Callable[..., Any], state: str, omitted: Sequence[str]) -> None:
         """Add a function that returns the increments of a rule's function ``of``; increments of ``omitted`` fields are zero.
 
         Where `increments_of` does not apply, increments are differences of the new and the old state.
@@ -90,17 +88,14 @@ class Module:
             self._add_sum(name, function, state, omitted)
         except NoSumError:
             differences = "".join(
-                f"0.0 if new.{field} == s.{field} else new.{field} - s.{field},"
-                for field in self.tuples[state]
+                f"0.0 if new.{field} == s.{field} else new.{field} - s.{field}," for field in self.tuples[state]
             )
             text = f"def {name}(s, q, e):\n new = {of}(s, q, e)\n return {state}({differences})"
             tree = syntax_tree(text).body[0]
             assert isinstance(tree, ast.FunctionDef)
             self.add_tree(tree, "helper")
 
-    def _add_sum(
-        self, name: str, function: Callable[..., Any], state: str, omitted: Sequence[str]
-    ) -> None:
+    def _add_sum(self, name: str, function: Callable[..., Any], state: str, omitted: Sequence[str]) -> None:
         helpers = set()
 
         def helper(called: str) -> str:
@@ -172,9 +167,7 @@ class Module:
 
     def is_current(self) -> bool:
         """Whether every name that the source depends on still refers to the same object."""
-        return all(
-            _value(namespace, name) is value for namespace, name, value in self.read.values()
-        )
+        return all(_value(namespace, name) is value for namespace, name, value in self.read.values())
 
     def text(self) -> str:
         """Return the module's source; it depends on the rules alone."""
@@ -195,9 +188,7 @@ class Module:
 
     def run_as_python(self) -> dict[str, Any]:
         """Execute the module's source as plain Python and return its definitions."""
-        scope: dict[str, Any] = dict.fromkeys(
-            ("callback", "helper", "inlined"), lambda function: function
-        )
+        scope: dict[str, Any] = dict.fromkeys(("callback", "helper", "inlined"), lambda function: function)
         scope[_UNSIGNED] = np.uint64
         exec(compile(self.text(), "<rules>", "exec"), scope)  # noqa: S102
         return scope
@@ -217,12 +208,8 @@ class Module:
 
     def _locate(self, message: str, name: str) -> str:
         """Add the file and the line of the rule to a message of Numba."""
-        statements = [
-            node for tree in self.trees for node in ast.walk(tree) if isinstance(node, ast.stmt)
-        ]
-        parsed = [
-            n for t in syntax_tree(self.text()).body for n in ast.walk(t) if isinstance(n, ast.stmt)
-        ]
+        statements = [node for tree in self.trees for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+        parsed = [n for t in syntax_tree(self.text()).body for n in ast.walk(t) if isinstance(n, ast.stmt)]
         node_by_line = {
             copy.lineno: original
             for original, copy in zip(statements, parsed[-len(statements) :], strict=True)
@@ -238,13 +225,13 @@ class Module:
         """Return the message for the first function without a result; empty if there is none."""
         for tree in self.trees:
             returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
-            results = [
-                value for value in returns if value is not None and ast.unparse(value) != "None"
-            ]
+            results = [value for value in returns if value is not None and ast.unparse(value) != "None"]
             first: Any = next((node for node in ast.walk(tree) if hasattr(node, "file")), None)
             if first is not None and not results:
                 code = linecache.getline(first.file, first.lineno).strip().rstrip(":")
-                return f"{first.file}:{first.lineno}: {code}: the function returns None; return the state, s._replace(...)"
+                return (
+                    f"{first.file}:{first.lineno}: {code}: the function returns None; return the state, s._replace(...)"
+                )
         return ""
 
 
@@ -268,9 +255,7 @@ def _value(namespace: Any, name: str) -> object:
 class _Resolve(ast.NodeTransformer):
     """Make a rule self-contained: inline constants, name helpers, expand ``_replace``."""
 
-    def __init__(
-        self, module: Module, function: types.FunctionType, state: str | None, local: set[str]
-    ) -> None:
+    def __init__(self, module: Module, function: types.FunctionType, state: str | None, local: set[str]) -> None:
         self.module, self.function, self.local = module, function, local
         self.state = state or "State"
         self.template = state is None
@@ -316,8 +301,7 @@ class _Resolve(ast.NodeTransformer):
                 value = ast.Call(ast.Name("float", ast.Load()), [value], [])
             new_values[keyword.arg] = value
         values = [
-            new_values.get(name) or ast.Attribute(ast.Name(owner.id, ast.Load()), name, ast.Load())
-            for name in fields
+            new_values.get(name) or ast.Attribute(ast.Name(owner.id, ast.Load()), name, ast.Load()) for name in fields
         ]
         call = ast.Call(ast.Name(self.state, ast.Load()), values, [])
         return ast.copy_location(call, node)

@@ -193,9 +193,7 @@ def _engine() -> Any:
         if stored is not None:
             builder.store(number(1), builder.inttoptr(number(stored), number.as_pointer()))
         builder.ret(number(0))
-    machine = binding.Target.from_default_triple().create_target_machine(
-        codemodel="jitdefault", jit=True
-    )
+    machine = binding.Target.from_default_triple().create_target_machine(codemodel="jitdefault", jit=True)
     engine = binding.create_mcjit_compiler(binding.parse_assembly(str(module)), machine)
     engine.finalize_object()
     return engine
@@ -212,9 +210,7 @@ def _load_objects(unit: Unit) -> dict[str, int]:
     for content in unit.objects:
         engine.add_object_file(binding.ObjectFileRef.from_data(content))
     engine.finalize_object()
-    addresses = {
-        name: int(engine.get_function_address(symbol)) for name, symbol in unit.symbols.items()
-    }
+    addresses = {name: int(engine.get_function_address(symbol)) for name, symbol in unit.symbols.items()}
     if not all(addresses.values()):
         raise ImportError(f"object code without {next(n for n, a in addresses.items() if not a)!r}")
     return addresses
@@ -227,9 +223,7 @@ def check_exceptions(name: str) -> None:
     """
     if _raised.value:
         _raised.value = 0
-        raise RuntimeError(
-            f"{name}: a compiled function raised an exception; run it as plain Python to see which"
-        )
+        raise RuntimeError(f"{name}: a compiled function raised an exception; run it as plain Python to see which")
 
 
 class Compiler:
@@ -304,9 +298,7 @@ class Compiler:
         for function, signature in signatures.items():
             callback = self.callback(namespace[function], signature)
             module, symbol = self.module(callback), f"hopflow.{name}.{function}"
-            parts.append(
-                (function, symbol, module, isolate(module, callback.native_name, symbol, function))
-            )
+            parts.append((function, symbol, module, isolate(module, callback.native_name, symbol, function)))
         return self.unit(name, parts)
 
     def unit(self, name: str, parts: Sequence[tuple[str, str, Any, set[str]]]) -> Unit:  # noqa: ARG002
@@ -333,9 +325,7 @@ def isolate(module: Any, exported: str, symbol: str, what: str) -> set[str]:
                 function.name = f"hopflow.{function.name}"
                 outside.add(function.name)
             elif not ALLOWED_CALLS.match(function.name):
-                raise NotImplementedError(
-                    f"{what}: its code calls {function.name}, which only Numba has"
-                )
+                raise NotImplementedError(f"{what}: its code calls {function.name}, which only Numba has")
         elif function.name == exported:
             function.name, function.linkage = symbol, "external"
         else:  # another file may have a function of this name
@@ -367,14 +357,10 @@ def machine(level: str) -> Any:
     binding.initialize_all_asmprinters()
     processor = level if level.startswith("x86-64") else ""
     triple = binding.get_process_triple()
-    if (processor != "" and not triple.startswith("x86_64")) or (
-        processor == "" and not triple.startswith(level)
-    ):
+    if (processor != "" and not triple.startswith("x86_64")) or (processor == "" and not triple.startswith(level)):
         triple = f"{'x86_64' if processor else level}-unknown-linux-gnu"
     target = binding.Target.from_triple(triple)
-    return target.create_target_machine(
-        cpu=processor, opt=3, reloc="default", codemodel="jitdefault", jit=True
-    )
+    return target.create_target_machine(cpu=processor, opt=3, reloc="default", codemodel="jitdefault", jit=True)
 
 
 @functools.cache
@@ -421,9 +407,7 @@ def _intrinsics() -> dict[str, Any]:
         if kind == types.none:
             return 0, word(0)
         if isinstance(kind, types.Float):
-            return 2, builder.bitcast(
-                builder.fpext(item, ir.DoubleType()) if kind.bitwidth < 64 else item, word
-            )
+            return 2, builder.bitcast(builder.fpext(item, ir.DoubleType()) if kind.bitwidth < 64 else item, word)
         if isinstance(kind, types.Boolean):
             return 3, builder.zext(item, word)
         if isinstance(kind, types.Integer):

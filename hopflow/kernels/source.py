@@ -89,8 +89,7 @@ def locals_of(tree: ast.FunctionDef) -> set[str]:
     return {
         node.arg if isinstance(node, ast.arg) else node.id
         for node in ast.walk(tree)
-        if isinstance(node, ast.arg)
-        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     }
 
 

@@ -26,9 +26,7 @@ class Splice(ast.NodeTransformer):
 
     def __init__(self, module: Module, snippets: Mapping[str, str]) -> None:
         self.module, self.snippets = module, snippets
-        self.parts: list[
-            Any
-        ] = []  # the template, and the traversal within it, that are being visited
+        self.parts: list[Any] = []  # the template, and the traversal within it, that are being visited
         self.outer_names: set[str] = set()  # names of the templates around a traversal
 
     def splice(self, part: Callable[..., Any]) -> ast.FunctionDef:
@@ -73,11 +71,7 @@ class Splice(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> Any:
         """Replace a call of a snippet's name by the snippet."""
         call = node.value
-        if (
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Name)
-            and call.func.id in self.snippets
-        ):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self.snippets:
             return syntax_tree(textwrap.dedent(self.snippets[call.func.id])).body
         return node
 

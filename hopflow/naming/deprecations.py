@@ -93,9 +93,7 @@ def accept_old_names(**names: str) -> Callable[[F], F]:
     return decorate
 
 
-def with_new_names(
-    function: str, names: Mapping[str, str], options: Mapping[str, Any]
-) -> dict[str, Any]:
+def with_new_names(function: str, names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:
     """Rename old keywords of a call, each with a warning at the caller of the decorated function."""
     keywords = dict(options)
     for old in names.keys() & options.keys():
@@ -148,18 +146,12 @@ def takes_options(kind: Callable[..., Any], **former: str) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
-            old = {
-                name: value
-                for name, value in keywords.items()
-                if former.get(name, name) in parameters
-            }
+            old = {name: value for name, value in keywords.items() if former.get(name, name) in parameters}
             if not old:
                 return function(*args, **keywords)
             if "options" in keywords:
                 conflict = f"options and {', '.join(old)}"
-                raise TypeError(
-                    f"{called}: {conflict} were given; {kind.__name__} has the parameters"
-                )
+                raise TypeError(f"{called}: {conflict} were given; {kind.__name__} has the parameters")
             options = kind(**{former.get(name, name): value for name, value in old.items()})
             texts = ", ".join(f"{name}={shown(value)}" for name, value in old.items())
             warn_deprecated(f"{called}({texts})", f"{called}(options={options!r})")

@@ -89,7 +89,9 @@ def _overwrite_message(name: str) -> str:
         return f"{path} {fault}: repair it by `{repair}`"
     names = " and ".join(map(repr, owners))
     first = f"the distribution {names} has a package {name}, too, and has overwritten hopflow's"
-    return f"{first}: repair it by `pip uninstall {' '.join(owners)}`, then `{repair}`, and use them in environments apart"
+    return (
+        f"{first}: repair it by `pip uninstall {' '.join(owners)}`, then `{repair}`, and use them in environments apart"
+    )
 
 
 def _owners(file: str) -> list[str]:

@@ -78,9 +78,7 @@ def load_moved(package: str, name: str, *, shown: str = "", stacklevel: int = 3)
     return getattr(importlib.import_module(module), name)
 
 
-def attach(
-    package: str, file: str, *submodules: str, start: Callable[[], object] | None = None
-) -> Attached:
+def attach(package: str, file: str, *submodules: str, start: Callable[[], object] | None = None) -> Attached:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names are loaded on first use.
 
     Moved names are supported, with a warning.

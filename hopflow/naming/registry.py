@@ -18,9 +18,7 @@ __all__ = ["Registry", "object_of_file"]
 T = TypeVar("T")
 
 
-def object_of_file(
-    path: Path, variable: str, base: type[T], others: tuple[type[Any], ...] = ()
-) -> Any:
+def object_of_file(path: Path, variable: str, base: type[T], others: tuple[type[Any], ...] = ()) -> Any:
     """Return the object that a user's Python file defines.
 
     In this order: the value of the variable, an instance of the single subclass of ``base`` in the file, or the single

@@ -102,9 +102,7 @@ class AnswerComparison(SideBySide[Stationary]):
             Always; ``transient(model, times)`` has distributions over time.
         """
         said = "a stationary distribution does not change in time"
-        raise TypeError(
-            f"animate: {said}; transient(model, times).plot() shows how one comes to it"
-        )
+        raise TypeError(f"animate: {said}; transient(model, times).plot() shows how one comes to it")
 
     def to_xarray(self) -> xr.Dataset:
         """Return the models' measures, with ``chain`` as their first dimension.

@@ -91,9 +91,7 @@ def differentiable(
 
     def value_and_slopes(parameters: Mapping[str, Any]) -> Any:
         answer = stationary(_changed(model, parameters))
-        slopes = {
-            name: _slopes(answer, name, np.shape(at), how, shape) for name, at in parameters.items()
-        }
+        slopes = {name: _slopes(answer, name, np.shape(at), how, shape) for name, at in parameters.items()}
         return np.asarray(answer[of], dtype=np.float64), slopes
 
     def shapes(parameters: Mapping[str, Any]) -> Any:

@@ -157,9 +157,7 @@ def _first_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[np.
         means = [_kept(n, each, chain, everywhere) for n, each in enumerate(keep)]
         if not means:
             raise ValueError("keep is empty: name at least one function of the state to keep")
-    rows = [
-        part.reshape(-1, chain.size) for m in means for part in (m.of, m.over) if part is not None
-    ]
+    rows = [part.reshape(-1, chain.size) for m in means for part in (m.of, m.over) if part is not None]
     table = np.concatenate(rows).T
     return np.unique(table, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 

@@ -235,15 +235,11 @@ def _values(base: Any, parameter: str, among: Any) -> list[Any]:
     return sweep_values(base, parameter, values).values
 
 
-def _result(
-    points: list[_Point], parameter: str, of: str, sign: float, limits: Limits, *, enumerated: bool
-) -> Best:
+def _result(points: list[_Point], parameter: str, of: str, sign: float, limits: Limits, *, enumerated: bool) -> Best:
     allowed = [point for point in points if point.allowed]
     if not allowed:
         near = min(points, key=lambda point: _excess(point, limits))
-        said = ", ".join(
-            f"{name} = {found.value:.6g}" for name, found in zip(limits, near.limited, strict=True)
-        )
+        said = ", ".join(f"{name} = {found.value:.6g}" for name, found in zip(limits, near.limited, strict=True))
         raise ValueError(
             f"subject_to = {dict(limits)!r}: no value that was tried meets it; nearest is "
             f"{parameter} = {near.value!r} with {said}"
@@ -253,8 +249,7 @@ def _result(
     rivals = tuple(
         point.value
         for point in allowed
-        if point is not top
-        and max(sign * point.objective.lower, sign * point.objective.upper) >= least
+        if point is not top and max(sign * point.objective.lower, sign * point.objective.upper) >= least
     )
     return Best(
         parameter=parameter,
@@ -372,9 +367,7 @@ def _limits(subject_to: Any) -> Limits:
             raise ValueError(f"subject_to[{name!r}] = {ends!r}: must be (least, most)")
         known = [float(number(f"subject_to[{name!r}]", end)) for end in ends if end is not None]
         if not known or known != sorted(known):
-            raise ValueError(
-                f"subject_to[{name!r}] = {ends!r}: must have least <= most, not both None"
-            )
+            raise ValueError(f"subject_to[{name!r}] = {ends!r}: must have least <= most, not both None")
     return dict(subject_to)
 
 

@@ -68,9 +68,7 @@ class Perturbation:
         For an unknown name; for a parameter that is no number, or zero and no whole number.
     """
 
-    def __init__(
-        self, chain: MarkovChain, states: NDArray[np.int64], parameter: str, known: dict[Any, Any]
-    ) -> None:
+    def __init__(self, chain: MarkovChain, states: NDArray[np.int64], parameter: str, known: dict[Any, Any]) -> None:
         self.parameter, self._chain, self._states, self._known = parameter, chain, states, known
         model: Any = chain.model
         self._name, self._index, self._whole = entry_of(parameters_of(model), parameter)

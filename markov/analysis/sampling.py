@@ -101,9 +101,7 @@ class Paths(Result):
             raise ValueError(f"measure = {measure!r}: must be one number for each state")
         ends = np.append(self.times[1:], self.duration)
         ends[self.first[1:] - 1] = self.duration
-        return np.add.reduceat(mean.of[self.states] * (ends - self.times), self.first[:-1]) / (
-            self.duration
-        )
+        return np.add.reduceat(mean.of[self.states] * (ends - self.times), self.first[:-1]) / (self.duration)
 
     def summary(self) -> dict[str, object]:
         """Return chain, number of paths and of jumps."""
@@ -127,9 +125,7 @@ class Paths(Result):
 
 @accept_old_names(horizon="duration", rng="seed")
 @quantities(duration="time")
-def paths(
-    model: Any, duration: WithUnit, *, start: Any = None, runs: int = 1, seed: Any = None
-) -> Paths:
+def paths(model: Any, duration: WithUnit, *, start: Any = None, runs: int = 1, seed: Any = None) -> Paths:
     """Return simulated paths of a chain.
 
     Parameters
@@ -172,9 +168,7 @@ def paths(
     begin = distribution(chain, start)
     expected = runs * duration * float(np.abs(chain.exit_rates).max())
     if expected > MOST_JUMPS:
-        raise ValueError(
-            f"duration = {duration:g}: up to {expected:.1e} jumps, more than {MOST_JUMPS:.0e}"
-        )
+        raise ValueError(f"duration = {duration:g}: up to {expected:.1e} jumps, more than {MOST_JUMPS:.0e}")
     states = random.choice(chain.size, size=runs, p=begin / begin.sum())
     jumps = _Jumps(chain)
     return Paths(chain=chain, duration=duration, **jumps.run(states, duration, random))
@@ -194,9 +188,7 @@ class _Jumps:
         before = np.append(0.0, sums)[np.searchsorted(rows, rows)]
         self.keys = rows + np.minimum(sums - before, 1.0)
 
-    def run(
-        self, states: NDArray[np.int64], horizon: float, random: np.random.Generator
-    ) -> dict[str, NDArray[Any]]:
+    def run(self, states: NDArray[np.int64], horizon: float, random: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Return the arrays of `Paths`."""
         who, now = np.arange(len(states)), np.zeros(len(states))
         found = [(who, now, states)]

@@ -115,9 +115,7 @@ def _derivatives(
     """Return the derivatives, if there are any."""
     unsure: Exception
     try:
-        return [
-            _one(solved, near, _Wanted(of, k, here, tolerance), None) for k, here in enumerate(rows)
-        ]
+        return [_one(solved, near, _Wanted(of, k, here, tolerance), None) for k, here in enumerate(rows)]
     except (Kinked, ValueError) as error:
         if isinstance(error, ValueError) and STATES_CHANGE not in str(error):
             raise
@@ -136,9 +134,7 @@ def _derivatives(
     if isinstance(left, str) and isinstance(right, str):
         if isinstance(unsure, ValueError):
             raise unsure
-        raise NoDerivativeError(
-            f"no derivative at {near.parameter} = {shortest(near.at)}: {left}; {right}"
-        )
+        raise NoDerivativeError(f"no derivative at {near.parameter} = {shortest(near.at)}: {left}; {right}")
     if not isinstance(left, str) and not isinstance(right, str):
         agreed = [joined(a, b) for a, b in zip(left, right, strict=True)]
         if None not in agreed:
@@ -155,9 +151,7 @@ def _from_one_side(
     side: Side,
 ) -> list[Sensitivity]:
     try:
-        return [
-            _one(solved, near, _Wanted(of, k, here, tolerance), side) for k, here in enumerate(rows)
-        ]
+        return [_one(solved, near, _Wanted(of, k, here, tolerance), side) for k, here in enumerate(rows)]
     except Jump:
         step = near.smallest_step * (-1.0 if side == "left" else 1.0)
         at, beyond = (_said(_bounded_at(near, of, shift)) for shift in (0.0, step))
@@ -187,9 +181,7 @@ def _said(found: list[Bounded]) -> str:
     return numbers if len(found) == 1 else f"[{numbers}]"
 
 
-def _differences(
-    solved: Solutions, near: Perturbation, of: str, rows: list[Mean], side: Side
-) -> list[Sensitivity]:
+def _differences(solved: Solutions, near: Perturbation, of: str, rows: list[Mean], side: Side) -> list[Sensitivity]:
     """Return the differences to one less or to one more, with their bounds."""
     here = [_bounded_row(solved.proof, row) for row in rows]
     there = _bounded_at(near, of, -1 if side == "left" else 1)

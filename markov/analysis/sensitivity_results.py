@@ -89,9 +89,7 @@ class NoDerivativeError(ValueError):
         return type(self), (str(self), self.left, self.right)
 
 
-def no_derivative(
-    parameter: str, at: float, left: Any, right: Any, *, single: bool
-) -> NoDerivativeError:
+def no_derivative(parameter: str, at: float, left: Any, right: Any, *, single: bool) -> NoDerivativeError:
     """Return the error that states the derivatives on both sides.
 
     Parameters

@@ -148,9 +148,7 @@ class ThresholdAdvice(Result):
         rows: dict[str, object] = {
             "recommended threshold": f"{' to '.join(map(str, sorted({self.low, self.high})))} packets{least}",
             "highest safe threshold": f"{self.ceiling}{self._late(last - self.ceiling)}",
-            "pausing changes": f"{matters}: hardly any"
-            if abs(inside).max() < NEGLIGIBLE
-            else matters,
+            "pausing changes": f"{matters}: hardly any" if abs(inside).max() < NEGLIGIBLE else matters,
         }
         for threshold in dict.fromkeys((self.low, self.high, last)):
             at = data.sel(threshold=threshold)
@@ -324,9 +322,7 @@ def pause_thresholds(
     )
 
 
-def _checked(
-    link_rate: float, bottleneck_rate: float, rtt: float, buffers: Any, load: float
-) -> PauseTandem:
+def _checked(link_rate: float, bottleneck_rate: float, rtt: float, buffers: Any, load: float) -> PauseTandem:
     one_number("link_rate", link_rate, above=0.0, hint="in packets/s: mbps(1000) converts")
     one_number(
         "bottleneck_rate",
@@ -336,9 +332,7 @@ def _checked(
         hint="the link_rate",
     )
     one_number("rtt", seconds("rtt", rtt))
-    one_number(
-        "load", load, above=0.0, at_most=10.0, hint="over the bottleneck's rate; '80%' is 0.8"
-    )
+    one_number("load", load, above=0.0, at_most=10.0, hint="over the bottleneck's rate; '80%' is 0.8")
     if isinstance(buffers, (str, Mapping)) or dimensions(buffers) != (2,):
         raise ValueError(f"buffers = {shown(buffers)}: must be two numbers of packets")
     buffers = [_fitting(each) for each in np.asarray(buffers, dtype=object).tolist()]
@@ -364,11 +358,7 @@ def _check_states(buffers: tuple[int, int], levels: tuple[int, ...]) -> None:
     states = 2 * max(levels) * (buffers[0] + 1) * (buffers[1] + 1)
     if states > MAX_STATES:
         fits = MAX_STATES // (2 * max(levels) * (buffers[1] + 1)) - 1
-        way = (
-            f"buffers=({fits}, {buffers[1]})"
-            if fits >= 2
-            else "fewer levels, or packets of more bytes"
-        )
+        way = f"buffers=({fits}, {buffers[1]})" if fits >= 2 else "fewer levels, or packets of more bytes"
         raise ValueError(
             f"buffers = {buffers}: {states:.3g} states with levels = {levels}, must be at most {MAX_STATES:.3g}; write {way}"
         )
@@ -411,7 +401,9 @@ def _thresholds(asked: Any, buffer: int, ceiling: int) -> list[int]:
     if asked is None:
         spread = np.unique(np.linspace(1, ceiling, min(THRESHOLDS, ceiling)).round().astype(int))
         return [*spread.tolist(), buffer]
-    why = f"{buffer - ceiling} of {buffer} packets arrive until a pause takes effect; no pause at all is always compared"
+    why = (
+        f"{buffer - ceiling} of {buffer} packets arrive until a pause takes effect; no pause at all is always compared"
+    )
     asked = [_packets(each, buffer) for each in asked] if type(asked) in (list, tuple) else asked
     found = _wholes("thresholds", asked, 1, ceiling, "numbers of packets, such as (10, 20)", why)
     return [*sorted(set(found)), buffer]
@@ -424,9 +416,7 @@ def _packets(threshold: Any, buffer: int) -> Any:
     return _fitting(in_units("thresholds", threshold, "amount"))
 
 
-def _wholes(
-    name: str, value: Any, low: int, high: int, words: str, why: str = ""
-) -> tuple[int, ...]:
+def _wholes(name: str, value: Any, low: int, high: int, words: str, why: str = "") -> tuple[int, ...]:
     """Return whole numbers, at least one; ``why`` states the reason of the limits."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(unwrap_scalar(value), Iterable):
         raise ValueError(f"{name} = {shown(value)}: must be {words}")  # noqa: TRY004
@@ -448,11 +438,7 @@ def _measures(
         kept = data[["throughput", "pause_fraction", "pause_rate", "error_bound"]]
         loss = data.loss_rate.sum("queue") / offered
         delay = data.mean_queue.sum("queue") / data.throughput
-        found.append(
-            kept.assign(
-                loss_probability=loss.assign_attrs(units="1"), delay=delay.assign_attrs(units="s")
-            )
-        )
+        found.append(kept.assign(loss_probability=loss.assign_attrs(units="1"), delay=delay.assign_attrs(units="s")))
     table = xr.concat(found, xr.DataArray(list(levels), dims="levels", name="levels"))
     return table.rename(high_threshold="threshold").drop_vars("queue", errors="ignore")
 
@@ -483,8 +469,5 @@ def _range(values: NDArray[np.float64]) -> str:
 
 def _percent(values: NDArray[np.float64]) -> str:
     """Return the range of relative changes in per cent, with their signs."""
-    low, high = (
-        "0.00" if abs(value) < 5e-5 else f"{100.0 * value:+.2f}"
-        for value in (values.min(), values.max())
-    )
+    low, high = ("0.00" if abs(value) < 5e-5 else f"{100.0 * value:+.2f}" for value in (values.min(), values.max()))
     return f"{low} %" if low == high else f"{low} to {high} %"

@@ -57,9 +57,7 @@ class Column:
 
     __slots__ = ("_high", "_low", "_seen", "_values", "selection")
 
-    def __init__(
-        self, selection: Selection, values: NDArray[Any], low: int = 0, high: int = 0
-    ) -> None:
+    def __init__(self, selection: Selection, values: NDArray[Any], low: int = 0, high: int = 0) -> None:
         self.selection, self._values, self._low, self._high = selection, values, low, high
         self._seen = len(selection.kept)
 
@@ -117,9 +115,7 @@ class Column:
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise UnsupportedError
 
-    def __array_function__(
-        self, function: Any, _types: Any, arguments: Any, keywords: dict[str, Any]
-    ) -> Any:
+    def __array_function__(self, function: Any, _types: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
         if function is np.where and len(arguments) == 3 and not keywords:
             condition, yes, no = arguments
             if all(isinstance(value, float) for value in (yes, no)):  # else NumPy makes one kind

@@ -19,7 +19,5 @@ def bound_kernel(
     **snippets: str,
 ) -> Callable[[], Any]:
     """Return calls of a template, compiled, with these arguments, and some statements spliced in."""
-    call: Callable[[], Any] = make_kernel(template, helpers=helpers, snippets=snippets).bind(
-        *arguments
-    )
+    call: Callable[[], Any] = make_kernel(template, helpers=helpers, snippets=snippets).bind(*arguments)
     return call

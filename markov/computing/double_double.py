@@ -89,9 +89,7 @@ class DoubleDouble:
 
     def _product(self, template: Callable[..., Any], x: Vector, low: Vector) -> Product:
         Q, sums = self.Q, kernels.Sums(*np.zeros((3, len(x))))
-        make_kernel(template, helpers=HELPERS)(
-            kernels.Rows(Q.indptr, Q.indices, Q.data), x, low, sums
-        )
+        make_kernel(template, helpers=HELPERS)(kernels.Rows(Q.indptr, Q.indices, Q.data), x, low, sums)
         total, rest, size = sums
         total += rest
         size *= (self.terms + 8) * U

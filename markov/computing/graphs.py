@@ -24,9 +24,7 @@ MAX_PLAIN_ENTRIES = 300_000
 """Entries that plain Python searches in a process, in all: it takes as long as the import then, and eight times as long as SciPy."""
 
 
-def breadth_first_order(
-    graph: sp.csr_matrix, start: int, *, directed: bool = True
-) -> NDArray[np.int64]:
+def breadth_first_order(graph: sp.csr_matrix, start: int, *, directed: bool = True) -> NDArray[np.int64]:
     """Return the states that one leads to, itself first, in the order of a breadth-first search.
 
     Parameters
@@ -41,9 +39,7 @@ def breadth_first_order(
     if not _by_plain_python(graph):
         from scipy.sparse import csgraph
 
-        found = csgraph.breadth_first_order(
-            graph, start, directed=directed, return_predecessors=False
-        )
+        found = csgraph.breadth_first_order(graph, start, directed=directed, return_predecessors=False)
         return found.astype(np.int64)
     ways = [graph] if directed else [graph, graph.T.tocsr()]
     order = _order([(way.indptr.tolist(), way.indices.tolist()) for way in ways], int(start))

@@ -31,9 +31,7 @@ MAX_INT32 = 2**31 - 1
 """The last number of an entry or a state that 32 bits hold."""
 
 
-def row_numbers(
-    pointers: NDArray[np.integer[Any]], numbers: NDArray[Any] | None = None
-) -> NDArray[Any]:
+def row_numbers(pointers: NDArray[np.integer[Any]], numbers: NDArray[Any] | None = None) -> NDArray[Any]:
     """Return the row of each entry of a matrix in compressed rows.
 
     Parameters
@@ -52,9 +50,7 @@ def row_numbers(
     return np.repeat(rows, np.diff(pointers).astype(np.intp, copy=False))  # 32 bits in a browser
 
 
-def from_edges(
-    sources: NDArray[Any], targets: NDArray[Any], rates: NDArray[np.float64], n: int
-) -> sp.csr_matrix:
+def from_edges(sources: NDArray[Any], targets: NDArray[Any], rates: NDArray[np.float64], n: int) -> sp.csr_matrix:
     """Return the generator of rates from sources to targets, shape (transitions,) each, on n states.
 
     Rates between the same two states add up; those from a state to itself are dropped.

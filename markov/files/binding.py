@@ -158,9 +158,7 @@ class Bound:
             self.code(k, numbers, row)
         return codes
 
-    def code(
-        self, k: int, numbers: NDArray[np.int64], out: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def code(self, k: int, numbers: NDArray[np.int64], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Return the values of one variable in states given by their numbers, shape (states,), as ``out`` if it is given."""
         r = self.ranges[k]
         if self.shifts is None:
@@ -191,9 +189,7 @@ class Bound:
     def narrowed(self, width: int) -> Bound:
         """Return the program with windows of at most ``width`` on either side of the initial values."""
         narrower = [
-            r.within(min(width, r.start - r.low), min(width, r.high - r.start))
-            if r.is_window
-            else r
+            r.within(min(width, r.start - r.low), min(width, r.high - r.start)) if r.is_window else r
             for r in self.ranges
         ]
         return _with_ranges(self.program, self.constants, narrower)
@@ -226,9 +222,7 @@ class Bound:
 
     def windowed(self, ends: Sequence[tuple[int, int]]) -> Bound:
         """Return the program with given least and largest values as windows."""
-        found = [
-            replace(r, low=low, high=high) for r, (low, high) in zip(self.ranges, ends, strict=True)
-        ]
+        found = [replace(r, low=low, high=high) for r, (low, high) in zip(self.ranges, ends, strict=True)]
         return _with_ranges(self.program, self.constants, found)
 
 
@@ -260,8 +254,7 @@ def bound(program: Program, given: Mapping[str, Any] | None = None) -> Bound:
     ranges = [_range(v, scope) for v in program.variables.values()]
     changed = {r.name for r in ranges} if program.start is not None else _changed(program)
     narrowed = [
-        r if r.name in changed else replace(r, low=r.start, high=r.start, ends=(r.start, r.start))
-        for r in ranges
+        r if r.name in changed else replace(r, low=r.start, high=r.start, ends=(r.start, r.start)) for r in ranges
     ]
     if program.start is None and not program.resets:
         steps = common_steps(program, narrowed, scope)
@@ -283,9 +276,7 @@ def common_steps(program: Program, ranges: Sequence[Range], scope: Scope) -> dic
     return {name: step or 1 for name, step in found.items()}
 
 
-def _change_by(
-    tree: Expression, name: str, renamed: Mapping[str, str], scope: Scope, start: int
-) -> int | None:
+def _change_by(tree: Expression, name: str, renamed: Mapping[str, str], scope: Scope, start: int) -> int | None:
     """Return c of an assignment x + c, or c - start of an assignment of c; None for others."""
 
     def fixed(part: Expression) -> int | None:
@@ -395,9 +386,7 @@ def _range(about: Variable, scope: Scope) -> Range:
     start = first if about.start is None else whole(about.start, "initial value")
     if not low <= start <= high:
         said = f"{about.name!r}: initial value {start} outside of [{low}..{high}]"
-        raise FileError(
-            place, said if low <= high else f"{about.name!r}: no value in [{low}..{high}]"
-        )
+        raise FileError(place, said if low <= high else f"{about.name!r}: no value in [{low}..{high}]")
     whole_range = Range(about.name, "int", start, start, start, about.line, (low, high))
     return whole_range.within(start - low, high - start)
 

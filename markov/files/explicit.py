@@ -256,9 +256,7 @@ def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
         raise FileError((path.name, lines[1][0]), said)
     count = len(lines) - 1
     n = 10**18 if of_storm else _counts(path, lines, "transitions")[0]
-    check_room(
-        f"{path.name}: {n} states", BYTES_PER_TRANSITION * (count if of_storm else n + count)
-    )
+    check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (count if of_storm else n + count))
     rows, columns = np.empty((2, count), dtype=np.int64)
     rates = np.empty(count)
     for k, (number, words) in enumerate(lines[1:]):
@@ -310,9 +308,7 @@ def _labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
         if not WHOLE.fullmatch(number) or not quote:
             raise FileError(place, 'labels are expected: 0="init" 1="full"')
         if number in by_number or name in by_number.values():
-            raise FileError(
-                place, f'{number}="{name[:20]}": the number or the name stands there twice'
-            )
+            raise FileError(place, f'{number}="{name[:20]}": the number or the name stands there twice')
         by_number[number] = name
     if not by_number:
         raise FileError(place, 'labels are expected: 0="init" 1="full"')
@@ -323,9 +319,7 @@ def _storm_labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
     """Return labels after Storm's declaration, names between ``#DECLARATION`` and ``#END``."""
     if not path.is_file():
         return {}
-    lines = [
-        (k, line.split()) for k, line in enumerate(read_text(path).split("\n"), 1) if line.split()
-    ]
+    lines = [(k, line.split()) for k, line in enumerate(read_text(path).split("\n"), 1) if line.split()]
     heads = [k for k, (_, words) in enumerate(lines) if words == ["#END"]]
     if not lines or lines[0][1] != ["#DECLARATION"] or len(heads) != 1:
         said = "labels between #DECLARATION and #END are expected (Storm), as the transitions are Storm's"
@@ -358,9 +352,7 @@ def _marked(
 def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, NDArray[np.float64]]:
     """Return the name of rewards, which newer versions of PRISM write into a comment, and those of the states."""
     head = read_text(path).partition("\n")[0].strip()
-    name = (
-        head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
-    )
+    name = head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
     values, lines = np.zeros(n), _lines(path)
     if counted:
         states, _ = _counts(path, lines, "rewards")
@@ -398,9 +390,7 @@ def _matrix_market(path: Path) -> sp.csr_matrix:
     }
     for word, known in allowed.items():
         if word not in known:
-            raise FileError(
-                (path.name, 1), f"Matrix Market, {word[:20]!r}: must be {' or '.join(known)}"
-            )
+            raise FileError((path.name, 1), f"Matrix Market, {word[:20]!r}: must be {' or '.join(known)}")
     numbered = enumerate(text.split("\n"), start=2)
     lines = [(k, line.split()) for k, line in numbered if line.strip() and not line.startswith("%")]
     place = path.name, lines[0][0] if lines else 1
@@ -502,9 +492,7 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None
     labels = _of_model(chain)
     if labels:
         names = list(labels)
-        files[path.with_suffix(".lab")] = lines = [
-            " ".join(f'{k}="{name}"' for k, name in enumerate(names))
-        ]
+        files[path.with_suffix(".lab")] = lines = [" ".join(f'{k}="{name}"' for k, name in enumerate(names))]
         for x in range(chain.size):
             held = [str(k) for k, name in enumerate(names) if labels[name][x]]
             if held:

@@ -31,9 +31,7 @@ class ListedModel(FileModel):
         """Refuse values of constants: a list of transitions has none."""
         raise ValueError(f"constants: {self.name} has none, but {', '.join(changes)} is given")
 
-    def rewards(
-        self, name: Any, place: Any = ("model", None)
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def rewards(self, name: Any, place: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return rewards per second, shape (states,), by name, by number from one, or the first ones for None."""
         rewards: dict[str, NDArray[np.float64]] = self.chain.model._rewards  # type: ignore[union-attr]
         names = list(rewards)
@@ -61,9 +59,7 @@ def listed_model(chain: MarkovChain) -> FileModel:
         name, kind = component.name, "bool" if truth else "int"
         low, high = (Literal(int(end), 1) for end in (values.min(), values.max()))
         variables[name] = (
-            Variable(name, kind, None, None, Literal(False, 1), 1)
-            if truth
-            else Variable(name, kind, low, high, low, 1)
+            Variable(name, kind, None, None, Literal(False, 1), 1) if truth else Variable(name, kind, low, high, low, 1)
         )
     program = Program(
         listed.name, "ctmc", variables=variables, start=Literal(True, 1),

@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["FileModel", "read_prism"]
 
 
-def read_prism(
-    path: str | File, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES
-) -> FileModel:
+def read_prism(path: str | File, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> FileModel:
     """Return the model of a file in the PRISM language.
 
     Parameters
@@ -124,9 +122,7 @@ class FileModel:
     (2, [0.6667, 0.3333])
     """
 
-    def __init__(
-        self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES
-    ) -> None:
+    def __init__(self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> None:
         self.program, self.most = program, whole("most", most, 1, 10**12)
         given = dict(instance("constants", {} if constants is None else constants, Mapping))
         # others may be constants of properties
@@ -279,9 +275,7 @@ class FileModel:
                 else None
             )
             if f is None or query.sign is not None:
-                said = (
-                    "must be the long-run mean of a function of the state, S=? [ ... ] or R=? [ S ]"
-                )
+                said = "must be the long-run mean of a function of the state, S=? [ ... ] or R=? [ S ]"
                 raise FileError((text, None), said)
             found[given.shown(text)] = f
         return found
@@ -296,9 +290,7 @@ class FileModel:
         """Return a property as a tree, and the file that it stands in."""
         self._check_no_resets()
         if self.program.kind != "ctmc":
-            raise FileError(
-                (self.name, None), "properties of models with discrete time are not read"
-            )
+            raise FileError((self.name, None), "properties of models with discrete time are not read")
         given = self.properties or Properties("property")
         named = text in given.properties
         query = given.properties[text] if named else parse_property(text)
@@ -332,9 +324,7 @@ class FileModel:
         found: Value | None = None if labels is None else labels(name)
         return found
 
-    def rewards(
-        self, name: Any, place: Any = ("model", None)
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def rewards(self, name: Any, place: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return rewards per second, shape (states,) each: of states, and of transitions besides.
 
         Parameters
@@ -354,9 +344,7 @@ class FileModel:
                 raise FileError(place, f"rewards {name}: must be 1 to {len(names)}")
             name = names[name - 1]
         if name not in names:
-            raise FileError(
-                place, f"rewards {name!r}: must be one of {', '.join(map(repr, names))}"
-            )
+            raise FileError(place, f"rewards {name!r}: must be one of {', '.join(map(repr, names))}")
         return rewards_of(name, self.program, self.explored)
 
     def _made_of(self) -> tuple[Any, ...]:
@@ -379,9 +367,7 @@ class FileModel:
         return f"FileModel({self.name!r}, {given})"
 
 
-def _model_of(
-    program: Program, constants: Mapping[str, Any], most: int, properties: Properties | None
-) -> FileModel:
+def _model_of(program: Program, constants: Mapping[str, Any], most: int, properties: Properties | None) -> FileModel:
     """Return the model that was pickled."""
     model = FileModel(program, constants, most)
     model.properties = properties

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["rewards_of"]
 
 
-def rewards_of(
-    name: str, program: Program, found: Explored
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def rewards_of(name: str, program: Program, found: Explored) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return rewards per second, shape (states,) each: of states, and of transitions besides.
 
     Raises

@@ -137,10 +137,7 @@ class Archive:
             raise self.refuse(f"{name}: rationals of {size!r} bits: must be a multiple of 128")
         half = size // 16
         rows = self._array(name, np.dtype((np.void, 2 * half)), count).tolist()
-        pairs = [
-            (int.from_bytes(r[:half], "little", signed=True), int.from_bytes(r[half:], "little"))
-            for r in rows
-        ]
+        pairs = [(int.from_bytes(r[:half], "little", signed=True), int.from_bytes(r[half:], "little")) for r in rows]
         if any(bottom == 0 for _, bottom in pairs):
             raise self.refuse(f"{name}: a denominator is zero")
         return [Fraction(top, bottom) for top, bottom in pairs]
@@ -216,14 +213,9 @@ def _opened(path: Path) -> Archive:
 def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
     """Read the members of a chain, none of which may be longer than the counts of the index allow."""
     counts = [archive.count(key) for key in ("#states", "#choices", "#branches")]
-    kinds = [
-        archive.section("transition-system").get(f"{name}-type")
-        for name in ("exit-rate", "branch-probability")
-    ]
+    kinds = [archive.section("transition-system").get(f"{name}-type") for name in ("exit-rate", "branch-probability")]
     kinds += [
-        about.get("type")
-        for about in archive.section("annotations", "rewards").values()
-        if isinstance(about, dict)
+        about.get("type") for about in archive.section("annotations", "rewards").values() if isinstance(about, dict)
     ]
     sizes = [kind.get("size") for kind in kinds if isinstance(kind, dict)]
     width = max([WIDEST, *(min(size, 1 << 20) // 8 for size in sizes if type(size) is int)])
@@ -276,9 +268,7 @@ def _index(archive: Archive, text: bytes) -> dict[str, Any]:
     return found
 
 
-def _branches(
-    archive: Archive, n: int, branches: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _branches(archive: Archive, n: int, branches: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where the branches of each state begin, shape (n + 1,), and their targets."""
     choices = archive.count("#choices")
     of_states = archive.ranges("state-to-choices.bin", n, choices)
@@ -293,9 +283,7 @@ def _branches(
     return of_choices[of_states], targets
 
 
-def _rates(
-    archive: Archive, sources: NDArray[np.int64], n: int, branches: int
-) -> tuple[Vector, Vector, Vector]:
+def _rates(archive: Archive, sources: NDArray[np.int64], n: int, branches: int) -> tuple[Vector, Vector, Vector]:
     """Return exit rates of states, and probabilities and rates of branches, products rounded once."""
     system = archive.section("transition-system")
     exits = archive.numbers("state-to-exit-rate.bin", system.get("exit-rate-type"), n)
@@ -379,9 +367,7 @@ def _states(archive: Archive, n: int) -> tuple[Space, NDArray[np.int64]]:
         elif kind == "int":
             code -= part[:, -1] << size
         code += offset
-        fields[title] = (
-            [False, True] if kind == "bool" else range(int(code.min()), int(code.max()) + 1)
-        )
+        fields[title] = [False, True] if kind == "bool" else range(int(code.min()), int(code.max()) + 1)
         codes.append(code)
     found = np.array(codes)
     if len(fields) < len(codes) or np.unique(found, axis=1).shape[1] < n:

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write_umb"]
 
-LONGEST_KEY = (
-    60  # of a label or reward, which is part of names of files; its alias is the whole name
-)
+LONGEST_KEY = 60  # of a label or reward, which is part of names of files; its alias is the whole name
 
 
 def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
@@ -76,11 +74,7 @@ def _initial(chain: MarkovChain) -> NDArray[np.bool_]:
     if isinstance(chain.model, ListedChain):
         return chain.model.initial
     start = None if chain.model is None else chain.model.start()
-    return (
-        np.zeros(chain.size, dtype=bool)
-        if start is None
-        else np.arange(chain.size) == chain.number_of(start)
-    )
+    return np.zeros(chain.size, dtype=bool) if start is None else np.arange(chain.size) == chain.number_of(start)
 
 
 def _annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str, Any]:
@@ -95,11 +89,7 @@ def _annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str, Any]:
         if mean.over is not None or mean.of.ndim != 1:
             continue
         of, truths = mean.of, name in labels and bool(np.isin(mean.of, (0.0, 1.0)).all())
-        group, kind = (
-            ("aps", {"type": "bool", "size": 1})
-            if truths
-            else ("rewards", {"type": "double", "size": 64})
-        )
+        group, kind = ("aps", {"type": "bool", "size": 1}) if truths else ("rewards", {"type": "double", "size": 64})
         about = index.setdefault(group, {})
         key = re.sub("[^0-9a-z_-]", "-", name.lower())[:LONGEST_KEY] or "-"
         while key in about:
@@ -136,14 +126,9 @@ def _exactly(rates: sp.csr_matrix) -> tuple[list[Any], dict[str, bytes]]:
 
 def _rationals(values: list[Fraction]) -> tuple[int, bytes]:
     """Return the bits of a rational, a multiple of 128, and numerators and denominators in bytes."""
-    longest = max(
-        (max(v.numerator.bit_length() + 1, v.denominator.bit_length()) for v in values), default=1
-    )
+    longest = max((max(v.numerator.bit_length() + 1, v.denominator.bit_length()) for v in values), default=1)
     half = 8 * math.ceil(longest / 64)
-    parts = (
-        v.numerator.to_bytes(half, "little", signed=True) + v.denominator.to_bytes(half, "little")
-        for v in values
-    )
+    parts = (v.numerator.to_bytes(half, "little", signed=True) + v.denominator.to_bytes(half, "little") for v in values)
     return 16 * half, b"".join(parts)
 
 

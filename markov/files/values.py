@@ -200,9 +200,7 @@ def _joined(sign: str, a: Value, b: Value, place: Any) -> Value:
             return _all_or_any("|", [negated("!", a, place), b], place)
         return _made("bool", [a, b], lambda c: np.equal(a.run(c), b.run(c)))
     if sign in COMPARISONS:
-        if (a.kind == "bool") != (b.kind == "bool") or (
-            a.kind == "bool" and sign not in ("=", "!=")
-        ):
+        if (a.kind == "bool") != (b.kind == "bool") or (a.kind == "bool" and sign not in ("=", "!=")):
             raise FileError(place, f"{sign!r} of a {a.kind} and a {b.kind}")
         compare = COMPARISONS[sign]
         return _made("bool", [a, b], lambda c: compare(a.run(c), b.run(c)))
@@ -292,9 +290,7 @@ def function(name: str, of: list[Value], place: Any) -> Value:
     counts = {"pow": 2, "power": 2, "mod": 2, "log": 2, "min": None, "max": None}
     wanted = counts.get(name, 1)
     if (wanted is not None and len(of) != wanted) or not of:
-        raise FileError(
-            place, f"{name} takes {wanted or 'at least one'} argument(s), not {len(of)}"
-        )
+        raise FileError(place, f"{name} takes {wanted or 'at least one'} argument(s), not {len(of)}")
     if name in ("min", "max"):
         return _extreme(name, of)
     if name in ("floor", "ceil", "round"):
@@ -335,9 +331,7 @@ def _extreme(name: str, of: list[Value]) -> Value:
     best = min if name == "min" else max
     low, high = best(value.low for value in of), best(value.high for value in of)
     convert = _real if kind == "double" else (lambda value: value)
-    return _made(
-        kind, of, lambda c: reduce(pick, [convert(v.run(c)) for v in of]), low=low, high=high
-    )
+    return _made(kind, of, lambda c: reduce(pick, [convert(v.run(c)) for v in of]), low=low, high=high)
 
 
 def _rounded(name: str, of: Value, place: Any) -> Value:

@@ -87,9 +87,7 @@ class FileChain(MeasuredByPlace):
             return None
         codes = found.columns.codes[:, found.initial[0]]
         ranges = found.bound.ranges
-        return self.State(
-            *(bool(c) if r.kind == "bool" else int(c) for r, c in zip(ranges, codes, strict=True))
-        )
+        return self.State(*(bool(c) if r.kind == "bool" else int(c) for r, c in zip(ranges, codes, strict=True)))
 
     @property
     def constants(self) -> dict[str, Any]:

@@ -85,9 +85,7 @@ def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = Tru
     return build_chain(model, reachable=reachable, by=None if compiled else "python").Q
 
 
-def build_chain(
-    model: ChainModel, *, reachable: bool = True, by: str | None = None, most: int = MAX_STATES
-) -> Built:
+def build_chain(model: ChainModel, *, reachable: bool = True, by: str | None = None, most: int = MAX_STATES) -> Built:
     """Return the states of a model and its generator.
 
     Parameters

@@ -96,9 +96,7 @@ class Calls:
         try:
             found = self.rules(state, self.q)
             if found is None:
-                raise RuleError.at(
-                    location_of(self.rules), f"{where}: the rules return None", PAIRS
-                )
+                raise RuleError.at(location_of(self.rules), f"{where}: the rules return None", PAIRS)
             items = iter(found)
         except RuleError:
             raise
@@ -116,9 +114,7 @@ class Calls:
                 raise RuleError.at(place, f"{where} yields {item!r}", PAIRS)
             yield self._transition(state, item[0], item[1], place)
 
-    def _transition(
-        self, state: Any, target: Any, rate: Any, place: tuple[str, int] | None
-    ) -> tuple[Any, float]:
+    def _transition(self, state: Any, target: Any, rate: Any, place: tuple[str, int] | None) -> tuple[Any, float]:
         said = f"{self.name}: {written(state)} -> {written(target)} at rate {rate}"
         value = _number(rate)
         if value is None or not 0.0 <= value < math.inf:

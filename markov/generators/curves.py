@@ -98,9 +98,7 @@ class Curve:
             values = np.asarray(operation(*pair))
             rough = operation(*(np.asarray(part, dtype=np.float64) for part in pair))
         whole = values.dtype.kind == "i"
-        if values.dtype not in (np.int64, np.float64) or (
-            whole and not np.abs(rough).max() < EXACT
-        ):
+        if values.dtype not in (np.int64, np.float64) or (whole and not np.abs(rough).max() < EXACT):
             return self._by_value(operation, other, reverse)
         return Curve(self.span, self.number, self.first, values)
 

@@ -88,9 +88,7 @@ class Enumeration:
         For how many of them the rules have run.
     """
 
-    def __init__(
-        self, calls: Calls, states: Iterable[Any], *, closed: bool = False, most: int = 2**31 - 1
-    ) -> None:
+    def __init__(self, calls: Calls, states: Iterable[Any], *, closed: bool = False, most: int = 2**31 - 1) -> None:
         self.calls, self.most = calls, most
         self.states = list(states)
         self.done = self._weighed = 0

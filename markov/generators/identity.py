@@ -43,11 +43,7 @@ def asks_for_identity(rules: Callable[..., Any], q: Any = None) -> bool:
 
 def used_by(function: types.FunctionType, owners: Iterable[type] = ()) -> Iterator[Any]:
     """Yield functions that the names of a function refer to, in containers and modules of users too."""
-    values = [
-        value
-        for name in _names(function.__code__)
-        if (value := _named(function, name)) is not UNKNOWN
-    ]
+    values = [value for name in _names(function.__code__) if (value := _named(function, name)) is not UNKNOWN]
     names = set(_names(function.__code__))
     for value in values:
         if isinstance(value, types.ModuleType) and _is_of_user(value):
@@ -117,9 +113,7 @@ def _asks_in(code: types.CodeType, function: types.FunctionType, is_rule: bool) 
         if not any(map(is_no_number, values)):
             return True
     steps = [step for step in dis.get_instructions(code) if step.opname not in {"CACHE", "RESUME"}]
-    state = (
-        code.co_varnames[: code.co_argcount][:2] if is_rule and code is function.__code__ else ()
-    )
+    state = code.co_varnames[: code.co_argcount][:2] if is_rule and code is function.__code__ else ()
     for k, step in enumerate(steps):
         if step.argval == "type" and step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME")):
             after = [s for s in steps[k + 1 : k + 4] if s.opname != "PUSH_NULL"]

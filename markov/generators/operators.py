@@ -169,9 +169,7 @@ def _edges_of(rules: ArrayRules, numbers: NDArray[np.int64]) -> Edges:
     return Edges(numbers[found.sources], found.targets, found.rates, numbers[found.bad])
 
 
-def _add(
-    kind: int, edges: Edges, vector: NDArray[np.float64], product: NDArray[np.float64]
-) -> None:
+def _add(kind: int, edges: Edges, vector: NDArray[np.float64], product: NDArray[np.float64]) -> None:
     """Add the contribution of some transitions to a product."""
     sources, targets, rates, _ = edges
     if kind == EXIT_RATES:

@@ -270,9 +270,7 @@ def rate_slopes(
     symbols = flat_numbers(q)
     if symbols is None:
         return None
-    calls.q = _rebuilt(
-        q, (Varying(x, {k: 1.0}) if k in varied else x for k, x in enumerate(symbols))
-    )
+    calls.q = _rebuilt(q, (Varying(x, {k: 1.0}) if k in varied else x for k, x in enumerate(symbols)))
     try:
         edges = _edges(calls, space, places, read)
     except KinkError:
@@ -284,8 +282,7 @@ def rate_slopes(
     order = np.argsort(places)
     inside = np.isin(edges.sources, places)
     sources, targets = (
-        order[np.searchsorted(places, part[inside], sorter=order)]
-        for part in (edges.sources, edges.targets)
+        order[np.searchsorted(places, part[inside], sorter=order)] for part in (edges.sources, edges.targets)
     )
     kinds = edges.rates[inside].astype(np.int64)
     values, slopes = read.tables(len(symbols))

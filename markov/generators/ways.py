@@ -72,9 +72,7 @@ class Ways:
     def __init__(self, model: ChainModel, reachable: bool, most: int) -> None:
         self.model, self.most = model, most
         self.unfollowed: str | None = None
-        self.declared = (
-            Space.of(model.State, model.space(), model.name) if model.has_space else None
-        )
+        self.declared = Space.of(model.State, model.space(), model.name) if model.has_space else None
         start = model.start() if reachable or self.declared is None else None
         self.calls = Calls(model, self.declared)
         self.start = None if start is None else self._known(start)
@@ -134,9 +132,7 @@ class Ways:
 
     def search(self) -> Enumeration:
         """Return the search state by state, not yet begun."""
-        begin = (
-            [self.start] if self.start is not None else map(self.calls.known, self.space.states())
-        )
+        begin = [self.start] if self.start is not None else map(self.calls.known, self.space.states())
         return Enumeration(self.calls, begin, closed=self.start is None, most=self.most)
 
     def completed(self, search: Enumeration) -> Built:
@@ -184,9 +180,7 @@ class Ways:
         rows, codes = search.rows(), space.codes(search.states)
         order = space.order_of(codes)
         Q = rows.generator(None if order is None else rank_of(order))
-        return Built(
-            space, codes if order is None else codes[:, order], Q, "the rules as they stand"
-        )
+        return Built(space, codes if order is None else codes[:, order], Q, "the rules as they stand")
 
     def by_regions(self) -> Built | None:
         """Run the rules once for each region of states with the same transitions."""

@@ -159,9 +159,7 @@ class Estimate(Result):
         return ax
 
 
-def estimate(
-    model: Any, data: Any, parameters: Sequence[str], *, on_failure: OnFailure = "raise"
-) -> Estimate:
+def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: OnFailure = "raise") -> Estimate:
     """Return the parameters of a model's rules under which observations are most likely.
 
     Parameters
@@ -211,9 +209,7 @@ def estimate(
     names = _checked(parameters)
     chain = as_chain(model)
     if chain.model is None:
-        raise ValueError(
-            "model: the chain is given by its matrix and has no parameters; give rules"
-        )
+        raise ValueError("model: the chain is given by its matrix and has no parameters; give rules")
     search = _Search(chain, names, data)
     values, here, information, steps, close = search.run()
     found = search.chain_at(values)

@@ -56,9 +56,7 @@ class ImpossibleError(ValueError):
     """Two states, by number, that are never observed one after the other."""
 
 
-def log_likelihood(
-    Q: sp.csr_matrix, slopes: list[sp.csr_matrix], observed: Statistics
-) -> LogLikelihood:
+def log_likelihood(Q: sp.csr_matrix, slopes: list[sp.csr_matrix], observed: Statistics) -> LogLikelihood:
     """Return the log-likelihood of observations.
 
     Parameters
@@ -132,9 +130,7 @@ def _entries(matrix: sp.csr_matrix, pairs: NDArray[np.int64]) -> Vector:
     return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
 
 
-def _possible(
-    rates: sp.csr_matrix, backward: sp.csr_matrix, start: int, end: int
-) -> NDArray[np.bool_]:
+def _possible(rates: sp.csr_matrix, backward: sp.csr_matrix, start: int, end: int) -> NDArray[np.bool_]:
     """Return the states on ways from one to another, shape (n,)."""
     one, other = np.zeros((2, rates.shape[0]), dtype=bool)
     one[start] = other[end] = True
@@ -174,9 +170,7 @@ class _Between:
         longest = max(gaps)
         if self.rate * longest > MAX_JUMPS:
             said = f"must be at most {MAX_JUMPS:.0e} between two observations"
-            raise ValueError(
-                f"data: about {self.rate * longest:.1e} jumps in {longest:g} s: {said}"
-            )
+            raise ValueError(f"data: about {self.rate * longest:.1e} jumps in {longest:g} s: {said}")
         weights = {gap: poisson_weights(self.rate * gap, CUT) for gap in gaps}
         values, slopes = self._powers(max(each.right for each in weights.values()) + 1)
         total, error, gradient = 0.0, 0.0, none
@@ -188,9 +182,7 @@ class _Between:
                 return LogLikelihood(IMPOSSIBLE, 0.0, none)
             total += count * math.log(found)
             gradient = gradient + count * (slopes[:, window] @ kept.weights) / found
-            relative = (
-                2.0 * kept.error + (kept.right + 1) * (self._rounding + UNIT) + kept.cut / found
-            )
+            relative = 2.0 * kept.error + (kept.right + 1) * (self._rounding + UNIT) + kept.cut / found
             error += count * (relative + 2.0 * UNIT * abs(math.log(found)))
         return LogLikelihood(total, error, gradient)
 

@@ -52,14 +52,10 @@ class ObservedPath:
         self.times, self.states = _ascending(times, states)
         self.end = one_number("end", end)
         if self.end < self.times[-1]:
-            raise ValueError(
-                f"end = {self.end:g}: must be at least the last time, {self.times[-1]:g}"
-            )
+            raise ValueError(f"end = {self.end:g}: must be at least the last time, {self.times[-1]:g}")
         for k, (one, other) in enumerate(itertools.pairwise(self.states)):
             if one == other:
-                raise ValueError(
-                    f"states[{k + 1}] = {shown(other)}: must differ from the one before"
-                )
+                raise ValueError(f"states[{k + 1}] = {shown(other)}: must differ from the one before")
 
     def __repr__(self) -> str:
         jumps = len(self.states) - 1
@@ -143,9 +139,7 @@ class Statistics(NamedTuple):
         kinds = ObservedPath, Panel, Paths
         given: Iterable[Any] = [data] if isinstance(data, kinds) else data
         if not isinstance(given, (list, tuple)) or not given:
-            raise TypeError(
-                f"data = {shown(data)}: must be an ObservedPath, a Panel, Paths, or a list of them"
-            )
+            raise TypeError(f"data = {shown(data)}: must be an ObservedPath, a Panel, Paths, or a list of them")
         stays, known = np.zeros(chain.size), {}
         jumps: dict[tuple[int, int], int] = defaultdict(int)
         gaps: dict[tuple[int, int], dict[float, int]] = defaultdict(lambda: defaultdict(int))
@@ -184,9 +178,7 @@ class Statistics(NamedTuple):
                 for pair, gap in zip(pairs, np.diff(each.times).tolist(), strict=True):
                     gaps[pair][gap] += 1
             else:
-                raise TypeError(
-                    f"{name} = {shown(each)}: must be an ObservedPath, a Panel or Paths"
-                )
+                raise TypeError(f"{name} = {shown(each)}: must be an ObservedPath, a Panel or Paths")
         return Statistics(stays, dict(jumps), {pair: dict(times) for pair, times in gaps.items()})
 
     @property

@@ -68,10 +68,7 @@ class RateRows:
         found.eliminate_zeros()
         found.sort_indices()
         pattern = self._pattern
-        if not (
-            np.array_equal(found.indptr, pattern.indptr)
-            and np.array_equal(found.indices, pattern.indices)
-        ):
+        if not (np.array_equal(found.indptr, pattern.indptr) and np.array_equal(found.indices, pattern.indices)):
             raise ChangedError
         return np.asarray(found.data)
 

@@ -133,9 +133,7 @@ class InfiniteStationary(Stationary):
         if step.solver is None:
             return Bounded(float(step.pi @ values), -math.inf, math.inf)
         height = height_of(problem.sets, truncation, found, 1.0 + np.abs(values))
-        return mean_between(
-            sides_of(truncation.rates, step.pi, step.solver, height), step.pi, values
-        )
+        return mean_between(sides_of(truncation.rates, step.pi, step.solver, height), step.pi, values)
 
     def states_at(self, place: int) -> Any:
         """Return one of the states by its place in ``pi``."""
@@ -154,9 +152,7 @@ class InfiniteStationary(Stationary):
         return None if self.function is None else given_basis(self.function)
 
     def _refuse(self, what: str) -> NoReturn:
-        raise ValueError(
-            f"{what} is not computed for a chain with infinitely many states; bound() and measures are"
-        )
+        raise ValueError(f"{what} is not computed for a chain with infinitely many states; bound() and measures are")
 
     def input_error(self, measure: Any) -> Any:  # noqa: ARG002
         """Raise ValueError: not for infinitely many states."""
@@ -219,9 +215,7 @@ def stationary_of_infinite(
     assert best is not None
     if best.bound >= 1.0:
         said = f"nothing was proved with values in {len(step.pi)} states"
-        raise RuleError(
-            f"{infinite.model.name}: {said}: the stationary distribution may not be unique"
-        )
+        raise RuleError(f"{infinite.model.name}: {said}: the stationary distribution may not be unique")
     inner = sum(math.prod(map(len, ranges)) for _, ranges in found.inner())
     answer = InfiniteStationary(
         chain=best.chain,

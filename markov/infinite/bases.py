@@ -60,9 +60,7 @@ class Term(NamedTuple):
     def written(self, names: Sequence[str], others: Sequence[str]) -> str:
         """Return the term as a formula."""
         parts = [
-            name if power == 1 else f"{name}**{power}"
-            for name, power in zip(names, self.powers, strict=True)
-            if power
+            name if power == 1 else f"{name}**{power}" for name, power in zip(names, self.powers, strict=True) if power
         ]
         if self.place is not None:
             parts.append(f"[{others[self.place]} == {self.value!r}]")
@@ -98,9 +96,7 @@ def bases_of(hull: Hull) -> list[Basis]:
     """Return the sums that are tried for a chain, the simplest first."""
     width = len(hull.layout.free)
     linear = [Term(_powers(width, (k,))) for k in range(width)]
-    squares = [
-        Term(_powers(width, pair)) for pair in combinations_with_replacement(range(width), 2)
-    ]
+    squares = [Term(_powers(width, pair)) for pair in combinations_with_replacement(range(width), 2)]
     modes, slopes, empty = [], [], []
     zero = (0,) * width
     for place, column in enumerate(zip(*hull.low, strict=True)):

@@ -169,9 +169,7 @@ def _height_inside(
             h = pair_sum(h, (more * ROUNDED_UP * out, np.zeros(n)))
         drift, error = products.drift(*h)
         size = (h[0] + h[1]) * ROUNDED_UP
-        lost = U * 8.0 * (np.abs(drift) + leaving * top) + merged * (
-            float(np.abs(h[0]).max()) + top
-        )
+        lost = U * 8.0 * (np.abs(drift) + leaving * top) + merged * (float(np.abs(h[0]).max()) + top)
         worst = (drift + leaving * top + error + lost) / weights
         worst[reference] = -math.inf
         c = min(-float(worst.max()), 1.0)

@@ -76,20 +76,14 @@ class Lyapunov(NamedTuple):
         found = []
         for mode, low in self.hull.low.items():
             ends = zip(low, self.hull.high[mode], strict=True)
-            ranges = (
-                range(a, a + self.side) if b == math.inf else range(a, int(b) + 1) for a, b in ends
-            )
+            ranges = (range(a, a + self.side) if b == math.inf else range(a, int(b) + 1) for a, b in ends)
             found.append((mode, tuple(ranges)))
         return found
 
     def at_inner(self) -> float:
         """Return the largest V in the finite set."""
         layout = self.hull.layout
-        states = [
-            layout.state(mode, places)
-            for mode, ranges in self.inner()
-            for places in product(*ranges)
-        ]
+        states = [layout.state(mode, places) for mode, ranges in self.inner() for places in product(*ranges)]
         return float(self.at(states).max())
 
     def __str__(self) -> str:
@@ -160,9 +154,7 @@ def find_lyapunov(hull: Hull, given: Basis | None = None, wanted: Wanted = Wante
                     return found
         first = most
     if wanted.cost is not None:
-        raise Unfollowed(
-            "no function of degree 2 or less was found whose drift is at most -(1 + |f|)"
-        )
+        raise Unfollowed("no function of degree 2 or less was found whose drift is at most -(1 + |f|)")
     where = "outside of finitely many states"
     if given is None:
         said = "no Lyapunov function of degree 2 or less was found"
@@ -183,9 +175,7 @@ def _sides(first: int, most: int) -> list[int]:
 
 def _inner_size(hull: Hull, side: int) -> float:
     return sum(
-        math.prod(
-            side if high == math.inf else high - low + 1 for low, high in zip(a, b, strict=True)
-        )
+        math.prod(side if high == math.inf else high - low + 1 for low, high in zip(a, b, strict=True))
         for a, b in zip(hull.low.values(), hull.high.values(), strict=True)
     )
 
@@ -231,9 +221,7 @@ class Drift(NamedTuple):
     cost: Terms
 
 
-def _evaluated(
-    hull: Hull, mode: Mode, basis: Basis, wanted: Wanted
-) -> Callable[[list[Any]], Drift | None]:
+def _evaluated(hull: Hull, mode: Mode, basis: Basis, wanted: Wanted) -> Callable[[list[Any]], Drift | None]:
     """Return a function that computes the drifts in a box of states; None: the chain stops there."""
     layout, cost = hull.layout, wanted.cost
 
@@ -246,9 +234,7 @@ def _evaluated(
         sums: list[Terms] = [{} for _ in here]
         for there, targets, rate in moves:
             own = terms_of(rate, width) or {}
-            for j, (before, after) in enumerate(
-                zip(here, basis.at(layout, there, targets), strict=True)
-            ):
+            for j, (before, after) in enumerate(zip(here, basis.at(layout, there, targets), strict=True)):
                 change = added(_known(after, width), _known(before, width), -1)
                 sums[j] = added(sums[j], multiplied(own, change))
         one: Terms = {(0,) * width: (ONE, ONE)}
@@ -314,9 +300,7 @@ def _growth(hull: Hull, basis: Basis) -> list[tuple[dict[int, float], dict[int, 
         }
         square = index.get(_power(width, k, k))
         pure = {} if square is None else {square: 1.0}
-        mixed = {
-            index[_power(width, k, other)]: 0.5 for other in range(width) if pure and other != k
-        }
+        mixed = {index[_power(width, k, other)]: 0.5 for other in range(width) if pure and other != k}
         endless = any(high[k] == math.inf for high in hull.high.values())
         found.append((linear, modes, 0.0))
         if pure:
@@ -366,12 +350,9 @@ def _least_given(hull: Hull, basis: Basis) -> float:
             terms = _known(part.result, len(low))
             falls = any(bottom < 0 for m, (bottom, _) in terms.items() if any(m))
             grows = all(
-                any(m[k] and sum(m) == m[k] and bottom > 0 for m, (bottom, _) in terms.items())
-                for k in part.unbounded
+                any(m[k] and sum(m) == m[k] and bottom > 0 for m, (bottom, _) in terms.items()) for k in part.unbounded
             )
             if falls or not grows:
-                raise Unfollowed(
-                    "lyapunov= is not proved to grow with every component without an end"
-                )
+                raise Unfollowed("lyapunov= is not proved to grow with every component without an end")
             least = min(least, float(bounds(terms, part.sides)[0]))
     return least

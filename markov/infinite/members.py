@@ -69,9 +69,7 @@ def membership(infinite: InfiniteChain, states: Any, name: str) -> Callable[[Any
     for state in states if isinstance(states, (list, set)) else [states]:
         known = _known(infinite, state)
         if known is None:
-            said = (
-                "must be a function of the state, a label, a state of the chain or a list of them"
-            )
+            said = "must be a function of the state, a label, a state of the chain or a list of them"
             raise ValueError(f"{name} = {shown(states)}: {said}")
         members.add(known)
     if not members:

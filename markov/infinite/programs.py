@@ -148,9 +148,7 @@ def _solved(program: Program, margin: float) -> tuple[list[Fraction], list[list[
 
 
 def _degree(condition: Condition) -> int:
-    return max(
-        (sum(m) for drift in condition.drifts for m, ends in drift.items() if any(ends)), default=0
-    )
+    return max((sum(m) for drift in condition.drifts for m, ends in drift.items() if any(ends)), default=0)
 
 
 def _grows(growth: Sequence[Growth], coefficients: Sequence[Fraction]) -> bool:
@@ -163,17 +161,12 @@ def _grows(growth: Sequence[Growth], coefficients: Sequence[Fraction]) -> bool:
     return True
 
 
-def satisfies(
-    condition: Condition, coefficients: Sequence[Fraction], multipliers: Sequence[Fraction]
-) -> bool:
+def satisfies(condition: Condition, coefficients: Sequence[Fraction], multipliers: Sequence[Fraction]) -> bool:
     """Whether a condition is met, in exact arithmetic."""
     total = dict(condition.cost)
     for a, drift in zip(coefficients, condition.drifts, strict=True):
         if a:
-            ends = {
-                m: (min(a * low, a * high), max(a * low, a * high))
-                for m, (low, high) in drift.items()
-            }
+            ends = {m: (min(a * low, a * high), max(a * low, a * high)) for m, (low, high) in drift.items()}
             total = added(total, ends)
     products = facts_with_multipliers(condition, products=_degree(condition) > 1)
     for factor, product in zip(multipliers, products, strict=True):

@@ -42,16 +42,13 @@ def compare(layout: Layout, mode: Mode, part: Part, moves: list[Move]) -> None:
         given = _given(moves, chosen, width)
         expected = _expected(layout, mode, places)
         if given.keys() != expected.keys() or not all(
-            low * (1 - ROUNDING) <= expected[key] <= high * (1 + ROUNDING)
-            for key, (low, high) in given.items()
+            low * (1 - ROUNDING) <= expected[key] <= high * (1 + ROUNDING) for key, (low, high) in given.items()
         ):
             state = layout.state(mode, places)
             raise Unfollowed(f"they do otherwise in {state!r} in plain Python")
 
 
-def compare_stops(
-    layout: Layout, mode: Mode, part: Part, stops: Callable[[Any], bool] | None
-) -> None:
+def compare_stops(layout: Layout, mode: Mode, part: Part, stops: Callable[[Any], bool] | None) -> None:
     """Compare with plain Python that the chain stops in the states of a part.
 
     Raises

@@ -101,9 +101,7 @@ class Problem(NamedTuple):
         """Return a chain with the states in which the drift was not verified, and some more."""
         calls, layout = lyapunov.hull.layout.calls, lyapunov.hull.layout
         ones = [1.0] * len(layout.free)
-        sets = Truncations(
-            calls, [calls.known(infinite.model.start())], _sizes(lyapunov, ones), infinite.most
-        )
+        sets = Truncations(calls, [calls.known(infinite.model.start())], _sizes(lyapunov, ones), infinite.most)
         include_inner(sets, lyapunov)
         level = 1.0
         while sets.reach(level) < FIRST_STATES:
@@ -131,9 +129,7 @@ def include_inner(sets: Truncations, lyapunov: Lyapunov) -> None:
     layout = lyapunov.hull.layout
     calls = layout.calls
     inner = [
-        calls.known(layout.state(mode, places))
-        for mode, ranges in lyapunov.inner()
-        for places in product(*ranges)
+        calls.known(layout.state(mode, places)) for mode, ranges in lyapunov.inner() for places in product(*ranges)
     ]
     at_start, common = layout.split(sets.states[0])[1], _steps(lyapunov)
     inner = [s for s in inner if _on_lattice(layout.split(s)[1], at_start, common)]
@@ -272,9 +268,7 @@ def solved(problem: Problem, method: Method | None = None, anchor: Any = None) -
     return Step(truncation, chain, pi, method, reason, solution, solver, bound)
 
 
-def height_of(
-    sets: Truncations, truncation: Truncation, lyapunov: Lyapunov, weights: Vector
-) -> Height:
+def height_of(sets: Truncations, truncation: Truncation, lyapunov: Lyapunov, weights: Vector) -> Height:
     """Return a Lyapunov function inside and on the edge of a set."""
     inside = lyapunov.at([sets.states[k] for k in truncation.numbers])
     edge = lyapunov.at([sets.states[k] for k in truncation.edge])

@@ -171,9 +171,7 @@ class Reduction:
         return found
 
 
-def _reduced(
-    number: int, segment: Segment, extremes: Extremes
-) -> tuple[list[_Node], list[NDArray[np.float64]]]:
+def _reduced(number: int, segment: Segment, extremes: Extremes) -> tuple[list[_Node], list[NDArray[np.float64]]]:
     """Return the levels of a segment that are left by cyclic reduction, and its steps.
 
     Step s, shape (2 m, m), gives pi of the levels that went in stage s from pi of the levels 2^s
@@ -237,9 +235,7 @@ def _flushed(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(rates < _TINY, 0.0, rates)
 
 
-def _eliminated(
-    nodes: list[_Node], extremes: Extremes, progress: Counter
-) -> tuple[list[NDArray[np.float64]], int]:
+def _eliminated(nodes: list[_Node], extremes: Extremes, progress: Counter) -> tuple[list[NDArray[np.float64]], int]:
     """Return pi on the levels that are left, up to a factor, and the bytes that it took."""
     pivot = _likeliest(nodes)
     last, kept = len(nodes) - 1, 0
@@ -317,7 +313,5 @@ def _substitute(into: NDArray[np.float64], within: NDArray[np.float64]) -> NDArr
     from scipy.linalg import solve_triangular
 
     matrix = -np.triu(within, 1)
-    solution: NDArray[np.float64] = solve_triangular(
-        matrix, into.T, trans="T", unit_diagonal=True, check_finite=False
-    )
+    solution: NDArray[np.float64] = solve_triangular(matrix, into.T, trans="T", unit_diagonal=True, check_finite=False)
     return solution.T

@@ -37,9 +37,7 @@ class _Option(NamedTuple):
         return f"{self.why}, {_predicted(self.seconds)}"
 
 
-def choose(
-    Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None
-) -> tuple[Method, str]:
+def choose(Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None) -> tuple[Method, str]:
     """Return a method for an irreducible generator, and why this one.
 
     The predicted seconds of a solution with its bound decide (see `markov.computing.costs`). Methods with factors

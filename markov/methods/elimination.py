@@ -209,9 +209,7 @@ def update(rates: NDArray[np.float64], start: int, low: int, high: int) -> None:
 # --------------------------------------------------------------------------- layout
 
 
-def band(
-    Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None, *, turned: bool = False
-) -> Band:
+def band(Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None, *, turned: bool = False) -> Band:
     """Return the band layout of a generator, shape (n, n), and its cost.
 
     Parameters
@@ -278,9 +276,7 @@ def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> 
     return Band(order, rank, first, block, row_stride, span, work)
 
 
-def short_order(
-    indptr: NDArray[Any], indices: NDArray[Any], reference: int | None = None
-) -> NDArray[np.int64]:
+def short_order(indptr: NDArray[Any], indices: NDArray[Any], reference: int | None = None) -> NDArray[np.int64]:
     """Return the states in an order in which transitions span few places; arguments as for `band`."""
     n = len(indptr) - 1
     if DENSE * len(indices) >= n * n:
@@ -296,7 +292,5 @@ def short_order(
 
 def _compiled(name: str) -> Callable[..., Any]:
     """Return a function of `markov.methods.gth_kernels`, compiled."""
-    kernel: Callable[..., Any] = make_kernel(
-        getattr(kernels, name), helpers=kernels.HELPERS.get(name, ())
-    )
+    kernel: Callable[..., Any] = make_kernel(getattr(kernels, name), helpers=kernels.HELPERS.get(name, ()))
     return kernel

@@ -34,12 +34,8 @@ MAX_EXACT_STATES = 500
 
 FIRST_MODULUS = 2**31 - 1
 LIMB = 22  # bits of a coefficient that are multiplied by 31 bits at a time: 500 such products fit int64
-PIECE = (
-    11  # bits of a residue that are multiplied by 31 bits at a time: 500 such products fit float64
-)
-MARGIN = (
-    64  # bits by which a fraction must be shorter than the modulus to be taken for the right one
-)
+PIECE = 11  # bits of a residue that are multiplied by 31 bits at a time: 500 such products fit float64
+MARGIN = 64  # bits by which a fraction must be shorter than the modulus to be taken for the right one
 ATTEMPTS = 16, 8, 4, 2, 1  # parts of all digits after which fractions are tried
 
 
@@ -68,10 +64,7 @@ def exact_distribution(Q: sp.csr_matrix) -> list[Fraction]:
     rows = _integer_rows(Q)
     weights = [1] if n == 1 else _weights(rows)
     common = math.lcm(*(scale.numerator for scale in rows.scales))
-    found = [
-        w * scale.denominator * (common // scale.numerator)
-        for w, scale in zip(weights, rows.scales, strict=True)
-    ]
+    found = [w * scale.denominator * (common // scale.numerator) for w, scale in zip(weights, rows.scales, strict=True)]
     factor = math.gcd(*found)
     total = sum(found) // factor
     return [Fraction(w // factor, total) for w in found]

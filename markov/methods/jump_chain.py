@@ -88,9 +88,7 @@ class Iteration:
         one_number("tolerance", self.tolerance, above=0.0, below=1.0)
         whole("max_iterations", self.max_iterations, 1, 10**9)
 
-    def solve(
-        self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None
-    ) -> Solution:
+    def solve(self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> Solution:
         """Return pi of an irreducible generator."""
         if Q.shape[0] == 1:
             return Solution(np.ones(1))

@@ -146,9 +146,7 @@ class Levels:
             instance("component", self.component, str, "the name of a component, or None")
         object.__setattr__(self, "cyclic", flag("cyclic", self.cyclic))
 
-    def solve(
-        self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None
-    ) -> Solution:
+    def solve(self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> Solution:
         """Return pi of an irreducible generator.
 
         Raises
@@ -189,9 +187,7 @@ class _Blocks:
         first, count = np.array(runs).T
         m = np.diff(self.start)[first].astype(float)
         below = np.concatenate([[0.0], m[:-1]])
-        stages = (
-            np.ceil(np.log2(count)) + 1.0
-        )  # of cyclic reduction, each of which may leave a level
+        stages = np.ceil(np.log2(count)) + 1.0  # of cyclic reduction, each of which may leave a level
         kept = np.where(count <= WORTH_IT, count, 2.0 * stages)
         predicted = 8.0 * float((kept * m * (m + below)).sum() + ((m + below) ** 2).max())
         check_room(f"Levels() of up to {int(m.max())} states", predicted)

@@ -33,9 +33,7 @@ np.save(sys.stdout.buffer, spilu(matrix, **{DROP_ALL!r}).perm_c)
 """
 
 
-def minimum_degree_order(
-    matrix: sp.csc_matrix, seconds: float, patience: float
-) -> NDArray[np.int64] | None:
+def minimum_degree_order(matrix: sp.csc_matrix, seconds: float, patience: float) -> NDArray[np.int64] | None:
     """Return the place of each row in SuperLU's order of minimum degree, shape (n,).
 
     SuperLU tells its order only with factors, and an incomplete factorization that drops everything is

@@ -87,9 +87,7 @@ class Multilevel(Iteration):
         inflow, exit_rates, components = chain
         start, _ = relax(inflow, exit_rates, 0.0, FIRST_SWEEPS)
         with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
-            hierarchy = build_hierarchy(
-                inflow, start, start, components if self.geometric else None, apart
-            )
+            hierarchy = build_hierarchy(inflow, start, start, components if self.geometric else None, apart)
             flow, cycles = self._iterate(inflow, hierarchy, start)
         memory = held_bytes(inflow) + hierarchy.nbytes + (2 * N_KEPT_ITERATES + 6) * flow.nbytes
         return Flows(flow, cycles, memory, hierarchy)
@@ -133,9 +131,7 @@ class _History:
         found -= flow
         return found
 
-    def combined(
-        self, flow: NDArray[np.float64], residual: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def combined(self, flow: NDArray[np.float64], residual: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the combination with the least residual, in the norm sum_x r(x)^2 / y(x); keep it.
 
         No entry falls below a tenth of what it was.

@@ -94,9 +94,7 @@ class Method(Protocol):
     GTH(block=64)
     """
 
-    def solve(
-        self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None
-    ) -> Solution:
+    def solve(self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> Solution:
         """Return pi of an irreducible generator Q, shape (n, n).
 
         ``components`` has the value of each component of a model's state, shape (n,) each; a method

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LUFactors", "LUOrder", "SparseLU", "best_order", "factorized"]
 
-ACCEPTED_FILL_RATIO = (
-    1.5  # times the entries of the matrix: fill-in that no order would make much less
-)
+ACCEPTED_FILL_RATIO = 1.5  # times the entries of the matrix: fill-in that no order would make much less
 MINIMUM_DEGREE = 5e-8
 """Seconds that an order of minimum degree takes at most, per entry of the factors in the other one."""
 UNLIKELY = 1e3  # times as likely as the reference: another one is better
@@ -102,9 +100,7 @@ def _counted(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.
     return LUOrder(order, 2.0 * counts.sum() - len(order), float(counts @ counts))
 
 
-def _column_counts(
-    pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.int64]
-) -> Vector:
+def _column_counts(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.int64]) -> Vector:
     """Return how many entries each column of L has, for a symmetric pattern and an order."""
     n = len(order)
     matrix = pattern[:, order]
@@ -124,9 +120,7 @@ def factorized(matrix: sp.csc_matrix, seconds: float) -> Any:
     """
     from scipy.sparse.linalg import splu
 
-    factorize = partial(
-        splu, matrix, permc_spec="NATURAL", relax=1, diag_pivot_thresh=0.0, options=SYMMETRIC
-    )
+    factorize = partial(splu, matrix, permc_spec="NATURAL", relax=1, diag_pivot_thresh=0.0, options=SYMMETRIC)
     return interruptible(factorize, seconds)
 
 
@@ -152,9 +146,7 @@ class LUFactors:
         When the factors would not fit into memory, before they are made.
     """
 
-    def __init__(
-        self, Q: sp.csr_matrix, reference: int, order: LUOrder, damping: float = 0.0
-    ) -> None:
+    def __init__(self, Q: sp.csr_matrix, reference: int, order: LUOrder, damping: float = 0.0) -> None:
         check_room(f"sparse LU on {Q.shape[0]} states", order.nbytes)
         self.reference, self.n = reference, Q.shape[0]
         self.others = order.order[order.order != reference]

@@ -72,9 +72,7 @@ class FunctionModel(ChainModel):
             if start is not None:
                 start = state(*(start if isinstance(start, tuple) else (start,)))
         given = {
-            "params": named_state("Params", tuple(params))(*params.values())
-            if isinstance(params, Mapping)
-            else params,
+            "params": named_state("Params", tuple(params))(*params.values()) if isinstance(params, Mapping) else params,
             "rules": function,
             "State": state,
             "_start": start,

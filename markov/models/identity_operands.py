@@ -83,8 +83,4 @@ def _operand(steps: Sequence[dis.Instruction], end: int) -> tuple[Operand, int |
 
 def is_no_number(value: Any) -> bool:
     """Return whether a value is known and is neither a number, an array's scalar nor a type."""
-    return (
-        value is not UNKNOWN
-        and not isinstance(value, (type, np.generic))
-        and type(value) not in NUMBERS
-    )
+    return value is not UNKNOWN and not isinstance(value, (type, np.generic)) and type(value) not in NUMBERS

@@ -99,9 +99,7 @@ def chosen(measure: Any, model: Measurable | None, states: Any, over: NDArray[np
         known = functionals(model, table)
         if measure not in known:
             names = ", ".join(map(repr, known)) or "none"
-            msg = (
-                f"must be a label or reward of {model.name} ({names}), or an array over its states"
-            )
+            msg = f"must be a label or reward of {model.name} ({names}), or an array over its states"
             raise ValueError(f"measure = {measure!r}: {msg}")
         mean = known[measure]
     elif callable(measure):
@@ -139,15 +137,10 @@ def measured(model: Measurable, pi: NDArray[np.float64], states: Any) -> dict[st
     """Return the measures of a distribution, shape (states,), over states as for `functionals`."""
     if isinstance(states, StateBlocks):
         return _measured_in_blocks(model, pi, states)
-    return {
-        name: (mean.dims, mean.value(pi), _units(mean))
-        for name, mean in functionals(model, states).items()
-    }
+    return {name: (mean.dims, mean.value(pi), _units(mean)) for name, mean in functionals(model, states).items()}
 
 
-def _measured_in_blocks(
-    model: Measurable, pi: NDArray[np.float64], states: StateBlocks
-) -> dict[str, Measure]:
+def _measured_in_blocks(model: Measurable, pi: NDArray[np.float64], states: StateBlocks) -> dict[str, Measure]:
     sums: dict[str, tuple[Mean, list[Any]]] = {}
     begin = 0
     for block in states.blocks():
@@ -173,9 +166,7 @@ def _units(mean: Mean) -> dict[str, str]:
     return {"units": mean.units} if mean.units else {}
 
 
-def measures_of(
-    model: Measurable, pi: NDArray[np.float64], states: StateTable | StateBlocks
-) -> dict[str, Measure]:
+def measures_of(model: Measurable, pi: NDArray[np.float64], states: StateTable | StateBlocks) -> dict[str, Measure]:
     """Return ``model.measures`` of a distribution over some states.
 
     A model whose own ``measures`` takes the distribution alone finds these states where it looks for

@@ -189,9 +189,7 @@ class ChainModel(Parametrized):
         if not space.plain:
             return space.columns(space.unnumbered(np.arange(space.size)))
         bounds = tuple((c.low, c.low + c.count) for c in space.components)
-        return self.State(
-            *(_grids if space.size <= MAX_CACHED_STATES else _grids.__wrapped__)(bounds)
-        )
+        return self.State(*(_grids if space.size <= MAX_CACHED_STATES else _grids.__wrapped__)(bounds))
 
     def transitions(self, state: Any) -> list[tuple[Any, float]]:
         """Return the transitions out of one state by running the rules as plain Python."""

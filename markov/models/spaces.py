@@ -205,10 +205,7 @@ class Space:
             return self.make(*values)
         left = iter(values)
         return self.make(
-            *(
-                next(left) if width is None else tuple(itertools.islice(left, width))
-                for width in self.widths
-            )
+            *(next(left) if width is None else tuple(itertools.islice(left, width)) for width in self.widths)
         )
 
     def canonical(self, state: Any) -> Any:
@@ -224,9 +221,7 @@ class Space:
             raise ValueError(_shape_of(state, self.widths))
         if self.exact and any(type(value) is not int for value in values):
             raise ValueError("a component is no int")
-        return self.joined(
-            [known_value(c, v) for c, v in zip(self.components, values, strict=True)]
-        )
+        return self.joined([known_value(c, v) for c, v in zip(self.components, values, strict=True)])
 
     def within(self, ranges: Sequence[range], *, exact: bool = False) -> Space:
         """Return the space of the same fields with these values of its components."""
@@ -261,8 +256,7 @@ class Space:
             return iter(columns[0])
         left = iter(columns)
         fields = (
-            next(left) if width is None else zip(*itertools.islice(left, width), strict=True)
-            for width in self.widths
+            next(left) if width is None else zip(*itertools.islice(left, width), strict=True) for width in self.widths
         )
         rows = zip(*fields, strict=True)
         return rows if self.make is _tuple else itertools.starmap(self.make, rows)
@@ -358,20 +352,14 @@ def _are_codes(values: Sequence[Any]) -> bool:
 
 def is_vector(values: Any) -> bool:
     """Return whether the values of a field are ranges, one for each entry of a vector."""
-    return (
-        isinstance(values, (tuple, list))
-        and len(values) > 0
-        and all(isinstance(part, range) for part in values)
-    )
+    return isinstance(values, (tuple, list)) and len(values) > 0 and all(isinstance(part, range) for part in values)
 
 
 def is_finite(values: Any) -> bool:
     """Whether these may be the values of a component."""
     if isinstance(values, range):
         return values.step == 1 and values.stop > values.start
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(
-        values, (Sequence, enum.EnumMeta)
-    ):
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, (Sequence, enum.EnumMeta)):
         return False
     given = list(values)
     try:

@@ -219,9 +219,7 @@ def _algebraic_aggregates(
     for _ in range(PAIRING_PASSES):
         count = len(mass)
         labels, m = _paired(exchange, mass, MIN_COUPLING, strongest)
-        if (
-            count == n and m > MAX_COARSENING_RATIO * n
-        ):  # most states are much weaker coupled than a neighbour
+        if count == n and m > MAX_COARSENING_RATIO * n:  # most states are much weaker coupled than a neighbour
             labels, m = _paired(exchange, mass, 0.0, strongest)
         groups = labels[groups]
         if m <= COARSEST or m > MAX_COARSENING_RATIO * count:

@@ -44,9 +44,7 @@ class StoppingRule:
         Cycles since the best residual was halved.
     """
 
-    def __init__(
-        self, tolerance: float, most: int, *, done: int = 0, patience: int = MAX_STAGNANT_CYCLES
-    ) -> None:
+    def __init__(self, tolerance: float, most: int, *, done: int = 0, patience: int = MAX_STAGNANT_CYCLES) -> None:
         self.tolerance, self.most, self.done, self.patience = tolerance, most, done, patience
         self.restart()
 

@@ -68,9 +68,7 @@ class CoarseLevels(NamedTuple):
         hierarchy.freeze(flow)
         ground = int(np.argmax(flow)) if ground is None else ground
         for level in range(len(hierarchy.first) - 2):
-            ground = int(
-                hierarchy.parent[hierarchy.first[level] + ground] - hierarchy.first[level + 1]
-            )
+            ground = int(hierarchy.parent[hierarchy.first[level] + ground] - hierarchy.first[level + 1])
         inverse = np.ascontiguousarray(_mean_times(hierarchy, ground).T)
         parts = (
             hierarchy.first,
@@ -99,9 +97,7 @@ class CoarseLevels(NamedTuple):
             place = int(self.parent[place])
             scale[place] = 1.0 / (1.0 / scale[place] + leak)
         inverse = np.ascontiguousarray(self.inverse.T) + 1.0 / leak
-        return self._replace(
-            indptr=rows, indices=columns, values=entries, scale=scale, inverse=inverse
-        )
+        return self._replace(indptr=rows, indices=columns, values=entries, scale=scale, inverse=inverse)
 
     @property
     def jumps(self) -> Rows:
@@ -216,9 +212,7 @@ class LinearMultigrid:
         levels = self._finest, self._coarser
         self._run = bound_kernel(cycle, schedule, levels, helpers=kernels.HELPERS)
 
-    def solve(
-        self, right: Vector, enough: Callable[[Vector], bool], weights: Vector, plain: int = 0
-    ) -> Vector:
+    def solve(self, right: Vector, enough: Callable[[Vector], bool], weights: Vector, plain: int = 0) -> Vector:
         """Return x, shape (n,), as soon as ``enough`` says so of A x + right, or when little is gained.
 
         After so many ``plain`` cycles, that smooth most where ``weights`` are largest, the steps of
@@ -261,9 +255,7 @@ def _unsigned(index: NDArray[Any]) -> NDArray[Any]:
     return index.view(f"u{index.itemsize}")
 
 
-def _middles(
-    low: int, high: int, indptr: NDArray[Any], indices: NDArray[Any]
-) -> tuple[NDArray[Any], bool]:
+def _middles(low: int, high: int, indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[NDArray[Any], bool]:
     """Return where entries behind the diagonal begin in rows low .. high - 1, and whether rows ascend."""
     found = np.empty(high, dtype=indptr.dtype)
     ordered = bound_kernel(kernels.middles_of, int(low), int(high), indptr, indices, found)()

@@ -151,9 +151,7 @@ class MAP(ByValue):
         np.fill_diagonal(Q, -Q.sum(axis=1))
         closed = closed_classes(sp.csr_matrix(Q))
         if len(closed) > 1:
-            raise ValueError(
-                f"D0 + D1: the phases have {len(closed)} closed classes, one is expected"
-            )
+            raise ValueError(f"D0 + D1: the phases have {len(closed)} closed classes, one is expected")
         found = np.zeros(self.order)
         states = closed[0]
         part = sp.csr_matrix(Q[np.ix_(states, states)])

@@ -74,9 +74,7 @@ def phase_type_of(mean: WithUnit, scv: float, skewness: float | None = None) -> 
 def _of_three(mean: float, scv: float, skewness: float) -> PhaseType:
     """Return the hyperexponential distribution of two phases with three moments."""
     if scv <= 1.0:
-        raise ValueError(
-            f"skewness: with scv = {scv:g} it follows from the mean and the scv; leave it"
-        )
+        raise ValueError(f"skewness: with scv = {scv:g} it follows from the mean and the scv; leave it")
     deviation = mean * math.sqrt(scv)
     second = mean**2 * (1.0 + scv)
     third = skewness * deviation**3 + 3.0 * mean * second - 2.0 * mean**3
@@ -147,9 +145,7 @@ def fit_phase_type(times: ArrayLike, *, phases: int = 4) -> PhaseFit:
     """
     given = number("times", times, above=0.0)
     if given.ndim != 1 or len(np.unique(given)) < 2:
-        raise ValueError(
-            f"times has shape {given.shape}: at least two different times are expected"
-        )
+        raise ValueError(f"times has shape {given.shape}: at least two different times are expected")
     count = whole("phases", phases, 1, 12)
     scale = float(given.mean())
     divisions = progress_bar(list(_divisions(count)), desc="EM algorithm")

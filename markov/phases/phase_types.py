@@ -69,9 +69,7 @@ class PhaseType(ByValue):
         """Check and freeze both arrays."""
         alpha, T = number("alpha", self.alpha, at_least=0.0, at_most=1.0), number("T", self.T)
         if alpha.ndim != 1 or not 1 <= len(alpha) <= MOST_PHASES:
-            raise ValueError(
-                f"alpha has shape {alpha.shape}: one number for each phase is expected"
-            )
+            raise ValueError(f"alpha has shape {alpha.shape}: one number for each phase is expected")
         if T.shape != (len(alpha), len(alpha)):
             raise ValueError(f"T has shape {T.shape}: must be ({len(alpha)}, {len(alpha)})")
         if abs(alpha.sum() - 1.0) > ROW_SUM:
@@ -121,9 +119,7 @@ class PhaseType(ByValue):
         """Return the distribution that is one of several, by chance."""
         weights = number("probabilities", probabilities, at_least=0.0)
         if weights.shape != (len(parts),) or not len(parts):
-            raise ValueError(
-                f"probabilities has shape {weights.shape}: one for each part is expected"
-            )
+            raise ValueError(f"probabilities has shape {weights.shape}: one for each part is expected")
         alpha = np.concatenate([w * part.alpha for w, part in zip(weights, parts, strict=True)])
         return cls(alpha, _diagonal([part.T for part in parts]))
 

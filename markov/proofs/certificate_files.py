@@ -105,12 +105,8 @@ def whole_proof(proof: Certificate, listing: Listing) -> Contents:
     bits = max(MIN_BITS, *(binary_digits(v) for v in proof.pi.tolist()))
     X = [scaled(v, bits) for v in proof.pi.tolist()]
     reference = int(np.argmax(proof.pi)) if proof.solver is None else proof.solver.reference
-    found = Contents(
-        dict(listing.information), unit, 1 << bits, reference, UNLIMITED, tuple(listing.columns), []
-    )
-    found.values = (
-        list(zip(*(v.tolist() for v in listing.columns.values()), strict=True)) or [()] * n
-    )
+    found = Contents(dict(listing.information), unit, 1 << bits, reference, UNLIMITED, tuple(listing.columns), [])
+    found.values = list(zip(*(v.tolist() for v in listing.columns.values()), strict=True)) or [()] * n
     found.rows, found.X, found.H = rows, X, _heights(proof, rows, reference)
     better = [a + scaled(b, bits) for a, b in zip(X, proof.low.tolist(), strict=True)]
     found.Y = _refined(proof, found, better)
@@ -187,8 +183,5 @@ def with_gain(proof: Certificate, found: Contents, each: Function, f: Vector) ->
     if 0.0 < size < math.inf and np.all(np.isfinite(low)):
         bits = max(0, FUNCTION_BITS - math.frexp(size)[1])
         each.scales = each.scales[0], 1 << bits
-        each.G = [
-            scaled(a, bits) + scaled(b, bits)
-            for a, b in zip(high.tolist(), low.tolist(), strict=True)
-        ]
+        each.G = [scaled(a, bits) + scaled(b, bits) for a, b in zip(high.tolist(), low.tolist(), strict=True)]
     return each

@@ -148,16 +148,12 @@ def _write(file: IO[str], found: Contents) -> None:
     print("columns", *map(_printable, found.columns), file=file)
     for each in found.functions:
         scales = each.scales if one else (*each.scales, each.u_scale)
-        print(
-            "function", *map("{:x}".format, scales), *each.claimed, _printable(each.name), file=file
-        )
+        print("function", *map("{:x}".format, scales), *each.claimed, _printable(each.name), file=file)
     print("states", len(found.rows), file=file)
     for s, (targets, rates) in enumerate(found.rows.parts()):
         numbers = [found.X[s], found.Y[s] - found.X[s], found.H[s]] if one else []
         for each in found.functions:
-            numbers += (
-                (each.F[s], each.G[s]) if one else (each.F[s], each.G[s], each.U[s], each.E[s])
-            )
+            numbers += (each.F[s], each.G[s]) if one else (each.F[s], each.G[s], each.U[s], each.E[s])
         numbers += chain.from_iterable(zip(targets, rates, strict=True))
         values = map(str, found.values[s])
         file.write(" ".join((*values, *map("{:x}".format, numbers))) + "\n")

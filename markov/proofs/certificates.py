@@ -64,9 +64,7 @@ def relative_residual(Q: sp.csr_matrix, pi: Vector, net: Vector | None = None) -
     return float(np.abs(net).sum()) / flow if flow > 0 else 0.0
 
 
-def error_bound(
-    Q: sp.csr_matrix, pi: Vector, components: Mapping[str, NDArray[np.int64]] | None = None
-) -> float:
+def error_bound(Q: sp.csr_matrix, pi: Vector, components: Mapping[str, NDArray[np.int64]] | None = None) -> float:
     """Return an upper bound on the total-variation distance of ``pi`` to the stationary vector.
 
     Parameters are those of `Certificate`.
@@ -95,9 +93,7 @@ def solvers(
     yield from candidates(Q, pi, weights, components, hierarchy)
 
 
-def solved(
-    solver: Solver, f: Vector, enough: Callable[[Vector], bool], plain: int = 0
-) -> tuple[Vector, Vector]:
+def solved(solver: Solver, f: Vector, enough: Callable[[Vector], bool], plain: int = 0) -> tuple[Vector, Vector]:
     """Return g with Q g = -f, nearly, as a sum of two vectors; see `MultigridPoisson.poisson`."""
     if isinstance(solver, MultigridPoisson):
         return solver.poisson(f, enough, plain), np.zeros_like(f)
@@ -297,9 +293,7 @@ class Certificate:
         up, down = float(low.sum(where=low > 0.0)), -float(low.sum(where=low < 0.0))
         return max(up, down) * self.rounded_up
 
-    def _proved(
-        self, low: Vector, proof: Supersolution
-    ) -> tuple[float, float, tuple[float, float], Vector]:
+    def _proved(self, low: Vector, proof: Supersolution) -> tuple[float, float, tuple[float, float], Vector]:
         """Return the bound for pi + low up to its mass, that for its mass, both sides, and (pi + low) Q."""
         net, error = self.products.net_flow(self.pi, low)
         sides = self._side(net, error, proof), self._side(-net, error, proof)
@@ -312,9 +306,7 @@ class Certificate:
         found = inner(np.maximum(net + error, 0.0), proof.h) * self.rounded_up
         return found if math.isfinite(found) else math.inf
 
-    def _corrected(
-        self, solver: Solver, found: _Better, proof: Supersolution, goal: float = 0.0
-    ) -> _Better:
+    def _corrected(self, solver: Solver, found: _Better, proof: Supersolution, goal: float = 0.0) -> _Better:
         """Return a better vector, of mass one."""
 
         def enough(net: Vector) -> bool:

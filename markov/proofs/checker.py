@@ -206,9 +206,7 @@ class Statement:
                 f"proved      total variation of the listed probabilities <= {rounded_up(self.bound)}",
                 "            (largest error of the probability of any set of states)",
             ]
-        lines += [
-            f"proved      {kind} of {name} in {shown(*ends)}" for name, ends in self.means.items()
-        ]
+        lines += [f"proved      {kind} of {name} in {shown(*ends)}" for name, ends in self.means.items()]
         lines.append(f"rows        {self.rows}")
         if self.means:
             lines.append("functions   as in the certificate")
@@ -361,9 +359,7 @@ def net_flow(rows: Rows, y: list[int]) -> list[int]:
 
 def drift(rows: Rows, h: list[int]) -> list[int]:
     """Return Q h, in units of the rates and of h; shape (n,)."""
-    return [
-        sum([a * (h[t] - here) for t, a in row]) for here, row in zip(h, rows.flows(), strict=True)
-    ]
+    return [sum([a * (h[t] - here) for t, a in row]) for here, row in zip(h, rows.flows(), strict=True)]
 
 
 def proved_rest(rows: Rows, Y: list[int], H: list[int], reference: int) -> Fraction:
@@ -385,9 +381,7 @@ def verified(found: Contents, rows: str = "as in the certificate") -> Statement:
     """Return what the contents of a certificate prove; CertificateError where that is less than they claim."""
     n, X, Y = len(found.rows), found.X, found.Y
     if not (n and found.scale > 0 and found.unit > 0 and 0 <= found.reference < n):
-        raise CertificateError(
-            "states, scale, unit of the rates and reference must be positive, and in range"
-        )
+        raise CertificateError("states, scale, unit of the rates and reference must be positive, and in range")
     ends = found.rows.targets
     if ends and not (
         min(found.rows.rates) > 0
@@ -410,9 +404,7 @@ def verified(found: Contents, rows: str = "as in the certificate") -> Statement:
     distance = max(sum([d for d in moved if d > 0]), -sum([d for d in moved if d < 0]))
     bound = (distance + rest + abs(mass - found.scale)) / found.scale
     if bound > found.bound:
-        raise CertificateError(
-            f"proved is a bound of {rounded_up(bound)}, claimed {float(found.bound)}"
-        )
+        raise CertificateError(f"proved is a bound of {rounded_up(bound)}, claimed {float(found.bound)}")
     means = {each.name: proved_mean(found, each, rest, mass) for each in found.functions}
     return Statement(*size, bound, means, rows, found.information)
 

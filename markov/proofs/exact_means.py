@@ -60,9 +60,7 @@ class ExactMeans:
         ValueError
             For a ratio whose denominator may be zero.
         """
-        found = [
-            self._mean(f) if over is None else self._ratio(f, over) for f, over in rows_of(mean)
-        ]
+        found = [self._mean(f) if over is None else self._ratio(f, over) for f, over in rows_of(mean)]
         return found if mean.of.ndim > 1 else found[0]
 
     def _mean(self, f: Vector) -> ExactBounded:

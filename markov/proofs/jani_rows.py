@@ -82,9 +82,7 @@ class JaniRows(ModelRows):
             raise self._refuse("system: must have each automaton once")
         for sync in model["system"].get("syncs", []):
             pairs = zip(elements, sync["synchronise"], strict=True)
-            self.vectors.append(
-                [(places[name], label) for name, label in pairs if label is not None]
-            )
+            self.vectors.append([(places[name], label) for name, label in pairs if label is not None])
 
     def _variable(self, variable: Any) -> None:
         name, kind = variable["name"], variable["type"]

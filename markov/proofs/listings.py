@@ -115,9 +115,7 @@ def about(path: str | Path, constants: Mapping[str, Any]) -> dict[str, str]:
     return found | ({"constants": said} if said else {})
 
 
-def exact_rates(
-    source: ModelRows, columns: Mapping[str, NDArray[np.int64]], Q: sp.csr_matrix
-) -> Rates:
+def exact_rates(source: ModelRows, columns: Mapping[str, NDArray[np.int64]], Q: sp.csr_matrix) -> Rates:
     """Return the exact rates of a file's commands for the entries off the diagonal of Q.
 
     Raises

@@ -130,9 +130,7 @@ class ModelRows:
             said += "; the initial state is not listed: this is a closed set of states that it may lead to"
         return said
 
-    def places(
-        self, columns: Iterable[str], values: Iterable[tuple[int, ...]]
-    ) -> dict[tuple[Any, ...], int]:
+    def places(self, columns: Iterable[str], values: Iterable[tuple[int, ...]]) -> dict[tuple[Any, ...], int]:
         """Return the numbers of states by their variables in the file's order.
 
         Parameters
@@ -161,9 +159,7 @@ class ModelRows:
                 number = places.get(target)
                 if number is None:
                     self.state(target)
-                    raise CertificateError(
-                        f"{self.name}: {state} leads to {target}, which is not listed"
-                    )
+                    raise CertificateError(f"{self.name}: {state} leads to {target}, which is not listed")
                 row[number] = rate
             yield row
 

@@ -101,9 +101,7 @@ class MultigridPoisson:
         """
         flow = self._pi * self._exits
         if self._left is None:
-            self._left = LinearMultigrid(
-                self._entered.jumps, -1.0, -1.0, self._ones, flow, self._entered
-            )
+            self._left = LinearMultigrid(self._entered.jumps, -1.0, -1.0, self._ones, flow, self._entered)
         found = self._left.solve(r, enough, np.sqrt(np.maximum(flow, MIN_FLOW)))
         found /= self._exits
         return found

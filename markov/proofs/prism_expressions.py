@@ -80,9 +80,7 @@ class Tokens:
     def is_update(self) -> bool:
         """Return whether ``(x'=`` or ``true ;`` follows, and no rate."""
         ahead = [word for word, _ in self.words[self.place : self.place + 3]]
-        return (ahead[:1] == ["("] and ahead[2:] == ["'"]) or (
-            ahead[:1] == ["true"] and ahead[1:2] in (["+"], [";"])
-        )
+        return (ahead[:1] == ["("] and ahead[2:] == ["'"]) or (ahead[:1] == ["true"] and ahead[1:2] in (["+"], [";"]))
 
     def expression(self, look: Any) -> Any:
         """Return a function of the state; names are looked up by ``look(name, state)``."""
@@ -102,9 +100,7 @@ class Tokens:
         sign, right = self.word(), self._any(look)
         if self.now in ("=>", "<=>"):
             self.refuse(f"{self.now!r}: needs parentheses here")
-        return (
-            (lambda s: not left(s) or right(s)) if sign == "=>" else (lambda s: left(s) == right(s))
-        )
+        return (lambda s: not left(s) or right(s)) if sign == "=>" else (lambda s: left(s) == right(s))
 
     def _any(self, look: Any) -> Any:
         parts = [self._all(look)]
@@ -192,13 +188,9 @@ def _multiplied(left: Any, right: Any, *, divided: bool) -> Any:
 def power(base: Any, exponent: Any) -> Any:
     """Return a power with a whole exponent of limited size."""
     if exponent != int(exponent) or abs(exponent) > MAX_EXPONENT:
-        raise CertificateError(
-            f"pow(..., {exponent}): must have a whole exponent of at most {MAX_EXPONENT}"
-        )
+        raise CertificateError(f"pow(..., {exponent}): must have a whole exponent of at most {MAX_EXPONENT}")
     if exponent < 0 and isinstance(base, int):
-        raise CertificateError(
-            f"pow({base}, {exponent}): a whole base must have an exponent of at least 0"
-        )
+        raise CertificateError(f"pow({base}, {exponent}): a whole base must have an exponent of at least 0")
     return base ** int(exponent)
 
 

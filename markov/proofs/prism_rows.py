@@ -35,8 +35,7 @@ class PrismRows(ModelRows):
         self.check_given(self._names)
         labels = {label for module in self.modules for label, _, _ in module if label}
         self.vectors = [
-            [(k, label) for k, module in enumerate(self.modules) if label in {c[0] for c in module}]
-            for label in labels
+            [(k, label) for k, module in enumerate(self.modules) if label in {c[0] for c in module}] for label in labels
         ]
 
     def _read(self, tokens: Tokens) -> None:
@@ -59,9 +58,7 @@ class PrismRows(ModelRows):
             elif kind == "module":
                 self._module(tokens)
             else:
-                tokens.refuse(
-                    f"{kind!r}: this reader knows const, formula, module, label and rewards"
-                )
+                tokens.refuse(f"{kind!r}: this reader knows const, formula, module, label and rewards")
 
     def _constant(self, tokens: Tokens) -> None:
         kind = tokens.word() if tokens.now in ("int", "double", "bool") else "int"
@@ -107,9 +104,7 @@ class PrismRows(ModelRows):
         self._refuse_renamed_formulas(tokens, words, names)
         self._body(tokens.of([(names.get(word, word), line) for word, line in words]))
 
-    def _refuse_renamed_formulas(
-        self, tokens: Tokens, words: list[tuple[str, int]], names: dict[str, str]
-    ) -> None:
+    def _refuse_renamed_formulas(self, tokens: Tokens, words: list[tuple[str, int]], names: dict[str, str]) -> None:
         """Refuse a copy that uses a formula of a name that it replaces."""
         left, seen = [word for word, _ in words], set[str]()
         while left:
@@ -119,9 +114,7 @@ class PrismRows(ModelRows):
             seen.add(name)
             for word, _ in inner:
                 if word in names:
-                    tokens.refuse(
-                        f"formula {name!r} has {word!r}, which a copy of a module renames"
-                    )
+                    tokens.refuse(f"formula {name!r} has {word!r}, which a copy of a module renames")
             left += [word for word, _ in inner]
 
     def _body(self, tokens: Tokens) -> None:

@@ -93,9 +93,7 @@ class UmbRows(NumberedRows):
                 names.add(name)
                 needed = name in NEEDED
                 if member.size > (width * (sum(counts) + 2) if needed else LARGEST_INDEX):
-                    raise self.refuse(
-                        f"{name!r}: has {member.size} bytes, more than the index allows"
-                    )
+                    raise self.refuse(f"{name!r}: has {member.size} bytes, more than the index allows")
                 if needed:
                     self._files[name] = _content(tar, member)
 
@@ -109,9 +107,7 @@ class UmbRows(NumberedRows):
         of_choices = self._whole("choice-to-branches.bin", choices + 1)
         targets = self._whole("branch-to-target.bin", branches)
         exits = self._numbers("state-to-exit-rate.bin", system["exit-rate-type"], n)
-        shares = self._numbers(
-            "branch-to-probability.bin", system["branch-probability-type"], branches
-        )
+        shares = self._numbers("branch-to-probability.bin", system["branch-probability-type"], branches)
         for source in range(n):
             begin, end = first[source], first[source + 1]
             if not 0 <= begin <= end <= min(begin + 1, choices):
@@ -175,9 +171,7 @@ def _layout(variables: Any) -> Iterator[tuple[str, tuple[int, int, bool, int]]]:
             continue
         kind = about["type"]
         if kind["type"] not in ("bool", "int", "uint") or about.get("is-optional"):
-            raise CertificateError(
-                f"the variable {about['name']}: must be a whole number or a truth value"
-            )
+            raise CertificateError(f"the variable {about['name']}: must be a whole number or a truth value")
         size = kind.get("size", 1 if kind["type"] == "bool" else 64)
         yield about["name"], (at, size, kind["type"] == "int", about.get("offset", 0))
         at += size

@@ -51,9 +51,7 @@ class Solved(Result):
         """The model's performance measures, with their units in ``attrs``."""
         import xarray as xr
 
-        queues = [
-            np.size(value) for dims, value, _ in self._measures.values() if dims == ("queue",)
-        ]
+        queues = [np.size(value) for dims, value, _ in self._measures.values() if dims == ("queue",)]
         coords = {"queue": np.arange(1, queues[0] + 1)} if queues else {}
         return xr.Dataset(self._measures, coords=coords)
 

@@ -420,9 +420,7 @@ class Stationary(Solved):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the certificate (it may hold a library's factors)."""
         kept = {
-            name: v
-            for name, v in self.__dict__.items()
-            if name not in ("_certificate", "_deviations", "_exact_means")
+            name: v for name, v in self.__dict__.items() if name not in ("_certificate", "_deviations", "_exact_means")
         }
         return {**kept, "proof": None}
 

@@ -152,10 +152,7 @@ class ShardedStationary(Result):
 
         random = np.random.default_rng(3)
         bounds = zip(self._space.low, self._space.shape, strict=True)
-        rows = [
-            np.concatenate([[low, low + n - 1], random.integers(low, low + n, SAMPLE)])
-            for low, n in bounds
-        ]
+        rows = [np.concatenate([[low, low + n - 1], random.integers(low, low + n, SAMPLE)]) for low, n in bounds]
         table = StateTable(self._space, np.array(rows))
 
         arrays = self._space.joined([jnp.asarray(code) for code in table.codes])

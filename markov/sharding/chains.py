@@ -81,9 +81,7 @@ class ShardedChain:
         """
         import jax
 
-        mapped = jax.shard_map(
-            function, mesh=self.mesh, in_specs=tuple(into), out_specs=out, check_vma=False
-        )
+        mapped = jax.shard_map(function, mesh=self.mesh, in_specs=tuple(into), out_specs=out, check_vma=False)
         program = jax.jit(mapped)
         return lambda *arguments: jax.block_until_ready(program(*arguments))
 
@@ -96,9 +94,7 @@ class ShardedChain:
         return P(None, AXIS) if leading else self.spread
 
 
-def _indicator(
-    shape: tuple[int, ...], known: int, place: tuple[int, ...] | None, rows: slice
-) -> NDArray[np.uint8]:
+def _indicator(shape: tuple[int, ...], known: int, place: tuple[int, ...] | None, rows: slice) -> NDArray[np.uint8]:
     """Return 1 in one state, or without one in the whole box, 0 elsewhere, for some rows."""
     first, last, _ = rows.indices(shape[0])
     found = np.zeros((last - first, *shape[1:]), dtype=np.uint8)

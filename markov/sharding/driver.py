@@ -144,9 +144,7 @@ class _Solver:
             x = self.chain.of(level)
             flows = rated if n == 0 else given
             steps: dict[str, Any] = {
-                "relax": self.chain.compiled(
-                    functools.partial(_relaxed, level, flows), (*data, x), x
-                )
+                "relax": self.chain.compiled(functools.partial(_relaxed, level, flows), (*data, x), x)
             }
             if n + 1 < len(self.levels):
                 after = self.levels[n + 1]
@@ -183,18 +181,14 @@ class _Solver:
 
     # ------------------------------------------------------------------ the iteration
 
-    def solve(
-        self, start: tuple[int, ...] | None, tolerance: float, max_cycles: int
-    ) -> tuple[Array, float, int]:
+    def solve(self, start: tuple[int, ...] | None, tolerance: float, max_cycles: int) -> tuple[Array, float, int]:
         """Return probabilities, their relative residual, and the number of cycles."""
         first, data = self.levels[0], self.chain.data
         spread, into = self.chain.spread, (*self.chain.of_data, self.chain.spread)
         residual_of = self.chain.compiled(
             functools.partial(_residual, first), into, (spread, spread, self.chain.everywhere)
         )
-        combine = self.chain.compiled(
-            _combined, (*into, *([spread] * (2 * N_FORMER_ITERATES + 1))), spread
-        )
+        combine = self.chain.compiled(_combined, (*into, *([spread] * (2 * N_FORMER_ITERATES + 1))), spread)
         x, residual, size = residual_of(*data, reached(self.chain, start).astype(float))
         kept: list[tuple[Array, Array]] = []
         rule = StoppingRule(tolerance, max_cycles)

@@ -21,9 +21,7 @@ Place = tuple[int, ...]
 class Equations:
     """The equations of one level on this device's part: Q h = -right, with a leak out of one state."""
 
-    def __init__(
-        self, level: Level, flows: Any, place: Place, leak: float, count: int, *arguments: Array
-    ) -> None:
+    def __init__(self, level: Level, flows: Any, place: Place, leak: float, count: int, *arguments: Array) -> None:
         import jax.numpy as jnp
 
         self.level, self.data, self.others = level, arguments[:count], arguments[count:]

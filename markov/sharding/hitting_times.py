@@ -66,10 +66,7 @@ class HittingTimes:
         prepare = chain.compiled(_weights, (spread, spread), (spread, spread, chain.everywhere))
         self.weights, self.costs, largest = prepare(x, recurrent)
         leaks = [leak, *[leak * float(largest)] * (len(self.levels) - 1)]
-        self.steps = [
-            self._compiled(n, place, leak)
-            for n, (place, leak) in enumerate(zip(places, leaks, strict=True))
-        ]
+        self.steps = [self._compiled(n, place, leak) for n, (place, leak) in enumerate(zip(places, leaks, strict=True))]
         self.flows = self._flows()
         self.inverse = self._inverse(places[-1], leaks[-1])
         self.x = self.costs * 0.0
@@ -116,9 +113,7 @@ class HittingTimes:
             "down": self.chain.compiled(
                 functools.partial(descended, here, after), (*data, x, x, x, everywhere), (x, below)
             ),
-            "up": self.chain.compiled(
-                functools.partial(raised, here, after), (*data, x, x, below, everywhere), x
-            ),
+            "up": self.chain.compiled(functools.partial(raised, here, after), (*data, x, x, below, everywhere), x),
             "left": self.chain.compiled(functools.partial(left, here), (*data, x, x), x),
         }
 
@@ -171,9 +166,7 @@ class HittingTimes:
         first, spread, everywhere = self.levels[0], self.chain.spread, self.chain.everywhere
         into = (*self.chain.of_data, spread, spread)
         return {
-            "drift": self.chain.compiled(
-                functools.partial(drift, first, reference), into, everywhere
-            ),
+            "drift": self.chain.compiled(functools.partial(drift, first, reference), into, everywhere),
             "misfit": self.chain.compiled(
                 functools.partial(misfit, first, reference), (*into, spread), (everywhere,) * 5
             ),

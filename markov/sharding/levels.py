@@ -62,9 +62,7 @@ class Level(NamedTuple):
 def coarse_changes(changes: Sequence[Change], halved: Sequence[bool]) -> tuple[Change, ...]:
     """Return the changes between aggregates: a pair's first value plus d is in pair d // 2 further."""
     found = {
-        tuple(
-            (parity + d) // 2 if half else d for parity, d, half in zip(p, c, halved, strict=True)
-        )
+        tuple((parity + d) // 2 if half else d for parity, d, half in zip(p, c, halved, strict=True))
         for c in changes
         for p in _parities(halved)
     }
@@ -155,8 +153,7 @@ def aggregate(flows: Sequence[Array], level: Level, after: Level) -> Array:
             coarse = tuple((p + d) // 2 if half else d for p, d, half in pairs)
             if any(coarse):
                 some = tuple(
-                    slice(p, None, 2) if half else slice(None)
-                    for p, half in zip(parity, level.halved, strict=True)
+                    slice(p, None, 2) if half else slice(None) for p, half in zip(parity, level.halved, strict=True)
                 )
                 sums[coarse] = sums[coarse] + flow[some] if coarse in sums else flow[some]
     found = jnp.stack([sums[change] for change in after.changes])

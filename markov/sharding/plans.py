@@ -32,17 +32,13 @@ def plan_levels(stencil: Stencil, devices: int) -> list[Level]:
     Which components are paired depends on the chain alone, so that all numbers of devices do the same.
     """
     busy = stencil.rates[:, :-1].mean(axis=tuple(range(1, stencil.rates.ndim)))
-    speed = [
-        float(busy @ np.abs([c[n] for c in stencil.changes])) for n in range(len(stencil.shape))
-    ]
+    speed = [float(busy @ np.abs([c[n] for c in stencil.changes])) for n in range(len(stencil.shape))]
     sizes = list(stencil.shape)
     halvings: list[tuple[bool, ...]] = []
     single = min(2, max(sizes) - 1)  # a component with so many values has no pairs
     while any(n > single for n in sizes) and (math.prod(sizes) > LAST or not halvings):
         most = max(v for v, n in zip(speed, sizes, strict=True) if n > single)
-        halved = tuple(
-            v >= STRONG_COUPLING * most and n > single for v, n in zip(speed, sizes, strict=True)
-        )
+        halved = tuple(v >= STRONG_COUPLING * most and n > single for v, n in zip(speed, sizes, strict=True))
         halvings.append(halved)
         sizes = [-(-n // 2) if half else n for n, half in zip(sizes, halved, strict=True)]
         speed = [0.5 * v if half else v for v, half in zip(speed, halved, strict=True)]
@@ -60,9 +56,7 @@ def plan_levels(stencil: Stencil, devices: int) -> list[Level]:
         levels.append(Level(shape, changes, halved, spread))
         changes = coarse_changes(changes, halved)
         rows = rows // 2 if halved[0] else rows
-        shape = tuple(
-            -(-size // 2) if half else size for size, half in zip(shape, halved, strict=True)
-        )
+        shape = tuple(-(-size // 2) if half else size for size, half in zip(shape, halved, strict=True))
         last = n + 1 == len(halvings)
         reach = max((abs(change[0]) for change in changes), default=1)
         split = not last and halvings[n + 1][0] and rows % 2 == 1
@@ -89,8 +83,4 @@ def proof_bytes(levels: Sequence[Level]) -> int:
     first, *others = levels
     states = math.prod(first.shape) // first.devices
     flows = sum(len(each.changes) * math.prod(each.shape) // each.devices for each in others)
-    return (
-        FLOAT64_BYTES
-        * ((2 * N_FORMER_ITERATES + 4) * states + flows + math.prod(levels[-1].shape) ** 2)
-        + states
-    )
+    return FLOAT64_BYTES * ((2 * N_FORMER_ITERATES + 4) * states + flows + math.prod(levels[-1].shape) ** 2) + states

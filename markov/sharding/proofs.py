@@ -42,9 +42,7 @@ class ShardedBound(NamedTuple):
     bytes_per_device: int
 
 
-def bound_on_shards(
-    chain: ShardedChain, start: tuple[int, ...] | None, x: Array, name: str
-) -> ShardedBound:
+def bound_on_shards(chain: ShardedChain, start: tuple[int, ...] | None, x: Array, name: str) -> ShardedBound:
     """Return an upper bound on the total-variation distance of probabilities to the stationary ones.
 
     Parameters

@@ -45,9 +45,7 @@ def reached(chain: ShardedChain, start: tuple[int, ...] | None, backward: bool =
     if start is None:
         return first
     into = (*chain.of_data, chain.spread)
-    search = chain.compiled(
-        functools.partial(_searched, chain.levels[0], backward), into, chain.spread
-    )
+    search = chain.compiled(functools.partial(_searched, chain.levels[0], backward), into, chain.spread)
     return search(*chain.data, first)
 
 

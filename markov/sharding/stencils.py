@@ -104,9 +104,7 @@ def _spread(space: Space, changes: list[tuple[int, ...]], along: str | None) -> 
     return ratios.index(max(ratios))
 
 
-def _stencil(
-    space: Space, found: list[Region], changes: list[tuple[int, ...]], order: tuple[int, ...]
-) -> Stencil:
+def _stencil(space: Space, found: list[Region], changes: list[tuple[int, ...]], order: tuple[int, ...]) -> Stencil:
     axis, first = order[0], space.low[order[0]]
     begins = np.array(sorted({region.low[axis] - first for region in found}))
     classes = np.searchsorted(begins, np.arange(space.shape[axis]), side="right") - 1
@@ -116,10 +114,7 @@ def _stencil(
     for region in found:
         low, high = region.low[axis] - first, region.high[axis] - first
         own = [slice(classes[low], classes[high] + 1)]
-        own += [
-            slice(region.low[n] - space.low[n], region.high[n] - space.low[n] + 1)
-            for n in order[1:]
-        ]
+        own += [slice(region.low[n] - space.low[n], region.high[n] - space.low[n] + 1) for n in order[1:]]
         for change, rate in region.moves or ():
             if any(change):
                 rates[place[change]][tuple(own)] += rate
@@ -144,14 +139,10 @@ def _compare(model: ChainModel, calls: Calls, space: Space, stencil: Stencil) ->
             if any(change) and rate:
                 expected.setdefault(change, []).append(rate)
         here = stencil.rates[(slice(None), stencil.classes[place[0]], *place[1:])]
-        given = {
-            change: rate for change, rate in zip(stencil.changes, here, strict=True) if rate > 0.0
-        }
+        given = {change: rate for change, rate in zip(stencil.changes, here, strict=True) if rate > 0.0}
         sums = {change: math.fsum(rates) for change, rates in expected.items()}
         if set(sums) != set(given) or any(
             abs(given[change] - rate) > AGREEMENT * rate for change, rate in sums.items()
         ):
-            said = (
-                f"{model.name}: {state}: the rules on boxes give other transitions than one by one"
-            )
+            said = f"{model.name}: {state}: the rules on boxes give other transitions than one by one"
             raise RuleError.at(location_of(model.rules), said)

@@ -25,13 +25,9 @@ Open Scope Z_scope.
 
 def translated(found: Contents) -> str:
     """Return the Coq file of a certificate as read."""
-    rows = [
-        _list(f"Transition {target + 1} ({rate})" for target, rate in row) for row in found.rows
-    ]
+    rows = [_list(f"Transition {target + 1} ({rate})" for target, rate in row) for row in found.rows]
     columns = " ".join(_list(map(_number, each)) for each in (found.X, found.Y, found.H))
-    numbers = (
-        f"{_fraction(found.unit)} ({found.scale}) {found.reference + 1} {_fraction(found.bound)}"
-    )
+    numbers = f"{_fraction(found.unit)} ({found.scale}) {found.reference + 1} {_fraction(found.bound)}"
     if found.schema == LONG_RUN:
         kind, means = "long_run_mean", map(_long_run_mean, found.functions)
         said = "forallb (check_long_run certificate) means"

@@ -76,9 +76,7 @@ class Code:
     plain: Callable[[], Statements]
 
 
-def evaluate(
-    code: Code, values: Mapping[str, Any], check: Callable[[Any], None] | None = None
-) -> NDArray[Any]:
+def evaluate(code: Code, values: Mapping[str, Any], check: Callable[[Any], None] | None = None) -> NDArray[Any]:
     """Evaluate an expression or a condition; ``values`` are numbers or arrays by the symbols' names.
 
     Values that the expression does not contain are ignored; the others broadcast. With one array, ``check`` is

@@ -62,9 +62,7 @@ class PrintedFormula:
         if entry is None:
             return None
         one_suffices, stored_bounds = entry
-        return one_suffices, [
-            (lower, self._load_code("bounds", end)) for lower, end in stored_bounds
-        ]
+        return one_suffices, [(lower, self._load_code("bounds", end)) for lower, end in stored_bounds]
 
     def _load_code(self, name: str, entry: dict[str, Any]) -> Code:
         def branches(arrays: frozenset[str]) -> list[Branch]:

@@ -137,9 +137,7 @@ def bounds_of(condition: Any, p: sp.Symbol) -> tuple[bool, list[tuple[bool, Code
     return one_suffices, bounds
 
 
-def statements(
-    expression: sp.Basic, varying: Collection[str], *, arrays: bool = False
-) -> Statements:
+def statements(expression: sp.Basic, varying: Collection[str], *, arrays: bool = False) -> Statements:
     """Return an expression as assignments, with the terms without varying symbols first.
 
     Parameters
@@ -184,9 +182,7 @@ class _Fixed:
         """Return whether an expression contains a varying symbol."""
         return any(str(symbol) in moving for symbol in node.free_symbols)
 
-    def take_out(
-        self, node: sp.Basic, moving: set[str]
-    ) -> tuple[sp.Basic, list[tuple[sp.Symbol, sp.Basic]]]:
+    def take_out(self, node: sp.Basic, moving: set[str]) -> tuple[sp.Basic, list[tuple[sp.Symbol, sp.Basic]]]:
         """Return an expression with its fixed parts replaced, and the new names."""
         n_names = len(self.names)
         reduced = self._replace_fixed(node, moving)
@@ -200,9 +196,7 @@ class _Fixed:
             fixed = [operand for operand in args if not self.depends(operand, moving)]
             if len(fixed) > 1:
                 args = (node.func(*fixed), *(operand for operand in args if operand not in fixed))
-        return (
-            node.func(*(self._replace_fixed(operand, moving) for operand in args)) if args else node
-        )
+        return node.func(*(self._replace_fixed(operand, moving) for operand in args)) if args else node
 
     def _name(self, term: sp.Basic) -> sp.Basic:
         if not isinstance(term, sp.Expr) or isinstance(term, (sp.Number, sp.Symbol)):

@@ -47,9 +47,7 @@ def follow_approach(flow, steps, packets, target, out):
             now += run[TIME]
             if run[STEPS] > max_steps:
                 return
-            if not apply_loss(
-                run, flow.loss, now, max(flow.rtt, run[STATE] * flow.service), flow.fault
-            ):
+            if not apply_loss(run, flow.loss, now, max(flow.rtt, run[STATE] * flow.service), flow.fault):
                 return
         losses += events
         means += 1

@@ -148,9 +148,7 @@ def estimate_error(flow, blocks, acks, states, case):
     compared as well where they are short.
     """
     compared, cycles, packets, period, rate = case
-    total_time, window_error, time_error = compare_cycles(
-        flow, blocks, acks, states, compared, cycles
-    )
+    total_time, window_error, time_error = compare_cycles(flow, blocks, acks, states, compared, cycles)
     if compared < packets - 1.0:  # only the beginning of the cycle
         window = min(states[AFTER_ACKS, 2], states[AFTER_BLOCKS, 2])
         if window * flow.service >= flow.rtt:
@@ -158,12 +156,7 @@ def estimate_error(flow, blocks, acks, states, case):
         return 2.0 * window_error + time_error * compared / packets
     slope = min(MAX_SLOPE, window_slope(flow, blocks, states, compared))
     error = max(window_error, time_error) / (1.0 - slope)
-    if (
-        period > 0.0
-        and cycles >= period
-        and abs(compared - packets) <= 1e-3 * packets
-        and cycles % int(period) == 0
-    ):
+    if period > 0.0 and cycles >= period and abs(compared - packets) <= 1e-3 * packets and cycles % int(period) == 0:
         error = max(error, abs(cycles * compared / total_time / rate - 1.0))
     return error
 
@@ -282,9 +275,7 @@ def sample_segments(flow, blocks, acks, states, packets, max_acks):
     coarse_time = state[0] - now
     if fields_differ(states[AFTER_ACKS], state, FIELD_TOLERANCE, coarse_time):
         return math.inf, 0.0
-    difference = max(
-        abs(fine_time / coarse_time - 1.0), abs(states[AFTER_ACKS, 2] / state[2] - 1.0)
-    )
+    difference = max(abs(fine_time / coarse_time - 1.0), abs(states[AFTER_ACKS, 2] / state[2] - 1.0))
     error = max(error, 2.0 * difference)
     if error > (1.0 - MAX_SLOPE) * ACCEPTED_ERROR:
         error /= 1.0 - min(MAX_SLOPE, window_slope(flow, blocks, states, packets))
@@ -373,9 +364,7 @@ def run(cases, functions, limits, room, results):
         sampled_error = math.inf
         if limits[0].acks > 0.0 and whole > max(limits[0].steps, solution_acks):
             max_acks = min(most, max(limits[0].steps, solution_acks))
-            out[i, 0], out[i, 1] = sample_segments(
-                flow, blocks[0], acks[0], states, packets[i], max_acks
-            )
+            out[i, 0], out[i, 1] = sample_segments(flow, blocks[0], acks[0], states, packets[i], max_acks)
             sampled_error = out[i, 0]
         if limits[0].acks > 0.0 and not out[i, 0] <= ACCEPTED_ERROR:
             compared = min(whole, most)

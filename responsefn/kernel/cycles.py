@@ -184,9 +184,7 @@ def find_cycle(flow, steps, packets, anchor, previous, columns):
             anchor_peak = peak
             anchor_duration = duration
             save_state(run, anchor)
-        if not apply_loss(
-            run, flow.loss, now, max(flow.rtt, run[STATE] * flow.service), flow.fault
-        ):
+        if not apply_loss(run, flow.loss, now, max(flow.rtt, run[STATE] * flow.service), flow.fault):
             return False
     total = count * packets
     if limits.acks > 0.0:

@@ -58,9 +58,7 @@ CHECKED_STATES = 4
 """States that `checks` needs room for."""
 LIMITS = np.dtype([(name, np.float64) for name in ("tolerance", "same", "cycles", "steps", "acks")])
 """See `responsefn.cycles.Limits`; acks: 1 where each step is an ACK, 0 for blocks of ACKs."""
-PATH = np.dtype(
-    [(name, np.float64) for name in ("rtt", "service", "limit")] + [("merge", np.bool_)]
-)
+PATH = np.dtype([(name, np.float64) for name in ("rtt", "service", "limit")] + [("merge", np.bool_)])
 """Round-trip time and time per packet in s, the window that loses a packet, and whether losses of one window are one
 event."""
 

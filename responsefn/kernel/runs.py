@@ -65,9 +65,7 @@ def follow(functions, path, gaps, run, results):
                 out[losses, 4] = run[STATE]
                 losses += 1
                 rtt = max(path.rtt, run[STATE] * path.service)
-                if has_invalid_window(run, now, path, fault) or not apply_loss(
-                    run, loss[0], now, rtt, fault
-                ):
+                if has_invalid_window(run, now, path, fault) or not apply_loss(run, loss[0], now, rtt, fault):
                     return -1
                 clear_sums(run, now)
     return losses

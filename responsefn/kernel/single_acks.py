@@ -115,6 +115,4 @@ def run(samples, path, parts, functions, room, out):
             if cycles[i] == 0:
                 out[i, j] = compare_windows(functions, room, times[i], path, counts[i], parts[j])
             else:
-                out[i, j] = compare_cycles(
-                    functions, room, times[i], path, counts[i], cycles[i], parts[j]
-                )
+                out[i, j] = compare_cycles(functions, room, times[i], path, counts[i], cycles[i], parts[j])

@@ -157,17 +157,13 @@ class _Direction:
         """Return loss event rate, mean round-trip time in s, packets/s, and packets."""
         rtt = float(np.mean(self.rtts))
         resent = sorted(self.resent)
-        loss_starts = loss_events(
-            range(len(resent)), [self.times[n] for n in resent], rtt, unit_check=False
-        )
+        loss_starts = loss_events(range(len(resent)), [self.times[n] for n in resent], rtt, unit_check=False)
         rate = self.packets / (self.last_time - self.first_time)
         return len(loss_starts) / self.packets, rtt, rate, float(self.packets)
 
 
 @quantities(mss="size")
-def read_pcap(
-    source: str | Path, least_packets: int = 20, *, mss: WithUnit | None = None
-) -> Samples:
+def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | None = None) -> Samples:
     """Read a packet capture taken at, or near, the senders of TCP connections: pcap or pcapng.
 
     Each direction of each connection that carries data is one sample. A segment is lost when all its
@@ -224,11 +220,7 @@ def read_pcap(
         if direction is None or (
             segment.flags & (SYN | ACK) == SYN
             and direction.handshake.sequence != segment.sequence
-            and (
-                direction.handshake.sequence is not None
-                or direction.packets
-                or directions[receiver, sender].packets
-            )
+            and (direction.handshake.sequence is not None or direction.packets or directions[receiver, sender].packets)
         ):  # the first connection of these addresses, or a new one
             handshake = _Handshake()
             for addresses in ((sender, receiver), (receiver, sender)):
@@ -273,9 +265,7 @@ def read_pcap(
 def _name(addresses: tuple[Address, Address]) -> str:
     """Return ``"sender > receiver"``."""
     families = {4: socket.AF_INET, 16: socket.AF_INET6}
-    sender, receiver = (
-        f"{socket.inet_ntop(families[len(host)], host)}:{port}" for host, port in addresses
-    )
+    sender, receiver = (f"{socket.inet_ntop(families[len(host)], host)}:{port}" for host, port in addresses)
     return f"{sender} > {receiver}"
 
 
@@ -311,9 +301,7 @@ def _segments(path: Path, skipped: dict[str, int], remarks: list[str]) -> Iterat
         try:
             segment = _segment(time, data, length, *_payload(link, data))
         except (IndexError, struct.error):
-            message = (
-                "is cut within the headers of IP and TCP; capture at least 128 bytes of a packet"
-            )
+            message = "is cut within the headers of IP and TCP; capture at least 128 bytes of a packet"
             raise ValueError(f"{location}: {message}") from None
         except ValueError as error:
             raise ValueError(f"{location}: {error}") from None
@@ -431,12 +419,8 @@ def _packets(path: Path, remarks: list[str]) -> Iterator[tuple[float, int, bytes
         try:
             magic = stream.read(4)
             if magic != SECTION and magic not in MAGICS:
-                raise ValueError(
-                    f"{location}: must be a pcap or pcapng file, and begins with {magic!r}"
-                )
-            reader = (
-                _pcapng(location, stream) if magic == SECTION else _pcap(location, stream, magic)
-            )
+                raise ValueError(f"{location}: must be a pcap or pcapng file, and begins with {magic!r}")
+            reader = _pcapng(location, stream) if magic == SECTION else _pcap(location, stream, magic)
             for packet in reader:
                 yield packet
                 count += 1
@@ -445,9 +429,7 @@ def _packets(path: Path, remarks: list[str]) -> Iterator[tuple[float, int, bytes
                 raise ValueError(
                     f"{location}: must be a pcap or pcapng file; it ends in its header or first packet"
                 ) from None
-            remarks.append(
-                f"{location} ends within packet {count + 1}: the {count} before it are read"
-            )
+            remarks.append(f"{location} ends within packet {count + 1}: the {count} before it are read")
 
 
 def _pcap(location: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float, int, bytes, int]]:
@@ -462,9 +444,7 @@ def _pcap(location: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float,
         number += 1
         seconds, part, captured, length = record.unpack(header)
         if captured > MAX_CAPTURED:
-            message = (
-                f"{captured} bytes captured: must be at most {MAX_CAPTURED}; the file is damaged"
-            )
+            message = f"{captured} bytes captured: must be at most {MAX_CAPTURED}; the file is damaged"
             raise ValueError(f"{location}, packet {number}: {message}")
         yield seconds + unit * part, link & 0xFFFF, stream.read(captured), length
 
@@ -484,9 +464,7 @@ def _pcapng(location: str, stream: _Stream) -> Iterator[tuple[float, int, bytes,
         (length,) = struct.unpack(f"{order}I", size)
         begun = 12 if kind == SECTION else 8
         if length % 4 or not begun + 4 <= length <= MAX_BLOCK:
-            message = (
-                f"{length} bytes: must be a multiple of 4, at most {MAX_BLOCK}; the file is damaged"
-            )
+            message = f"{length} bytes: must be a multiple of 4, at most {MAX_BLOCK}; the file is damaged"
             raise ValueError(f"{block}: {message}")
         body = stream.read(length - begun)
         if body[-4:] != size:
@@ -502,9 +480,7 @@ def _pcapng(location: str, stream: _Stream) -> Iterator[tuple[float, int, bytes,
                 form = f"{order}IIIII" if word == PACKET else f"{order}H2xIIII"
                 at, high, low, captured, sent = struct.unpack_from(form, body)
                 if captured > len(body) - 24:
-                    raise ValueError(
-                        f"{block}: {captured} bytes captured of a packet: must fit the block"
-                    )
+                    raise ValueError(f"{block}: {captured} bytes captured of a packet: must fit the block")
                 if at >= len(interfaces):
                     raise ValueError(f"{block}: interface {at}: must be one of {len(interfaces)}")
                 link, unit, offset = interfaces[at]
@@ -512,13 +488,9 @@ def _pcapng(location: str, stream: _Stream) -> Iterator[tuple[float, int, bytes,
             elif word == SIMPLE_PACKET:
                 raise ValueError(f"{block}: simple packet blocks have no times and are not read")
             elif word not in SKIPPED_BLOCKS:
-                raise ValueError(
-                    f"{block}: type 0x{word:08x}: must be a block with a packet, or one that is skipped"
-                )
+                raise ValueError(f"{block}: type 0x{word:08x}: must be a block with a packet, or one that is skipped")
         except struct.error:
-            raise ValueError(
-                f"{block}: must have more than {length} bytes; the file is damaged"
-            ) from None
+            raise ValueError(f"{block}: must have more than {length} bytes; the file is damaged") from None
         kind = stream.read(4, may_end=True)
 
 

@@ -156,8 +156,7 @@ def fit(
     degrees_of_freedom = len(p) - len(names)
     if degrees_of_freedom < 1:
         raise ValueError(
-            f"rate has {len(p)} points: must be more than the {len(names)} parameters, "
-            f"by = {', '.join(names)}"
+            f"rate has {len(p)} points: must be more than the {len(names)} parameters, by = {', '.join(names)}"
         )
     log_rate = np.log(rate)
 
@@ -182,9 +181,7 @@ def fit(
             "in by=, or give rates nearer to those of the rule"
         )
     spread = math.sqrt(2.0 * solution.cost / degrees_of_freedom)
-    half_widths = (
-        t_quantile(degrees_of_freedom) * spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
-    )
+    half_widths = t_quantile(degrees_of_freedom) * spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
     fitted = rule_at(solution.x)
     intervals = {
         name: tuple(np.clip(np.exp([x - half, x + half]), *_limits(fitted, name)).tolist())
@@ -220,9 +217,7 @@ def _limits(rule: Response, name: str) -> tuple[float, float]:
 
 def _parameters_to_fit(start: Response, by: str | Iterable[str] | None) -> list[str]:
     numbers = {
-        name: value
-        for name, value in start.params._asdict().items()
-        if isinstance(value, (int, float)) and value > 0
+        name: value for name, value in start.params._asdict().items() if isinstance(value, (int, float)) and value > 0
     }
     flags = [name for name in numbers if isinstance(start.Params._field_defaults.get(name), int)]
     if not numbers:

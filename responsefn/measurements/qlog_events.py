@@ -43,9 +43,7 @@ KINDS = {
     "recovery_parameters_set": PARAMETERS,
 }
 """Kinds of used events by their names in older and newer drafts, without the category; also `recovery:parameters_set`."""
-CATEGORIES = _words(
-    "transport connectivity security recovery quic http http3 h3 qpack generic loglevel simulation"
-)
+CATEGORIES = _words("transport connectivity security recovery quic http http3 h3 qpack generic loglevel simulation")
 SKIPPED_EVENTS = _words(
     # of QUIC
     "server_listening connection_started connection_closed connection_id_updated spin_bit_updated "
@@ -97,8 +95,7 @@ EVENT = _fields(
     "trigger protocol_type protocol_types system_info",
 )
 COLUMNS = _Fields(
-    EVENT.used
-    | {"relative_time": "time", "delta_time": "time", "event": "type", "event_type": "type"},
+    EVENT.used | {"relative_time": "time", "delta_time": "time", "event": "type", "event_type": "type"},
     EVENT.skipped,
 )
 HEADER = _fields(
@@ -134,9 +131,7 @@ RECORD = _Fields(LOG.used | TRACE.used | {"trace": "trace"}, LOG.skipped | TRACE
 
 VERSIONS = _words("draft-00 draft-01 draft-02 draft-02-wip draft-02-RC1 0.3 0.4")
 SCHEMAS = frozenset(("urn:ietf:params:qlog:file:contained", "urn:ietf:params:qlog:file:sequential"))
-FORMATS = frozenset(
-    ("JSON", "NDJSON", "JSON-SEQ", "application/qlog+json", "application/qlog+json-seq")
-)
+FORMATS = frozenset(("JSON", "NDJSON", "JSON-SEQ", "application/qlog+json", "application/qlog+json-seq"))
 UNITS = {"ms": 1e-3, "us": 1e-6}
 """Values of ``time_units`` in draft-00 and draft-01, for all times of a trace; later drafts have milliseconds only, the default."""
 CUMULATIVE = {
@@ -307,9 +302,7 @@ class Qlog:
     def _decode(self, location: str, text: str) -> Any:
         """Decode JSON."""
         if 240 * text.count("{") + 64 * (text.count("[") + text.count(",")) > MAX_PARSED_BYTES:
-            raise self.error(
-                location, "too many values; write a shorter trace, or records (JSON-SEQ)"
-            )
+            raise self.error(location, "too many values; write a shorter trace, or records (JSON-SEQ)")
         try:
             return DECODER.decode(text)
         except RecursionError:
@@ -329,9 +322,7 @@ class Qlog:
 
     def _choice(self, location: str, value: Any, options: Collection[str]) -> str:
         if not isinstance(value, str) or value not in options:
-            raise self.error(
-                location, f"{shown(value)}: must be one of {', '.join(sorted(options))}"
-            )
+            raise self.error(location, f"{shown(value)}: must be one of {', '.join(sorted(options))}")
         return value
 
     def _number(self, location: str, value: Any, **limits: Any) -> float:
@@ -340,9 +331,7 @@ class Qlog:
             value = float(value)
         return one_number(f"{self.name}, {location}", value, **limits)
 
-    def _collect_unknown(
-        self, location: str, value: Iterable[str], fields: _Fields, prefix: str = ""
-    ) -> None:
+    def _collect_unknown(self, location: str, value: Iterable[str], fields: _Fields, prefix: str = "") -> None:
         """Collect the fields that are neither used nor skipped."""
         for name in value:
             if name not in fields.used and name not in fields.skipped:
@@ -360,9 +349,7 @@ class Qlog:
             if name in log:
                 self._choice(f"{inside}{name}", log[name], options)
 
-    def _events(
-        self, trace_location: str, trace: dict[str, Any], events: Iterable[tuple[str, Any]]
-    ) -> Iterator[Event]:
+    def _events(self, trace_location: str, trace: dict[str, Any], events: Iterable[tuple[str, Any]]) -> Iterator[Event]:
         """Yield the used events of a trace."""
         settings = self._object(f"{trace_location}.configuration", trace.get("configuration", {}))
         common = self._object(f"{trace_location}.common_fields", trace.get("common_fields", {}))
@@ -388,9 +375,7 @@ class Qlog:
                 now = self._number(f"{location}.time", time)
                 origins.add(form)
             if len(origins) > 1:
-                raise self.error(
-                    location, f"time_format = {form!r}: times of one trace from two origins"
-                )
+                raise self.error(location, f"time_format = {form!r}: times of one trace from two origins")
             kind = self._kind(location, event)
             if kind is None:
                 continue
@@ -411,9 +396,7 @@ class Qlog:
             data = self._object(f"{location}.data", event.get("data"))
             self._collect_unknown(location, data, DATA[kind], f"{kind}.")
             used = self._packet if kind in (SENT, LOST) else self._values
-            yield Event(
-                unit * now, kind, connection, used(f"{location}.data", kind, data, unit), location
-            )
+            yield Event(unit * now, kind, connection, used(f"{location}.data", kind, data, unit), location)
 
     def _columns(self, location: str, trace: dict[str, Any]) -> tuple[list[str] | None, str]:
         """Return the names of the columns of events as lists, None for objects, and the default format of times."""
@@ -463,9 +446,7 @@ class Qlog:
         kind = PARAMETERS if parameters else KINDS.get(word)
         return kind, kind is not None or word in SKIPPED_EVENTS
 
-    def _values(
-        self, location: str, kind: str, data: dict[str, Any], unit: float
-    ) -> dict[str, Any]:
+    def _values(self, location: str, kind: str, data: dict[str, Any], unit: float) -> dict[str, Any]:
         """Return the used fields of metrics, states and parameters."""
         values: dict[str, Any] = {}
         for name, value in data.items():
@@ -484,9 +465,7 @@ class Qlog:
                 values[current] = self._number(f"{location}.{name}", value, at_least=0.0)
         return values
 
-    def _packet(
-        self, event_location: str, kind: str, data: dict[str, Any], _unit: float
-    ) -> dict[str, Any]:
+    def _packet(self, event_location: str, kind: str, data: dict[str, Any], _unit: float) -> dict[str, Any]:
         """Return number, number space and length of a packet, from the header, the raw part or the event itself."""
         values: dict[str, Any] = {}
         for part, fields in (("", DATA[kind]), ("header", HEADER), ("raw", RAW)):
@@ -499,9 +478,7 @@ class Qlog:
                 if current in ("packet_number", "length"):
                     number = self._number(f"{location}.{name}", value, at_least=0.0)
                     if number % 1.0 or values.setdefault(current, number) != number:
-                        raise self.error(
-                            f"{location}.{name}", f"{shown(value)}: must be one whole number"
-                        )
+                        raise self.error(f"{location}.{name}", f"{shown(value)}: must be one whole number")
                 elif current == "packet_type":
                     values.setdefault("type", str(value).lower())
         kind_of_packet = values.pop("type", "")

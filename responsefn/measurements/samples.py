@@ -31,9 +31,7 @@ UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 DECIMAL = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[+-]?[0-9]{1,2})?")
 RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
-USED = frozenset(
-    ("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "app_limited", "congestion control")
-)
+USED = frozenset(("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "app_limited", "congestion control"))
 _NAMES = (
     "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff ato "
     "qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_retrans bytes_acked bytes_received segs_out segs_in "
@@ -136,9 +134,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
             continue
         mss = whole(f"{location}, mss", _integer(fields["mss"]), 1, 65535)
         retransmissions = fields.get("retrans", "0/0").partition("/")[2]
-        lost = whole(
-            f"{location}, retrans", _integer(retransmissions), 0, sent, why="of data_segs_out"
-        )
+        lost = whole(f"{location}, retrans", _integer(retransmissions), 0, sent, why="of data_segs_out")
         smoothed_rtt = _decimal(fields["rtt"].partition("/")[0])
         rtt = 1e-3 * one_number(f"{location}, rtt", smoothed_rtt, above=0.0, hint="in ms")
         bits = _bits(fields["delivery_rate"])
@@ -152,9 +148,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     return Samples(tuple(names), *np.array(rows).T)
 
 
-def _connections(
-    name: str, text: str, skipped: Iterable[str]
-) -> Iterator[tuple[str, str, dict[str, str]]]:
+def _connections(name: str, text: str, skipped: Iterable[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Yield the location, the name and the fields of each connection of the output of ``ss``."""
     current: tuple[str, str, dict[str, str]] | None = None
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
@@ -169,9 +163,7 @@ def _connections(
             current = location, f"{words[start]} > {words[start + 1]}", {}
             words = _without_users(line).split()[start + 2 :]
         if current is None:
-            raise ValueError(
-                f"{location}: {shown(line.strip())}: must follow the addresses of a connection"
-            )
+            raise ValueError(f"{location}: {shown(line.strip())}: must follow the addresses of a connection")
         _add_fields(location, current[2], words, skipped)
     if current is not None:
         yield current
@@ -197,9 +189,7 @@ def _without_users(line: str) -> str:
     return f"{head} {tail.partition('))')[2]}" if mark else line
 
 
-def _add_fields(
-    location: str, fields: dict[str, str], words: list[str], skipped: Iterable[str]
-) -> None:
+def _add_fields(location: str, fields: dict[str, str], words: list[str], skipped: Iterable[str]) -> None:
     """Add the fields of a line: ``name:value``, ``name value`` for rates, and flags."""
     following = iter(words)
     for word in following:
@@ -240,9 +230,7 @@ def _bits(text: str) -> float | str:
 
 
 @quantities(packet_size="size")
-def read_qlog(
-    source: str | Path, packet_size: WithUnit | None = None, *, skip: Iterable[str] = ()
-) -> Samples:
+def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: Iterable[str] = ()) -> Samples:
     """Read a qlog trace of QUIC senders, as JSON or as a sequence of JSON records.
 
     Each connection (``group_id``, ``ODCID``) of each trace is one sample. The events ``packet_sent``, ``packet_lost``
@@ -297,16 +285,12 @@ def read_qlog(
                 names.append(f"trace {number}{connection and f', connection {connection}'}")
                 rows.append(row)
     if not rows:
-        message = (
-            "no trace with packet_sent and recovery_metrics_updated (smoothed_rtt) events in it"
-        )
+        message = "no trace with packet_sent and recovery_metrics_updated (smoothed_rtt) events in it"
         raise qlog.error("", message)
     return Samples(tuple(names), *np.array(rows).T)
 
 
-def _sender(
-    qlog: Qlog, events: list[Event], packet_size: float | None
-) -> tuple[float, float, float, float] | None:
+def _sender(qlog: Qlog, events: list[Event], packet_size: float | None) -> tuple[float, float, float, float] | None:
     """Return loss event rate, mean round-trip time in s, packets/s and packets of a connection.
 
     None without a round-trip time or two packets.
@@ -323,16 +307,12 @@ def _sender(
             if key in sent and key[0] == "initial":  # some clients count from 0 again after a Retry
                 key = "initial, again", key[1]
             if key in sent:
-                message = (
-                    f"packet {key[1]:.0f} is sent twice: more than one connection without group_id"
-                )
+                message = f"packet {key[1]:.0f} is sent twice: more than one connection without group_id"
                 raise qlog.error(event.location, message)
             sent[key] = event.time
             if packet_size is not None:
                 if "length" not in event.data:
-                    raise qlog.error(
-                        event.location, "raw.length is missing, which packet_size needs"
-                    )
+                    raise qlog.error(event.location, "raw.length is missing, which packet_size needs")
                 size += event.data["length"]
     if len(sent) < 2 or not rtts:
         return None
@@ -345,9 +325,7 @@ def _sender(
     return len(loss_starts) / len(sent), rtt, packets / (last - first), float(len(sent))
 
 
-def _lost_keys(
-    qlog: Qlog, sent: dict[tuple[str, float], float], lost: list[Event]
-) -> Iterator[tuple[str, float]]:
+def _lost_keys(qlog: Qlog, sent: dict[tuple[str, float], float], lost: list[Event]) -> Iterator[tuple[str, float]]:
     """Yield the keys of the lost packets in ``sent``."""
     lowest: dict[str, float] = {}
     for name, first in sent:
@@ -363,6 +341,4 @@ def _lost_keys(
             yield keys[0]
         elif keys or number >= min(lowest.get(name, 0.0) for name in spaces):
             message = "packet_type must say which" if keys else "is lost and not sent"
-            raise qlog.error(
-                event.location, f"packet {number:.0f}{space and f' ({space})'}: {message}"
-            )
+            raise qlog.error(event.location, f"packet {number:.0f}{space and f' ({space})'}: {message}")

@@ -61,8 +61,7 @@ def friendliness(
     reference = Reno() if to is None else instance("to", to, Response, A_RULE)
     instance("rule", rule, Response, A_RULE)
     rate, reference_rate = (
-        np.asarray(response.rate(p, rtt, bandwidth, unit_check=unit_check))
-        for response in (rule, reference)
+        np.asarray(response.rate(p, rtt, bandwidth, unit_check=unit_check)) for response in (rule, reference)
     )
     return plain(np.asarray(rate / reference_rate))
 
@@ -182,6 +181,4 @@ def match(
         if low * high <= 0.0:
             root = brentq(excess, *bracket, xtol=1e-14, rtol=1e-14)
             return rule.replace(**{by: math.exp(root)})
-    raise ValueError(
-        f"{by}: no value gives {rule!r} the rate {target_rate:g} packets/s at p = {at:g}"
-    )
+    raise ValueError(f"{by}: no value gives {rule!r} the rate {target_rate:g} packets/s at p = {at:g}")

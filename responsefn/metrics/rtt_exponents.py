@@ -81,12 +81,9 @@ def rtt_unfairness(
     bandwidth = bandwidth if bandwidth is None else capacity(bandwidth, unit_check)
     ratio = 1.001
     rates = [
-        float(rule.rate(p, shifted_rtt, bandwidth, unit_check=False))
-        for shifted_rtt in (rtt / ratio, rtt * ratio)
+        float(rule.rate(p, shifted_rtt, bandwidth, unit_check=False)) for shifted_rtt in (rtt / ratio, rtt * ratio)
     ]
     rtt_elasticity = float(np.log(rates[1] / rates[0]) / (2.0 * np.log(ratio)))
     p_elasticity = float(rule.elasticity(p, rtt, bandwidth, unit_check=False))
     denominator = 1.0 + p_elasticity
-    return UnfairnessExponents(
-        -rtt_elasticity, -rtt_elasticity / denominator if denominator > 1e-9 else np.inf
-    )
+    return UnfairnessExponents(-rtt_elasticity, -rtt_elasticity / denominator if denominator > 1e-9 else np.inf)

@@ -36,9 +36,7 @@ def interval_weights(n: int = 8) -> NDArray[np.float64]:
 
 
 @quantities(sent="time", rtt="time")
-def loss_events(
-    lost: ArrayLike, sent: ArrayLike, rtt: WithUnit, *, unit_check: bool = True
-) -> NDArray[np.int64]:
+def loss_events(lost: ArrayLike, sent: ArrayLike, rtt: WithUnit, *, unit_check: bool = True) -> NDArray[np.int64]:
     """Return the losses that begin a loss event.
 
     A loss belongs to the current event if it is at most a round trip after the first loss of that event
@@ -69,17 +67,13 @@ def loss_events(
         number("lost", lost, at_least=0.0, below=2.0**53),
         number("sent", sent),
     )
-    if np.any(sequence_numbers != np.floor(sequence_numbers)) or np.any(
-        np.diff(sequence_numbers.ravel()) <= 0.0
-    ):
+    if np.any(sequence_numbers != np.floor(sequence_numbers)) or np.any(np.diff(sequence_numbers.ravel()) <= 0.0):
         raise ValueError(f"lost = {lost!r}: must be whole sequence numbers, ascending")
     if np.any(np.diff(times.ravel()) < 0.0):
         raise ValueError(f"sent = {sent!r}: must not fall, as the sequence numbers rise")
     indices = sequence_numbers.astype(np.int64)
     if indices.shape != times.shape or indices.ndim != 1:
-        raise ValueError(
-            f"lost has shape {indices.shape}, sent has shape {times.shape}: must be equal"
-        )
+        raise ValueError(f"lost has shape {indices.shape}, sent has shape {times.shape}: must be equal")
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     begin, first = -np.inf, []
     for sequence, time in zip(indices, times, strict=True):
@@ -90,9 +84,7 @@ def loss_events(
 
 
 @quantities(rate="rate", rtt="time")
-def first_interval(
-    rate: WithUnit, rtt: WithUnit, law: TFRC | None = None, *, unit_check: bool = True
-) -> float:
+def first_interval(rate: WithUnit, rtt: WithUnit, law: TFRC | None = None, *, unit_check: bool = True) -> float:
     """Return the initial loss interval, for the packets before the first loss, in packets.
 
     It is 1/p, where p gives the received rate by the equation (RFC 5348, Sect. 6.3.1).

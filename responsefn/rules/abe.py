@@ -47,9 +47,7 @@ class ABE(RenoGrowth):
 
     recovery: ClassVar[str] = "sack"
     signal: ClassVar[str] = "mark"
-    reference = rfc(
-        8511, "N. Khademi et al., TCP alternative backoff with ECN (ABE), 2018", "Sect. 3.1"
-    )
+    reference = rfc(8511, "N. Khademi et al., TCP alternative backoff with ECN (ABE), 2018", "Sect. 3.1")
     domain = (0.0, 0.02)
 
     @staticmethod

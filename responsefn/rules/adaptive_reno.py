@@ -105,9 +105,7 @@ class ARENO(WindowRule):
         slow = s.cwnd < s.ssthresh
         probe = maximum(0.0, s.cwnd - s.base_window + where(slow, 0.0, growth / s.cwnd))
         base_window = s.base_window + where(slow, 1.0, 1.0 / s.cwnd)
-        return s._replace(
-            cwnd=base_window + probe, base_window=base_window, base_rtt=base, top_rate=top
-        )
+        return s._replace(cwnd=base_window + probe, base_window=base_window, base_rtt=base, top_rate=top)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

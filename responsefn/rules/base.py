@@ -51,9 +51,7 @@ MIN_ARRAY = 64  # numerical
 """Entries from which checking the ends of a range first is faster."""
 STARTS = 9  # numerical
 """Number of windows from which `WindowRule.attractors` starts."""
-NO_INVERSE_AT_CAPACITY = (
-    "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
-)
+NO_INVERSE_AT_CAPACITY = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
 """Reason why rules that estimate the capacity have no inverse."""
 
 
@@ -174,11 +172,7 @@ class WindowRule(Response, ABC):
         classes = cls.__mro__[: cls.__mro__.index(Response)]
         if not any("capacity" in vars(update) for update in classes):
             updates = (cls.on_ack, cls.on_loss, cls.on_timeout)
-            cls._reads_rtt = any(
-                "rtt" in update.__code__.co_names
-                for update in updates
-                if hasattr(update, "__code__")
-            )
+            cls._reads_rtt = any("rtt" in update.__code__.co_names for update in updates if hasattr(update, "__code__"))
             if cls._reads_rtt:
                 cls.capacity = "needed"
 
@@ -245,9 +239,7 @@ class WindowRule(Response, ABC):
         return formula_of(self) is not None and (bandwidth is None or self.capacity == "ignored")
 
     @quantities(rtt="time", bandwidth="rate", p="share")
-    def cycle(
-        self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
-    ) -> Cycle:
+    def cycle(self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True) -> Cycle:
         """Return the numerical solution of the deterministic loss cycle.
 
         Parameters
@@ -329,9 +321,7 @@ class WindowRule(Response, ABC):
         bandwidth = self._capacity(bandwidth, unit_check)
         return self._field_of_response("rate", LossRates(p), round_trip(rtt, unit_check), bandwidth)
 
-    def _field_of_response(
-        self, name: str, losses: LossRates, rtt: Any, bandwidth: float | None
-    ) -> Rates:
+    def _field_of_response(self, name: str, losses: LossRates, rtt: Any, bandwidth: float | None) -> Rates:
         """Return a field of the closed form where it holds, otherwise of the numerical cycle."""
         p = losses.values
         shape = same_shape(p=p, rtt=rtt)
@@ -354,9 +344,7 @@ class WindowRule(Response, ABC):
 
     def _remark_on_closed_form(self, p: Any, rtt: Any, bandwidth: float | None) -> None:
         """Warn about other rates where the closed form is one of several responses."""
-        selected = np.flatnonzero(
-            (p.ravel() >= self.single_below) & self.closed_form_holds(p, rtt).ravel()
-        )
+        selected = np.flatnonzero((p.ravel() >= self.single_below) & self.closed_form_holds(p, rtt).ravel())
         if len(selected) > MIN_ARRAY:
             selected = selected[[np.argmax(p.ravel()[selected])]]
         if len(selected):
@@ -455,9 +443,7 @@ class WindowRule(Response, ABC):
         condition = None if formula is None else formula.code("condition")
         if code is None or "R" in code.names or (condition and "R" in condition.names):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
-        return self._field_of_response(
-            name, losses, np.asarray(1.0), bandwidth
-        )  # the window does not depend on it
+        return self._field_of_response(name, losses, np.asarray(1.0), bandwidth)  # the window does not depend on it
 
 
 class RenoGrowth(WindowRule):

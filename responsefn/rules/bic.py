@@ -205,16 +205,12 @@ def _search(reno: bool) -> Formula:
     straight = p <= 1 / (near[0].subs(W, 2 * S / b) - saved_far)
     peaks = [(high, straight), (lambert_peak, sp.Not(straight))]
     windows = [
-        (1 / (p * (all_ - fewer)), if_)
-        for all_, fewer, (_, if_) in zip(rounds, saved_rounds, peaks, strict=True)
+        (1 / (p * (all_ - fewer)), if_) for all_, fewer, (_, if_) in zip(rounds, saved_rounds, peaks, strict=True)
     ]
     condition = (1 - b) * sp.Piecewise(*peaks) >= 2
     if reno:
         reno_window, top = sp.sqrt(3 / (2 * p)), Reno().closed_form().peak_window
-        met = [
-            sp.And(if_, w > reno_window, x > low)
-            for (w, if_), (x, _) in zip(windows, peaks, strict=True)
-        ]
+        met = [sp.And(if_, w > reno_window, x > low) for (w, if_), (x, _) in zip(windows, peaks, strict=True)]
         windows = [
             *((w, if_) for (w, _), if_ in zip(windows, met, strict=True)),
             (reno_window, True),

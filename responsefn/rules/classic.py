@@ -85,9 +85,7 @@ class AIMD(WindowRule):
         )
 
     catalogue_rows = ({}, {"form": "precise"}, {"form": "recovery"})
-    reference = Reference(
-        "Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002, Sect. 2.1", "primary"
-    )
+    reference = Reference("Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002, Sect. 2.1", "primary")
     domain = (0.0, 0.02)
 
     @staticmethod
@@ -133,9 +131,7 @@ class Reno(RenoGrowth):
         )
 
     recovery: ClassVar[str] = "reno"
-    reference = rfc(
-        5681, "M. Allman, V. Paxson, E. Blanton, TCP congestion control, 2009", "Sect. 3.1, eq. 4"
-    )
+    reference = rfc(5681, "M. Allman, V. Paxson, E. Blanton, TCP congestion control, 2009", "Sect. 3.1, eq. 4")
     domain = (0.0, 0.02)
 
     @staticmethod
@@ -187,9 +183,7 @@ class Tahoe(RenoGrowth):
     """
 
     recovery: ClassVar[str] = "tahoe"
-    reference = Reference(
-        "V. Jacobson, Congestion avoidance and control, SIGCOMM 1988", doi="10.1145/52324.52356"
-    )
+    reference = Reference("V. Jacobson, Congestion avoidance and control, SIGCOMM 1988", doi="10.1145/52324.52356")
     domain = (0.0, 0.02)
 
     @staticmethod

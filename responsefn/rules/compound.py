@@ -98,9 +98,7 @@ class CTCP(WindowRule):
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     capacity: ClassVar[str] = "optional"
     recovery: ClassVar[str] = "sack"
-    reference = Reference(
-        "K. Tan et al., A compound TCP approach, INFOCOM 2006", doi="10.1109/INFOCOM.2006.188"
-    )
+    reference = Reference("K. Tan et al., A compound TCP approach, INFOCOM 2006", doi="10.1109/INFOCOM.2006.188")
     domain = (0.0, 0.02)
 
     @staticmethod
@@ -109,15 +107,11 @@ class CTCP(WindowRule):
         base = minimum(s.base_rtt, e.rtt)
         waiting = packets_in_queue(s.cwnd, base, e.rtt)
         slow = s.cwnd < s.ssthresh
-        change_per_round = where(
-            waiting < q.gamma, maximum(0.0, q.alpha * s.cwnd**q.k - 1.0), -q.zeta * waiting
-        )
+        change_per_round = where(waiting < q.gamma, maximum(0.0, q.alpha * s.cwnd**q.k - 1.0), -q.zeta * waiting)
         beside = s.cwnd - s.loss_window  # the delay window, which may not fall below 0
         change = where(slow, 0.0, maximum(change_per_round, -1.0 * beside) / s.cwnd)
         step = where(slow, 1.0, 1.0 / s.cwnd)
-        return s._replace(
-            cwnd=s.cwnd + (step + change), loss_window=s.loss_window + step, base_rtt=base
-        )
+        return s._replace(cwnd=s.cwnd + (step + change), loss_window=s.loss_window + step, base_rtt=base)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
@@ -156,8 +150,6 @@ def _power_growth(linear: bool) -> Formula:
     peak = (1 / (p * share)) ** (1 / (2 - k))
     growth = PowerGrowth(2 - k, alpha, 1 - b)
     # where the window after a loss, (1-b) peak, is one or the other
-    at_reno, at_two = (
-        (1 - b) ** (2 - k) / (share * low ** (2 - k)) for low in (alpha ** (-1 / k), 2)
-    )
+    at_reno, at_two = ((1 - b) ** (2 - k) / (share * low ** (2 - k)) for low in (alpha ** (-1 / k), 2))
     condition = sp.And(alpha >= 1 if linear else p <= at_reno, p <= at_two)
     return Formula(1 / (p * rounds.subs(W, peak) * R), peak, growth=growth, condition=condition)

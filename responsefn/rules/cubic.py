@@ -198,9 +198,7 @@ def begin_curve(s: Any, C: Any, window: Any, peak: Any, now: Any) -> Any:
     """Return the state after a loss that leaves ``window`` packets, on the curve back to ``peak``."""
     plateau = (maximum(0.0, peak - window) / C) ** (1.0 / 3.0)
     ssthresh = maximum(2.0, window)
-    return s._replace(
-        cwnd=window, ssthresh=ssthresh, peak=peak, plateau=plateau, since=now, reno=window
-    )
+    return s._replace(cwnd=window, ssthresh=ssthresh, peak=peak, plateau=plateau, since=now, reno=window)
 
 
 MIN_ROUNDS = 6  # own choice: where the first order of the lag is within 0.2 % of single ACKs

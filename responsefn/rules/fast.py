@@ -53,9 +53,7 @@ class FAST(QueueRule):
         r"W \mathrel{+}= \gamma (\alpha - N),\ N = W (1 - R_{\min} / R)"
         r",\ \text{loss: } W \leftarrow W / 2"
     )
-    reference = Reference(
-        "D. Wei et al., FAST TCP, IEEE/ACM ToN 14(6), 2006", doi="10.1109/TNET.2006.886335"
-    )
+    reference = Reference("D. Wei et al., FAST TCP, IEEE/ACM ToN 14(6), 2006", doi="10.1109/TNET.2006.886335")
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

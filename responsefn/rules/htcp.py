@@ -47,9 +47,7 @@ class HTCP(WindowRule):
     assigned: ClassVar[tuple[str, ...]] = ("since", "base_rtt", "top_rtt", "beta")
     capacity: ClassVar[str] = "optional"
     recovery: ClassVar[str] = "sack"
-    reference = Reference(
-        "D. Leith, R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004"
-    )
+    reference = Reference("D. Leith, R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004")
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= 2 (1 - \beta) (1 + 10 (t-1) + \tfrac14 (t-1)^2)"
         r",\ \text{loss: } W \leftarrow \beta W,\ \beta = R_{\min} / R_{\max}"

@@ -84,9 +84,7 @@ class Illinois(WindowRule):
         part = (e.rtt - base) / maximum(1e-300, top - base)
         b = minimum(0.5, maximum(0.125, 0.125 + 0.375 * (part - 0.1) / 0.7))
         window = (1.0 - where(s.cwnd < RENO_BELOW, 0.5, b)) * s.cwnd
-        return s._replace(
-            cwnd=maximum(1.0, window), ssthresh=maximum(2.0, window), base_rtt=base, top_rtt=top
-        )
+        return s._replace(cwnd=maximum(1.0, window), ssthresh=maximum(2.0, window), base_rtt=base, top_rtt=top)
 
     def formula(self) -> Formula:
         """Return the response of AIMD(10, 1/8)."""

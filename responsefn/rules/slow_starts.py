@@ -271,11 +271,7 @@ def _with_slow_start(slow: Any, rule: WindowRule, constants: dict[str, Any]) -> 
 def _explicit_parameters(rule: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return the parameters among ``names`` that were given or differ from their defaults."""
     values, defaults = rule.params._asdict(), rule.Params._field_defaults
-    return {
-        k: values[k]
-        for k in names
-        if k in rule._given or k not in defaults or values[k] != defaults[k]
-    }
+    return {k: values[k] for k in names if k in rule._given or k not in defaults or values[k] != defaults[k]}
 
 
 def _doubles(rule: WindowRule) -> bool:

@@ -232,9 +232,7 @@ class NS2Vegas(Vegas):
         min_window: float = param(2.0, source="ns-2.35, tcp-vegas.cc: cwnd_ is at least 2")
 
     catalogue_rows = ()  # the response is that of a Vegas
-    reference = Reference(
-        "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995", doi="10.1109/49.464716"
-    )
+    reference = Reference("L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995", doi="10.1109/49.464716")
 
 
 def round_trip_step(q: Any, waiting: Any) -> Any:

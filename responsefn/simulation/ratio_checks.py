@@ -97,8 +97,7 @@ class RatioTable(Result):
         for n, rule in enumerate(self.rules):
             bold = self.inside(rule) & (not independent)
             cells = [
-                f"**{value:.4f}**" if strong else f"{value:.4f}"
-                for value, strong in zip(values[n], bold, strict=True)
+                f"**{value:.4f}**" if strong else f"{value:.4f}" for value, strong in zip(values[n], bold, strict=True)
             ]
             if independent:
                 halves = self.half_width[n]
@@ -153,9 +152,7 @@ def ratios(
         if isinstance(rule, DCTCP):  # its average of marks settles in 1/(g p) marks and more
             counts = [max(events, int(min(20 / loss, 2e4))) for loss in p]
         periodic = simulate_curve(rule, p, RTT, Deterministic(), events=counts)
-        random = simulate_curve(
-            rule, p, RTT, Independent(), events=10 * events, options=DirectSimulation(seed=seed)
-        )
+        random = simulate_curve(rule, p, RTT, Independent(), events=10 * events, options=DirectSimulation(seed=seed))
         deterministic[n] = formula / [run.rate for run in periodic]
         rates = np.array([run.rate for run in random])
         independent[n] = formula / rates

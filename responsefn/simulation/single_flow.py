@@ -91,9 +91,7 @@ class DirectSimulation(Parametrized):
         if q.bandwidth is not None:
             capacity(q.bandwidth, q.unit_check)
         elif q.buffer is not None:
-            raise ValueError(
-                f"bandwidth is missing: buffer = {shown(q.buffer)} needs the rate of its link"
-            )
+            raise ValueError(f"bandwidth is missing: buffer = {shown(q.buffer)} needs the rate of its link")
 
 
 DEFAULT = DirectSimulation()
@@ -210,9 +208,7 @@ def simulate_curve(
         # a run starts after a loss, as every cycle does
         peak = rule.State(*map(float, state))
         start = rule.on_loss(peak, rule.params, Event(0.0, max(rtt, peak[0] * service)))
-        run_method = (
-            ("blocks" if loss_rate < BLOCKS_BELOW else "acks") if method == "auto" else method
-        )
+        run_method = ("blocks" if loss_rate < BLOCKS_BELOW else "acks") if method == "auto" else method
         gaps = _draw_gaps(losses, float(loss_rate), counts[n % len(counts)], seed)
         runs += [Run(n, run_method, row, np.array(tuple(start))) for row in gaps]
     if method == "cycles":
@@ -264,9 +260,7 @@ class InvalidBlockError(Exception):
     """A block of ACKs ends at an invalid window, which single ACKs may not make."""
 
 
-def _simulate(
-    rule: WindowRule, runs: Sequence[Run], path: Path, *, explicit: bool
-) -> dict[Run, Floats]:
+def _simulate(rule: WindowRule, runs: Sequence[Run], path: Path, *, explicit: bool) -> dict[Run, Floats]:
     """Return the rows of the kernel's `runs` of each run, ACK by ACK where blocks of ACKs differ.
 
     Raises
@@ -279,9 +273,7 @@ def _simulate(
         if run.method == "blocks" and (explicit or run.index not in agrees):
             agrees[run.index] = _blocks_agree(rule, run, path) and agrees.get(run.index, True)
     if explicit and not all(agrees.values()):
-        raise ValueError(
-            f"method = 'blocks': must be 'acks' or 'auto' for {rule!r}, which acts at some ACKs only"
-        )
+        raise ValueError(f"method = 'blocks': must be 'acks' or 'auto' for {rule!r}, which acts at some ACKs only")
     by_blocks = [run for run in runs if run.method == "blocks" and agrees[run.index]]
     rows: dict[Run, Floats] = {}
     if by_blocks:
@@ -322,9 +314,7 @@ def _blocks_agree(rule: WindowRule, run: Run, path: Path) -> bool:
     return bool(difference <= BLOCK_ERROR)
 
 
-def follow_runs(
-    rule: WindowRule, runs: Sequence[Run], path: Path, *, compiled: bool = True
-) -> dict[Run, Floats]:
+def follow_runs(rule: WindowRule, runs: Sequence[Run], path: Path, *, compiled: bool = True) -> dict[Run, Floats]:
     """Return the rows of the kernel's `runs` of each run, all of one method, the longest run first.
 
     Raises
@@ -363,9 +353,7 @@ def follow_runs(
     return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
 
 
-def iterate_power_map(
-    packets: Ints, factor: float, growth: float, start: float, out: Floats
-) -> None:
+def iterate_power_map(packets: Ints, factor: float, growth: float, start: float, out: Floats) -> None:
     """Template: a power of the window before each loss, which every cycle maps linearly."""
     power = start
     for n in range(packets.shape[0]):
@@ -395,8 +383,6 @@ def _map_cycles(
     make_kernel(iterate_power_map)(packets, factor**m, m * g, before**m, powers)
     peak = powers ** (1.0 / m)
     low = factor * np.concatenate([[before], peak[:-1]])
-    rounds = (
-        np.log(peak / low) / g if m == 1.0 else (peak ** (m - 1) - low ** (m - 1)) / (g * (m - 1))
-    )
+    rounds = np.log(peak / low) / g if m == 1.0 else (peak ** (m - 1) - low ** (m - 1)) / (g * (m - 1))
     over_packets = (peak ** (m + 1) - low ** (m + 1)) / (g * (m + 1))
     return np.stack([rounds * rtt, packets, packets * rtt, over_packets, peak], axis=1)

@@ -31,7 +31,5 @@ def bottleneck() -> Scenario:
         Link("far", "router", 2e4, 5e-3, 200.0),
         Link("router", "end", 2e3, 10e-3, 40.0),
     )
-    flows = tuple(
-        Flow(name, (name, "router", "end"), NewReno(), max_window=100.0) for name in ("near", "far")
-    )
+    flows = tuple(Flow(name, (name, "router", "end"), NewReno(), max_window=100.0) for name in ("near", "far"))
     return Scenario("two round-trip times", links, flows, duration=1.0)

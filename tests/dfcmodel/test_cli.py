@@ -22,8 +22,7 @@ def call(*arguments: object):
 
 def test_scenario_by_name_with_all_outputs(tmp_path) -> None:
     out = {
-        option: tmp_path / name
-        for option, name in (("plot", "out.png"), ("netcdf", "run.nc"), ("save", "one.toml"))
+        option: tmp_path / name for option, name in (("plot", "out.png"), ("netcdf", "run.nc"), ("save", "one.toml"))
     }
     options = [text for option, path in out.items() for text in (f"--{option}", path)]
     result = call("takano2006/1", "--dfc", "--tcp", "newreno", "--duration", 0.02, *options)
@@ -135,9 +134,7 @@ def test_compare_has_the_options_of_the_function() -> None:
     told = invoke(["compare", "newreno", *path, *more], catch_exceptions=False)
     assert "6Mbps, 40ms, 20pkt in packets of 1500 bytes" in told.stdout
     given = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
-    same = compare(
-        [NewReno()], **given, warm_up=2.0, recovery=None, discipline=CoDel(), pacing=True
-    )
+    same = compare([NewReno()], **given, warm_up=2.0, recovery=None, discipline=CoDel(), pacing=True)
     assert repr(same) in told.stdout
     with pytest.raises(ValueError, match="did you mean 'CoDel'"):
         invoke(

@@ -134,15 +134,11 @@ def test_time_and_packet_scaling() -> None:
 
 def test_seed_decides_the_phases_and_nothing_else() -> None:
     scenario = takano2006("1")
-    first, again, other = (
-        simulate(scenario, duration=0.2, seed=seed, level="fluid") for seed in (1, 1, 2)
-    )
+    first, again, other = (simulate(scenario, duration=0.2, seed=seed, level="fluid") for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.queued, again.queued)
     assert not np.array_equal(first.queued, other.queued)
     law = DFC(phases="synchronous")
-    synchronous = replace(
-        scenario, links=[replace(link, discipline=law) for link in scenario.links]
-    )
+    synchronous = replace(scenario, links=[replace(link, discipline=law) for link in scenario.links])
     a, b = (simulate(synchronous, duration=0.2, seed=seed, level="fluid") for seed in (1, 2))
     np.testing.assert_array_equal(a.queued, b.queued)
 
@@ -210,10 +206,7 @@ def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:
 
 def test_first_loss_with_transmission_times_is_ns2s() -> None:
     """ns-2: 0.07178 s. Round trips are rounded by half a step at most, and there are 12 before."""
-    times = [
-        simulate(takano2006("4", dfc=False), duration=0.08, method=Fluid(m)).first_loss[0]
-        for m in (4, 16, 64)
-    ]
+    times = [simulate(takano2006("4", dfc=False), duration=0.08, method=Fluid(m)).first_loss[0] for m in (4, 16, 64)]
     assert abs(times[0] - times[2]) < 12 * 0.5 * 25e-6
     np.testing.assert_allclose(times, 0.07178, rtol=0.007)
 

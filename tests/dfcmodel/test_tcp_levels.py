@@ -42,11 +42,7 @@ def paused_for_ever(storm: float, start: float, min_rto: float) -> Scenario:
 def timeouts_at(scenario: Scenario, times: list[float]) -> list[list[int]]:
     """Return how many timeouts there were a bit before and after each time, at both levels."""
     return [
-        [
-            int(simulate(scenario, method, duration=t + e).timeouts[0])
-            for t in times
-            for e in (-0.02, 0.03)
-        ]
+        [int(simulate(scenario, method, duration=t + e).timeouts[0]) for t in times for e in (-0.02, 0.03)]
         for method in LEVELS
     ]
 
@@ -90,9 +86,7 @@ def timeout_without_a_sample() -> None:
 def largest_timeout() -> None:
     """Timeouts of 10 s, doubled at each one: to 640 s, or to a minute."""
     scenario = paused_for_ever(1.0, 0.0, 10.0)
-    fluid, packets = (
-        int(simulate(scenario, method, duration=1300.0).timeouts[0]) for method in LEVELS
-    )
+    fluid, packets = (int(simulate(scenario, method, duration=1300.0).timeouts[0]) for method in LEVELS)
     assert fluid == 7  # after 10, 30, 70, 150, 310, 630, 1270 s
     assert packets == 3 + (1300 - 71) // 60  # after 10, 30, 70 s, then every minute
 
@@ -101,8 +95,7 @@ def delayed_acks() -> None:
     """The round trip of a single packet."""
     for method, longer in zip(LEVELS, (0.0, 0.1), strict=True):
         trips = [
-            simulate(one_flow(0.5, size=1, delayed_acks=delayed), method).round_trip[0, -1]
-            for delayed in (False, True)
+            simulate(one_flow(0.5, size=1, delayed_acks=delayed), method).round_trip[0, -1] for delayed in (False, True)
         ]
         assert trips[1] - trips[0] == pytest.approx(longer, abs=1e-9)
 
@@ -112,10 +105,7 @@ def handshake() -> None:
         simulate(one_flow(handshake="data"), Fluid())
     assert simulate(one_flow(size=1, handshake="data"), Packets(seed=1)).finished[0] < 0.01
     for method in LEVELS:
-        done = [
-            simulate(one_flow(size=1, handshake=asked), method).finished[0]
-            for asked in (False, True)
-        ]
+        done = [simulate(one_flow(size=1, handshake=asked), method).finished[0] for asked in (False, True)]
         assert done[1] - done[0] == pytest.approx(0.01, abs=1.5e-3)
     lost = [simulate(one_flow(5.0, size=1, handshake=True), m) for m in _losing()]
     assert max(run.timeouts[0] for run in lost) > 0

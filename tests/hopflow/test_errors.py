@@ -119,9 +119,7 @@ OLD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("function", "given", "old", "new"), OLD, ids=lambda case: getattr(case, "__name__", None)
-)
+@pytest.mark.parametrize(("function", "given", "old", "new"), OLD, ids=lambda case: getattr(case, "__name__", None))
 def test_an_old_name_gives_the_same_answer_and_the_new_call(function, given, old, new) -> None:
     arguments = [takano2006(each) if isinstance(each, str) else each for each in given]
     with pytest.warns(DeprecationWarning, match="removed in the next release") as said:

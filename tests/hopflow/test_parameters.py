@@ -292,9 +292,7 @@ class TestWholeAndChoice:
         assert whole("n", value, 1, 20) == value
         assert type(whole("n", value, 1, 20)) is int
 
-    @pytest.mark.parametrize(
-        "value", [0, 21, 2.5, -3, math.nan, math.inf, "5", True, None, [5], np.array([5]), 5j]
-    )
+    @pytest.mark.parametrize("value", [0, 21, 2.5, -3, math.nan, math.inf, "5", True, None, [5], np.array([5]), 5j])
     def test_not_whole(self, value):
         with pytest.raises(ValueError, match=r"must be") as caught:
             whole("n", value, 1, 20, why="the buffer")
@@ -330,9 +328,7 @@ class TestObjects:
                 listed("flows", given, str)
 
     def test_a_class_in_place_of_a_list_of_its_objects_is_named(self):
-        with pytest.raises(
-            TypeError, match=r"^rules is the class str: must be .*; write \[str\(\)\]$"
-        ):
+        with pytest.raises(TypeError, match=r"^rules is the class str: must be .*; write \[str\(\)\]$"):
             listed("rules", str, str)
 
 
@@ -348,9 +344,7 @@ class TestRandomGenerator:
 
     @pytest.mark.parametrize("seed", [-1, 0.5, math.nan, True, "7", [1, 2], {}], ids=repr)
     def test_no_seed(self, seed):
-        with pytest.raises(
-            (TypeError, ValueError), match=r"^seed = .*: must be a whole number >= 0"
-        ):
+        with pytest.raises((TypeError, ValueError), match=r"^seed = .*: must be a whole number >= 0"):
             random_generator("seed", seed)
 
 
@@ -371,9 +365,7 @@ def test_a_value_in_a_message_is_one_short_line(value):
     assert "\n" not in text
 
 
-@pytest.mark.parametrize(
-    "value", [np.array(4), np.int64(4), np.float64(4.0), Fraction(4)], ids=type
-)
+@pytest.mark.parametrize("value", [np.array(4), np.int64(4), np.float64(4.0), Fraction(4)], ids=type)
 def test_whole_numbers_of_other_types(value):
     found = whole("runs", value, 1, 10)
     assert (found, type(found)) == (4, int)
@@ -469,20 +461,14 @@ def test_errors_name_parameter_text_and_forms(text, dimension, part) -> None:
 def test_percentages_are_shares_and_nothing_else() -> None:
     assert quantity("loss", "0.02", "share", bare=True) == 0.02
     assert in_units("loss", {"1->2": "1%", "2->3": 0.1}, "share") == {"1->2": 0.01, "2->3": 0.1}
-    with pytest.raises(
-        ValueError, match=r"^high = '80%': .* only: write 0\.8 times the buffer, in packets$"
-    ):
+    with pytest.raises(ValueError, match=r"^high = '80%': .* only: write 0\.8 times the buffer, in packets$"):
         quantity("high", "80%", "amount")
-    with pytest.raises(
-        ValueError, match=r"^rate = '80%': .* only: write 0\.8 times the rate of the link$"
-    ):
+    with pytest.raises(ValueError, match=r"^rate = '80%': .* only: write 0\.8 times the rate of the link$"):
         quantity("rate", "80%", "rate")
     with pytest.raises(ValueError, match=r"^delay = '5%': .* shares and probabilities only$"):
         quantity("delay", "5%", "time")
     for wrong in ("0.8", "80pkt"):
-        with pytest.raises(
-            ValueError, match=f"^p = '{wrong}': must be a percentage, such as '80%'"
-        ):
+        with pytest.raises(ValueError, match=f"^p = '{wrong}': must be a percentage, such as '80%'"):
             quantity("p", wrong, "share")
 
 

@@ -118,9 +118,7 @@ def generator_of(rates):
 def exact(Q):
     """Return the stationary vector of an irreducible chain in exact rational arithmetic."""
     n = len(Q)
-    rates = [
-        [Fraction(float(Q[x, y])) if x != y else Fraction(0) for y in range(n)] for x in range(n)
-    ]
+    rates = [[Fraction(float(Q[x, y])) if x != y else Fraction(0) for y in range(n)] for x in range(n)]
     for k in range(n - 1, 0, -1):  # censoring
         out = sum(rates[k][:k])
         for x, y in product(range(k), repeat=2):

@@ -104,11 +104,7 @@ def expression(rng: random.Random, depth: int) -> str:
     if kind < 0.85:
         return rng.choice(UNARY).format(*below)
     test = rng.choice(TESTS).format(*below)
-    return (
-        f"{below[2]} if {test} else {below[0]}"
-        if rng.random() < 0.6
-        else f"where({test}, {below[1]}, {below[2]})"
-    )
+    return f"{below[2]} if {test} else {below[0]}" if rng.random() < 0.6 else f"where({test}, {below[1]}, {below[2]})"
 
 
 def rate_of(rng: random.Random) -> str:

@@ -89,9 +89,7 @@ def test_several_classes(form, two_classes):
     chain = MarkovChain(form(two_classes))
     assert sorted(states.tolist() for states in chain.recurrent_classes) == [[0, 3], [1]]
     assert chain.transient_states.tolist() == [2, 4]
-    with pytest.raises(
-        ValueError, match=r"2 recurrent class.* not unique; use stationary_by_class"
-    ):
+    with pytest.raises(ValueError, match=r"2 recurrent class.* not unique; use stationary_by_class"):
         stationary(chain)
     answers = stationary_by_class(chain)
     found = sorted(answer.pi.tolist() for answer in answers)

@@ -217,9 +217,7 @@ def test_json_of_an_answer_and_of_a_property(machine: Path) -> None:
     found = json.loads(command("solve", "pause", "--json").output)
     assert found["states"] == 484
     assert found["measures"]["throughput"] == float(stationary(PauseTandem()).throughput)
-    (value,) = json.loads(
-        call(machine, "--property", "S=? [ up ]", "--const", "fails=0.25", "--json")
-    )
+    (value,) = json.loads(call(machine, "--property", "S=? [ up ]", "--const", "fails=0.25", "--json"))
     assert value["value"] == pytest.approx(0.8, abs=value["error_bound"] + 1e-15)
 
 
@@ -254,9 +252,7 @@ def test_an_undecided_property_is_null_and_ends_with_status_3(machine: Path) -> 
     assert status == 3
     line = r"value +undecided \(within \d\S* of the threshold in 2 of 2 states\)\n"
     assert re.search(line, said)
-    status, said = ended(
-        machine, "--property", "S>=0.8 [ up ]", "--property", "S>=0.7 [ up ]", *const, "--json"
-    )
+    status, said = ended(machine, "--property", "S>=0.8 [ up ]", "--property", "S>=0.7 [ up ]", *const, "--json")
     assert status == 3
     found = json.loads(said)
     assert [each["value"] for each in found] == [None, True]
@@ -280,9 +276,7 @@ def test_constants_may_be_repeated_but_not_one_of_them(machine: Path, tmp_path: 
     path = tmp_path / "counter.prism"
     path.write_text(COUNTER)
     together = call(path, "--const", "N=5,rate=1e-3,fast=true,k=0", "--json")
-    apart = call(
-        path, "--const", "N=5,rate=1e-3", "--const", "fast=true", "--const", "k=0", "--json"
-    )
+    apart = call(path, "--const", "N=5,rate=1e-3", "--const", "fast=true", "--const", "k=0", "--json")
     assert json.loads(apart)["measures"] == json.loads(together)["measures"]
     with pytest.raises(ValueError, match="const = 'fails=2': 'fails' is given twice"):
         call(machine, "--const", "fails=1", "--const", "fails=2")
@@ -364,9 +358,7 @@ def test_certificates_of_chains_and_what_they_do_not_go_with(machine: Path, tmp_
     assert low <= Fraction(1, 2) <= high < low + Fraction(1, 10**20)
     with pytest.raises(ValueError, match="must end in"):
         check_it(path, tmp_path / "model.py")
-    machine.write_text(
-        machine.read_text().replace("const double fails", "global z : [0..1]; const double fails")
-    )
+    machine.write_text(machine.read_text().replace("const double fails", "global z : [0..1]; const double fails"))
     done = invoke(["solve", str(machine), "--const", "fails=1", "--certificate", str(path)])
     assert "rates as float64" in done.output
     assert "as in the certificate" in check_it(path)[1]
@@ -384,18 +376,14 @@ def test_a_certificate_of_a_long_run_mean_from_the_initial_state(tmp_path: Path)
     assert "exactly; state number 0 is the initial state" in said
     read = json.loads(check_it(path, "--json")[1])
     assert (read["total_variation_bound"], read["from_state"]) == (None, 0)
-    model.write_text(
-        text.replace("endmodule", "endmodule init s < 2 endinit").replace(" init 0", "")
-    )
+    model.write_text(text.replace("endmodule", "endmodule init s < 2 endinit").replace(" init 0", ""))
     with pytest.raises(ValueError, match="2 initial states: a certificate is for one"):
         invoke(["solve", str(model), *given], catch_exceptions=False)
 
 
 def test_a_file_with_infinitely_many_states_is_solved(tmp_path: Path) -> None:
     path = tmp_path / "queue.sm"
-    path.write_text(
-        "ctmc module m n : int; [] true -> 1 : (n' = n + 1); [] n > 0 -> 2 : (n' = n - 1); endmodule"
-    )
+    path.write_text("ctmc module m n : int; [] true -> 1 : (n' = n + 1); [] n > 0 -> 2 : (n' = n - 1); endmodule")
     said = invoke(["solve", str(path)], catch_exceptions=False).output
     assert "infinitely many" in said
     asked = ["solve", str(path), "--property", "S=? [ n > 0 ]", "--json"]

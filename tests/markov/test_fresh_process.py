@@ -27,9 +27,7 @@ def test_import_loads_nothing_heavy():
     markov.stationary([[-1, 1], [1, -1]])  # its kernels are in the cache then
     loaded = f"print([m for m in {HEAVY} if m in sys.modules])"
     code = "\n".join(["import sys, markov", *(f"{then}\n{loaded}" for then in LIGHT)])
-    out = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert out.stdout.split() == ["[]"] * len(LIGHT)
 
 

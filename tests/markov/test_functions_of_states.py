@@ -39,9 +39,7 @@ from markov.selections import distribution, selected
 from tests.markov.state_functions import KINDS, Kind
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-ROUNDING = (
-    1e-13  # relative: a NumPy function of an array and of a number may differ in the last bit
-)
+ROUNDING = 1e-13  # relative: a NumPy function of an array and of a number may differ in the last bit
 
 
 @cache
@@ -260,9 +258,7 @@ def test_best_and_its_limits(kind: Kind) -> None:
         for speed in speeds:
             changed = MarkovChain(chain.model.replace(speed=speed))
             means.append(float(stationary(changed).pi @ expected(kind, changed, function)))
-        answer = best(
-            found, "speed", among=speeds, maximize="label", subject_to={"cost": (None, 1.5)}
-        )
+        answer = best(found, "speed", among=speeds, maximize="label", subject_to={"cost": (None, 1.5)})
         assert answer.objective.value == pytest.approx(max(means[:2]), rel=1e-12, abs=1e-15)
 
 
@@ -342,9 +338,7 @@ def test_blocks_of_states(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     pi = stationary(chain).pi
     cuts = [*range(0, chain.size, 20), chain.size]
     parts = [slice(*ends) for ends in itertools.pairwise(cuts)]
-    blocks = StateBlocks(
-        chain.size, lambda: (chain.table.part(part) for part in parts), lambda: chain.table
-    )
+    blocks = StateBlocks(chain.size, lambda: (chain.table.part(part) for part in parts), lambda: chain.table)
     for text, function in kind.functions(13).items():
         wanted = expected(kind, chain, function)
         found = measured(Watched(function), pi, blocks)
@@ -366,9 +360,7 @@ def test_chains_without_a_matrix() -> None:
         )
         answer = stationary(found.chain.model, MatrixFree())
         wanted = expected(kind, chain, function)
-        assert answer["label"] == pytest.approx(float(answer.pi @ wanted), rel=1e-12, abs=1e-15), (
-            text
-        )
+        assert answer["label"] == pytest.approx(float(answer.pi @ wanted), rel=1e-12, abs=1e-15), text
 
 
 def test_a_default_of_a_second_argument_is_kept() -> None:

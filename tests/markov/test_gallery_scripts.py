@@ -59,10 +59,7 @@ def field_of(script: Path) -> str:
 def recorded() -> dict[str, list[str]]:
     """Return the lines that each script printed when they were recorded."""
     parts = re.split(r"^## (\w+)\n", PRINTED.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return {
-        name: text.strip("\n").split("\n")
-        for name, text in zip(parts[1::2], parts[2::2], strict=True)
-    }
+    return {name: text.strip("\n").split("\n") for name, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def stable(lines: list[str]) -> list[str]:
@@ -115,6 +112,4 @@ def test_the_page_shows_and_runs_each_in_the_section_of_its_field():
 
 
 if __name__ == "__main__":
-    PRINTED.write_text(
-        "\n".join(f"## {script.stem}\n{run(script)}" for script in SCRIPTS), encoding="utf-8"
-    )
+    PRINTED.write_text("\n".join(f"## {script.stem}\n{run(script)}" for script in SCRIPTS), encoding="utf-8")

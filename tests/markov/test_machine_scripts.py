@@ -45,9 +45,7 @@ def test_two_ranks_of_petsc_and_slepc_agree_with_us():
     command = ["mpiexec", "--oversubscribe", "-n", "2", python, str(FOLDER / "stationary_petsc.py")]
     if os.geteuid() == 0:
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    run = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=HANG
-    )
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=HANG)
     assert run.returncode == 0, run.stderr
     found = re.findall(r"(PETSc|SLEPc) on 2 ranks.*difference (\S+)", run.stdout)
     assert [name for name, _ in found] == ["PETSc", "SLEPc"]

@@ -80,14 +80,10 @@ def test_a_wrong_value_would_be_noticed() -> None:
         "kanban.prism", "polling.3.prism", "papers/KNP07a-SFM07/ctmc.sm", "functionality/verify/multiple_bsccs_ss.sm",
     ],
 )  # fmt: skip
-def test_stationary_values_are_certified_with_the_rates_of_the_file(
-    model: str, tmp_path: Path
-) -> None:
+def test_stationary_values_are_certified_with_the_rates_of_the_file(model: str, tmp_path: Path) -> None:
     assert ROOT is not None
     asked = [
-        each
-        for each in certified.steady(ROOT)
-        if each[0].model == model and certified.is_steady(each[0], each[3])
+        each for each in certified.steady(ROOT) if each[0].model == model and certified.is_steady(each[0], each[3])
     ]
     for question, *rest in asked:
         if question.states is None or question.states <= MAX_STATES:

@@ -79,9 +79,7 @@ def truth_of(chain):
 def distance(pi, truth):
     """Return the total-variation distance, with 50 digits."""
     with mpmath.workdps(50):
-        return (
-            mpmath.fsum(abs(mpmath.mpf(float(x)) - y) for x, y in zip(pi, truth, strict=True)) / 2
-        )
+        return mpmath.fsum(abs(mpmath.mpf(float(x)) - y) for x, y in zip(pi, truth, strict=True)) / 2
 
 
 def exactly(terms):
@@ -106,9 +104,7 @@ def check_all_bounds(kind, seed, method):
     apart = distance(answer.pi, truth)
     assert apart <= answer.error_bound <= 1.0, (kind, seed, method)
     with mpmath.workdps(50):
-        entries = max(
-            abs(mpmath.mpf(float(x)) - y) / y for x, y in zip(answer.pi, truth, strict=True)
-        )
+        entries = max(abs(mpmath.mpf(float(x)) - y) / y for x, y in zip(answer.pi, truth, strict=True))
         assert entries <= answer.entry_error, (kind, seed, method)
         f, over = rng.random((2, chain.size)) * 10.0 ** rng.uniform(-9, 9, (2, chain.size))
         bound = answer.bound(f)
@@ -264,9 +260,7 @@ def test_reducible_chains(seed, classes, transient):
     for part, start, end in zip(parts, ends, ends[1:], strict=False):
         rates[start:end, start:end] = part
     for x in range(transient):  # each leads on to the next one, the last one into a class
-        rates[x, x + 1 :] = rates_over(1.0, rng, ends[-1] - x - 1) * (
-            rng.random(ends[-1] - x - 1) < 0.4
-        )
+        rates[x, x + 1 :] = rates_over(1.0, rng, ends[-1] - x - 1) * (rng.random(ends[-1] - x - 1) < 0.4)
         rates[x, x + 1] += 1.0
     order = rng.permutation(ends[-1])
     chain = chain_of(rates[np.ix_(order, order)])
@@ -342,12 +336,7 @@ def test_time_has_no_unit_and_states_have_no_order(method, kind):
 
 
 def violated(checks, numbers):
-    return [
-        (number, each)
-        for number in numbers
-        for each in map(Check._make, checks(number))
-        if not each.holds
-    ]
+    return [(number, each) for number in numbers for each in map(Check._make, checks(number)) if not each.holds]
 
 
 def test_no_bound_of_any_kind_is_violated():

@@ -90,9 +90,7 @@ def check_records(one: Records, other: Records) -> None:
         np.testing.assert_array_equal(a, b, err_msg=name)
     assert sorted(one.switched.tolist()) == sorted(other.switched.tolist())
     for name in SUMS:
-        np.testing.assert_allclose(
-            getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-12, err_msg=name
-        )
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 def equal_records(plan: Plan) -> Records:

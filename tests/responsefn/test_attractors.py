@@ -40,9 +40,7 @@ def test_a_curve_has_the_attractors_and_warns_of_none():
     found = curve([LinuxCUBIC(kernel="2.6.22"), Reno()], [1e-3, 0.01], rtt=0.01)
     assert np.isnan(found.attractors[..., 1]).tolist() == [[True, False], [True, True]]
     np.testing.assert_array_equal(found.attractors[1, :, 0], found.rate[1])
-    assert found.attractors[0, 1, 1] == pytest.approx(
-        LinuxCUBIC(kernel="2.6.22").attractors(0.01, 0.01)[1], rel=2e-3
-    )
+    assert found.attractors[0, 1, 1] == pytest.approx(LinuxCUBIC(kernel="2.6.22").attractors(0.01, 0.01)[1], rel=2e-3)
     assert found.to_xarray()["attractors"].dims == ("rule", "p", "attractor")
     assert "at 1 of 2 values" in repr(found)
 

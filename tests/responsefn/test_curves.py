@@ -52,9 +52,7 @@ def test_plot(result):
     inside = Reno.domain[1] >= P
     np.testing.assert_array_equal(lines[0].get_ydata()[inside], result.rate[0][inside])
     assert np.isnan(lines[0].get_ydata()[~inside]).all()
-    faded = [
-        line for line in axes.get_lines() if line.get_alpha() == 0.25 and len(line.get_xdata())
-    ]
+    faded = [line for line in axes.get_lines() if line.get_alpha() == 0.25 and len(line.get_xdata())]
     assert len(faded) == 3  # Reno, AIMD and Tahoe end at 0.02
     assert result.plot(ax=axes) is axes
 

@@ -36,9 +36,7 @@ ASKED = [
     pytest.param(
         rule,
         bandwidth,
-        marks=[pytest.mark.slow]
-        if type(rule) in (SLOW_WITH_A_QUEUE if bandwidth else SLOW)
-        else [],
+        marks=[pytest.mark.slow] if type(rule) in (SLOW_WITH_A_QUEUE if bandwidth else SLOW) else [],
         id=f"{rule}-{bandwidth}",
     )
     for rule in catalogue().entries
@@ -78,9 +76,7 @@ def test_round_trip_or_a_reason(rule, bandwidth):
         return
     random = np.random.default_rng(11)
     p = 10.0 ** (-10.0 * (np.arange(20) + random.uniform(size=20)) / 20)
-    if (
-        type(rule) is LinuxHTCP
-    ):  # between a capacity and its jumps few p are the only ones of a rate
+    if type(rule) is LinuxHTCP:  # between a capacity and its jumps few p are the only ones of a rate
         p = np.concatenate([p, random.uniform(0.01, 0.05, 6)])
     p, rates = rates_of(rule, p, rtt, bandwidth)
     for x, rate in zip(p, rates, strict=True):
@@ -102,9 +98,7 @@ def test_round_trip_or_a_reason(rule, bandwidth):
     sure = p[(p > 3e-3) & (p < 0.1)]
     if rule.uses_closed_form(bandwidth):
         sure = p[rule.closed_form_holds(p, rtt)]
-    elif (
-        type(rule) is LinuxIllinois
-    ):  # with a capacity no cycle repeats between p = 0.001 and 0.012
+    elif type(rule) is LinuxIllinois:  # with a capacity no cycle repeats between p = 0.001 and 0.012
         sure = sure[rule.cycle(sure, rtt, bandwidth).period == 1]
     if type(rule) in (LinuxHTCP, LinuxVegas):
         # Vegas' whole windows have the same cycle, and rate, at several p; H-TCP's rate jumps up at
@@ -211,9 +205,7 @@ def test_a_response_that_jumps_says_from_where_to_where():
     after = np.sqrt((packets + 0.5 * np.log(1.25)) / 0.18)
     gap = packets / (0.1 * 20.0), packets / (0.1 * 0.2 * after)
     for rate in (320.0, 380.0, 510.0):
-        with pytest.raises(
-            UnreachableRateError, match=r"jumps at p = 0\.001667[56]\d* and rtt = 0\.1"
-        ) as e:
+        with pytest.raises(UnreachableRateError, match=r"jumps at p = 0\.001667[56]\d* and rtt = 0\.1") as e:
             invert(rule, rate, 0.1)
         # false position narrows a jump slowly: 1e-4 of p after its last step
         assert e.value.gap == pytest.approx(gap, rel=1e-4)
@@ -224,9 +216,7 @@ def test_a_closed_form_that_jumps():
     rule = BIC(low_window=1000.0)
     p = np.geomspace(1e-7, 1e-3, 9)
     np.testing.assert_allclose(invert(rule, rule.rate(p, 0.1), 0.1), p, rtol=1e-12)
-    with pytest.raises(
-        UnreachableRateError, match=r"jumps at p = 4\.317\d*e-05 and rtt = 0\.1"
-    ) as e:
+    with pytest.raises(UnreachableRateError, match=r"jumps at p = 4\.317\d*e-05 and rtt = 0\.1") as e:
         invert(rule, 4000.0, 0.1)
     low, high = e.value.gap
     # to both sides of the jump, the window is sqrt(3/(2p)) and that of the cubic's closed form

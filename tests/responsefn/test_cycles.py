@@ -60,9 +60,7 @@ def test_cycle_of_a_rule_with_a_formula_is_the_formula():
     for rule in (Reno(), CUBIC(friendly=0), Scalable(), CTCP()):
         cycle = rule.cycle([1e-6, 1e-5], RTT)
         np.testing.assert_allclose(cycle.rate, rule.rate([1e-6, 1e-5], RTT), rtol=2e-3)
-        np.testing.assert_allclose(
-            cycle.peak_window, rule.peak_window([1e-6, 1e-5], RTT), rtol=2e-3
-        )
+        np.testing.assert_allclose(cycle.peak_window, rule.peak_window([1e-6, 1e-5], RTT), rtol=2e-3)
         assert np.all(cycle.packet_mean_window > cycle.mean_window)
 
 
@@ -102,8 +100,7 @@ def test_every_rule_has_rate_and_windows_in_its_domain():
         p = np.array([max(low, 1e-4), high])
         rate = rule.rate(p, 0.04, 2000.0)
         mean, peak, packet = (
-            getattr(rule, name)(p, 0.04, 2000.0)
-            for name in ("mean_window", "peak_window", "packet_mean_window")
+            getattr(rule, name)(p, 0.04, 2000.0) for name in ("mean_window", "peak_window", "packet_mean_window")
         )
         assert np.isfinite([rate, mean, peak, packet]).all(), rule
         assert (rate > 0).all()
@@ -149,9 +146,7 @@ def cases(p: float, rtt: float) -> Cases:
 def test_plain_python_and_machine_code_find_the_same_cycle(acks):
     """To the last bit: both do the same additions."""
     limits = Limits(2e4, 128, acks)
-    one, two = (
-        find_cycles(cases(0.01, 0.1), limits, compiled=compiled) for compiled in (False, True)
-    )
+    one, two = (find_cycles(cases(0.01, 0.1), limits, compiled=compiled) for compiled in (False, True))
     np.testing.assert_array_equal(one.columns, two.columns)
     np.testing.assert_array_equal(one.states, two.states)
 
@@ -177,9 +172,7 @@ def test_segments_of_a_long_cycle_are_followed():
     assert check(cases(1e-4, 0.1), found, Limits(10, 2500))[0, 1] <= 2e-3
 
 
-@pytest.mark.parametrize(
-    "rule", [CountedReno(), PerRound(), Timer()], ids=lambda r: type(r).__name__
-)
+@pytest.mark.parametrize("rule", [CountedReno(), PerRound(), Timer()], ids=lambda r: type(r).__name__)
 def test_segments_of_a_rule_that_acts_at_some_acks_differ(rule):
     """At p = 1e-6 a sample has some percent of the cycle, and the timer runs out a few times in it."""
     at, rtts = np.array([1e-6]), np.array([0.1])

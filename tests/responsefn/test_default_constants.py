@@ -46,9 +46,7 @@ def test_every_parameter_of_a_rule_says_where_its_default_is_from() -> None:
     for name in RULES:
         kind: Any = REGISTRY.named("rule", name)
         for field in kind.Params._fields:
-            assert field in kind.declared, (
-                f"{name}.{field}: declare it by param(default, source=...)"
-            )
+            assert field in kind.declared, f"{name}.{field}: declare it by param(default, source=...)"
     for rule, parameter, *_, source in GENERATED["_rule_parameters"]():
         assert len(source) >= 8, f"{rule}, {parameter}: param(..., source=...) is missing"
 

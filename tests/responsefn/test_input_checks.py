@@ -195,9 +195,7 @@ def test_an_ambiguous_rate_comes_with_an_interval_in_which_each_has_one_p():
 
 def test_all_are_value_errors():
     """As any other bad input is."""
-    assert all(
-        issubclass(e, ValueError) for e in (UnreachableRateError, AmbiguousRateError, RuleError)
-    )
+    assert all(issubclass(e, ValueError) for e in (UnreachableRateError, AmbiguousRateError, RuleError))
     with pytest.raises(ValueError, match="rate = 1e-09"):
         invert(Reno(), 1e-9, 0.1)
 
@@ -220,9 +218,7 @@ def test_quiet_and_collected_remarks():
         with collect_remarks() as remarks:
             Illinois().rate(0.02, 0.1)
     assert warns()
-    assert remarks[0].other_rates[0, 0] == pytest.approx(
-        86.5, rel=0.01
-    )  # Reno's law, sqrt(3/(2p))/R
+    assert remarks[0].other_rates[0, 0] == pytest.approx(86.5, rel=0.01)  # Reno's law, sqrt(3/(2p))/R
 
 
 # What rules and laws share: forms derived once, slopes, long arrays.
@@ -246,9 +242,7 @@ def test_elasticity():
     np.testing.assert_allclose(Reno().elasticity(p, 0.1), -0.5, rtol=1e-12)
     cubic = CUBIC(friendly=0, form="published")
     np.testing.assert_allclose(cubic.elasticity(p, 0.1), -0.75, rtol=1e-12)
-    rounds = (
-        0.1 / p * 4 * 0.3 / (0.4 * 3.7)
-    ) ** 0.25 / 0.1  # K in round trips, with C = 0.4 and beta = 0.7
+    rounds = (0.1 / p * 4 * 0.3 / (0.4 * 3.7)) ** 0.25 / 0.1  # K in round trips, with C = 0.4 and beta = 0.7
     late = 0.59607 * 2.7 / 3.7  # by which a cycle is longer than K
     slope = -1 + 0.25 * rounds / (rounds + late)
     np.testing.assert_allclose(CUBIC(friendly=0).elasticity(p, 0.1), slope, rtol=1e-6)

@@ -32,10 +32,7 @@ QUICK = (AIMD(), Mathis(), CTCP())
 
 @pytest.mark.parametrize(
     "rule",
-    [
-        pytest.param(rule, id=repr(rule), marks=[] if rule in QUICK else pytest.mark.slow)
-        for rule in SMOOTH
-    ],
+    [pytest.param(rule, id=repr(rule), marks=[] if rule in QUICK else pytest.mark.slow) for rule in SMOOTH],
 )
 def test_twin(rule):
     """`vmap`, `grad` and `jit` at once; values and slopes in p and in the RTT are SymPy's."""
@@ -151,11 +148,7 @@ def test_too_many_branches_are_refused(monkeypatch):
     jax = pytest.importorskip("jax")
     monkeypatch.setattr(traced_branches, "MAX_PATHS", 3)
     with pytest.raises(ValueError, match=r"^on_ack: more than 3 combinations of branches"):
-        jax.jit(
-            lambda w: rule_twin(Branches()).on_ack(
-                Branches.State(w, 2.0), Branches().params, Event(1.0, 0.1)
-            )
-        )(4.0)
+        jax.jit(lambda w: rule_twin(Branches()).on_ack(Branches.State(w, 2.0), Branches().params, Event(1.0, 0.1)))(4.0)
 
 
 class Loop(Branches):

@@ -48,16 +48,12 @@ def test_laws_tend_to_the_square_root_law():
 
 
 def test_published_forms_that_fail():
-    assert Scalable(form="published").rate(1e-5, 0.1) / Scalable().rate(1e-5, 0.1) == (
-        pytest.approx(1.068, abs=1e-3)
-    )
+    assert Scalable(form="published").rate(1e-5, 0.1) / Scalable().rate(1e-5, 0.1) == (pytest.approx(1.068, abs=1e-3))
     assert AIMD(32, 0.125).rate(1e-3, 0.1) / BIC().rate(1e-3, 0.1) > 2
     assert Mathis().rate(0.05, 0.1) / PFTK().rate(0.05, 0.1) > 1.4
     assert Mathis().rate(1e-4, 0.1) == pytest.approx(Reno().rate(1e-4, 0.1), rel=1e-14)
     # RFC 8337, 5.2: with delayed ACKs 3 W^2 packets between losses where the sawtooth runs from W to 2 W
-    assert Mathis(packets_per_ack=2).mean_window(1 / (3 * 40**2), rtt=0.1) == pytest.approx(
-        1.5 * 40
-    )
+    assert Mathis(packets_per_ack=2).mean_window(1 / (3 * 40**2), rtt=0.1) == pytest.approx(1.5 * 40)
     misprint = TFRC(form="zheng2002")
     for p, excess in ((0.01, 0.08), (0.05, 0.4), (0.1, 1.0)):
         assert misprint.rate(p, 0.1) / TFRC().rate(p, 0.1) - 1 > excess

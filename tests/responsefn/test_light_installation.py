@@ -88,9 +88,7 @@ def test_answers_are_the_same_without_sympy(everything: bool) -> None:
 )
 def test_commands_print_the_same_without_sympy(words: str) -> None:
     command = COMMANDS.format(words=words)
-    with_sympy, without = (
-        printed_by("-c", f"import sys{start}\n{command}") for start in ("", WITHOUT)
-    )
+    with_sympy, without = (printed_by("-c", f"import sys{start}\n{command}") for start in ("", WITHOUT))
     assert with_sympy
     assert without == with_sympy
 
@@ -138,9 +136,7 @@ def test_snippets_of_the_readme_run_in_a_light_installation(tmp_path: Path) -> N
     script = tmp_path / "script.py"
     for snippet in snippets:
         script.write_text(snippet, encoding="utf-8")
-        done = subprocess.run(
-            [own, script], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([own, script], cwd=tmp_path, capture_output=True, text=True, check=False)
         if "leaf_spine" in snippet or "explain" in snippet:
             assert "networkx" in done.stderr.splitlines()[-1], done.stderr
         else:

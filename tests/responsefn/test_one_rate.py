@@ -82,10 +82,7 @@ LONG = (
 
 @pytest.mark.parametrize(
     "rule",
-    [
-        pytest.param(rule, id=repr(rule), marks=pytest.mark.slow if repr(rule) in LONG else [])
-        for rule in ENTRIES
-    ],
+    [pytest.param(rule, id=repr(rule), marks=pytest.mark.slow if repr(rule) in LONG else []) for rule in ENTRIES],
 )
 def test_rate_cycle_and_simulation_agree_inside_the_domain(rule):
     # DCTCP at 1e-3 grows to 2000 packets by one per round trip of two marks: 4000 marks
@@ -118,9 +115,7 @@ def check_closed_form(rule: WindowRule, rtt: float, p: tuple[float, ...], events
     begins = rule.replace(form="published") if isinstance(rule, CUBIC) else rule
     held = rule.closed_form_holds(at, rtt)
     runs = (
-        simulate_curve(
-            begins, at[held], rtt, options=DirectSimulation(method="acks"), events=events
-        )
+        simulate_curve(begins, at[held], rtt, options=DirectSimulation(method="acks"), events=events)
         if held.any()
         else ()
     )
@@ -169,9 +164,7 @@ def test_rules_that_need_the_capacity_agree_as_well(rule):
     for p in (1e-4, 1e-3):
         rate, cycle = rule.rate(p, RTT, CAPACITY), rule.cycle(p, RTT, CAPACITY).rate
         events = SLOW.get(repr(rule), 1000)
-        run = simulate_rule(
-            rule, p, RTT, events=events, options=DirectSimulation(bandwidth=CAPACITY)
-        )
+        run = simulate_rule(rule, p, RTT, events=events, options=DirectSimulation(bandwidth=CAPACITY))
         assert cycle == pytest.approx(rate, rel=1e-12)
         assert run.rate == pytest.approx(rate, rel=0.01)
 
@@ -205,9 +198,7 @@ inverse = functools.partial(responsefn.invert, unit_check=False)
 CLOSED = [
     rule
     for rule in catalogue().entries
-    if rule.monotone
-    and rule.uses_closed_form(None)
-    and getattr(rule, "capacity", "ignored") != "needed"
+    if rule.monotone and rule.uses_closed_form(None) and getattr(rule, "capacity", "ignored") != "needed"
 ]
 
 

@@ -34,9 +34,7 @@ def random_state(rule: Any, draw: random.Random) -> tuple[Any, Event]:
     )
     rtt = 10 ** draw.uniform(-2.0, -0.5)
     base = rtt * draw.choice((1.0, 1.0, draw.uniform(0.2, 1.0), draw.uniform(0.97, 1.0)))
-    part = draw.choice(
-        (1.0, draw.random(), draw.choice((0.0098, 0.0102, 0.098, 0.102, 0.79, 0.81)))
-    )
+    part = draw.choice((1.0, draw.random(), draw.choice((0.0098, 0.0102, 0.098, 0.102, 0.79, 0.81))))
     queue = cwnd * (rtt - base) / rtt  # a third of it is what Fusion compares with
     time = draw.uniform(0.5, 20.0)
     drawn = {

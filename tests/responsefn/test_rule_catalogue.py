@@ -74,9 +74,7 @@ def test_catalogue():
 
 def test_rules_of_operating_systems_repair_losses_by_sack() -> None:
     """Linux and Windows have SACK switched on; RFC 6675 is one of RFC 9438's recoveries. Others say so themselves."""
-    kinds = {type(entry) for entry in catalogue().entries if hasattr(entry, "recovery")} | {
-        NS2Vegas
-    }
+    kinds = {type(entry) for entry in catalogue().entries if hasattr(entry, "recovery")} | {NS2Vegas}
     others = {kind.__name__: kind.recovery for kind in kinds if kind.recovery != "sack"}
     assert others.items() >= {
         "Tahoe": "tahoe", "Reno": "reno",
@@ -146,9 +144,7 @@ BUILDS = [
         "^method = 'cycles': .*HTCP",
     ),
     (
-        lambda: simulate_rule(
-            Reno(), 0.1, 0.1, Gilbert(), options=DirectSimulation(method="cycles")
-        ),
+        lambda: simulate_rule(Reno(), 0.1, 0.1, Gilbert(), options=DirectSimulation(method="cycles")),
         "^method = 'cycles'",
     ),
 ]

@@ -62,9 +62,7 @@ def window_after(event: int, acks: float, *, compiled: bool, several: bool = Tru
     window = np.zeros(MAX_STATE + MAX_PARAMETERS)
     window[:2] = flow.cwnd[0], flow.ssthresh[0]
     window[MAX_STATE : MAX_STATE + len(numbers)] = numbers
-    call(int(events[1, event]))(
-        window.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), 0.0, 0.1, acks, 0.0
-    )
+    call(int(events[1, event]))(window.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), 0.0, 0.1, acks, 0.0)
     return float(window[0])
 
 
@@ -223,13 +221,9 @@ def test_a_rule_that_goes_wrong_is_refused(rule, event, message):
 
 
 def test_classes_and_other_things_in_the_place_of_rules_are_named():
-    with pytest.raises(
-        TypeError, match=r"rule = .*Reno.*: must be a window rule, such as Reno\(\)"
-    ):
+    with pytest.raises(TypeError, match=r"rule = .*Reno.*: must be a window rule, such as Reno\(\)"):
         simulate_rule(Reno, P, RTT)
-    with pytest.raises(
-        TypeError, match=r"rule = TFRC\(\): must be a window rule, such as Reno\(\)"
-    ):
+    with pytest.raises(TypeError, match=r"rule = TFRC\(\): must be a window rule, such as Reno\(\)"):
         simulate_rule(TFRC(), P, RTT)
     with pytest.raises(TypeError, match=r"losses = .*: must be a model of losses"):
         simulate_rule(Reno(), P, RTT, float)
@@ -285,9 +279,7 @@ class Numbers(NamedTuple):
 @pytest.mark.parametrize("rule", [AIMD(0.2, 0.125), Reno(), Tahoe()], ids=repr)
 def test_compiled_rules_do_the_same(rule, monkeypatch):
     functions = {name: getattr(rule, name) for name in ("on_ack", "on_loss", "on_timeout")}
-    compiled = kernels.make_kernel(
-        many_steps, functions=functions, tuples={"State": rule.State._fields}
-    )
+    compiled = kernels.make_kernel(many_steps, functions=functions, tuples={"State": rule.State._fields})
     numbers = Numbers(getattr(rule, "a", 0.0), getattr(rule, "b", 0.0))
     expected, computed = np.empty(60), np.empty(60)
     for name, value in (functions | {"State": rule.State}).items():
@@ -404,7 +396,9 @@ WRONG = {Shrinks: "returns cwnd = 0.99: must be 1 to", Overflows: r"returns cwnd
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_wrong_window_is_refused_at_both_levels_and_beside_another_rule(kind) -> None:
     """With file, line, function, state, flow and time; such a run was ``completed``, with no packets delivered."""
-    said = rf"test_rule_events\.py:\d+: {kind.__name__}\.on_ack {WRONG[kind]}.* for State\(.*, flow '{{}}', t = 0\.\d+ s"
+    said = (
+        rf"test_rule_events\.py:\d+: {kind.__name__}\.on_ack {WRONG[kind]}.* for State\(.*, flow '{{}}', t = 0\.\d+ s"
+    )
     links = chain(2, rate=1000.0, delay=0.02, buffer=20)
     scenario = Scenario("one", links, [Flow("f", (1, 2), kind())], duration=2.0)
     for level in ("fluid", "packets"):

@@ -339,19 +339,14 @@ def test_a_minor_statement_is_counted_but_does_not_decide() -> None:
     (R, C, True), (C, R, True), (R, N, False), (C, N, True), (C, A, True), (C, C, False),
     (N, R, False), (N, C, False), (N, N, False),
 ])  # fmt: skip
-def test_only_the_opposite_ends_what_holds_and_anything_else_a_contradiction(
-    default, other, turned
-) -> None:
+def test_only_the_opposite_ends_what_holds_and_anything_else_a_contradiction(default, other, turned) -> None:
     assert default.turned_by(other) is turned
 
 
 def test_the_direction_of_what_depends_is_said() -> None:
     assert in_words(C, {"a": R, "b": R}) == "contradicted; holds if a or b"
     many = dict.fromkeys("abcd", A)
-    assert (
-        in_words(C, {**many, "e": N})
-        == "contradicted; not judged in 4 other readings; inconclusive if e"
-    )
+    assert in_words(C, {**many, "e": N}) == "contradicted; not judged in 4 other readings; inconclusive if e"
 
 
 def test_every_simulator_of_the_bundled_runs_has_a_column() -> None:

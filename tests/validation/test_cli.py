@@ -122,12 +122,8 @@ def test_the_points_of_a_figure_are_a_table_beside_it(tmp_path) -> None:
     assert about["points"] == str(tmp_path / "M03-1.csv")
     found = pd.read_csv(about["points"])
     assert list(found) == list(COLUMNS)
-    assert found[["x_quantity", "x_unit", "y_unit"]].drop_duplicates().to_numpy().tolist() == [
-        ["RTT", "s", "%"]
-    ]
-    model = found.query(
-        "kind == 'line' and curve == 'T1 = T2 = 15' and panel == 'lambda1 = 25 packets/s'"
-    )
+    assert found[["x_quantity", "x_unit", "y_unit"]].drop_duplicates().to_numpy().tolist() == [["RTT", "s", "%"]]
+    model = found.query("kind == 'line' and curve == 'T1 = T2 = 15' and panel == 'lambda1 = 25 packets/s'")
     rtt = float(model["x"].iloc[3])
     chains = [PauseTandem(arrival_rates=(25.0, 1.0), rtt=rtt, high_threshold=t) for t in (15, 20)]
     gain = [stationary(chain).throughput for chain in chains]
@@ -185,9 +181,7 @@ def test_a_claim_is_one_line_of_100_columns_with_a_word_for_each_source() -> Non
         ("own packets", R),
     ):
         assert line[head.index(name) :].startswith(word)
-    many = row(
-        "D05", Verdict.INCONCLUSIVE, judged={"model": 12, "ns-2": 1, "level": 3}, deciding=13
-    )
+    many = row("D05", Verdict.INCONCLUSIVE, judged={"model": 12, "ns-2": 1, "level": 3}, deciding=13)
     (line,) = printed(print_row, many)
     assert line.startswith("D05 inconclusive 12/13 contradicted 1/13 ")
 
@@ -232,15 +226,11 @@ def test_a_few_claims_have_a_line_and_their_answer_and_all_have_both_with_verbos
     assert "D06 Found 1 of 2." in lines
     every = [row(id, R) for id in entries()]
     lines = printed(lambda console: print_rows(every, console, verbose=True))
-    assert sum(line.startswith(tuple(f"{id} holds " for id in entries())) for line in lines) == len(
-        every
-    )
+    assert sum(line.startswith(tuple(f"{id} holds " for id in entries())) for line in lines) == len(every)
 
 
 def test_what_is_not_judged_is_said() -> None:
-    none = row(
-        "D06", A, simulation=A, statements=[{"simulation": "undecidable"}, {"simulation": C}]
-    )
+    none = row("D06", A, simulation=A, statements=[{"simulation": "undecidable"}, {"simulation": C}])
     (line,) = printed(print_not_judged, [row("D05", R), none])
     assert line == "Not judged: D06 (1 of 2 claims), and 1 of 2 statements; the pages say why."
 
@@ -282,9 +272,7 @@ def test_the_list_has_every_case_and_a_paper_its_own() -> None:
 def test_a_wrong_name_is_answered_with_the_nearest() -> None:
     """Before any simulator is looked for."""
     done = invoke(["data", "regenerate", "zheng2002/periodic-los", "--json"])
-    with pytest.raises(
-        ValueError, match=r"case = 'zheng2002/periodic-los': must be .*periodic-loss'"
-    ):
+    with pytest.raises(ValueError, match=r"case = 'zheng2002/periodic-los': must be .*periodic-loss'"):
         raise done.exception
     assert not done.stdout
     done = invoke(["data", "list", "yang2002"])
@@ -311,9 +299,7 @@ def test_a_case_without_a_picture_is_described(tmp_path, monkeypatch) -> None:
     assert "no picture of this table: no column is a result in one unit" in done.stdout
     assert "figure:" not in done.stdout
     done = invoke(["data", "show", "htsim/roce", "--plot", "roce.png"])
-    with pytest.raises(
-        ValueError, match=r"^plot = 'roce.png': no picture .*name a column \(--value\)"
-    ):
+    with pytest.raises(ValueError, match=r"^plot = 'roce.png': no picture .*name a column \(--value\)"):
         raise done.exception
     assert not list(tmp_path.iterdir())
 

@@ -146,8 +146,6 @@ def test_a_consistent_forgery_shows_in_the_hashes_of_a_release_alone(package, fo
     forge(package, *forgery)
     seal(package)
     assert status(package, *VERIFY) == 0
-    forged = re.search(
-        rf'^{constant} = "(\w+)"', (package / "manifest.py").read_text(), re.MULTILINE
-    )
+    forged = re.search(rf'^{constant} = "(\w+)"', (package / "manifest.py").read_text(), re.MULTILINE)
     assert forged
     assert forged[1] != getattr(manifest, constant)

@@ -27,9 +27,7 @@ PLACE = "validation/data/zheng2002/ecn"
 
 def git(folder: Path, *words: str) -> None:
     """Run git without the settings of the user."""
-    who = {
-        f"GIT_{role}_{what}": "x" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-    }
+    who = {f"GIT_{role}_{what}": "x" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     environment = os.environ | who | {"GIT_CONFIG_GLOBAL": os.devnull}
     subprocess.run(["git", *words], cwd=folder, env=environment, check=True, capture_output=True)
 
@@ -115,9 +113,7 @@ def test_own_packets_change_with_the_code(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("commit", ["", "wording"])
-@pytest.mark.parametrize(
-    "change", [("none,holds,holds", "none,holds,contradicted"), ("above", "below")]
-)
+@pytest.mark.parametrize("change", [("none,holds,holds", "none,holds,contradicted"), ("above", "below")])
 def test_an_expectation_that_changes_is_named_with_both_commits(repository, change, commit) -> None:
     edit(repository, "published/fabric_expectations.csv", *change, commit=commit)
     ((table, row, first, last),) = read_history().expectations
@@ -181,9 +177,7 @@ def test_files_that_runs_write_and_code_are_not_protected(repository: Path) -> N
 
 def test_without_git_or_a_repository_it_says_so(tmp_path, repository, monkeypatch) -> None:
     write(repository, {"validation/a.txt": "a"}, commit="second")
-    git(
-        repository, "clone", "-q", "--depth", "1", f"file://{repository}", str(tmp_path / "shallow")
-    )
+    git(repository, "clone", "-q", "--depth", "1", f"file://{repository}", str(tmp_path / "shallow"))
     monkeypatch.setattr(module, "PACKAGE", tmp_path / "shallow" / "validation")
     assert "shallow" in read_history().missing
     (repository / "copy" / "validation").mkdir(parents=True)
@@ -286,9 +280,7 @@ def test_a_cell_larger_by_two_per_cent_does_not_add_up(one_case, case, file, col
     frame[column] = frame[column].astype(float)
     frame.loc[row, column] *= 1.02
     frame.to_csv(path, index=False)
-    with pytest.raises(
-        DamagedDataError, match=rf"{path.name}: 1 of {len(frame)} rows do not add up"
-    ):
+    with pytest.raises(DamagedDataError, match=rf"{path.name}: 1 of {len(frame)} rows do not add up"):
         row_checks.verify()
 
 
@@ -299,11 +291,7 @@ def test_all_rows_add_up() -> None:
 
 def test_every_identity_has_tables() -> None:
     tables = [
-        set(about["columns"])
-        for case in evidence.cases()
-        for about in evidence.provenance(case)["files"].values()
+        set(about["columns"]) for case in evidence.cases() for about in evidence.provenance(case)["files"].values()
     ]
-    unused = [
-        each for each in row_checks.IDENTITIES if not any(each.columns() <= own for own in tables)
-    ]
+    unused = [each for each in row_checks.IDENTITIES if not any(each.columns() <= own for own in tables)]
     assert not unused

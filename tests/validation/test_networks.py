@@ -65,9 +65,7 @@ from validation.networks.unseen_networks import LATER, LONGER, NETWORKS, SEEDS, 
 
 def test_a_fluid_equal_to_the_packets_agrees(monkeypatch) -> None:
     table = evidence.table(network_runs.CASE)
-    monkeypatch.setattr(
-        network_comparison, "runs_of", lambda network, *_: network_runs.recorded(network, table)
-    )
+    monkeypatch.setattr(network_comparison, "runs_of", lambda network, *_: network_runs.recorded(network, table))
     found = network_comparison.compare([NETWORKS["chain-8"], NETWORKS["dumbbell-2"]])
     assert found.mean_error == found.losses == found.first == 0.0
     assert found.chance == 0.0
@@ -186,9 +184,7 @@ def test_no_step_is_shorter_than_the_time_of_a_packet() -> None:
 
 
 def test_the_packet_level_has_ns2s_conventions_where_ns2_has_the_rules() -> None:
-    conventions = {
-        network.name: network_runs.packet_level(network).convention for network in FRESH.values()
-    }
+    conventions = {network.name: network_runs.packet_level(network).convention for network in FRESH.values()}
     assert conventions["chain-2-0"] == "ns2"
     assert conventions["mixed-rules-2-1"] == "standard", "Reno, AIMD and CUBIC"
 
@@ -227,8 +223,7 @@ def test_a_parking_lot_has_long_flows_and_as_many_over_each_hop() -> None:
 
 def test_chains_of_takano2006_start_as_in_the_paper_or_up_to_a_millisecond_later() -> None:
     starts = [
-        [flow.start for flow in scenario_of({**RUN, "topology": "takano2006", "seed": seed}).flows]
-        for seed in (0, 1)
+        [flow.start for flow in scenario_of({**RUN, "topology": "takano2006", "seed": seed}).flows] for seed in (0, 1)
     ]
     assert starts[0] == [0.0, 0.1]
     assert all(0.0 < late - own < 1e-3 for own, late in zip(*starts, strict=True))
@@ -236,8 +231,7 @@ def test_chains_of_takano2006_start_as_in_the_paper_or_up_to_a_millisecond_later
 
 def test_starts_depend_on_the_seed() -> None:
     starts = [
-        [flow.start for flow in scenario_of({**RUN, "topology": "dumbbell", "seed": seed}).flows]
-        for seed in (1, 2)
+        [flow.start for flow in scenario_of({**RUN, "topology": "dumbbell", "seed": seed}).flows] for seed in (1, 2)
     ]
     assert starts[0] != starts[1]
 
@@ -313,9 +307,7 @@ def test_networks_are_repeated_by_their_seed() -> None:
 def test_fresh_networks_are_none_of_those_for_development() -> None:
     assert len(DEVELOPMENT) == 60
     assert len(FRESH) == 30
-    assert not {n.scenario.links for n in FRESH.values()} & {
-        n.scenario.links for n in DEVELOPMENT.values()
-    }
+    assert not {n.scenario.links for n in FRESH.values()} & {n.scenario.links for n in DEVELOPMENT.values()}
 
 
 @for_each([*DEVELOPMENT, *FRESH])
@@ -342,23 +334,17 @@ def test_a_network_is_within_its_ranges(name: str) -> None:
 def test_every_scenario_has_every_kind_of_run() -> None:
     each = list(own_links.runs())
     found = {(run["scenario"], run["clocks"], run["convention"]) for run in each if not run["dfc"]}
-    assert found == {
-        (name, *kind) for name in own_links.SCENARIOS for kind in own_links.KINDS.values()
-    }
+    assert found == {(name, *kind) for name in own_links.SCENARIOS for kind in own_links.KINDS.values()}
     assert {run["convention"] for run in each if run["dfc"]} == {"standard"}
 
 
 def test_clocks_stay_within_their_tolerance_and_their_seed_fixes_them() -> None:
     plain = own_links.scenario_of("4S", False, 0.0, 1).links[0].rate
-    rates = np.array(
-        [link.rate for link in own_links.scenario_of("4S", False, own_links.CLOCKS, 1).links]
-    )
+    rates = np.array([link.rate for link in own_links.scenario_of("4S", False, own_links.CLOCKS, 1).links])
     again = [link.rate for link in own_links.scenario_of("4S", False, own_links.CLOCKS, 1).links]
     assert 0.0 < abs(rates / plain - 1.0).max() <= own_links.CLOCKS
     assert list(rates) == again
-    assert list(rates) != [
-        link.rate for link in own_links.scenario_of("4S", False, own_links.CLOCKS, 2).links
-    ]
+    assert list(rates) != [link.rate for link in own_links.scenario_of("4S", False, own_links.CLOCKS, 2).links]
 
 
 def test_hosts_are_shaped_with_dfc_only() -> None:
@@ -401,8 +387,7 @@ def test_both_levels_lose_as_many_packets_after_the_slow_start_of_cubic() -> Non
 
 def test_networks_with_pauses_are_of_all_kinds_and_the_same_again() -> None:
     drawn = [
-        pause_networks.draw_pause_network(3, n)
-        for n in range(len(pause_networks.KINDS) * len(pause_networks.RULES))
+        pause_networks.draw_pause_network(3, n) for n in range(len(pause_networks.KINDS) * len(pause_networks.RULES))
     ]
     assert drawn == [pause_networks.draw_pause_network(3, n) for n in range(len(drawn))]
     rules = {getattr(each.links[0].discipline, "counts", "pause") for each in drawn}
@@ -414,9 +399,7 @@ def test_networks_with_pauses_are_of_all_kinds_and_the_same_again() -> None:
 @pytest.mark.slow
 def test_levels_agree_on_some_networks() -> None:
     """Six of seed 3, set aside; near the critical load one may differ."""
-    found = [
-        pause_networks.compare_verdicts(pause_networks.draw_pause_network(3, n)) for n in range(6)
-    ]
+    found = [pause_networks.compare_verdicts(pause_networks.draw_pause_network(3, n)) for n in range(6)]
     assert sum(each.agree for each in found) >= 5
     counts = Counter(each.fluid for each in found)
     assert counts["deadlocked"] >= 1
@@ -426,9 +409,7 @@ def test_levels_agree_on_some_networks() -> None:
 @pytest.mark.slow
 def test_levels_agree_on_190_of_200_networks() -> None:
     """Of a seed that was not looked at; a difference has an explanation where starts of flows decide at one level."""
-    found = [
-        pause_networks.compare_verdicts(pause_networks.draw_pause_network(4, n)) for n in range(200)
-    ]
+    found = [pause_networks.compare_verdicts(pause_networks.draw_pause_network(4, n)) for n in range(200)]
     different = [each for each in found if not each.agree]
     assert len(different) <= 10, different
     assert all(each.phases is not None for each in different)
@@ -436,9 +417,7 @@ def test_levels_agree_on_190_of_200_networks() -> None:
 
 
 def test_the_fluid_says_where_its_verdict_may_differ() -> None:
-    network = pause_networks.draw_pause_network(
-        1, 152
-    )  # completed in the fluid, deadlocked in packets
+    network = pause_networks.draw_pause_network(1, 152)  # completed in the fluid, deadlocked in packets
     run = simulate(network, Fluid())
     limits = {limit.partition(":")[0] for limit in run.limits}
     assert "deadlock" in limits
@@ -449,10 +428,7 @@ def test_the_fluid_says_where_its_verdict_may_differ() -> None:
 
 
 def with_headroom(scenario: Scenario, headroom: float) -> Scenario:
-    links = [
-        replace(link, discipline=replace(link.discipline, headroom=headroom))
-        for link in scenario.links
-    ]
+    links = [replace(link, discipline=replace(link.discipline, headroom=headroom)) for link in scenario.links]
     return replace(scenario, links=tuple(links))
 
 
@@ -475,9 +451,7 @@ def test_nothing_is_lost_in_five_networks_and_with_little_headroom_it_is() -> No
 
 
 def test_nothing_is_lost_in_a_fluid_network() -> None:
-    found = lossless_networks.check_lossless(
-        lossless_networks.draw_lossless_network(1, 3, fluid=True), fluid=True
-    )
+    found = lossless_networks.check_lossless(lossless_networks.draw_lossless_network(1, 3, fluid=True), fluid=True)
     assert found.holds, found
     assert found.pauses > 0
 
@@ -490,9 +464,7 @@ def test_an_all_to_all_of_16_hosts_completes_with_no_option_set() -> None:
     ends = [(host, leaf, rate) for host, leaf in leaves.items()]
     ends += [(leaf, "spine", 8.0 * rate) for leaf in ("leaf0", "leaf1")]
     links = tuple(
-        Link(*way, speed, 0.5e-6, ByteBuffer("16 MB"), rule)
-        for a, b, speed in ends
-        for way in ((a, b), (b, a))
+        Link(*way, speed, 0.5e-6, ByteBuffer("16 MB"), rule) for a, b, speed in ends for way in ((a, b), (b, a))
     )
     flows = tuple(
         Flow(
@@ -515,10 +487,7 @@ def test_an_all_to_all_of_16_hosts_completes_with_no_option_set() -> None:
 
 @pytest.mark.slow
 def test_nothing_is_lost_in_two_hundred_networks() -> None:
-    found = [
-        lossless_networks.check_lossless(lossless_networks.draw_lossless_network(1, n))
-        for n in range(200)
-    ]
+    found = [lossless_networks.check_lossless(lossless_networks.draw_lossless_network(1, n)) for n in range(200)]
     assert all(each.holds for each in found), [each for each in found if not each.holds]
 
 
@@ -656,9 +625,7 @@ def test_phases_are_drawn_by_tcp_agents_alone() -> None:
     tcp = [Flow(str(f), (1, 2), Reno()) for f in range(3)]
     method = Packets(convention="ns2", seed=5)
     alone, mixed = (
-        plan_scenario(
-            Scenario("x", links, flows, duration=1.0), method, duration=1.0, sample=0.1
-        ).phases
+        plan_scenario(Scenario("x", links, flows, duration=1.0), method, duration=1.0, sample=0.1).phases
         for flows in (tcp, [Flow("cbr", (1, 2), CBR(100.0)), *tcp])
     )
     np.testing.assert_array_equal(mixed[1:], alone)

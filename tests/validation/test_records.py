@@ -143,13 +143,9 @@ def test_undecidable_statements_are_in_the_ledger_and_say_what_would_decide_them
         ("Z14", "tcp_smoother", ("TCP is smoother than TCP(a,b)", "TCP(a,b) is smoother than TCP")),
     ],
 )
-def test_what_a_paper_asserts_with_its_opposite_is_undecidable_with_both_sentences(
-    id, key, sentences
-):
+def test_what_a_paper_asserts_with_its_opposite_is_undecidable_with_both_sentences(id, key, sentences):
     assert all(sentence in undecidable_statements()[id][key] for sentence in sentences)
-    (part,) = [
-        p for p in find(id).check().parts if p.statement == statements_of_papers()[id][key].text
-    ]
+    (part,) = [p for p in find(id).check().parts if p.statement == statements_of_papers()[id][key].text]
     assert part.minor == undecidable_statements()[id][key]
     assert {part.by(source) for source in ("model", "ns-2", "level")} <= {
         Verdict.UNDECIDABLE, Verdict.NOT_APPLICABLE
@@ -175,9 +171,7 @@ def test_every_claim_on_fabrics_has_an_expectation_and_at_least_thirty_are_judge
         assert all(said.values())
         assert {said["model"], said["packet level"]} <= set(Verdict)
     undecided = {Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE}
-    judged = [
-        id for id in own if {recorded_verdicts()[id].model, recorded_levels()[id]} - undecided
-    ]
+    judged = [id for id in own if {recorded_verdicts()[id].model, recorded_levels()[id]} - undecided]
     assert len(judged) >= 30
     assert len(judged) == len(own)
 
@@ -216,9 +210,7 @@ def test_a_forged_constant_of_a_judge_is_noticed_though_the_verdict_stays() -> N
     (least,) = (each for each in found.thresholds if each.name == "least")
     assert least.value == best_effort.FAR
     lower = replace(least, value=1.1)
-    forged = replace(
-        found, thresholds=tuple(lower if each is least else each for each in found.thresholds)
-    )
+    forged = replace(found, thresholds=tuple(lower if each is least else each for each in found.thresholds))
     assert list(differences(forged, recorded()["Y06"])) == ["threshold least"]
 
 
@@ -237,12 +229,8 @@ def test_other_printed_numbers_are_noticed_though_the_verdict_stays(change, said
     """The last digit of a fraction alone may differ: rounding errors of another machine."""
     found = find("Y06").check()
     row = Number("flows", "3 of 5", "0.4842")
-    known = replace(
-        recorded()["Y06"], numbers=recorded()["Y06"].numbers | {"quantity 1": "3 5 0.4842"}
-    )
-    other = replace(
-        row, model=row.model.replace(*change), simulation=row.simulation.replace(*change)
-    )
+    known = replace(recorded()["Y06"], numbers=recorded()["Y06"].numbers | {"quantity 1": "3 5 0.4842"})
+    other = replace(row, model=row.model.replace(*change), simulation=row.simulation.replace(*change))
     forged = replace(found, numbers=(other, *found.numbers[1:]))
     assert list(differences(forged, known)) == ([said] if said else [])
 
@@ -256,9 +244,7 @@ def test_places_with_other_numbers_are_named_or_counted() -> None:
 
 def test_a_forged_count_of_statements_that_hold_is_noticed() -> None:
     found, known = find("Y06").check(), recorded()["Y06"]
-    assert list(differences(found, replace(known, held=Sides("9 of 9", "9 of 9")))) == [
-        "statements that hold"
-    ]
+    assert list(differences(found, replace(known, held=Sides("9 of 9", "9 of 9")))) == ["statements that hold"]
 
 
 def test_a_missing_reading_and_an_unknown_one_are_noticed() -> None:
@@ -308,11 +294,7 @@ def check_provenance(case: str) -> None:
     assert record["simulated_seconds"] > 0
     assert record["cpu_seconds"] > 0
     written = case == RANDOM  # its Tcl programs are those of to_ns2
-    kinds = (
-        {".py"}
-        if written or record["tool"] in ("hopflow", "htsim", "uet-htsim")
-        else {".tcl", ".cc", ".h"}
-    )
+    kinds = {".py"} if written or record["tool"] in ("hopflow", "htsim", "uet-htsim") else {".tcl", ".cc", ".h"}
     if record["tool"] == "Linux":
         kinds = {".c", ".h", ".config", ".sh"}
     assert {Path(program).suffix for program in record["programs"]} <= kinds
@@ -347,9 +329,7 @@ def test_a_case_is_found_without_its_paper_where_one_paper_has_it() -> None:
 
 
 def tags() -> set[tuple[str, str]]:
-    return {
-        (case, claim) for case in evidence.cases() for claim in evidence.provenance(case)["claims"]
-    }
+    return {(case, claim) for case in evidence.cases() for claim in evidence.provenance(case)["claims"]}
 
 
 def used() -> set[tuple[str, str]]:
@@ -412,8 +392,7 @@ def test_claims_that_differ_are_explained_or_excused() -> None:
     differ = {
         id
         for id, sides in recorded_verdicts().items()
-        if entries()[id].paper in PAPERS
-        and len({sides.model, sides.packets, levels[id]} & DECIDED) > 1
+        if entries()[id].paper in PAPERS and len({sides.model, sides.packets, levels[id]} & DECIDED) > 1
     }
     assert differ <= set(ABOUT) | set(without_explanation())
     assert set(without_explanation()) <= differ
@@ -437,9 +416,7 @@ def test_a_gap_has_a_row_for_each_quantity_and_a_figure() -> None:
     assert "is unexplained" in gap.sentences[0]  # whole packets in the law itself
     assert "packets lost at all nodes (packets)" in gap.rows
     cells = dict(zip(gap.columns, gap.rows["packets lost at all nodes (packets)"], strict=True))
-    own = evidence.table(CASE).set_index(["claim", "quantity", "row"])["mean"]["D18"][
-        "packets lost"
-    ]
+    own = evidence.table(CASE).set_index(["claim", "quantity", "row"])["mean"]["D18"]["packets lost"]
     for row in ("fluid", "packets"):
         assert float(cells[row].partition(" ± ")[0]) == pytest.approx(own[row], abs=0.6)
     assert len(waterfall_of("D18").draw().axes) == 2
@@ -459,9 +436,7 @@ def test_the_bundled_rows_are_computed_again() -> None:
     rows = evidence.table(CASE).query("claim == 'D18'")
     again = explain(**arguments("D18"), runs=int(rows["runs"].iloc[0]), seed=0).table()
     names = ["mean", "low", "high"]
-    pd.testing.assert_frame_equal(
-        rows[names].reset_index(drop=True), again[names], rtol=1e-8, atol=1e-12
-    )
+    pd.testing.assert_frame_equal(rows[names].reset_index(drop=True), again[names], rtol=1e-8, atol=1e-12)
 
 
 def test_recording_one_claim_leaves_the_rows_of_others(tmp_path, monkeypatch):

@@ -80,9 +80,7 @@ def claims_of_figure(name: str) -> list[Claim]:
             own = [claim for claim in ledger().values() if claim.paper == near[0]]
             places = sorted({place for claim in own for place in _named(claim.where)})
             listed = ", ".join(f"{near[0]}/{place}" for place in places)
-            raise ValueError(
-                f"figure = {name!r}: must be PAPER/FIGURE, or the id of a claim; did you mean {listed}?"
-            )
+            raise ValueError(f"figure = {name!r}: must be PAPER/FIGURE, or the id of a claim; did you mean {listed}?")
         return [find(name)]
     paper, _, place = name.partition("/")
     own = [claim for claim in ledger().values() if claim.paper == choice("paper", paper, papers)]

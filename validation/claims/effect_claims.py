@@ -110,9 +110,7 @@ def judging(thresholds: Mapping[str, float]) -> Judges:
     def readings(found: Effects, **given: float) -> dict[str, Judgement]:
         return {name: judged(each, given) for name, each in found.readings.items()}
 
-    def level(
-        statements: Mapping[str, Statement], given: Mapping[str, float]
-    ) -> dict[str, Verdict]:
+    def level(statements: Mapping[str, Statement], given: Mapping[str, float]) -> dict[str, Verdict]:
         fixed, used = at(statements, given)
         return {key: each.judged_level(*used) for key, each in fixed.items()}
 
@@ -132,8 +130,7 @@ def judging(thresholds: Mapping[str, float]) -> Judges:
         return {"": apart(found.statements)} | others
 
     parameters = [inspect.Parameter("found", inspect.Parameter.POSITIONAL_ONLY)] + [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
-        for name, value in thresholds.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in thresholds.items()
     ]
     functions = Judges(judge, readings, packet_level, level_in_readings, simulators)
     for function in functions:

@@ -48,9 +48,7 @@ def curves(found: Effects) -> Figure:
     height = 3.6 if down == 1 else 2.1
     if names:
         height = max(0.5 + ROW * len(names) * (1 + fullest // 3), LOWEST)
-    fig, grid = figure(
-        7.0, 0.8 + height * down, nrows=down, ncols=across, sharex=True, sharey=True, squeeze=False
-    )
+    fig, grid = figure(7.0, 0.8 + height * down, nrows=down, ncols=across, sharex=True, sharey=True, squeeze=False)
     shown: dict[str, list[Any]] = {}
     for ax, (title, each) in zip(grid.flat, grouped.items(), strict=False):
         if len(grouped) > 1:
@@ -60,9 +58,7 @@ def curves(found: Effects) -> Figure:
             n = kinds.index(kind)
             if names:
                 shift = 0.6 * ((n + 0.5) / len(kinds) - 0.5)
-                _draw_rows(
-                    ax, curve, [names.index(str(x)) + shift for x in curve.x], n, kind, shown
-                )
+                _draw_rows(ax, curve, [names.index(str(x)) + shift for x in curve.x], n, kind, shown)
             else:
                 _draw_lines(ax, curve, n, kind, shown)
     for ax in grid.flat[len(grouped) :]:
@@ -114,9 +110,7 @@ def _grouped(found: Mapping[str, Curve]) -> dict[str, dict[str, Curve]]:
     return grouped
 
 
-def _draw_expected(
-    ax: Any, expected: tuple[float, float] | None, rows: bool, shown: dict[str, list[Any]]
-) -> None:
+def _draw_expected(ax: Any, expected: tuple[float, float] | None, rows: bool, shown: dict[str, list[Any]]) -> None:
     """Draw the range in which the statement of equality holds, and its middle."""
     if expected is None:
         return
@@ -138,9 +132,7 @@ def _draw_lines(ax: Any, curve: Curve, n: int, kind: str, shown: dict[str, list[
         shown.setdefault(said, []).append(ax.containers[-1])
 
 
-def _draw_rows(
-    ax: Any, curve: Curve, rows: list[float], n: int, kind: str, shown: dict[str, list[Any]]
-) -> None:
+def _draw_rows(ax: Any, curve: Curve, rows: list[float], n: int, kind: str, shown: dict[str, list[Any]]) -> None:
     """Draw a curve over names: a row of points for each."""
     from validation.display.drawing import MARKERS
 
@@ -176,8 +168,7 @@ def _name_axes(grid: Any, found: Effects, names: list[str]) -> None:
     """Name and scale the axes of all panels."""
     first = grid[0, 0]
     across, up = (
-        textwrap.fill(text, 60 // grid.shape[n])
-        for n, text in enumerate(found.axes[::-1] if names else found.axes)
+        textwrap.fill(text, 60 // grid.shape[n]) for n, text in enumerate(found.axes[::-1] if names else found.axes)
     )
     log = found.log.translate(str.maketrans("xy", "yx")) if names else found.log
     label(first, "", "", log=log)

@@ -81,9 +81,7 @@ def line(gigabits: float, packet_size: float = PACKET) -> float:
 
 def pfc(xoff: float = 300.0, **options: Any) -> PFC:
     """Return priority-based flow control of class 0 as switches count it, with ``xon`` 20 packets below ``xoff``."""
-    return PFC(
-        (0,), **{"xoff": xoff, "xon": max(xoff - 20.0, 0.5 * xoff), "counts": "switch", **options}
-    )
+    return PFC((0,), **{"xoff": xoff, "xon": max(xoff - 20.0, 0.5 * xoff), "counts": "switch", **options})
 
 
 def starts(count: int, seed: int) -> list[float]:
@@ -171,9 +169,7 @@ def paths_scenario(
     given = {"host": "nic", **options}
     flows = [
         Flow(str(n), tuple(path), source, start=start, **given)
-        for n, (path, source, start) in enumerate(
-            zip(paths, sources, begins or [0.0] * len(paths), strict=True), 1
-        )
+        for n, (path, source, start) in enumerate(zip(paths, sources, begins or [0.0] * len(paths), strict=True), 1)
     ]
     return Scenario("fabric", links, flows, duration=duration, packet_size=PACKET, min_rto=1e-3)
 
@@ -221,6 +217,4 @@ def over(*estimates: Estimate, threshold: str = "least", sign: float = 1.0) -> D
 
 def under(*estimates: Estimate, threshold: str = "least") -> Decision:
     """Return the decision whether quantities are below a threshold."""
-    return lambda given: tuple(
-        combine((Estimate(given[threshold], 0.0), e), (1.0, -1.0)) for e in estimates
-    )
+    return lambda given: tuple(combine((Estimate(given[threshold], 0.0), e), (1.0, -1.0)) for e in estimates)

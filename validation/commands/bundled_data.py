@@ -58,9 +58,7 @@ def list_cases(
         return
     titles = console.width >= WIDE
     for name, cases in overview.groupby("paper"):
-        table = Table(
-            Column("case", no_wrap=True), title=f"{name}: {len(cases)} case{'s' * (len(cases) > 1)}"
-        )
+        table = Table(Column("case", no_wrap=True), title=f"{name}: {len(cases)} case{'s' * (len(cases) > 1)}")
         table.expand = titles
         if titles:
             table.add_column("what it is", no_wrap=True, overflow="ellipsis", ratio=1)
@@ -81,9 +79,7 @@ def list_cases(
         f"{overview['cpu_seconds'].sum():.0f} CPU s, {overview['kilobytes'].sum() / 1000:.1f} MB"
     )
     if not titles:
-        console.print(
-            f"Titles are shown from {WIDE} columns on; `hopflow data show CASE` and --json have them"
-        )
+        console.print(f"Titles are shown from {WIDE} columns on; `hopflow data show CASE` and --json have them")
 
 
 @commands.command(
@@ -96,17 +92,13 @@ def list_cases(
 )
 def show_case(
     case: Case,
-    name: Annotated[
-        str | None, typer.Option("--table", help="One of its tables; default: the first.")
-    ] = None,
+    name: Annotated[str | None, typer.Option("--table", help="One of its tables; default: the first.")] = None,
     rows: Annotated[int, typer.Option(min=1, help="How many rows to print.")] = 12,
     picture: Annotated[
         Path | None,
         typer.Option("--plot", help="File of the plot; default: report/data/PAPER-CASE.png."),
     ] = None,
-    value: Annotated[
-        str | None, typer.Option(help="Column to plot; default: the main result of the table.")
-    ] = None,
+    value: Annotated[str | None, typer.Option(help="Column to plot; default: the main result of the table.")] = None,
     json: AsJson = False,
 ) -> None:
     """Show the provenance of a case, the meaning of its columns and its first rows; draw a plot of results, if it has any."""
@@ -133,9 +125,7 @@ def show_case(
             ) from None
         why = str(error)
     console.print(f"[bold]{case}[/]: {record['title']}")
-    console.print(
-        f"{record['tool']} {record['version']}; {record['runs']} runs, made {record['date']}"
-    )
+    console.print(f"{record['tool']} {record['version']}; {record['runs']} runs, made {record['date']}")
     console.print(f"$ {record['command']}", highlight=False)
     for file, about in record["files"].items():
         columns = Table("column", "unit", "meaning", title=f"{file}: {about['rows']} rows")

@@ -79,9 +79,7 @@ def collected(
     """
     found = Found(claims)
     try:
-        for each, finding in checked_under_a_bar(
-            claims, console, fresh=fresh, executor=executor, recompute=recompute
-        ):
+        for each, finding in checked_under_a_bar(claims, console, fresh=fresh, executor=executor, recompute=recompute):
             found.findings[each] = finding
             found.rows[each.id] = pages.add(each, finding)
     except KeyboardInterrupt:

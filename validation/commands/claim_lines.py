@@ -60,7 +60,9 @@ FOLDED = {
 """Heads of the tally's columns in two lines, so that it fits into 80 columns."""
 WIDEST = 100
 """Characters of a line on a claim at most."""
-LEGEND = "inconclusive: neither is certain; depends: on the reading; -: does not apply; 1/3: judges one of three statements"
+LEGEND = (
+    "inconclusive: neither is certain; depends: on the reading; -: does not apply; 1/3: judges one of three statements"
+)
 
 
 def print_tally(rows: list[Row], console: Console) -> None:
@@ -98,11 +100,7 @@ def print_papers(rows: list[Row], console: Console) -> None:
     for name, some in groups.items():
         judge = tally.fabric_verdict if name in FABRICS else _of_packets_or_model
         counts = Counter(judge(row) for row in some)
-        words = [
-            f"{counts[verdict]} {of[counts[verdict] > 1]}"
-            for verdict, of in COUNTED.items()
-            if counts[verdict]
-        ]
+        words = [f"{counts[verdict]} {of[counts[verdict] > 1]}" for verdict, of in COUNTED.items() if counts[verdict]]
         _print_wrapped(f"  {name} ({len(some)}): {', '.join(words)}", console)
     for said in (tally.own_models(rows), tally.on_linux(rows)):
         if said:
@@ -192,9 +190,7 @@ def print_row(row: Row, console: Console) -> None:
         word, part = verdict_of(row, source), part_judged(row, source)
         cells.append(_styled(word) + " " * bool(part) + part)
         cells.append(" " * (COLUMN - len(f"{_short(word)} {part}".rstrip())))
-    console.print(
-        f"[bold]{row['id']:4}[/]{''.join(cells).rstrip()}", highlight=False, soft_wrap=True
-    )
+    console.print(f"[bold]{row['id']:4}[/]{''.join(cells).rstrip()}", highlight=False, soft_wrap=True)
 
 
 def print_answer(row: Row, console: Console) -> None:

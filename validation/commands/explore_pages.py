@@ -30,9 +30,7 @@ def _views(incomplete: str) -> list[str]:
 def explore_views(
     view: Annotated[
         str | None,
-        typer.Argument(
-            help="threshold, dfc, tcp or headroom; the first is the default.", autocompletion=_views
-        ),
+        typer.Argument(help="threshold, dfc, tcp or headroom; the first is the default.", autocompletion=_views),
     ] = None,
     port: Annotated[int, typer.Option(help="On this machine; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,

@@ -28,9 +28,7 @@ def _papers(incomplete: str) -> list[str]:
 def infer(
     paper: Annotated[
         str | None,
-        typer.Argument(
-            help="zheng2002, yang2001 or kaneko2007; none: all.", autocompletion=_papers
-        ),
+        typer.Argument(help="zheng2002, yang2001 or kaneko2007; none: all.", autocompletion=_papers),
     ] = None,
     rerun: Annotated[
         bool,
@@ -39,9 +37,7 @@ def infer(
             help="In a checkout: repeat the runs of all settings first (ns-2; up to an hour).",
         ),
     ] = False,
-    save: Annotated[
-        bool, typer.Option("--record", help="In a checkout: record the weights of all papers.")
-    ] = False,
+    save: Annotated[bool, typer.Option("--record", help="In a checkout: record the weights of all papers.")] = False,
     json: AsJson = False,
 ) -> None:
     """Infer the parameters that a paper does not state from the numbers that it prints.
@@ -49,9 +45,7 @@ def infer(
     Each of the bundled settings is weighted by how well its runs reproduce the printed numbers; claims are judged in the settings so weighted. Exit status 1 when a weight differs from the recorded one.
     """
     if save and paper is not None:
-        raise typer.BadParameter(
-            "records all papers at once: leave out the paper", param_hint="--record"
-        )
+        raise typer.BadParameter("records all papers at once: leave out the paper", param_hint="--record")
     console = Console(stderr=json)
     names = PAPERS if paper is None else (paper,)
     if rerun:

@@ -44,19 +44,13 @@ def _threshold(text: str) -> tuple[str, float]:
     ),
 )
 def judge(
-    claim: Annotated[
-        str, typer.Argument(help="As in `hopflow claims`.", autocompletion=known_claims)
-    ],
+    claim: Annotated[str, typer.Argument(help="As in `hopflow claims`.", autocompletion=known_claims)],
     threshold: Annotated[
         list[str] | None,
         typer.Option(help="NAME=VALUE: another threshold; may be given several times."),
     ] = None,
-    reading: Annotated[
-        str | None, typer.Option(help="A documented reading instead of the default one.")
-    ] = None,
-    seeds: Annotated[
-        bool, typer.Option("--seeds", help="Also leave out the runs of one seed after another.")
-    ] = False,
+    reading: Annotated[str | None, typer.Option(help="A documented reading instead of the default one.")] = None,
+    seeds: Annotated[bool, typer.Option("--seeds", help="Also leave out the runs of one seed after another.")] = False,
     json: AsJson = False,
 ) -> None:
     """Judge a claim with another threshold or in another reading of the paper, and see what turns.
@@ -130,9 +124,7 @@ def _about(found: Rejudged, *, seeds: bool) -> dict[str, Any]:
             }
             for reading in before.readings
         },
-        "without_seed": {str(seed): _named(verdicts) for seed, verdicts in found.without_a_seed()}
-        if seeds
-        else {},
+        "without_seed": {str(seed): _named(verdicts) for seed, verdicts in found.without_a_seed()} if seeds else {},
     }
 
 
@@ -167,9 +159,7 @@ def _print(found: Rejudged, about: dict[str, Any]) -> None:
             console.print(f"  {tried} the verdict stays: {names}", highlight=False)
     for name, verdicts in about["readings"].items():
         shown = [f"{source} {verdicts[source]}" for source in sources if source in verdicts]
-        console.print(
-            f"other reading: {_escaped(name)}: {', '.join(shown) or 'not judged'}", highlight=False
-        )
+        console.print(f"other reading: {_escaped(name)}: {', '.join(shown) or 'not judged'}", highlight=False)
     for seed, verdicts in about["without_seed"].items():
         shown = [f"{source} {verdicts[source]}" for source in sources if source in verdicts]
         console.print(f"without seed {seed}: {', '.join(shown)}", highlight=False)
@@ -178,6 +168,4 @@ def _print(found: Rejudged, about: dict[str, Any]) -> None:
 def _arrows(about: dict[str, Any], sources: list[str]) -> list[str]:
     """Return the verdicts of sources, with an arrow where they are others after the changes."""
     pairs = ((about["before"][source], about["after"][source]) for source in sources)
-    return [
-        before if before == after else f"{before} -> [bold]{after}[/]" for before, after in pairs
-    ]
+    return [before if before == after else f"{before} -> [bold]{after}[/]" for before, after in pairs]

@@ -56,16 +56,12 @@ def label(ax: Any, x: str, y: str = "", log: str = "", **settings: Any) -> None:
     ax.set(**settings)
 
 
-def errorbars(
-    ax: Any, x: ArrayLike, y: ArrayLike, half: ArrayLike, style: str = "o", **settings: Any
-) -> None:
+def errorbars(ax: Any, x: ArrayLike, y: ArrayLike, half: ArrayLike, style: str = "o", **settings: Any) -> None:
     """Draw values with the half-widths of their intervals, or with both widths, shape (2, n)."""
     ax.errorbar(x, y, yerr=half, fmt=style, **{"markersize": 4, "capsize": 2, **settings})
 
 
-def points(
-    ax: Any, x: Sequence[float], values: Sequence[Estimate], n: int, **settings: Any
-) -> None:
+def points(ax: Any, x: Sequence[float], values: Sequence[Estimate], n: int, **settings: Any) -> None:
     """Draw estimates as points with 95 % intervals, in the n-th colour and marker."""
     chosen = {"color": COLOURS[n], "markersize": 5, "capsize": 3, "linestyle": "none", **settings}
     bars = np.transpose([e.bars for e in values])

@@ -63,9 +63,7 @@ def _named_styles(figure: Figure) -> dict[Any, str]:
                 style = _style(artist)
                 names.setdefault(style, text)
                 by_colour.setdefault(style[-1], set()).add(text)
-    return names | {
-        colour: next(iter(texts)) for colour, texts in by_colour.items() if len(texts) == 1
-    }
+    return names | {colour: next(iter(texts)) for colour, texts in by_colour.items() if len(texts) == 1}
 
 
 def _label(artist: Any) -> str:
@@ -110,18 +108,14 @@ class _Panel:
         for axis in "xy":
             text = self._text(axis)
             found = UNIT.fullmatch(text)
-            common[f"{axis}_quantity"] = (
-                found["quantity"] + (found["rest"] or "") if found else text
-            )
+            common[f"{axis}_quantity"] = found["quantity"] + (found["rest"] or "") if found else text
             common[f"{axis}_unit"] = found["unit"] if found else ""
         ticks = {axis: self._ticks(axis) for axis in "xy"}
         for n, (artist, found_rows) in enumerate(self._drawn(), 1):
             style = _style(artist) if artist not in self.axes.images else ("map", "")
             curve = _label(artist) or self.names.get(style) or self.names.get(style[-1]) or str(n)
             for row in found_rows:
-                named = {
-                    f"{axis}_name": _nearest(ticks[axis], row.get(axis, np.nan)) for axis in "xy"
-                }
+                named = {f"{axis}_name": _nearest(ticks[axis], row.get(axis, np.nan)) for axis in "xy"}
                 yield {**common, "curve": curve, **named, **row}
 
     def _text(self, axis: str) -> str:
@@ -227,11 +221,7 @@ def _nearest(ticks: dict[float, str], at: float) -> str:
 def _of_errorbars(container: Any) -> Iterator[dict[str, Any]]:
     """Yield points with their intervals, or intervals alone where no points are drawn."""
     line, _, bars = container.lines
-    drawn = [
-        axis
-        for axis, has in zip("xy", (container.has_xerr, container.has_yerr), strict=True)
-        if has
-    ]
+    drawn = [axis for axis, has in zip("xy", (container.has_xerr, container.has_yerr), strict=True) if has]
     ends = {
         axis: np.array([segment[:, "xy".index(axis)] for segment in each.get_segments()])
         for axis, each in zip(drawn, bars, strict=True)

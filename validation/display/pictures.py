@@ -90,15 +90,7 @@ class _Picture:
         inner = 5.5 if across == 1 else (2.0 if small else 3.0) * across
         inner += max(0.0, 0.07 * max(len(self.text(plan.rows, row)) for row in rows) - 1.0)
         legend = 0.5 + 0.065 * max(map(len, [*texts, self.heading(plan.curves)]))
-        height = (
-            0.5 + 0.22 * len(rows)
-            if plan.x is None
-            else 3.2
-            if across == 1
-            else 1.8
-            if small
-            else 2.4
-        )
+        height = 0.5 + 0.22 * len(rows) if plan.x is None else 3.2 if across == 1 else 1.8 if small else 2.4
         fig, grid = figure(
             inner + (legend if plan.curves else 0.0), 0.8 + height * down,
             nrows=down, ncols=across, sharex=True, sharey=True, squeeze=False,

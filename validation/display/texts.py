@@ -232,13 +232,9 @@ def _parsed(markdown: str, name: str) -> Text:
         summary=_paragraphs(sections["Summary"]),
         explanation=_paragraphs(sections.get("Why", [])),
         thresholds=_keyed(sections.get("Thresholds", []), name),
-        numbers=tuple(
-            Number(title, **fields)
-            for title, fields in _fielded(sections.get("Numbers", []), FIELDS, name)
-        ),
+        numbers=tuple(Number(title, **fields) for title, fields in _fielded(sections.get("Numbers", []), FIELDS, name)),
         experiments=tuple(
-            Experiment(title, **fields)
-            for title, fields in _fielded(sections.get("Experiments", []), EXPERIMENT, name)
+            Experiment(title, **fields) for title, fields in _fielded(sections.get("Experiments", []), EXPERIMENT, name)
         ),
         pictures=_pictures(sections.get("Pictures", [])),
     )

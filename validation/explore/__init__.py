@@ -36,9 +36,7 @@ def __getattr__(name: str) -> tuple[View, ...]:
     return _views()
 
 
-def serve(
-    name: str | None = None, *, port: int = 0, browser: bool = True, json: bool = False
-) -> None:
+def serve(name: str | None = None, *, port: int = 0, browser: bool = True, json: bool = False) -> None:
     """Serve the pages on this machine until interrupted; see `validation.explore.pages.serve_views`.
 
     Raises

@@ -54,9 +54,7 @@ class LineChart:
 
         self.figure = _figure(chart.title, chart.x, chart.y, logarithmic=chart.logarithmic)
         self.sources, self.items = [], []
-        for line, colour, dash in zip(
-            chart.lines, COLOURS, ("solid", "dashed", "dotted", "dotdash"), strict=False
-        ):
+        for line, colour, dash in zip(chart.lines, COLOURS, ("solid", "dashed", "dotted", "dotdash"), strict=False):
             source = ColumnDataSource(_points(line))
             drawn = []
             if line.joined:
@@ -105,9 +103,7 @@ class BarChart:
             "names": list(chart.names), "lengths": lengths, "ends": np.maximum(lengths, 0.0),
             "texts": list(chart.texts),
         }  # fmt: skip
-        self.figure.x_range.update(
-            start=min(0.0, 1.1 * float(lengths.min())), end=1.4 * float(lengths.max())
-        )
+        self.figure.x_range.update(start=min(0.0, 1.1 * float(lengths.min())), end=1.4 * float(lengths.max()))
 
 
 class TextTable:
@@ -172,9 +168,7 @@ class Animation:
             """,
         )
         self.when.js_on_change("value", show)
-        self.player.js_on_change(
-            "active", CustomJS(args={"when": self.when, "ms": MILLISECONDS}, code=PLAY)
-        )
+        self.player.js_on_change("active", CustomJS(args={"when": self.when, "ms": MILLISECONDS}, code=PLAY))
 
     def update(self, frames: Frames) -> None:
         """Show other frames."""

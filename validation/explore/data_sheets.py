@@ -48,9 +48,7 @@ LINK = (
     MTU,
 )
 """The knobs of a link, without the largest frame of its lossless class."""
-RESPONSE = Knob(
-    "response", "Response time of the peer", RESPONSES, "maximum of IEEE 802.3", slider=False
-)
+RESPONSE = Knob("response", "Response time of the peer", RESPONSES, "maximum of IEEE 802.3", slider=False)
 
 
 @dataclass(frozen=True)

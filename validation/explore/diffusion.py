@@ -28,27 +28,21 @@ def _scenario(scenario: str, tcp: str | None, diffusion: float) -> Scenario:
 def _without(scenario: str, tcp: str | None) -> tuple[Trajectory, Trajectory]:
     """Return the runs without DFC, fluid and packets, kept: D does not change them."""
     chain = takano2006(scenario, dfc=False, tcp=tcp)
-    return simulate(chain, sample=SAMPLE, level="fluid"), simulate(
-        chain, method=Packets(seed=1), sample=SAMPLE
-    )
+    return simulate(chain, sample=SAMPLE, level="fluid"), simulate(chain, method=Packets(seed=1), sample=SAMPLE)
 
 
 @functools.lru_cache(maxsize=84)
 def _with(scenario: str, tcp: str | None, diffusion: float) -> tuple[Trajectory, Trajectory]:
     """Return the runs with DFC, fluid and packets, kept: a packet-level run takes up to half a second."""
     chain = _scenario(scenario, tcp, diffusion)
-    return simulate(chain, sample=SAMPLE, level="fluid"), simulate(
-        chain, method=Packets(seed=1), sample=SAMPLE
-    )
+    return simulate(chain, sample=SAMPLE, level="fluid"), simulate(chain, method=Packets(seed=1), sample=SAMPLE)
 
 
 def _draw(scenario: str, tcp: str | None, diffusion: float) -> Drawing:
     pairs = zip(_with(scenario, tcp, diffusion), _without(scenario, tcp), strict=True)
     found = [run for pair in pairs for run in pair]
     runs = dict(zip(LABELS, found, strict=True))
-    curves = [
-        Line(label, run.time, np.asarray(run.queued).max(axis=0)) for label, run in runs.items()
-    ]
+    curves = [Line(label, run.time, np.asarray(run.queued).max(axis=0)) for label, run in runs.items()]
     goodput = [Line(label, run.time, _efficiency(run)) for label, run in runs.items()]
     peaks = [float(np.asarray(run.queued).max()) for run in found]
     lost = [float(run.lost.sum()) for run in found]
@@ -74,9 +68,7 @@ def _efficiency(run: Any) -> Any:
 def _frames(labels: tuple[str, ...], runs: list[Any]) -> Frames:
     """Return frames of equal time steps, up to the moment at which most has happened."""
     queued = [np.asarray(run.queued) for run in runs]
-    moving = sum(
-        np.abs(np.diff(each, axis=1)).sum(axis=0) / max(1.0, each.max()) for each in queued
-    )
+    moving = sum(np.abs(np.diff(each, axis=1)).sum(axis=0) / max(1.0, each.max()) for each in queued)
     last = int(np.searchsorted(np.cumsum(moving), 0.95 * moving.sum())) + 2
     places = np.linspace(0, min(last, len(moving)), FRAMES).round().astype(int)
     heights = np.array([each[:, places] for each in queued])

@@ -58,11 +58,7 @@ class _Link(LinkSheet):
         )  # fmt: skip
         return Drawing(
             finding,
-            (
-                Chart(
-                    "Zero loss and full rate", "cable (m)", "buffer (kB)", lines, logarithmic=True
-                ),
-            ),
+            (Chart("Zero loss and full rate", "cable (m)", "buffer (kB)", lines, logarithmic=True),),
             bars=item_bars("What the credits consist of", "buffer (kB)", found.items),
         )
 

@@ -50,9 +50,7 @@ def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> 
 
     found = {view.name: view for view in views}
     view = found[choice("view", name, list(found))]
-    if notebook is not None and not re.fullmatch(
-        r"[^:/]+:\d+", instance("notebook", notebook, str)
-    ):
+    if notebook is not None and not re.fullmatch(r"[^:/]+:\d+", instance("notebook", notebook, str)):
         raise ValueError(f'notebook = {notebook!r}: must be "host:port", such as "localhost:8889"')
     kernel = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if not hasattr(kernel, "kernel"):
@@ -66,6 +64,4 @@ def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> 
     refuse_other_hosts(server)
     server.start()
     script = Markup(server_document(f"http://127.0.0.1:{server.port}/"))
-    publish_display_data(
-        {"text/html": str(FRAME.format(DARK=Markup(DARK_PAGE_STYLE), script=script))}
-    )
+    publish_display_data({"text/html": str(FRAME.format(DARK=Markup(DARK_PAGE_STYLE), script=script))})

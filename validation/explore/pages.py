@@ -127,9 +127,7 @@ def document_of(view: View, views: Sequence[View], doc: Any) -> None:
     from jinja2 import Environment, FileSystemLoader
 
     folder = Path(__file__).with_name("templates")
-    doc.template = Environment(loader=FileSystemLoader(folder), autoescape=True).get_template(
-        "page.html"
-    )
+    doc.template = Environment(loader=FileSystemLoader(folder), autoescape=True).get_template("page.html")
     doc.template_variables.update(view=view, views=views)
     doc.title = f"{view.title} - hopflow"
     doc.add_root(ViewPage(view).layout)

@@ -33,9 +33,7 @@ def _draw(rtt: str, buffer: int, load: float) -> Drawing:
     )  # fmt: skip
     thresholds = range(1, buffer + 1)
     throughputs, losses = [], []
-    for (
-        each
-    ) in thresholds:  # not by sweep, whose result needs xarray: the page of calculators has none
+    for each in thresholds:  # not by sweep, whose result needs xarray: the page of calculators has none
         answer = stationary(port.replace(high_threshold=each))
         offered = answer["effective_rate"][0] + answer["loss_rate"][0]
         throughputs.append(answer.throughput)

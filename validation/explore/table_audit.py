@@ -46,9 +46,7 @@ def _pasted(text: str) -> Pasted:
 def _draw(
     table: Pasted, chip: str | None, cell: Given | None, mtu: Given, lossless: Given, response: Given | None
 ) -> Drawing:  # fmt: skip
-    audit = audit_headroom(
-        table.table, chip=chip, cell=cell, mtu=mtu, lossless_mtu=lossless, response=response
-    )
+    audit = audit_headroom(table.table, chip=chip, cell=cell, mtu=mtu, lossless_mtu=lossless, response=response)
     counts = Counter(each.verdict for each in audit.rows)
     verdicts = ", ".join(f"{counts[each]} {each.value}" for each in RowVerdict if counts[each])
     size = "not known, so that frames fill the buffer byte by byte" if audit.cell is None else f"{audit.cell} B"  # fmt: skip

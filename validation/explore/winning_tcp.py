@@ -11,8 +11,7 @@ from responsefn.linux import LinuxHTCP
 from validation.explore.views import Chart, Drawing, Knob, Line, View
 
 RULES: dict[str, type[WindowRule]] = {
-    rule.__name__: rule
-    for rule in (NewReno, CUBIC, BIC, HTCP, LinuxHTCP, HSTCP, Scalable, Westwood)
+    rule.__name__: rule for rule in (NewReno, CUBIC, BIC, HTCP, LinuxHTCP, HSTCP, Scalable, Westwood)
 }
 SECONDS = 40.0
 
@@ -23,12 +22,8 @@ def _draw(first: str, second: str, bandwidth: str, rtt: str, buffer: float) -> D
     rules = [RULES[first](), RULES[second]()]
     run = coexist(rules, rtt=trip, bandwidth=rate, buffer=room, duration=SECONDS)
     labels = (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
-    windows = tuple(
-        Line(label, run.time, window) for label, window in zip(labels, run.window, strict=True)
-    )
-    drawn = curve(
-        tuple(dict.fromkeys(rules)), p=np.logspace(-5.0, -1.0, 41), rtt=trip, bandwidth=rate
-    )
+    windows = tuple(Line(label, run.time, window) for label, window in zip(labels, run.window, strict=True))
+    drawn = curve(tuple(dict.fromkeys(rules)), p=np.logspace(-5.0, -1.0, 41), rtt=trip, bandwidth=rate)
     rates = tuple(
         Line(label, drawn.p, np.asarray(drawn.rate[drawn.rules.index(rule)]))
         for label, rule in zip(labels, rules, strict=True)

@@ -39,9 +39,7 @@ def main(
     cases: Annotated[list[str] | None, typer.Argument(help="names; none lists them all")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="simulators side by side")] = 2,
     everything: Annotated[bool, typer.Option("--all", help="every case")] = False,
-    sealed: Annotated[
-        bool, typer.Option("--seal", help="take protected files as they are")
-    ] = False,
+    sealed: Annotated[bool, typer.Option("--seal", help="take protected files as they are")] = False,
 ) -> None:
     """Rebuild CASES, continuing where an earlier call stopped; without names, list them.
 

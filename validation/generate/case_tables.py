@@ -30,8 +30,7 @@ def load(module: str) -> dict[str, Any]:
 def columns(about: About, **words: object) -> dict[str, Column]:
     """Return columns; ``{name}`` in a meaning is one of the words."""
     return {
-        name: Column(unit, meaning.format(**words) if words else meaning)
-        for name, (unit, meaning) in about.items()
+        name: Column(unit, meaning.format(**words) if words else meaning) for name, (unit, meaning) in about.items()
     }
 
 

@@ -67,9 +67,7 @@ class Heading(NamedTuple):
 
 def cross(**levels: Sequence[Any]) -> list[dict[str, Any]]:
     """Return all combinations of the levels, of which the last one varies fastest."""
-    return [
-        dict(zip(levels, chosen, strict=True)) for chosen in itertools.product(*levels.values())
-    ]
+    return [dict(zip(levels, chosen, strict=True)) for chosen in itertools.product(*levels.values())]
 
 
 @dataclass(frozen=True)
@@ -178,10 +176,7 @@ def write(case: Case) -> None:
             "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
             "rows": len(rows),
             "index": list(table.index),
-            "columns": {
-                key: {"unit": column.unit, "meaning": column.meaning}
-                for key, column in table.columns.items()
-            },
+            "columns": {key: {"unit": column.unit, "meaning": column.meaning} for key, column in table.columns.items()},
         }
     cpu = round(sum(shard["cpu_seconds"] for shard in shards), 1)
     record = {**describe(case), "cpu_seconds": cpu, "files": files}
@@ -231,9 +226,7 @@ def definition(case: Case) -> dict[str, Any]:
         "command": commands[0],
         "commands": {"number": len(commands), "sha256": digest(commands)},
         "regenerate": f"python -m validation.generate {case.name}",
-        "parameters": {
-            key: {"value": value, "unit": unit} for key, (value, unit) in case.parameters.items()
-        },
+        "parameters": {key: {"value": value, "unit": unit} for key, (value, unit) in case.parameters.items()},
         "seeds": sorted({run["seed"] for run in case.runs if "seed" in run}),
         "runs": len(case.runs),
         "simulated_seconds": round(sum(map(case.simulated_seconds, case.runs)), 6),

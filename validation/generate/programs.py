@@ -56,10 +56,7 @@ class Program(Protocol):
 def hashes(program: Program) -> dict[str, str]:
     """Return the SHA-256 of each source of a program, of the version that a case was made with."""
     earlier: Mapping[str, str] = dict(getattr(program, "earlier", ()))
-    return {
-        s: earlier.get(s) or hashlib.sha256((ROOT / s).read_bytes()).hexdigest()
-        for s in program.sources
-    }
+    return {s: earlier.get(s) or hashlib.sha256((ROOT / s).read_bytes()).hexdigest() for s in program.sources}
 
 
 def pairs(options: Mapping[str, float | str]) -> list[str]:
@@ -179,9 +176,7 @@ class Ns2Export:
 
 
 def _ns2_version() -> str:
-    done = subprocess.run(
-        ["ns"], input="puts [ns-version]; exit 0\n", capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["ns"], input="puts [ns-version]; exit 0\n", capture_output=True, text=True, check=True)
     release = done.stdout.strip()
     query = ["dpkg-query", "-W", "-f", "${Version}", "ns2"]
     if shutil.which(query[0]):

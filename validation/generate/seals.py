@@ -48,14 +48,9 @@ def seal(source: Path | None = None) -> dict[str, str]:
     source = source or Path(manifest.__file__)
     text = source.read_text(encoding="utf-8")
     protected = _protected()
-    sums = {
-        constant: manifest.sha256_of(listing.encode())
-        for constant, (_, listing) in protected.items()
-    }
+    sums = {constant: manifest.sha256_of(listing.encode()) for constant, (_, listing) in protected.items()}
     for constant, sha256 in sums.items():
-        text, found = re.subn(
-            rf'^{constant} = "[0-9a-f]{{64}}"', f'{constant} = "{sha256}"', text, flags=re.MULTILINE
-        )
+        text, found = re.subn(rf'^{constant} = "[0-9a-f]{{64}}"', f'{constant} = "{sha256}"', text, flags=re.MULTILINE)
         if found != 1:
             raise ValueError(f"{source}: {constant} is set in {found} places; must be one")
     for path, content in (*protected.values(), (source, text)):

@@ -15,9 +15,7 @@ def setting_columns(design: Sequence[Open]) -> dict[str, Column]:
     return {each.name: Column(each.unit, each.meaning) for each in design}
 
 
-def setting_parameters(
-    design: Sequence[Open], seed: int | None = None
-) -> dict[str, tuple[object, str]]:
+def setting_parameters(design: Sequence[Open], seed: int | None = None) -> dict[str, tuple[object, str]]:
     """Return the span of each parameter, with its unit and meaning, and the seed of a Sobol sequence."""
     found: dict[str, tuple[object, str]] = {
         each.name: (each.span, f"{each.unit} ({each.meaning})".strip()) for each in design

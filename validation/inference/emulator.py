@@ -54,9 +54,7 @@ class Emulator:
 
     def at(self, points: Values) -> Values:
         """Return the cells at other points, shape (points, cells)."""
-        found: Values = self.mean + self.scale * (
-            _covariance(points, self.points, self.sizes) @ self.solved
-        )
+        found: Values = self.mean + self.scale * (_covariance(points, self.points, self.sizes) @ self.solved)
         return found
 
 
@@ -108,9 +106,7 @@ def _factor(points: Values, sizes: tuple[float, float, float, float]) -> tuple[V
     return factor
 
 
-def _log_likelihood(
-    points: Values, units: Values, sizes: tuple[float, float, float, float]
-) -> float:
+def _log_likelihood(points: Values, units: Values, sizes: tuple[float, float, float, float]) -> float:
     factor = _factor(points, sizes)
     determinant = 2.0 * np.log(np.diag(factor[0])).sum()
     squares = (units * cho_solve(factor, units)).sum()

@@ -44,10 +44,7 @@ def printed() -> tuple[Values, Values]:
 
     Of a rule beside itself one number is printed: the ratio is 0, the sum twice the number.
     """
-    cells = {
-        (row["rule"], row["against"]): float(row["throughput_mbit_per_s"])
-        for row in rows("kaneko2007_pairs.csv")
-    }
+    cells = {(row["rule"], row["against"]): float(row["throughput_mbit_per_s"]) for row in rows("kaneko2007_pairs.csv")}
     both = np.array([(cells[one, other], cells[other, one]) for one, other in PAIRS])
     return np.log(both[:, 0] / both[:, 1]), np.log(both.sum(axis=1))
 
@@ -95,9 +92,7 @@ class Candidates:
         """
         ratio = self.cells[experiment][:, 0]
         rng = np.random.default_rng([SEEDS[PAPER], list(self.cells).index(experiment)])
-        found: Values = 1.0 / (
-            1.0 + np.exp(-ratio - rng.normal(0.0, self.error[experiment][0], len(ratio)))
-        )
+        found: Values = 1.0 / (1.0 + np.exp(-ratio - rng.normal(0.0, self.error[experiment][0], len(ratio))))
         return found
 
 
@@ -130,9 +125,7 @@ def weighted(ratios: Truth, sums: Truth) -> Posterior:
     """Return the weights of the candidates by some of the ratios and of the sums, each with errors of its own."""
     by_ratio, by_sum, error = residuals()
     posterior = infer(by_ratio[:, ratios], error[0, ratios])
-    return joined(
-        posterior, evidence_of(infer(by_sum[:, sums], error[1, sums], ["sums"] * int(sums.sum())))
-    )
+    return joined(posterior, evidence_of(infer(by_sum[:, sums], error[1, sums], ["sums"] * int(sums.sum()))))
 
 
 def inferred() -> Inference:
@@ -145,9 +138,7 @@ def inferred() -> Inference:
     checked = weighted(apart & ~aside, ~aside)
     posterior = weighted(apart, np.ones(len(PAIRS), dtype=bool))
     runs, goodputs = simulated()
-    own = np.array(
-        [np.log(both[:, 0] / both[:, 1]) for both in (goodputs["pairs", *p] for p in PAIRS)]
-    )
+    own = np.array([np.log(both[:, 0] / both[:, 1]) for both in (goodputs["pairs", *p] for p in PAIRS)])
     gaps = (own.T - printed()[0])[:, apart]
     return Inference(
         PAPER, len(runs), len(found.settings), int((apart & ~aside).sum() + (~aside).sum()),
@@ -191,19 +182,9 @@ def statements_of(found: Candidates) -> dict[str, dict[str, Truth]]:
             "take": every([found.share(("pairs", *pair)) < 0.5 for pair in greedy]),
         },
         "K05": {
-            "fairest": every(
-                [long["CUBIC", rtt] > long[n, rtt] for n, rtt in others if n != "CUBIC"]
-            ),
-            "least": every(
-                [long["HSTCP", rtt] < long[n, rtt] for n, rtt in others if n != "HSTCP"]
-            ),
-            "as_reno": every(
-                [
-                    abs(long[n, rtt] - long["Reno", rtt]) <= EQUAL
-                    for n in FRIENDLY
-                    for rtt in LONG_RTTS
-                ]
-            ),
+            "fairest": every([long["CUBIC", rtt] > long[n, rtt] for n, rtt in others if n != "CUBIC"]),
+            "least": every([long["HSTCP", rtt] < long[n, rtt] for n, rtt in others if n != "HSTCP"]),
+            "as_reno": every([abs(long[n, rtt] - long["Reno", rtt]) <= EQUAL for n in FRIENDLY for rtt in LONG_RTTS]),
         },
         "K06": {name: near(found.share(("small", name, "Reno"))) for name in NAMES[1:]},
     }

@@ -174,9 +174,7 @@ def of_words(kept: NDArray[np.bool_]) -> Values:
     """
     right = kept.sum(axis=1)
     wrong = kept.shape[1] - right
-    found: Values = (
-        np.log(2.0) + betaln(wrong + 1, right + 1) + np.log(betainc(wrong + 1, right + 1, 0.5))
-    )
+    found: Values = np.log(2.0) + betaln(wrong + 1, right + 1) + np.log(betainc(wrong + 1, right + 1, 0.5))
     return found
 
 

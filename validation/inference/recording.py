@@ -20,7 +20,9 @@ CASES = {paper: (f"{paper}/unstated-parameters",) for paper in PAPERS} | {
     "yang2001": ("yang2001/unstated-parameters", "yang2001/regulated-sources")
 }
 """The bundled runs of the settings, by paper."""
-SAME_NUMBERS = "the settings are inferred from numbers that the claim is about: it checks the fit, and is not independent of it"
+SAME_NUMBERS = (
+    "the settings are inferred from numbers that the claim is about: it checks the fit, and is not independent of it"
+)
 OF_THE_SAME_RULES = "the settings are inferred from the shares of the same rules on another slide: the weight is not independent of the paper's measurements"
 CIRCULAR = {
     "K03": SAME_NUMBERS, "Y05": SAME_NUMBERS, "Y06": SAME_NUMBERS, "Y07": SAME_NUMBERS, "Y11": SAME_NUMBERS,
@@ -57,10 +59,7 @@ def recorded() -> dict[str, Weight]:
     for row in rows(FILE):
         own = found.setdefault(row["claim"], {})
         own[row["statement"]] = float(row["weight"]), float(row["before"] or "nan")
-    return {
-        id: Weight(id, {n: w for n, (w, _) in own.items() if n != EVERY}, *own[EVERY])
-        for id, own in found.items()
-    }
+    return {id: Weight(id, {n: w for n, (w, _) in own.items() if n != EVERY}, *own[EVERY]) for id, own in found.items()}
 
 
 def recorded_parameters(paper: str) -> tuple[Marginal, ...]:
@@ -112,12 +111,8 @@ def record(inferences: Sequence[Inference]) -> None:
         )
     ]
     write_rows(PUBLISHED / FILE, ("paper", "claim", "statement", "weight", "before"), weights)
-    parameters = [
-        (found.paper, *vars(each).values()) for found in inferences for each in found.parameters
-    ]
-    write_rows(
-        PUBLISHED / OF_PARAMETERS, ("paper", *(each.name for each in fields(Marginal))), parameters
-    )
+    parameters = [(found.paper, *vars(each).values()) for found in inferences for each in found.parameters]
+    write_rows(PUBLISHED / OF_PARAMETERS, ("paper", *(each.name for each in fields(Marginal))), parameters)
 
 
 def differences(found: Inference) -> list[str]:

@@ -127,17 +127,14 @@ def marginals(
         own = [setting[each.name] for setting in settings]
         if isinstance(each, Choice):
             parts = [
-                (value, sum(w for w, v in zip(weights, own, strict=True) if v == value))
-                for value in each.alternatives
+                (value, sum(w for w, v in zip(weights, own, strict=True) if v == value)) for value in each.alternatives
             ]
             after = ", ".join(f"{_shown(value)}: {100 * part:.0f} %" for value, part in parts)
         else:
             numbers = np.array(own, dtype=float)
             order = np.argsort(numbers)
             cumulative = np.cumsum(weights[order])
-            at = (
-                numbers[order][np.searchsorted(cumulative, q * cumulative[-1])] for q in QUANTILES
-            )
+            at = (numbers[order][np.searchsorted(cumulative, q * cumulative[-1])] for q in QUANTILES)
             low, middle, high = (f"{value:.3g}" for value in at)
             after = f"{middle} ({low} to {high})"
         found.append(Marginal(each.name, each.unit, each.meaning, each.span, after))

@@ -119,9 +119,7 @@ def throughputs(
     flows = []
     for n, (name, rtt, start) in enumerate(zip(pair, link.rtts, starts, strict=True)):
         rest = (rtt / 2 - shortest / 4) / 2
-        links += [
-            Link(*ends, FAST * rate, rest, 1e6) for ends in ((f"s{n}", "left"), ("right", f"d{n}"))
-        ]
+        links += [Link(*ends, FAST * rate, rest, 1e6) for ends in ((f"s{n}", "left"), ("right", f"d{n}"))]
         path = (f"s{n}", "left", "right", f"d{n}")
         late = bool(int(setting["delayed"]))
         rule = _ending(rules[name], ending)

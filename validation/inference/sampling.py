@@ -18,9 +18,7 @@ MOVES, JITTER = 12, 0.02
 """Moves at each power; standard deviation of what is added to a difference."""
 
 
-def tempered(
-    log_likelihood: Callable[[Values], Values], dimensions: int, number: int, seed: int
-) -> Values:
+def tempered(log_likelihood: Callable[[Values], Values], dimensions: int, number: int, seed: int) -> Values:
     """Return points of the unit cube distributed as a likelihood, shape (number, dimensions).
 
     Parameters

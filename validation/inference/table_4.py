@@ -98,9 +98,7 @@ def printed(environments: tuple[str, ...] = ENVIRONMENTS) -> Cells:
     both = both[both["environment"].isin(environments)]
     mean = both["mean_transfer_time_s"].astype(float).to_numpy()
     spread = both["standard_deviation_s"].astype(float).to_numpy()
-    names = tuple(
-        (str(e), str(d), int(s), str(m), str(k)) for e, d, s, m, k in both[place].to_numpy()
-    )
+    names = tuple((str(e), str(d), int(s), str(m), str(k)) for e, d, s, m, k in both[place].to_numpy())
     return Cells(names, np.log(mean), spread / mean / np.sqrt(RATIOS))
 
 
@@ -143,10 +141,7 @@ def simulated(
     of = [{str(name): value for name, value in each.items()} for each in chosen]
     names = list(printed(environments).names)
     every = {tables.case_of(*name[:2]) for name in names}
-    bundled = [
-        _bundled(pd.concat([evidence.table(case) for case in cases]))
-        for cases in (every, {tables.SHORT})
-    ]
+    bundled = [_bundled(pd.concat([evidence.table(case) for case in cases])) for cases in (every, {tables.SHORT})]
     times = np.vstack([wide[names].to_numpy(), *(table[names].to_numpy() for table in bundled)])
     return (*of, DEFAULT, {**DEFAULT, **SHORT_QUEUES}), np.log(times)
 

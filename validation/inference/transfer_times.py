@@ -38,13 +38,9 @@ class Times:
     of: Mapping[tuple[str, str, str, str], Values]
     disciplines: tuple[str, ...]
 
-    def mean(
-        self, environment: str, discipline: str, mechanism: str, kinds: Iterable[str]
-    ) -> Values:
+    def mean(self, environment: str, discipline: str, mechanism: str, kinds: Iterable[str]) -> Values:
         """Return the mean over classes."""
-        found: Values = np.mean(
-            [self.of[environment, discipline, mechanism, kind] for kind in kinds], axis=0
-        )
+        found: Values = np.mean([self.of[environment, discipline, mechanism, kind] for kind in kinds], axis=0)
         return found
 
 
@@ -78,9 +74,7 @@ def _same(times: Times) -> Truth:
     checks = []
     for d in times.disciplines:
         mean = times.mean("be/be", d, "be", tables.TCP)
-        checks += [
-            abs(times.of["be/be", d, "be", kind] / mean - 1.0) <= EQUAL for kind in tables.TCP
-        ]
+        checks += [abs(times.of["be/be", d, "be", kind] / mean - 1.0) <= EQUAL for kind in tables.TCP]
     return _all(checks)
 
 

@@ -109,9 +109,7 @@ def posterior_of(of: Truth) -> Callable[..., Posterior]:
 def drawn(of: Truth) -> tuple[Values, Posterior]:
     """Return points of the unit cube drawn by some of the cells, and their posterior, all of equal weight."""
     posterior = posterior_of(of)
-    cube = tempered(
-        lambda u: evidence_of(posterior(u, COARSE)), len(PARAMETERS[PAPER]), DRAWN, SEEDS[PAPER]
-    )
+    cube = tempered(lambda u: evidence_of(posterior(u, COARSE)), len(PARAMETERS[PAPER]), DRAWN, SEEDS[PAPER])
     found = posterior(cube)
     return cube, Posterior(found.logs - logsumexp(found.logs, axis=1, keepdims=True), found.errors)
 
@@ -173,14 +171,10 @@ def kept_at(cube: Values) -> dict[str, dict[str, Truth]]:
             cells[:, groups == group] += rng.normal(0.0, error, (len(cells), 1))
         found |= times_of(cells, environments)
     times = Times(found, tables.DISCIPLINES)
-    return {
-        id: {name: holds(times) for name, holds in each.items()} for id, each in STATEMENTS.items()
-    }
+    return {id: {name: holds(times) for name, holds in each.items()} for id, each in STATEMENTS.items()}
 
 
-def times_of(
-    cells: Values, environments: tuple[str, ...] = ENVIRONMENTS
-) -> dict[tuple[str, str, str, str], Values]:
+def times_of(cells: Values, environments: tuple[str, ...] = ENVIRONMENTS) -> dict[tuple[str, str, str, str], Values]:
     """Return the mean times of the classes of settings in s, both sources of a mechanism together."""
     found: dict[tuple[str, str, str, str], list[Values]] = {}
     names = printed(environments).names

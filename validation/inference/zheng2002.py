@@ -68,9 +68,7 @@ class _Runs:
     def __init__(self) -> None:
         names = [each.name for each in PARAMETERS[PAPER]]
         self._names = names
-        self._kinds = evidence.table(CASE, "kinds").set_index(
-            ["experiment", "number", *names, "kind"]
-        )
+        self._kinds = evidence.table(CASE, "kinds").set_index(["experiment", "number", *names, "kind"])
         self._link = evidence.table(CASE, "link").set_index(["experiment", "number", *names])
 
     def _key(self, setting: Mapping[str, object], experiment: str) -> tuple[object, ...]:
@@ -84,9 +82,7 @@ class _Runs:
         row: pd.Series[float] = self._link.loc[key]
         return row
 
-    def kind(
-        self, setting: Mapping[str, object], pair: tuple[str, str], n: int
-    ) -> pd.Series[float]:
+    def kind(self, setting: Mapping[str, object], pair: tuple[str, str], n: int) -> pd.Series[float]:
         """Return rate and variation of one of two kinds."""
         name = f"{pair[0]} with {pair[1]}"
         key: Any = (name, EACH, *self._key(setting, name), pair[n])
@@ -111,9 +107,7 @@ def quotes() -> list[Quote]:
     ratios = {}
     for claim, (pair, printed, sign) in PAIRS.items():
         both = [[runs.kind(setting, pair, n) for setting in every] for n in (0, 1)]
-        rates, rough = (
-            np.array([[row[c] for row in rows] for rows in both]) for c in ("rate", "rate_cov")
-        )
+        rates, rough = (np.array([[row[c] for row in rows] for rows in both]) for c in ("rate", "rate_cov"))
         ratios[claim] = rates[0] / rates[1]
         found.append(Quote(claim, "share", printed, ratios[claim]))
         found.append(Quote(claim, "smooth", None, sign * (rough[1] - rough[0])))
@@ -125,10 +119,7 @@ def _one_flow(every: Sequence[Mapping[str, object]], runs: _Runs) -> list[Quote]
     """Return the sentences on Fig. 3: one flow by its largest window."""
     windows = (60, 90, 120, 150)
     rows = {w: [runs.link({**s, "window": w}, "one flow", 1) for s in every] for w in windows}
-    used, lost = (
-        {w: np.array([row[c] for row in own]) for w, own in rows.items()}
-        for c in ("utilisation", "loss")
-    )
+    used, lost = ({w: np.array([row[c] for row in own]) for w, own in rows.items()} for c in ("utilisation", "loss"))
     return [
         Quote("Z03", "high", None, used[90] - used[60] - VISIBLE),
         Quote("Z03", "lossless at 90", None, ALMOST_NONE - lost[90]),
@@ -141,10 +132,7 @@ def _one_flow(every: Sequence[Mapping[str, object]], runs: _Runs) -> list[Quote]
 def _many_flows(every: Sequence[Mapping[str, object]], runs: _Runs) -> list[Quote]:
     """Return the sentences on Fig. 4: TCP flows by their number."""
     rows = {n: [runs.link(s, "TCP flows", n) for s in every] for n in (10, 20, 30, 50, 70)}
-    used, lost = (
-        {n: np.array([row[c] for row in own]) for n, own in rows.items()}
-        for c in ("utilisation", "loss")
-    )
+    used, lost = ({n: np.array([row[c] for row in own]) for n, own in rows.items()} for c in ("utilisation", "loss"))
     return [
         Quote("Z04", "lossless to 20", None, SHOWN - np.maximum(lost[10], lost[20])),
         Quote("Z04", "rises", None, used[20] - used[10] - VISIBLE),

@@ -152,9 +152,7 @@ class Judges(Generic[T]):
                         raise TypeError(f"{name} = {value:g}, not {found[parameter.name]:g}")
         return found
 
-    def in_all_readings(
-        self, found: T, thresholds: Mapping[str, float], basis: Basis | None = None
-    ) -> Finding:
+    def in_all_readings(self, found: T, thresholds: Mapping[str, float], basis: Basis | None = None) -> Finding:
         """Return the verdicts in all readings as a finding whose statements are their keys."""
         basis = basis or Basis()
         default = self.judged(found, **thresholds) | basis.beside
@@ -219,9 +217,7 @@ class Judges(Generic[T]):
     def robustness(self, found: T, meanings: dict[str, str], basis: Basis) -> Iterator[Threshold]:
         """Yield each threshold with the verdicts of all sources on the whole claim at half and at twice of it."""
         for name, value in self.thresholds().items():
-            half, twice = (
-                self.in_all_readings(found, {name: value * factor}, basis) for factor in (0.5, 2.0)
-            )
+            half, twice = (self.in_all_readings(found, {name: value * factor}, basis) for factor in (0.5, 2.0))
             contradicted = set(half.contradicted_by_all()) & set(twice.contradicted_by_all())
             yield Threshold(
                 name,
@@ -241,6 +237,4 @@ def _with(function: Callable[..., S], found: object, thresholds: Mapping[str, fl
     """Call a function with those thresholds that it has parameters for: with all, where it takes any."""
     known = inspect.signature(function).parameters
     takes_any = any(each.kind is each.VAR_KEYWORD for each in known.values())
-    return function(
-        found, **{name: value for name, value in thresholds.items() if takes_any or name in known}
-    )
+    return function(found, **{name: value for name, value in thresholds.items() if takes_any or name in known})

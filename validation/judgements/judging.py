@@ -140,9 +140,7 @@ LARGEST_LEVEL = 0.5
 """A probability of error from which on nothing is decided."""
 
 
-def rejudge(
-    claim: str, thresholds: Mapping[str, float] | None = None, *, reading: str | None = None
-) -> Rejudged:
+def rejudge(claim: str, thresholds: Mapping[str, float] | None = None, *, reading: str | None = None) -> Rejudged:
     """Judge what was measured for a claim again.
 
     Parameters
@@ -195,18 +193,14 @@ def _reading(part: str, finding: Finding) -> str:
     return found[0] if len(found) == 1 else choice("reading", part, names)
 
 
-def _after(
-    subject: Subject[Any], before: Finding, thresholds: dict[str, float], reading: str
-) -> Finding:
+def _after(subject: Subject[Any], before: Finding, thresholds: dict[str, float], reading: str) -> Finding:
     """Return the finding with the changes, its statements worded as in ``before``."""
     found = subject.in_all_readings(subject.measured(), thresholds)
     order = [*subject.check.judged(subject.measured()), *subject.basis.undecidable]
     worded = dict(zip(_keys(subject), (part.statement for part in before.parts), strict=True))
     kept = {each.name: each for each in found.readings}
     parts = kept[reading].parts if reading else found.parts
-    parts = tuple(
-        replace(part, statement=worded[key]) for key, part in zip(order, parts, strict=True)
-    )
+    parts = tuple(replace(part, statement=worded[key]) for key, part in zip(order, parts, strict=True))
     return Finding(parts, "", readings=() if reading else found.readings)
 
 

@@ -87,15 +87,11 @@ def recorded() -> dict[str, Recorded]:
     statements: dict[str, dict[tuple[str, int], tuple[str, ...]]] = {}
     for row in rows("readings.csv"):
         own = statements.setdefault(row["id"], {})
-        own[row["reading"], int(row["statement"])] = tuple(
-            row[HEADS.get(name, name)] for name in SOURCES
-        )
+        own[row["reading"], int(row["statement"])] = tuple(row[HEADS.get(name, name)] for name in SOURCES)
     numbers: dict[str, dict[str, str]] = {}
     for row in rows("numbers.csv"):
         numbers.setdefault(row["id"], {})[row["place"]] = row["numbers"]
-    held = {
-        row["id"]: Sides(*(row[f"{side}: hold"] for side in SIDES)) for row in rows("verdicts.csv")
-    }
+    held = {row["id"]: Sides(*(row[f"{side}: hold"] for side in SIDES)) for row in rows("verdicts.csv")}
     return {
         id: Recorded(
             verdicts, simulators[id], levels[id], turning[id], thresholds.get(id, {}),

@@ -125,9 +125,7 @@ def _begin_worker() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def _found(
-    claims: list[Claim], executor: concurrent.futures.Executor
-) -> Iterator[tuple[Claim, Finding]]:
+def _found(claims: list[Claim], executor: concurrent.futures.Executor) -> Iterator[tuple[Claim, Finding]]:
     """Yield the claims with their findings as they are done."""
     ids = [claim.id for claim in claims]
     for n, finding in run_tasks(_checks, ids, executor, max_batch=1):
@@ -161,8 +159,7 @@ def _check(id: str) -> Finding:
     key = key_of(find(id))
     found = find(id).check()
     pictures = tuple(
-        replace(drawn(picture), draw=functools.partial(_redraw, id, n))
-        for n, picture in enumerate(found.pictures)
+        replace(drawn(picture), draw=functools.partial(_redraw, id, n)) for n, picture in enumerate(found.pictures)
     )
     finding = replace(found, pictures=pictures)
     pickles.write(f"{FINDINGS}/{id}", key, finding)

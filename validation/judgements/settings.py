@@ -134,7 +134,5 @@ def is_settled(finding: Finding) -> bool:
     sources = [s for s in ("model", *finding.simulators, "level")
                if finding.by_default(s) is not Verdict.NOT_APPLICABLE]  # fmt: skip
     verdicts = [finding.by_default(source) for source in sources]
-    verdicts += [
-        finding.in_reading(each, source) for each in finding.readings for source in sources
-    ]
+    verdicts += [finding.in_reading(each, source) for each in finding.readings for source in sources]
     return all(verdict in (Verdict.HOLDS, Verdict.NOT_APPLICABLE) for verdict in verdicts)

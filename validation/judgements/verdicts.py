@@ -294,9 +294,7 @@ class Finding:
 
         ``minor`` True counts the minor statements alone, False those that decide.
         """
-        verdicts = (
-            part.by(source) for part in self.parts if minor is None or bool(part.minor) == minor
-        )
+        verdicts = (part.by(source) for part in self.parts if minor is None or bool(part.minor) == minor)
         return held(v for v in verdicts if not minor or v is not Verdict.UNDECIDABLE)
 
     def judged(self, source: str) -> tuple[int, int]:

@@ -148,8 +148,6 @@ def _shaped(like: Any, numbers: Iterator[float]) -> Any:
 
 if __name__ == "__main__":
     function, *words = sys.argv[1:]
-    for place, (first, last, arguments) in enumerate(
-        zip(words[::3], words[1::3], words[2::3], strict=True)
-    ):
+    for place, (first, last, arguments) in enumerate(zip(words[::3], words[1::3], words[2::3], strict=True)):
         for line in lines(function, arguments, range(int(first), int(last) + 1)):
             sys.stdout.write(f"{place},{line}\n")

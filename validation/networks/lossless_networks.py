@@ -165,9 +165,7 @@ class _Topology(NamedTuple):
     trip: float
 
 
-def _flows(
-    rng: np.random.Generator, topology: _Topology, classes: tuple[int, ...], fluid: bool
-) -> list[dfc.Flow]:
+def _flows(rng: np.random.Generator, topology: _Topology, classes: tuple[int, ...], fluid: bool) -> list[dfc.Flow]:
     """Return 4 to 24 flows in both directions, half of them to a common host."""
     hosts, lines, rate, trip = topology
     names, found = list(hosts), []

@@ -87,10 +87,7 @@ def scenario_of(name: str, dfc: bool, clocks: float, seed: int) -> Scenario:
     choice("name", name, SCENARIOS)
     scenario = takano2006(name, dfc=dfc, host="shaped" if dfc else "unshaped")
     rng = np.random.default_rng(seed)
-    links = tuple(
-        replace(link, rate=link.rate * (1.0 + clocks * rng.uniform(-1.0, 1.0)))
-        for link in scenario.links
-    )
+    links = tuple(replace(link, rate=link.rate * (1.0 + clocks * rng.uniform(-1.0, 1.0))) for link in scenario.links)
     return replace(scenario, links=links)
 
 

@@ -68,9 +68,7 @@ def chain_scenario(recovery: str, number: int, seed: int) -> Scenario:
     scenario = takano2006(str(number), dfc=False, tcp=rule)
     later = np.random.default_rng([seed, number]).uniform(0, SPREAD if seed else 0.0, 2).round(9)
     flows = zip(scenario.flows, later, strict=True)
-    return replace(
-        scenario, flows=tuple(replace(flow, start=flow.start + float(t)) for flow, t in flows)
-    )
+    return replace(scenario, flows=tuple(replace(flow, start=flow.start + float(t)) for flow, t in flows))
 
 
 SCENARIOS = {
@@ -88,9 +86,7 @@ def scenario_of(run: Mapping[str, Any]) -> Scenario:
     return replace(scenario, flows=flows)
 
 
-def sample_hash(
-    windows: Iterable[float], acknowledged: Iterable[int], size: float = math.inf
-) -> str:
+def sample_hash(windows: Iterable[float], acknowledged: Iterable[int], size: float = math.inf) -> str:
     """Return the SHA-256 of a flow's windows, in the six digits that Tcl prints, and its ACKs.
 
     Samples after the one at which ``size`` packets are acknowledged are left out: ns-2's timer then resets the

@@ -136,10 +136,7 @@ def _ring(rng: np.random.Generator) -> list[Route]:
     starts = [*range(n), *rng.integers(0, n, int(rng.integers(0, 3))).tolist()]
     chosen = [start for start in starts if rng.random() < 0.9] or starts
     hops = rng.integers(2, n, len(chosen)).tolist()
-    return [
-        tuple(f"s{(start + k) % n}" for k in range(count + 1))
-        for start, count in zip(chosen, hops, strict=True)
-    ]
+    return [tuple(f"s{(start + k) % n}" for k in range(count + 1)) for start, count in zip(chosen, hops, strict=True)]
 
 
 def _fabric(rng: np.random.Generator) -> list[Route]:

@@ -68,9 +68,7 @@ def _random_round_trips(name: str, rng: np.random.Generator) -> Network:
     shortest, ratio = log_uniform(rng, 10.0, 40.0), log_uniform(rng, 1.5, 4.0)
     trips = [float(f"{shortest * ratio**n:.3g}") for n in range(int(rng.integers(2, 4)))]
     count = int(rng.integers(1, 4))
-    groups: list[Group] = [
-        (f"{rtt:g} ms", rule, rtt, count, 0.1 * n) for n, rtt in enumerate(trips)
-    ]
+    groups: list[Group] = [(f"{rtt:g} ms", rule, rtt, count, 0.1 * n) for n, rtt in enumerate(trips)]
     hop, duration = _drawn(rng, float(np.mean(trips)))
     return shared_bottleneck("round trips", groups, hop, Run(name, duration, recovery))
 

@@ -49,14 +49,10 @@ def random_network(seed: int) -> tuple[Scenario, Packets]:
         window = float(rng.choice([5.0, 20.0, 64.0, 1000.0]))
         size = float(rng.integers(20, 2000)) if rng.random() < 0.4 else np.inf
         delayed = bool(rng.random() < 0.3)
-        flows.append(
-            Flow(f"f{f}", path, RULES[recovery], window, start, size, delayed_acks=delayed)
-        )
+        flows.append(Flow(f"f{f}", path, RULES[recovery], window, start, size, delayed_acks=delayed))
         recoveries[f"f{f}"] = recovery
     min_rto = float(rng.choice([0.2, 1.0]))
-    scenario = Scenario(
-        f"{topology} {seed}", tuple(links), tuple(flows), duration=duration, min_rto=min_rto
-    )
+    scenario = Scenario(f"{topology} {seed}", tuple(links), tuple(flows), duration=duration, min_rto=min_rto)
     return scenario, Packets(convention="ns2", recovery=recoveries, seed=1 + seed)
 
 

@@ -114,10 +114,7 @@ def runs() -> tuple[Run, ...]:
             for recovery, size, seed in rows.itertuples(index=False, name=None)
         ]
     flows = evidence.table(RANDOM, "networks")[["seed", "flows"]]
-    found += [
-        Run(RANDOM, "mixed", int(size), int(seed))
-        for seed, size in flows.itertuples(index=False, name=None)
-    ]
+    found += [Run(RANDOM, "mixed", int(size), int(seed)) for seed, size in flows.itertuples(index=False, name=None)]
     return tuple(found)
 
 
@@ -209,13 +206,9 @@ def compare(run: Run) -> Recomputed:
     links = run.rows("links")
     drops = dict(zip(zip(links["from"], links["to"], strict=True), links["drops"], strict=True))
     own = {
-        (nodes[port.source], nodes[port.target]): n
-        for port, n in zip(plan.ports, found.drops, strict=True)
-        if n > 0
+        (nodes[port.source], nodes[port.target]): n for port, n in zip(plan.ports, found.drops, strict=True) if n > 0
     }
-    samples = [
-        sample_hash(found.window[:, f], found.acked[:, f], scenario.flows[f].size) for f in numbers
-    ]
+    samples = [sample_hash(found.window[:, f], found.acked[:, f], scenario.flows[f].size) for f in numbers]
     equal = {
         "final acknowledgements": list(found.acked[-1, numbers]) == list(flows["acknowledged"]),
         "packets sent": list(found.emitted[numbers]) == list(flows["sent"]),
@@ -226,9 +219,7 @@ def compare(run: Run) -> Recomputed:
     if run.case == RANDOM:
         acks = run.rows("acks")
         at = (acks["time"] / SAMPLE).round().astype(int) - 1
-        equal["acknowledgements at ten times"] = list(found.acked[at, acks["flow"]]) == list(
-            acks["acknowledged"]
-        )
+        equal["acknowledgements at ten times"] = list(found.acked[at, acks["flow"]]) == list(acks["acknowledged"])
     differences = tuple(name for name, same in equal.items() if not same)
     return Recomputed(run, int(flows["acknowledged"].sum()), differences)
 

@@ -92,10 +92,7 @@ def instance(network: Network, seed: int) -> Scenario:
     """Return a network with the delays and starts of a seed."""
     rng = np.random.default_rng([seed, *network.name.encode()])
     scenario = network.scenario
-    links = (
-        replace(link, delay=link.delay * (1.0 + rng.uniform(0.0, LONGER)))
-        for link in scenario.links
-    )
+    links = (replace(link, delay=link.delay * (1.0 + rng.uniform(0.0, LONGER))) for link in scenario.links)
     flows = (replace(flow, start=flow.start + rng.uniform(0.0, LATER)) for flow in scenario.flows)
     return replace(scenario, links=tuple(links), flows=tuple(flows))
 
@@ -125,9 +122,7 @@ def chain_network(
     return _network("chain", run, links, flows)
 
 
-def shared_bottleneck(
-    topology: str, groups: Sequence[Group], hop: Hop, run: Run, window: float = 5000.0
-) -> Network:
+def shared_bottleneck(topology: str, groups: Sequence[Group], hop: Hop, run: Run, window: float = 5000.0) -> Network:
     """Return one bottleneck with an access link of 1 ms per flow.
 
     The last link completes the round-trip time; the flows of a group start every 50 ms.
@@ -162,8 +157,7 @@ def _network(topology: str, run: Run, links: Sequence[Link], flows: Sequence[Flo
     """Return a network whose groups are the flows' names without their numbers."""
     grouped = topology not in ("chain", "parking lot")
     groups = tuple(
-        flow.name.rpartition(" ")[0] if grouped or flow.name.startswith("long") else flow.name
-        for flow in flows
+        flow.name.rpartition(" ")[0] if grouped or flow.name.startswith("long") else flow.name for flow in flows
     )
     scenario = Scenario(run.name, tuple(links), tuple(flows), duration=run.duration)
     return Network(topology, scenario, groups, run.duration / 4, run.recovery)
@@ -187,9 +181,7 @@ def _all() -> Iterable[Network]:
     each = [(f"{rtt:g} ms", Tahoe(), rtt, 1, rtt / 100.0) for rtt in (10.0, 30.0, 90.0)]
     yield shared_bottleneck("round trips", each, Hop(30, 80), Run("round-trips-1-3-9", 20.0))
     each = [(f"{rtt:g} ms", NewReno(), rtt, 2, rtt / 200.0) for rtt in (20.0, 40.0, 80.0, 160.0)]
-    yield shared_bottleneck(
-        "round trips", each, Hop(80, 200), Run("round-trips-1-2-4-8", 20.0, "sack")
-    )
+    yield shared_bottleneck("round trips", each, Hop(80, 200), Run("round-trips-1-2-4-8", 20.0, "sack"))
     yield parking_lot(NewReno(), 2, 1, Hop(50, 80, 5.0), Run("parking-lot-2", 12.0))
     yield parking_lot(Reno(), 3, 2, Hop(50, 120, 4.0), Run("parking-lot-3", 12.0))
     yield parking_lot(NewReno(), 4, 2, Hop(40, 60, 3.0), Run("parking-lot-4", 12.0, "sack"))

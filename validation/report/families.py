@@ -91,9 +91,5 @@ def common_caption(panels: list[tuple[Row, Row]]) -> str:
     alike = itertools.takewhile(lambda each: len(set(each)) == 1, zip(*words, strict=False))
     text = " ".join([each[0] for each in alike][::-1])
     common = len(text) >= SHORTEST
-    own = [
-        f"{row['id']}: {about['caption']}"
-        for row, about in panels
-        if not common or row["id"] in LIKE
-    ]
+    own = [f"{row['id']}: {about['caption']}" for row, about in panels if not common or row["id"] in LIKE]
     return " ".join([text[0].upper() + text[1:], *own] if common else own)

@@ -35,9 +35,7 @@ from validation.report.rows import Row, as_csv, as_json, load, row_of
 RECOMPUTED = "recomputed.json"
 BEGIN, END = "<!-- {id} -->\n", "<!-- end -->\n"
 """Around the section of a claim on the page of its family, which is read again."""
-SECTION = re.compile(
-    re.escape(BEGIN).replace(re.escape("{id}"), r"(?P<id>\w+)") + ".*?" + re.escape(END), re.DOTALL
-)
+SECTION = re.compile(re.escape(BEGIN).replace(re.escape("{id}"), r"(?P<id>\w+)") + ".*?" + re.escape(END), re.DOTALL)
 PAUSE = 10.0
 """Shortest time in s between two versions of the start page while claims are being checked."""
 
@@ -73,9 +71,7 @@ class Report:
         self.done: set[str] = set()
         self._changed: set[str] = set()
         known = load(folder / "claims.json")
-        self.rows: dict[str, Row] = {
-            id: row for id, row in known.items() if id in entries() and self._has(id)
-        }
+        self.rows: dict[str, Row] = {id: row for id, row in known.items() if id in entries() and self._has(id)}
         self.ids = [id for id in entries() if id in self.rows or id in self.claims]
         self._start = self._written = time.monotonic()
         self._seconds: float | None = None
@@ -182,9 +178,7 @@ class Report:
         rest = [row for row in rows if row["id"] not in self.done]
         known = ledger()
         return [
-            row["id"]
-            for row in rest
-            if row["id"] not in known or key_of(known[row["id"]])[:16] != row["made_from"]
+            row["id"] for row in rest if row["id"] not in known or key_of(known[row["id"]])[:16] != row["made_from"]
         ]
 
 

@@ -78,8 +78,7 @@ def start_page(
         What the packet level computed again of the bundled runs of ns-2 (`validation.networks.recomputing.about`).
     """
     papers, own, fabrics, others = (
-        [row for row in rows if group_of_row(row) == name]
-        for name in ("papers", "own", "fabrics", "unstated")
+        [row for row in rows if group_of_row(row) == name] for name in ("papers", "own", "fabrics", "unstated")
     )
     return filled(
         "index.html",
@@ -100,9 +99,7 @@ def start_page(
             "Read off tables": (others, "What no sentence of a paper states, not counted above"),
         },
         shown=len(rows),
-        of_papers=len(
-            {entry.paper for entry in entries().values() if group_of(entry.paper) == "papers"}
-        ),
+        of_papers=len({entry.paper for entry in entries().values() if group_of(entry.paper) == "papers"}),
         fabrics=tally.on_fabrics(rows),
         fabric_rows=[row | {"judged_as": tally.fabric_verdict(row)} for row in fabrics],
         outdated=outdated,
@@ -111,18 +108,13 @@ def start_page(
         tallies=tally.bars(rows),
         own=tally.own_models(rows),
         linux=tally.on_linux(rows),
-        own_rows=[
-            row | {"judged_as": tally.own_verdict(row)} for row in own if not tally.of_linux(row)
-        ],
-        linux_rows=[
-            row | {"judged_as": tally.own_verdict(row)} for row in own if tally.of_linux(row)
-        ],
+        own_rows=[row | {"judged_as": tally.own_verdict(row)} for row in own if not tally.of_linux(row)],
+        linux_rows=[row | {"judged_as": tally.own_verdict(row)} for row in own if tally.of_linux(row)],
         tables=tally.tables(rows),
         surprises=[row | {"counted": counted(row)} for row in contradicted_by_all(rows)],
         rule=RULE,
         fields=tally.fields(papers),
-        claims=sum(group_of(entry.paper) == "papers" for entry in entries().values())
-        - len(unstated()),
+        claims=sum(group_of(entry.paper) == "papers" for entry in entries().values()) - len(unstated()),
         meanings=MEANINGS,
     )
 
@@ -153,9 +145,7 @@ def member_section(claim: Claim, finding: Finding, row: Row) -> str:
     return filled("member.html", **_evidence(claim, finding, row))
 
 
-def family_page(
-    family: Family, rows: Sequence[Row], sections: Mapping[str, str], ids: Sequence[str]
-) -> str:
+def family_page(family: Family, rows: Sequence[Row], sections: Mapping[str, str], ids: Sequence[str]) -> str:
     """Return the page of a family of claims from the rows and the sections of its members, by id.
 
     A member without a section has not been checked yet.
@@ -249,9 +239,7 @@ def asset(name: str) -> str:
 
 def _columns(numbers: Sequence[Number]) -> list[tuple[str, str]]:
     """Return the columns of the evidence that any row fills."""
-    return [
-        (name, title) for name, title in COLUMNS if any(getattr(each, name) for each in numbers)
-    ]
+    return [(name, title) for name, title in COLUMNS if any(getattr(each, name) for each in numbers)]
 
 
 @functools.cache
@@ -263,16 +251,14 @@ def record_of(case: str) -> dict[str, Any]:
         "Program": "; ".join(f"{name} ({_short(sha)})" for name, sha in record["programs"].items()),
         "First command": record["command"],
         "Parameters": "; ".join(
-            f"{name} = {about['value']} {about['unit']}".strip()
-            for name, about in record["parameters"].items()
+            f"{name} = {about['value']} {about['unit']}".strip() for name, about in record["parameters"].items()
         ),
         "Runs and seeds": f"{record['runs']} runs, seeds {record['seeds']}",
         "Time": f"{record['simulated_seconds']:g} s simulated, {record['cpu_seconds']:g} s of CPU",
         "Made on": record["date"],
         "Notes": " ".join(record["notes"]),
         "Files": "; ".join(
-            f"{file} ({about['rows']} rows, {_short(about['sha256'])})"
-            for file, about in record["files"].items()
+            f"{file} ({about['rows']} rows, {_short(about['sha256'])})" for file, about in record["files"].items()
         ),
     }
     return {"title": record["title"], "rows": rows}

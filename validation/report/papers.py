@@ -62,8 +62,7 @@ PAPERS = {
     ),
     "hu2016": Paper(
         "Hu et al. 2016: deadlocks in data center networks",
-        "S. Hu et al., Deadlocks in datacenter networks: why do they form, and how to avoid them, HotNets "
-        "2016.",
+        "S. Hu et al., Deadlocks in datacenter networks: why do they form, and how to avoid them, HotNets 2016.",
     ),
     "guo2016": Paper(
         "Guo et al. 2016: RDMA over commodity Ethernet",

@@ -41,20 +41,16 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Recorded]) -> 
         "setting": claim.setting,
         "claim": claim.text,
         **_said(claim),
-        "headline": headline_of(claim.id, Sides(finding.model, finding.simulation))
-        or plain(finding.headline),
+        "headline": headline_of(claim.id, Sides(finding.model, finding.simulation)) or plain(finding.headline),
         "model": str(finding.model),
         "simulation": str(finding.simulation),
         "simulators": {name: str(verdict) for name, verdict in _simulators(finding).items()},
         "in_words": {name: finding.words(name) for name in ("model", "simulation")},
         "statements_hold": {
-            name: list(finding.held(name))
-            for name in ("model", "simulation", *finding.simulators, "level")
+            name: list(finding.held(name)) for name in ("model", "simulation", *finding.simulators, "level")
         },
         "deciding": finding.judged("model")[1],
-        "judged": {
-            name: finding.judged(name)[0] for name in ("model", *finding.simulators, "level")
-        },
+        "judged": {name: finding.judged(name)[0] for name in ("model", *finding.simulators, "level")},
         "contradicted_by_all": list(finding.surprising),
         "own_programs": dict(finding.own_programs),
         "as_recorded": not changed,
@@ -68,8 +64,7 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Recorded]) -> 
         "statements": [_statement(part) for part in finding.parts],
         "robustness": [_robustness(threshold) for threshold in finding.thresholds],
         "experiments": [
-            {name: plain(text) for name, text in vars(experiment).items()}
-            for experiment in finding.experiments
+            {name: plain(text) for name, text in vars(experiment).items()} for experiment in finding.experiments
         ],
         "pictures": [_picture(claim.id, n, each) for n, each in enumerate(finding.pictures, 1)],
         "version": hopflow.__version__,

@@ -69,9 +69,7 @@ def _curve(number: Number) -> tuple[str, list[str], Curve] | None:
     if match is None:
         return None
     values = _items(match["values"])
-    sides = {
-        title: _items(text) for field, title in SIDES.items() if (text := getattr(number, field))
-    }
+    sides = {title: _items(text) for field, title in SIDES.items() if (text := getattr(number, field))}
     lists = {title: entries for title, entries in sides.items() if title != "Paper"}
     if len(values) < FEWEST or not lists:
         return None

@@ -43,11 +43,7 @@ def _stamp(folder: Path, sources: str) -> str:
 
 def _files(folder: Path) -> Iterator[Path]:
     """Yield the files of a folder in the order of their names, without compiled modules."""
-    return (
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.parent.name != "__pycache__"
-    )
+    return (path for path in sorted(folder.rglob("*")) if path.is_file() and path.parent.name != "__pycache__")
 
 
 def _hash(root: Path, files: Iterator[Path], beginning: str = "") -> str:

@@ -174,10 +174,7 @@ def on_linux(rows: Sequence[Row]) -> str:
     departs = verdicts.count(Verdict.CONTRADICTED)
     some = "comparison" if len(verdicts) == 1 else "comparisons"
     find = "finds" if departs == 1 else "find"
-    return (
-        f"Of {len(verdicts)} {some} of Linux with papers and RFCs, "
-        f"{departs} {find} that Linux departs from them."
-    )
+    return f"Of {len(verdicts)} {some} of Linux with papers and RFCs, {departs} {find} that Linux departs from them."
 
 
 def own_verdict(row: Row) -> str:

@@ -71,9 +71,7 @@ class Estimate:
         digits = max(0, 1 - math.floor(math.log10(self.half_width)))
         ends = self.value - self.half_width, self.value + self.half_width
         if self.interval != ends:
-            low, high = (
-                f"{end:g}" if end in self.within else f"{end:.{digits}f}" for end in self.interval
-            )
+            low, high = (f"{end:g}" if end in self.within else f"{end:.{digits}f}" for end in self.interval)
             return f"{self.value:.{digits}f} ({low} to {high})"
         return f"{self.value:.{digits}f} ± {self.half_width:.{digits}f}"
 
@@ -92,9 +90,7 @@ class Estimate:
         return float(special.stdtr(self.dof, -self.value / self.error))
 
 
-def of_runs(
-    values: Sequence[float] | Values | Any, within: tuple[float, float] = UNBOUNDED
-) -> Estimate:
+def of_runs(values: Sequence[float] | Values | Any, within: tuple[float, float] = UNBOUNDED) -> Estimate:
     """Return the mean of independent runs, shape (runs,), with the error from their scatter.
 
     ``within`` is the possible range of the quantity. A value that is no number is refused: it would make
@@ -161,6 +157,4 @@ def slope(estimates: Sequence[Estimate], x: Sequence[float] | Values) -> Estimat
 
 def weakest(estimates: Iterable[Estimate]) -> Estimate:
     """Return the estimate that is least certainly positive: the smallest value over error."""
-    return min(
-        estimates, key=lambda e: e.value / e.error if e.error else math.copysign(math.inf, e.value)
-    )
+    return min(estimates, key=lambda e: e.value / e.error if e.error else math.copysign(math.inf, e.value))

@@ -65,9 +65,7 @@ def bootstrap_interval(
 
     if np.ptp(values) == 0.0:
         return float(values[0]), float(values[0])
-    found = bootstrap(
-        (values,), statistic, confidence_level=level, rng=np.random.default_rng(seed)
-    ).confidence_interval
+    found = bootstrap((values,), statistic, confidence_level=level, rng=np.random.default_rng(seed)).confidence_interval
     return float(found.low), float(found.high)
 
 

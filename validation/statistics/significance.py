@@ -50,9 +50,7 @@ def welch_test(estimates: Sequence[Estimate]) -> Outcome:
     total = math.fsum(weights)
     mean = math.fsum(w * e.value for w, e in zip(weights, estimates, strict=True)) / total
     chi2 = math.fsum(w * (e.value - mean) ** 2 for w, e in zip(weights, estimates, strict=True))
-    spread = math.fsum(
-        (1.0 - w / total) ** 2 / e.dof for w, e in zip(weights, estimates, strict=True)
-    )
+    spread = math.fsum((1.0 - w / total) ** 2 / e.dof for w, e in zip(weights, estimates, strict=True))
     f = chi2 / (k - 1) / (1.0 + 2.0 * (k - 2) / (k * k - 1) * spread)
     return Outcome(chi2, k - 1, float(stats.f.sf(f, k - 1, (k * k - 1) / (3.0 * spread))))
 
@@ -89,9 +87,7 @@ def normality(scores: Sequence[float]) -> Normality:
     law = stats.chi2(len(scores))
     p_squares = 2.0 * min(float(law.sf(squares)), float(law.cdf(squares)))
     p_shape = float(stats.kstest(scores, "norm").pvalue)
-    return Normality(
-        len(scores), squares, min(1.0, p_squares), p_shape, float(max(map(abs, scores)))
-    )
+    return Normality(len(scores), squares, min(1.0, p_squares), p_shape, float(max(map(abs, scores))))
 
 
 def variance_test(between: float, dof_between: int, within: float, dof_within: float) -> float:

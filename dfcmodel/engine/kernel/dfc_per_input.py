@@ -84,9 +84,7 @@ def send_input_feedback(slot: Any, net: Any, bands: Any, feedback: Any) -> None:
         backlog = 0.0
         sends = False
         while n < slot.send_input_end and entries[n].to == to:
-            own_rate, own_backlog, own_sends = input_message(
-                entries[n], net, bands, feedback.input_links
-            )
+            own_rate, own_backlog, own_sends = input_message(entries[n], net, bands, feedback.input_links)
             rate += own_rate
             backlog += own_backlog
             sends = sends or own_sends

@@ -35,9 +35,7 @@ def finish(flow: Any, f: int, now: float, net: Any) -> None:
 
 
 @compiled
-def receive_stretches(
-    flow: Any, new: float, answer: Any, net: Any, transport: Any, quantum: float
-) -> None:
+def receive_stretches(flow: Any, new: float, answer: Any, net: Any, transport: Any, quantum: float) -> None:
     """Take in ``new`` packets stretch by stretch, as far as their density of losses is one; answer."""
     answer.acks = 0.0
     answer.advancing = 0.0
@@ -46,9 +44,7 @@ def receive_stretches(
         piece, sent, marked = left, left, 0.0
         if flow.pending > 0:
             piece, sent, marked = find_losses(flow, left, quantum, net)
-        acks, advancing = receive(
-            flow, transport.log, transport.holes, piece, sent - piece, quantum
-        )
+        acks, advancing = receive(flow, transport.log, transport.holes, piece, sent - piece, quantum)
         answer.acks += acks
         answer.advancing += advancing
         answer.marked += marked

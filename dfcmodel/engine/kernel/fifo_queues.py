@@ -89,9 +89,7 @@ def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
 
 
 @inlined
-def curve_at_head(
-    band: Any, first: int, end: int, part: float, quantum: float, sharing: Any
-) -> None:
+def curve_at_head(band: Any, first: int, end: int, part: float, quantum: float, sharing: Any) -> None:
     """Set ``now`` to the curves between the rows at the head of a band, a part of the way."""
     rows, now = sharing.order.rows, sharing.shared[NOW]
     mask = rows.shape[0] - 1

@@ -72,9 +72,7 @@ def record_loss(c: int, new: Any, left_steps: int, net: Any, shared: Any) -> Non
         full = queue.losses_end - queue.losses_first > mask
         touches = last.end == new.first and last.end - last.first < 1.0
         if last.end == new.end or full or touches:
-            if (
-                last.end == new.end and last.marked > 0.0
-            ):  # marks of packets lost here are lost, too
+            if last.end == new.end and last.marked > 0.0:  # marks of packets lost here are lost, too
                 left = last.end - last.first - last.lost
                 last.marked *= max(0.0, 1.0 - new.lost / left) if left > 0.0 else 0.0
             last.end = new.end
@@ -88,9 +86,7 @@ def record_loss(c: int, new: Any, left_steps: int, net: Any, shared: Any) -> Non
 
 
 @compiled
-def record_pushed_out(
-    c: int, waits: float, amount: float, when: float, step: Any, sharing: Any
-) -> None:
+def record_pushed_out(c: int, waits: float, amount: float, when: float, step: Any, sharing: Any) -> None:
     """Note that ``amount`` at the head of queue c was lost, where ``waits`` of what has come did.
 
     Stretches that wait behind it become one with it.

@@ -38,9 +38,7 @@ def update_pause(pause: Any, now: float, k: int) -> float:
         rise = now - pause.backlog
         asked = (now - pause.high) / rise if pause.backlog < pause.high else 1.0
         pause.until = k - asked + pause.quanta
-    if (
-        pause.on == 1 and pause.quanta > 0.0
-    ):  # one that has just begun does not expire: above the threshold
+    if pause.on == 1 and pause.quanta > 0.0:  # one that has just begun does not expire: above the threshold
         if expires(pause, now, k):
             pause.on = 0
             asked = min(0.0, k - 1 - pause.until)

@@ -46,8 +46,7 @@ def _record(**fields: str) -> np.dtype[Any]:
 FLOW = np.dtype(
     [
         *_record(
-            wholes="start source exit ack_lag pending in_recovery sent_before rule log_first log_end "
-            "single_acks",
+            wholes="start source exit ack_lag pending in_recovery sent_before rule log_first log_end single_acks",
             reals="delivered entered rcv_nxt rcv_max rcv_position offset snd_una snd_nxt snd_max emitted "
             "deadline rtt rtt_before timed_seq timed_at rto backoff max_window flow_size acks_each ack_part jitter dup_acks",
         ).descr,
@@ -184,9 +183,7 @@ SENDING = np.dtype([(name, np.uint64) for name in ("first", "last", "to_first", 
 """Queues of a link that sends feedback, and those that it goes to."""
 INPUT_SENDING = np.dtype([(name, np.int64) for name in ("to", "band", "queue")])
 """Who is told (a link, or -1 - flow for its host), by which band, or -1 and of which queue."""
-INPUT_LINK = np.dtype(
-    [(name, np.float64) for name in ("rate", "backlog", "next_rate", "next_backlog")]
-)
+INPUT_LINK = np.dtype([(name, np.float64) for name in ("rate", "backlog", "next_rate", "next_backlog")])
 """What a link with a queue per input was told, and what is on its way."""
 PAUSE = np.dtype(
     [(name, np.float64)

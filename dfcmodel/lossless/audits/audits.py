@@ -140,11 +140,7 @@ class TableAudit(Result):
             by_amount: dict[int, list[str]] = {}
             for port, amount in self.wasted.items():
                 by_amount.setdefault(amount, []).append(port)
-            lines += [
-                f"wasted per port: {n:,} B at {', '.join(ports)}"
-                for n, ports in by_amount.items()
-                if n
-            ]
+            lines += [f"wasted per port: {n:,} B at {', '.join(ports)}" for n, ports in by_amount.items() if n]
             lines.append(f"wasted by the switch: {sum(self.wasted.values()):,} B")
         return "\n".join((*lines, *(f"skipped {name}: {why}" for name, why in self.table.skipped)))
 
@@ -343,9 +339,7 @@ def _audit(row: BufferRow, judged: RowAudit, remarks: Iterable[str]) -> RowAudit
                 RowVerdict.NAME_DISAGREES,
                 f"{disagreement}; {verdict.value}: {reason}",
             )
-    return dataclasses.replace(
-        judged, row=row, verdict=verdict, reason=reason, remarks=(*own, *remarks)
-    )
+    return dataclasses.replace(judged, row=row, verdict=verdict, reason=reason, remarks=(*own, *remarks))
 
 
 def _remarks(

@@ -64,16 +64,12 @@ class BufferRow:
         _check(self, "xoff")
         for name in ("xon", "size"):
             if getattr(self, name) is not None:
-                object.__setattr__(
-                    self, name, whole(name, getattr(self, name), 0, 10**12, why="bytes")
-                )
+                object.__setattr__(self, name, whole(name, getattr(self, name), 0, 10**12, why="bytes"))
         for name in ("place", "profile", "port", "no_headroom"):
             instance(name, getattr(self, name), str, "a text")
         if self.priority is not None:
             whole("priority", self.priority, 0, 7, why="a class of traffic")
-        object.__setattr__(
-            self, "remarks", listed("remarks", self.remarks, str, "a text") if self.remarks else ()
-        )
+        object.__setattr__(self, "remarks", listed("remarks", self.remarks, str, "a text") if self.remarks else ())
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,9 +46,7 @@ FIELDS = {
 TABLES = ("PORT", "CABLE_LENGTH", "DEVICE_METADATA", *FIELDS, *PFC_MAPS)
 SIMILAR = 0.88
 """Ratio of `difflib` from which on the name of a table is taken for a misspelt one of `TABLES`."""
-FLAT = re.compile(
-    rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])(?P<name>.+)", re.DOTALL
-)
+FLAT = re.compile(rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])(?P<name>.+)", re.DOTALL)
 MAX_TABLES = 2000
 """Tables of a configuration; SONiC has some hundreds."""
 CLASSES = range(8)
@@ -165,9 +163,7 @@ class _Configuration:
             priorities = [n for part in listed.split(",") if listed for n in _classes(place, part)]
             chosen = bare_name(str(fields.get("pfc_to_pg_map", ""))).rpartition("|")[2]
             to_group = next((self.tables[t][chosen] for t in PFC_MAPS if chosen in self.tables[t]), {})  # fmt: skip
-            groups = [
-                _classes(place, str(to_group.get(str(n), n)))[0] for n in dict.fromkeys(priorities)
-            ]
+            groups = [_classes(place, str(to_group.get(str(n), n)))[0] for n in dict.fromkeys(priorities)]
             for port in key.split(",") if key != "global" else ():
                 if port in paused:
                     raise ValueError(f"{place}: {port} is given twice")

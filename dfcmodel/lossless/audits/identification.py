@@ -149,9 +149,7 @@ class Identification(Result):
         """
         bits, length = bit_rate("rate", rate), metres("cable", cable)
         if not self.lines:
-            raise ValueError(
-                "there is no line to predict from: at least two cables of a rate are needed"
-            )
+            raise ValueError("there is no line to predict from: at least two cables of a rate are needed")
         for line in self.lines:
             if line.rate == bits:
                 return line.at(length)

@@ -54,8 +54,7 @@ def flat_rates(table: BufferTable) -> list[float]:
     return [
         rate
         for rate in table.rates
-        if len({row.cable for row in table.of_rate(rate)}) > 1
-        and len({row.xoff for row in table.of_rate(rate)}) == 1
+        if len({row.cable for row in table.of_rate(rate)}) > 1 and len({row.xoff for row in table.of_rate(rate)}) == 1
     ]
 
 

@@ -155,9 +155,7 @@ def fill(drafts: Iterable[DraftRow], given: Given) -> tuple[list[BufferRow], lis
         if any(lacks) and not remarks[len(draft.remarks) :] and not draft.no_headroom:
             other = alike.setdefault((rate, cable), draft)
             if other.xoff != draft.xoff:
-                both = (
-                    f"{other.place} (xoff {other.xoff:,}) and {draft.place} (xoff {draft.xoff:,})"
-                )
+                both = f"{other.place} (xoff {other.xoff:,}) and {draft.place} (xoff {draft.xoff:,})"
                 raise ValueError(f"rate, cable: {both} would both be {rate / 1e9:g}G {cable:g}m, and differ: give neither, and name rate and cable in the file")  # fmt: skip
         try:
             fields = draft._replace(rate=rate, cable=cable, remarks=tuple(remarks))._asdict()

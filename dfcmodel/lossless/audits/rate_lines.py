@@ -76,9 +76,7 @@ def wire_bytes(rate: float, cable: float) -> float:
 def density(sizes: NDArray[np.int64], cell: int) -> Points:
     """Return the most bytes of cells per byte on the wire of frames of at least a size."""
     cells = -(-sizes // cell)
-    found: Points = cell * np.maximum(
-        cells / (sizes + WIRE), (cells + 1) / (cells * cell + 1 + WIRE)
-    )
+    found: Points = cell * np.maximum(cells / (sizes + WIRE), (cells + 1) / (cells * cell + 1 + WIRE))
     return found
 
 

@@ -83,9 +83,7 @@ class RowAudit:
 def rows_text(rows: tuple[RowAudit, ...]) -> str:
     """Return a line per row in columns, below a heading; place and profile come first where any row has them."""
     cells = [WHERE + HEADING, *(each.where + each.columns for each in rows)]
-    used = [
-        n for n in range(len(cells[0]) - 1) if any(row[n] for row in cells[1:]) or n >= len(WHERE)
-    ]
+    used = [n for n in range(len(cells[0]) - 1) if any(row[n] for row in cells[1:]) or n >= len(WHERE)]
     widths = {n: max(len(row[n]) for row in cells) for n in used}
     numbers = range(len(WHERE), len(WHERE) + 4)
     lines = []
@@ -104,7 +102,5 @@ def law_lines(law: TableLaw) -> list[str]:
         cells = f"{low:.0f}" if high - low < 0.5 else f"{low:.0f} to {high:.0f}"
         first, last = (1e9 * end for end in each.allowance)
         within = "" if each.exact else " (within one cell)"
-        lines.append(
-            f"{each.rate / 1e9:g}G{shared}: {cells} cells, {first:.1f} to {last:.1f} ns{within}"
-        )
+        lines.append(f"{each.rate / 1e9:g}G{shared}: {cells} cells, {first:.1f} to {last:.1f} ns{within}")
     return lines

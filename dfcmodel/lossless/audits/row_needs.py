@@ -40,9 +40,7 @@ class Assumptions:
         quanta = RESPONSE_QUANTA.get(rate)
         if self.response is None and quanta is None:
             return None
-        bits = (
-            QUANTUM * (quanta or 0) if self.response is None else whole_bits(self.response * rate)
-        )
+        bits = QUANTUM * (quanta or 0) if self.response is None else whole_bits(self.response * rate)
         return PausedLink(
             int(rate), self.mtu, self.lossless_mtu, self.cell, 1.0,
             cable=whole_bits(cable / FIBRE * rate), response=bits, pipeline=whole_bits(self.delay * rate),

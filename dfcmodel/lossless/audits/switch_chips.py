@@ -140,14 +140,11 @@ def chip(name: str) -> Chip:
 def _read(name: str, text: str) -> Chip:
     data = tomllib.loads(text)
     rates = tuple(
-        ChipRate(
-            each["gigabits"] * 1e9, tuple(each["cells"]), tuple(ns * 1e-9 for ns in each["ns"])
-        )
+        ChipRate(each["gigabits"] * 1e9, tuple(each["cells"]), tuple(ns * 1e-9 for ns in each["ns"]))
         for each in data["rates"]
     )
     sources = tuple(
-        f"{each['table']} ({each['repository']}, commit {each['commit']}, {each['date']})"
-        for each in data["sources"]
+        f"{each['table']} ({each['repository']}, commit {each['commit']}, {each['date']})" for each in data["sources"]
     )
     found = data.get("buffer", {})
     size = found["cells"] * data["cell"] if "cells" in found else found.get("bytes")
@@ -180,9 +177,7 @@ def census_lines(rate: float, cable: float) -> list[str]:
     if found is None:
         return []
     values = f"{found.least:,} to {found.most:,} B, median {found.median:,}"
-    return [
-        f"{found.tables} public tables: {values}; most allow any frame size and include chip delays"
-    ]
+    return [f"{found.tables} public tables: {values}; most allow any frame size and include chip delays"]
 
 
 def chip_lines(rate: float, cable: float) -> list[str]:
@@ -191,13 +186,9 @@ def chip_lines(rate: float, cable: float) -> list[str]:
     for each in chips():
         known = each.at(rate)
         if known is not None:
-            links = (
-                Assumptions(cell=each.cell, delay=d).link(rate, cable) for d in known.allowance
-            )
+            links = (Assumptions(cell=each.cell, delay=d).link(rate, cable) for d in known.allowance)
             ends = sorted({covering(link, SMALLEST_FRAME) for link in links if link is not None})
             size = " to ".join(f"{end:,}" for end in ends)
             delay = " to ".join(dict.fromkeys(f"{1e9 * end:.0f}" for end in known.allowance))
-            lines.append(
-                f"{each.name}: {size} B (cells of {each.cell} B, a further delay of {delay} ns)"
-            )
+            lines.append(f"{each.name}: {size} B (cells of {each.cell} B, a further delay of {delay} ns)")
     return lines

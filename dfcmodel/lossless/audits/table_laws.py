@@ -154,9 +154,7 @@ def _fit(groups: list[Group], assumed: Assumptions, cell: int) -> tuple[float, T
         for n, row in enumerate(rows):
             if n not in lawful:
                 differs = (found[n] - middle) * cell
-                broken[row] = (
-                    f"{differs:+,.0f} B from its table's law: {found[n]:.2f} cells, others {middle:.0f}"
-                )
+                broken[row] = f"{differs:+,.0f} B from its table's law: {found[n]:.2f} cells, others {middle:.0f}"
         if len(lawful) > 1:
             rates.append(_rate_law(rows, shared, tuple(found), lawful, known))
     lawful_rows = tested - len(broken)
@@ -175,9 +173,7 @@ def _rate_law(
         if low <= high:
             break
     rate = rows[0].rate
-    return RateLaw(
-        rate, shared, constants, (min(kept), max(kept)), (low / rate, high / rate), slack == 0
-    )
+    return RateLaw(rate, shared, constants, (min(kept), max(kept)), (low / rate, high / rate), slack == 0)
 
 
 def delays_of(link: PausedLink, cells: int, slack: int = 0) -> tuple[int, int]:

@@ -44,9 +44,7 @@ INSUFFICIENT = (RowVerdict.IMPOSSIBLE, RowVerdict.BELOW_STANDARD, RowVerdict.FAS
 """Verdicts on rows that do not cover the response time of the standard."""
 
 
-def verdict_of(
-    row: BufferRow, needs: RowNeeds, link: PausedLink | None
-) -> tuple[RowVerdict, str, int | None]:
+def verdict_of(row: BufferRow, needs: RowNeeds, link: PausedLink | None) -> tuple[RowVerdict, str, int | None]:
     """Return verdict and reason, and the smallest frames that are covered, for a row."""
     xoff = row.xoff
     if row.no_headroom:
@@ -55,15 +53,8 @@ def verdict_of(
         share = xoff / needs.cable
         reason = f"{share:.2f} of the {needs.cable:,.0f} B on the cable: no peer can stop in time"
         return RowVerdict.IMPOSSIBLE, reason, None
-    if (
-        link is None
-        or needs.standard is None
-        or needs.equal_frames is None
-        or needs.any_sizes is None
-    ):
-        reason = (
-            f"more than the {needs.cable:,.0f} B on the cable; give a response time for this rate"
-        )
+    if link is None or needs.standard is None or needs.equal_frames is None or needs.any_sizes is None:
+        reason = f"more than the {needs.cable:,.0f} B on the cable; give a response time for this rate"
         return RowVerdict.NOT_JUDGED, reason, None
     if xoff < needs.equal_frames:
         time = longest_response(link, xoff)

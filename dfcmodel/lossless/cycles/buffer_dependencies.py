@@ -174,14 +174,10 @@ def dependencies_of_routes(graph: nx.DiGraph[Any], routes: Iterable[Any]) -> Dep
             places.append(numbers.setdefault((a, b, c), len(numbers)))
         for arc in itertools.pairwise(places):
             arcs.setdefault(arc, route)
-    return Dependencies(
-        list(numbers), _matrix(list(arcs), len(numbers)), lambda i, j: arcs[int(i), int(j)]
-    )
+    return Dependencies(list(numbers), _matrix(list(arcs), len(numbers)), lambda i, j: arcs[int(i), int(j)])
 
 
-def dependencies_of_shortest_paths(
-    graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None
-) -> Dependencies:
+def dependencies_of_shortest_paths(graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None) -> Dependencies:
     """Return the dependencies of all shortest paths between all ends, as ECMP may use them.
 
     Parameters

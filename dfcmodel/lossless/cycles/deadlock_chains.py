@@ -76,9 +76,7 @@ def cycle_passage(buffers: int, load: float, room: int) -> Passage:
     room = whole("room", room, 1, MOST_ROOM, why="packets per buffer")
     combinations = (2 ** (room + 1) - 1) ** buffers
     if combinations > MOST_STATES:
-        largest = max(
-            (r for r in range(1, room) if (2 ** (r + 1) - 1) ** buffers <= MOST_STATES), default=0
-        )
+        largest = max((r for r in range(1, room) if (2 ** (r + 1) - 1) ** buffers <= MOST_STATES), default=0)
         allowed = f"at most {largest}" if largest else "none is small enough"
         msg = f"a cycle of {buffers} buffers has up to {combinations} states then; {allowed} for {MOST_STATES}"
         raise ValueError(f"room = {room}: {msg}")

@@ -202,14 +202,10 @@ class Deadlock(Result):
             For links that do not wait for each other, or where no cycle exists.
         """
         routes = [self.dependencies.route_through(i, j) for i, j in self._dependencies_of(cycle)]
-        return line_rate_scenario(
-            routes, rate=rate, delay=delay, pause=pause, buffer=buffer, duration=duration
-        )
+        return line_rate_scenario(routes, rate=rate, delay=delay, pause=pause, buffer=buffer, duration=duration)
 
     @quantities(load="share")
-    def passage(
-        self, load: WithUnit, cycle: Sequence[tuple[Any, ...]] | None = None, *, room: int = 3
-    ) -> Passage:
+    def passage(self, load: WithUnit, cycle: Sequence[tuple[Any, ...]] | None = None, *, room: int = 3) -> Passage:
         """Return how soon a cycle deadlocks where packets come at random, as a passage of a Markov chain.
 
         Times are in packet times of a link, which are exponential; packets come to each buffer of the cycle as a Poisson process
@@ -272,14 +268,10 @@ class Deadlock(Result):
         else:
             places = nx.multipartite_layout(self.graph, subset_key="level", align="horizontal")
         nx.draw_networkx_nodes(self.graph, places, ax=axes, node_size=40, node_color="#0072B2")
-        nx.draw_networkx_edges(
-            self.graph, places, ax=axes, arrows=False, edge_color="#BBBBBB", width=0.6
-        )
+        nx.draw_networkx_edges(self.graph, places, ax=axes, arrows=False, edge_color="#BBBBBB", width=0.6)
         if not self.is_free:
             cycle = [(a, b) for a, b, *_ in next(self.cycles())]
-            nx.draw_networkx_edges(
-                self.graph, places, cycle, ax=axes, edge_color="#D55E00", width=2.0, arrowsize=14
-            )
+            nx.draw_networkx_edges(self.graph, places, cycle, ax=axes, edge_color="#D55E00", width=2.0, arrowsize=14)
         said = "no cycle" if self.is_free else "a cycle of buffers"
         axes.set_title(f"{self.routing}: {said}")
         axes.set_axis_off()

@@ -108,9 +108,7 @@ class UpDown:
                     yield self.route(source, target)
 
 
-def up_down(
-    graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None, *, root: Any = None
-) -> UpDown:
+def up_down(graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None, *, root: Any = None) -> UpDown:
     """Return shortest routes that first lead up and then down: they never deadlock.
 
     Up is towards a higher ``level`` where all nodes have one, else towards the root; nodes of the same
@@ -179,14 +177,10 @@ def class_per_hop(routes: Iterable[Any]) -> list[Route]:
     >>> class_per_hop([["a", "b", "c"]])[0].classes
     (0, 1)
     """
-    return [
-        Route(route.nodes, tuple(range(len(route.nodes) - 1))) for route in listed_routes(routes)
-    ]
+    return [Route(route.nodes, tuple(range(len(route.nodes) - 1))) for route in listed_routes(routes)]
 
 
-def class_per_turn(
-    graph: nx.DiGraph[Any], routes: Iterable[Any], *, root: Any = None
-) -> list[Route]:
+def class_per_turn(graph: nx.DiGraph[Any], routes: Iterable[Any], *, root: Any = None) -> list[Route]:
     """Return routes whose class of traffic rises by one wherever they turn from down to up.
 
     Within a class, routes lead up and then down, as those of `up_down`; from one class they only lead

@@ -93,10 +93,7 @@ class PortGuard:
         name, late = self.plan.ports[self.q].name, self.dog.period
         found = []
         for begin, last in self.faults(pauses):
-            seen = any(
-                declared <= last + late and not restored <= begin
-                for declared, restored, _ in self.storms
-            )
+            seen = any(declared <= last + late and not restored <= begin for declared, restored, _ in self.storms)
             if last + late <= self.plan.end and not seen:
                 found.append((name, self.priority, begin, last))
         return found

@@ -62,9 +62,7 @@ class StormSpread(Result):
         """Flows, by number, that cross a stopped link but none of the storm's own."""
         storm = {link for link, cause in self.cause.items() if cause is None}
         crossed = [set(itertools.pairwise(route)) for route in self.routes]
-        return [
-            n for n, links in enumerate(crossed) if links & set(self.stopped) and not links & storm
-        ]
+        return [n for n, links in enumerate(crossed) if links & set(self.stopped) and not links & storm]
 
     def table(self) -> pd.DataFrame:
         """Return the stopped links with the time in s, the cause, and the flows that cross them."""
@@ -155,9 +153,7 @@ def storm_spread(
         raise ValueError("routes = []: must have a route at least")
     given = number("rates", rates, above=0.0)
     if given.shape not in ((), (len(paths),)):
-        raise ValueError(
-            f"rates has shape {given.shape}: must be one, or one for each of the {len(paths)} routes"
-        )
+        raise ValueError(f"rates has shape {given.shape}: must be one, or one for each of the {len(paths)} routes")
     one_number("threshold", threshold, above=0.0)
     one_number("delay", delay, at_least=0.0, hint="in s")
     choice("buffers", buffers, ("ingress", "output"))

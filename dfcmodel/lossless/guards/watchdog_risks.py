@@ -79,9 +79,7 @@ class WatchdogRisk(Result):
         known = "not computed" if self.alarms is None else f"{self.alarms * YEAR:.4g}"
         return {
             "false alarms per year": f"{known}, at most {self.bound * YEAR:.4g}",
-            "dropping": "not computed"
-            if self.dropping is None
-            else f"{self.dropping:.3g} of the time",
+            "dropping": "not computed" if self.dropping is None else f"{self.dropping:.3g} of the time",
             "storm detected after": f"{low:.4g} to {high:.4g} s",
         }
 
@@ -197,9 +195,7 @@ def recommend_watchdog(
                 return risk
             tried.append(risk.worst * YEAR)
     least = f"; the rarest have {min(tried):.3g} per year" if tried else ": pollings are too long"
-    raise ValueError(
-        f"within = {limit:g} s, alarms_per_year = {wanted:g}: no setting fulfils both{least}"
-    )
+    raise ValueError(f"within = {limit:g} s, alarms_per_year = {wanted:g}: no setting fulfils both{least}")
 
 
 def _alternating(pauses: PhaseType, gaps: PhaseType) -> tuple[Floats, NDArray[np.bool_], Floats]:

@@ -170,8 +170,7 @@ def watch_packets(
         plan,
         faults=tuple(Fault(p, *each) for p, times in faults.items() for each in times),
         watchdogs=tuple(
-            _port_watchdog(watchdog, q, c, float(phase))
-            for (q, c), phase in zip(watched, phases, strict=True)
+            _port_watchdog(watchdog, q, c, float(phase)) for (q, c), phase in zip(watched, phases, strict=True)
         ),
     )
     watch = Stopwatch()
@@ -188,14 +187,10 @@ def watch_packets(
     for row in found:
         told = float(row["declared"]), float(row["restored"]), int(row["dropped"])
         storms_of.setdefault(int(row["watchdog"]), []).append(told)
-    guards = [
-        PortGuard(plan, q, c, watchdog, storms_of.get(n, [])) for n, (q, c) in enumerate(watched)
-    ]
+    guards = [PortGuard(plan, q, c, watchdog, storms_of.get(n, [])) for n, (q, c) in enumerate(watched)]
     alarms = [alarm for guard in guards for alarm in guard.alarms([*pauses, *endless])]
     missed = [each for guard in guards for each in guard.missed(pauses)]
-    return WatchdogRun(
-        watchdog, tuple(sorted(alarms, key=lambda alarm: alarm.declared)), tuple(missed), run
-    )
+    return WatchdogRun(watchdog, tuple(sorted(alarms, key=lambda alarm: alarm.declared)), tuple(missed), run)
 
 
 def _checked_storms(
@@ -249,6 +244,4 @@ def _watched(plan: Plan, links: Iterable[str] | str | None) -> list[tuple[int, i
 def _port_watchdog(dog: Watchdog, q: int, priority: int, phase: float) -> PortWatchdog:
     """Return a watchdog of a port; ``phase`` is the time of its first poll in polling times."""
     least = dog.period * (dog.fraction - 1e-9)
-    return PortWatchdog(
-        q, priority, phase * dog.period, dog.period, least, dog.polls, dog.good_polls
-    )
+    return PortWatchdog(q, priority, phase * dog.period, dog.period, least, dog.polls, dog.good_polls)

@@ -101,9 +101,7 @@ def items_of(links: tuple[PausedLink, PausedLink], bursts: tuple[Burst, Burst]) 
     return _items(links, bursts, _parts)
 
 
-def resume_items_of(
-    links: tuple[PausedLink, PausedLink], drains: tuple[Burst, Burst]
-) -> tuple[Item, ...]:
+def resume_items_of(links: tuple[PausedLink, PausedLink], drains: tuple[Burst, Burst]) -> tuple[Item, ...]:
     """Return the components of the least xon, from the links at both ends of the inputs."""
     return _items(links, drains, _resume_parts)
 
@@ -130,10 +128,7 @@ def sensitivities_of(low: PausedLink, high: PausedLink, metres: float) -> tuple[
         "pipeline": ("ns", per_bit * bit_time),
         "mtu": ("B", per_bit * 8.0),
     }
-    found = [
-        Sensitivity(name, unit, slope, _swing(low, high, name))
-        for name, (unit, slope) in slopes.items()
-    ]
+    found = [Sensitivity(name, unit, slope, _swing(low, high, name)) for name, (unit, slope) in slopes.items()]
     swing = _swing(low, high, "small_packets")
     slope = swing / (high.small_packets - low.small_packets or 1.0)
     return (*found, Sensitivity("small_packets", "1", slope, swing))
@@ -151,9 +146,7 @@ def _items(
     parts_of: Callable[[PausedLink], dict[str, float]],
 ) -> tuple[Item, ...]:
     """Return the components by name, formula, source, bytes, cells and share."""
-    low, high = (
-        _complete(parts_of(link), link, burst) for link, burst in zip(links, bursts, strict=True)
-    )
+    low, high = (_complete(parts_of(link), link, burst) for link, burst in zip(links, bursts, strict=True))
     cell, whole = links[1].cell, bursts[1].cells * links[1].cell
     return tuple(
         Item(

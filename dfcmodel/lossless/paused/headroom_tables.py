@@ -57,10 +57,7 @@ def headroom_table(
         lists.append(list(given))
         if not lists[-1]:
             raise ValueError(f"{name} = []: must have at least one")
-    rows = {
-        str(rate): [headroom(rate, cable, **parameters).bytes for cable in lists[1]]
-        for rate in lists[0]
-    }
+    rows = {str(rate): [headroom(rate, cable, **parameters).bytes for cable in lists[1]] for rate in lists[0]}
     return pd.DataFrame.from_dict(rows, orient="index", columns=[_name(each) for each in lists[1]])
 
 

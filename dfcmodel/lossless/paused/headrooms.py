@@ -111,9 +111,7 @@ class Headroom(Result):
     @property
     def port_bytes(self) -> int | tuple[int, int]:
         """Bytes for all classes of the port, which may cross their thresholds in succession."""
-        return self._ends(
-            *(burst.cells * self.high.cell * self.high.classes for burst in self.bursts)
-        )
+        return self._ends(*(burst.cells * self.high.cell * self.high.classes for burst in self.bursts))
 
     @property
     def xon_bytes(self) -> int | tuple[int, int]:
@@ -168,8 +166,7 @@ class Headroom(Result):
         found = {name: getattr(self, name) for name in ("bytes", "port_bytes", "xon_bytes", *cells)}
         ranged = any(isinstance(value, tuple) for value in found.values())
         pairs = {
-            name: value if isinstance(value, tuple) or not ranged else (value, value)
-            for name, value in found.items()
+            name: value if isinstance(value, tuple) or not ranged else (value, value) for name, value in found.items()
         }
         dims = ("end",) if ranged else ()
         units = {name: {"units": "bytes" if "bytes" in name else "cells"} for name in pairs}
@@ -195,9 +192,7 @@ class Headroom(Result):
         high = [item.bytes[1] / 1e3 for item in items]
         spans = [[abs(item.bytes[1] - item.bytes[0]) / 1e3 for item in items], [0.0] * len(items)]
         ranged = any(spans[0])
-        ax.barh(
-            [item.name for item in items], high, xerr=spans if ranged else None, color="#0072B2"
-        )
+        ax.barh([item.name for item in items], high, xerr=spans if ranged else None, color="#0072B2")
         for n, item in enumerate(items):
             ax.text(max(high[n], 0.0), n, f" {item.share:.0%}", va="center", fontsize=8)
         ax.set(xlabel="kB of headroom", title=f"headroom {size_text(self.bytes, self.cells)}")
@@ -210,9 +205,7 @@ class Headroom(Result):
         if not self.cells_given:
             rows["cells"] = "bytes are counted (no cell given)"
         if not self.high.small_packets:
-            rows["small frames"] = (
-                f"none: all have the largest size (not given); {self._any_size()}"
-            )
+            rows["small frames"] = f"none: all have the largest size (not given); {self._any_size()}"
         return rows
 
     def _port(self) -> str:

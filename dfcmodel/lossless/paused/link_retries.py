@@ -260,9 +260,7 @@ def link_retry(
     link = PausedLink(bits, size, size, cable=trip, pipeline=bit_times("pipeline", pipeline, bits), small_packets=1.0)  # fmt: skip
     waiting = (8 * size + OVERHEAD) * flag("behind_frame", behind_frame)
     loop = 2 * trip + link.pipeline + waiting + 8 * frame_size("message", message, least=1)
-    lost = one_number(
-        "request_loss", in_units("request_loss", request_loss, "share"), at_least=0.0, below=1.0
-    )
+    lost = one_number("request_loss", in_units("request_loss", request_loss, "share"), at_least=0.0, below=1.0)
     frame = 8 * size + OVERHEAD
     own = 2 * (loop + frame) if timer is None else bit_times("timer", timer, bits)
     found = LinkRetry(link, loop, math.ceil(own / frame), lost)

@@ -157,9 +157,7 @@ def sonic_xoff(
     return {**parts, "rounding to cells": (occupancy - 1.0) * delayed}
 
 
-def white_paper_xoff(
-    rate: float, cable: float, mtu: float, lossless_mtu: float
-) -> dict[str, float]:
+def white_paper_xoff(rate: float, cable: float, mtu: float, lossless_mtu: float) -> dict[str, float]:
     """Return the components of the headroom by Cisco's white paper C11-542809, in bytes.
 
     Parameters

@@ -82,9 +82,7 @@ def frame_counts(link: PausedLink, small: int, budget: int) -> FrameCounts:
     share, big = link.small_packets, link.lossless_mtu
     light, heavy = small + WIRE, big + WIRE
     large = np.arange(budget // heavy + 1)
-    counts = np.arange(
-        -(-heavy // light) + 1
-    )  # the numbers of small frames at which one can be the last
+    counts = np.arange(-(-heavy // light) + 1)  # the numbers of small frames at which one can be the last
     most = (budget - large * heavy) // light
     table = most[:, None] - counts[None, :]
     some = table[table >= 0]
@@ -100,9 +98,7 @@ def frame_counts(link: PausedLink, small: int, budget: int) -> FrameCounts:
     return FrameCounts(few, big_ones, cells, probability)
 
 
-def _binomial(
-    small: NDArray[np.int64], large: NDArray[np.int64], share: float
-) -> NDArray[np.float64]:
+def _binomial(small: NDArray[np.int64], large: NDArray[np.int64], share: float) -> NDArray[np.float64]:
     """Return the probability of ``small`` small frames among ``small + large``."""
     from scipy.special import gammaln, xlog1py, xlogy
 

@@ -189,9 +189,7 @@ def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     meet = int((budget - per_large * weight) / (heavy + per_large * weight))
     last = min(budget // heavy, meet + int(value / gain) + 2)
     large = np.arange(max(0, min(meet - 1, last)), last + 1)
-    count = np.minimum(
-        (budget - large * heavy) // weight, (per_large * (large + 1) + 1e-9).astype(int)
-    )
+    count = np.minimum((budget - large * heavy) // weight, (per_large * (large + 1) + 1e-9).astype(int))
     spare = budget - large * heavy - count * weight
     heads = np.minimum(cells, 1 + spare // link.cell) * head
     total = heads + value * count + cells * (large + 1)

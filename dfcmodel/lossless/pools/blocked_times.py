@@ -113,9 +113,7 @@ def longest_blocking(
     return BlockedTime(safe, overflows)
 
 
-def _border(
-    low: float, high: float, holds: Callable[[float], bool], tolerance: float
-) -> tuple[float, float]:
+def _border(low: float, high: float, holds: Callable[[float], bool], tolerance: float) -> tuple[float, float]:
     """Return where a property ends that holds at ``low``, as an interval, by bisection of ratios."""
     while high < math.inf and high > low * (1.0 + tolerance):
         middle = math.sqrt(low * high)

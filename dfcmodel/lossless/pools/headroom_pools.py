@@ -69,15 +69,11 @@ class HeadroomPool(Described):
     def __post_init__(self) -> None:
         """Check all parameters, and make thresholds arrays of the shape of ``headroom``."""
         for name in ("size", "shared"):
-            object.__setattr__(
-                self, name, one_number(name, getattr(self, name), above=0.0, hint="in bytes")
-            )
+            object.__setattr__(self, name, one_number(name, getattr(self, name), above=0.0, hint="in bytes"))
         rates = number("rates", self.rates, at_least=1e6, at_most=1e13, hint="in b/s")
         held = number("headroom", self.headroom, above=0.0, hint="in bytes")
         if held.ndim != 2 or held.shape[0] != rates.size or rates.ndim != 1:
-            raise ValueError(
-                f"headroom has shape {held.shape}: must be (ports, classes), with one rate per port"
-            )
+            raise ValueError(f"headroom has shape {held.shape}: must be (ports, classes), with one rate per port")
         whole("groups", held.size, 1, MOST_GROUPS)
         if (self.xoff is None) == (self.alpha is None):
             raise ValueError("xoff, alpha: exactly one of them must be given")
@@ -196,12 +192,8 @@ def headroom_pool(
         size_in_bytes("shared", shared),
         np.array([bit_rate("rate", each) for each in given], dtype=np.float64),
         spread_over_groups("headroom", number("headroom", held, above=0.0, hint="in bytes"), shape),
-        None
-        if xoff is None
-        else spread_over_groups("xoff", number("xoff", xoff, at_least=0.0), shape),
-        None
-        if alpha is None
-        else spread_over_groups("alpha", number("alpha", alpha, above=0.0), shape),
+        None if xoff is None else spread_over_groups("xoff", number("xoff", xoff, at_least=0.0), shape),
+        None if alpha is None else spread_over_groups("alpha", number("alpha", alpha, above=0.0), shape),
     )
 
 

@@ -188,9 +188,7 @@ class OverflowEstimate(Result):
         return axes
 
 
-def split_episodes(
-    pool: HeadroomPool, traffic: Episodes, effort: tuple[int, int], seed: Any
-) -> OverflowEstimate:
+def split_episodes(pool: HeadroomPool, traffic: Episodes, effort: tuple[int, int], seed: Any) -> OverflowEstimate:
     """Return the probability that a pool overflows within a time, however rare; ``effort``: paths and replications.
 
     Raises
@@ -216,9 +214,7 @@ def split_episodes(
     return OverflowEstimate(np.array(found), levels, within)
 
 
-def _one_estimate(
-    episodes: _Episodes, levels: Floats, within: float, paths: int, draw: np.random.Generator
-) -> float:
+def _one_estimate(episodes: _Episodes, levels: Floats, within: float, paths: int, draw: np.random.Generator) -> float:
     """Return the product over the levels of the fractions of paths that reach them."""
     state, clock, product = episodes.equilibrium(paths, draw), np.zeros(paths), 1.0
     for level in levels:

@@ -59,9 +59,7 @@ class PoolProgram:
         x = found[2 * self.n : 3 * self.n].reshape(self.pool.headroom.shape)
         return float(found[self.n : 2 * self.n].sum()) * self.unit * (1.0 + SOLVED), x
 
-    def schedule(
-        self, above: NDArray[np.bool_], high: float, *, full: bool
-    ) -> tuple[Floats, Floats] | None:
+    def schedule(self, above: NDArray[np.bool_], high: float, *, full: bool) -> tuple[Floats, Floats] | None:
         """Return bytes in the shared buffer and in the pool, shape (P, K) each; None: impossible."""
         exact = self.pool.alpha is not None or full
         low = high if exact else 0.0
@@ -108,9 +106,7 @@ class PoolProgram:
         assert pool.xoff is not None
         return np.minimum(pool.xoff, pool.shared).ravel()
 
-    def _solved(
-        self, low: float, high: float, above: NDArray[np.bool_] | None, *, full: bool
-    ) -> Floats | None:
+    def _solved(self, low: float, high: float, above: NDArray[np.bool_] | None, *, full: bool) -> Floats | None:
         """Return (s, g, x, y, end of filling), shape (3 n + P + 1,); with ``above`` x is given."""
         from scipy.optimize import linprog
 

@@ -156,24 +156,16 @@ def convolve(pool: HeadroomPool, traffic: PausedGroups, grain: float | None) -> 
     chances = [spread_over_groups("paused", np.asarray(p, dtype=float), shape) for _, p in states]
     unit = _grain(pool) if grain is None else float(grain)
     if pool.demand / unit > 50 * MOST_GRAINS:
-        raise ValueError(
-            f"grain = {unit:g}: more than {50 * MOST_GRAINS} of them are in the headrooms"
-        )
+        raise ValueError(f"grain = {unit:g}: more than {50 * MOST_GRAINS} of them are in the headrooms")
     ratio = pool.headroom / unit
     exact = np.abs(ratio - np.round(ratio)) < 1e-9
     ups = np.where(exact, np.round(ratio), np.ceil(ratio)).astype(np.int64)
     downs = np.where(exact, np.round(ratio), np.floor(ratio)).astype(np.int64)
     above, below = (
-        sum(
-            w * _distribution(grains, p, together=classes_together)
-            for w, p in zip(weights, chances, strict=True)
-        )
+        sum(w * _distribution(grains, p, together=classes_together) for w, p in zip(weights, chances, strict=True))
         for grains in (ups, downs)
     )
-    bound = sum(
-        w * _chernoff(pool, p, together=classes_together)
-        for w, p in zip(weights, chances, strict=True)
-    )
+    bound = sum(w * _chernoff(pool, p, together=classes_together) for w, p in zip(weights, chances, strict=True))
     return PoolRisk(pool, unit, np.asarray(above), np.asarray(below), float(bound))
 
 

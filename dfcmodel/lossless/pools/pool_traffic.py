@@ -143,8 +143,6 @@ class PacketRuns:
         if self.sample is not None:
             one_number("sample", self.sample, above=0.0, hint="in s")
         if self.links is not None and not isinstance(self.links, str):
-            object.__setattr__(
-                self, "links", listed("links", self.links, str, "the name of a link")
-            )
+            object.__setattr__(self, "links", listed("links", self.links, str, "the name of a link"))
         if self.packets is not None:
             instance("packets", self.packets, Packets)

@@ -215,13 +215,9 @@ def worst_demand(
     ports, classes = pool.headroom.shape
     time = np.inf if blocked is None else duration("blocked", blocked)
     most = ports if active_ports is None else whole("active_ports", active_ports, 1, ports)
-    each = (
-        classes if active_classes is None else whole("active_classes", active_classes, 1, classes)
-    )
+    each = classes if active_classes is None else whole("active_classes", active_classes, 1, classes)
     program = PoolProgram(pool, time, most, each)
-    upper, used = _branch_and_bound(
-        program, one_number("tolerance", tolerance, at_least=SOLVED, below=1.0)
-    )
+    upper, used = _branch_and_bound(program, one_number("tolerance", tolerance, at_least=SOLVED, below=1.0))
     return PoolWorstCase(pool, min(upper, pool.demand), used, time, most, each)
 
 

@@ -231,9 +231,7 @@ def recombine(size: float, traffic: PacketRuns, runs: int, seed: Any) -> Recombi
     return RecombinedEstimate(Histories(held, size), named, float(traffic.within), seed)
 
 
-def _held(
-    asked: PoolPlan, parts: list[list[int]], runs: int, draw: np.random.Generator
-) -> NDArray[np.float32]:
+def _held(asked: PoolPlan, parts: list[list[int]], runs: int, draw: np.random.Generator) -> NDArray[np.float32]:
     """Return what each part holds at each time in each run, (S, K, R)."""
     plan, spare = asked.plan, 1
     first = begin_run(plan)

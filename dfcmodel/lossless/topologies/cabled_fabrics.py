@@ -227,9 +227,7 @@ class Fabric:
 
     @declares(**HEADROOM_UNITS)
     @takes_keywords(HeadroomOptions)
-    def headroom(
-        self, cable: Cable | None = None, **parameters: Unpack[HeadroomOptions]
-    ) -> Headroom:
+    def headroom(self, cable: Cable | None = None, **parameters: Unpack[HeadroomOptions]) -> Headroom:
         """Return the headroom of a port with a cable, in frames of the fabric's packets and cells of its chip.
 
         Parameters
@@ -252,9 +250,7 @@ class Fabric:
         return headroom(cable.speed, cable.length, **(given | parameters))
 
     @quantities(duration="time")
-    def scenario(
-        self, name: str, flows: Sequence[Flow], duration: WithUnit, **given: Any
-    ) -> Scenario:
+    def scenario(self, name: str, flows: Sequence[Flow], duration: WithUnit, **given: Any) -> Scenario:
         """Return a scenario of flows in the fabric, with its links and its size of packets.
 
         Parameters
@@ -273,8 +269,6 @@ class Fabric:
         for cable in self.cables:
             count = sum(each == cable for _, each in self._cabled)
             size = self.port_buffer(cable) * self.packet_size
-            rows[f"{cable.speed}, {cable.length}"] = (
-                f"{count}, {readable_text(size, 'bytes')} per port"
-            )
+            rows[f"{cable.speed}, {cable.length}"] = f"{count}, {readable_text(size, 'bytes')} per port"
         rows["packets"] = f"{self.packet_size:g} B"
         return table_text("Fabric", rows)

@@ -162,11 +162,7 @@ def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
     (16, 64)
     """
     given: Any = sides
-    if (
-        isinstance(given, (str, bytes))
-        or not isinstance(given, Iterable)
-        or not getattr(given, "ndim", 1)
-    ):
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or not getattr(given, "ndim", 1):
         raise TypeError(f"sides = {shown(sides)}: must be a list of whole numbers")
     sides = [whole(f"sides[{k}]", side, 3, 100_000) for k, side in enumerate(sides)]
     hosts = whole("hosts", hosts, 1, 100_000)

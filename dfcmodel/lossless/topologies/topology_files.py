@@ -135,9 +135,7 @@ def _routes(n: int, flow: Any, defaults: dict[str, Any]) -> list[Route]:
     routes = []
     for path in (flow["path"], *_list("paths", fields)):
         if not isinstance(path, list) or len(path) < 2:
-            raise ValueError(
-                f"path of {name} = {shown(path)}: must be a list of at least two nodes"
-            )
+            raise ValueError(f"path of {name} = {shown(path)}: must be a list of at least two nodes")
         nodes = _nodes(f"path of {name}", path)
         if nodes[-1] in nodes[:-1]:
             nodes = [*nodes, nodes[nodes.index(nodes[-1]) + 1]]

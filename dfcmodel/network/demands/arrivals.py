@@ -187,9 +187,7 @@ class HeavyTailed(ArrivalProcess):
 
     def __post_init__(self) -> None:
         one_number("rate", self.rate, above=0.0, hint="in packets/s")
-        one_number(
-            "mean_burst", self.mean_burst, above=1.0, at_most=float(MAX_BATCH), hint="in packets"
-        )
+        one_number("mean_burst", self.mean_burst, above=1.0, at_most=float(MAX_BATCH), hint="in packets")
         one_number("tail", self.tail, above=1.0)
 
     @cached_property
@@ -277,9 +275,7 @@ class Replay:
             msg = "must be numbers in double precision: times in s, and packets"
             raise ValueError(f"times and packets of a trace: {msg}") from None
         if times.ndim != 1 or not times.size:
-            raise ValueError(
-                f"times of shape {times.shape}: must be a list of at least one time in s"
-            )
+            raise ValueError(f"times of shape {times.shape}: must be a list of at least one time in s")
         late = np.append(0.0, times[:-1])
         wrong = np.flatnonzero(~((times >= late) & (times < math.inf)))
         if wrong.size:

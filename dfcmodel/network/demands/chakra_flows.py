@@ -136,9 +136,7 @@ class TraceFlows:
         for r, own in enumerate(self.traces):
             for n, node in own.items():
                 if n not in self.done[r]:
-                    raise ValueError(
-                        f"rank {r}, {node}: never begins or ends, nodes wait in a circle"
-                    )
+                    raise ValueError(f"rank {r}, {node}: never begins or ends, nodes wait in a circle")
         return self.flows
 
     def _taken(self, rank: int, node: Node, waits: Waits) -> Iterator[tuple[int, int, Waits]]:
@@ -274,9 +272,7 @@ class TraceFlows:
             own = nodes.get(rank, ())
             if place >= len(own):
                 of = f"group {name!r}" if name else "all ranks"
-                raise ValueError(
-                    f"rank {rank} has {len(own)} operations of {of}, must have as many"
-                )
+                raise ValueError(f"rank {rank} has {len(own)} operations of {of}, must have as many")
             other = own[place]
             if (_kind(other), other.attributes.whole("comm_size")) != (kind, size):
                 raise ValueError(f"{kind.name} of {size} bytes: {other} of rank {rank} differs")
@@ -320,9 +316,7 @@ def _check_attributes(node: Node) -> None:
             known = ", ".join(used) or "none"
             raise ValueError(f"attribute {name!r} is not read: must be one of {known}")
     if node.attributes.whole("comm_priority", 0):
-        raise ValueError(
-            f"comm_priority: {node.attributes['comm_priority']}: must be 0, no others are read"
-        )
+        raise ValueError(f"comm_priority: {node.attributes['comm_priority']}: must be 0, no others are read")
 
 
 def _longest(nodes: Mapping[int, Sequence[Node]]) -> list[tuple[int, Node]]:

@@ -154,9 +154,7 @@ def _check_version(message: bytes) -> None:
     schema = re.search(r"chakra\.([0-9.]+)$", str(attributes.get("schema", "")))
     found = version or (schema[1] if schema else "")
     if found not in VERSIONS:
-        raise ValueError(
-            f"version {found!r} of Chakra's schema: must be one of {', '.join(VERSIONS)}"
-        )
+        raise ValueError(f"version {found!r} of Chakra's schema: must be one of {', '.join(VERSIONS)}")
 
 
 def _node(message: bytes) -> Node:

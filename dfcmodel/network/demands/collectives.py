@@ -52,9 +52,7 @@ __all__ = [
     "permutation",
 ]
 
-Routing: TypeAlias = (
-    str | Iterable[Sequence[Hashable]] | Mapping[Any, Mapping[Any, Sequence[Hashable]]]
-)
+Routing: TypeAlias = str | Iterable[Sequence[Hashable]] | Mapping[Any, Mapping[Any, Sequence[Hashable]]]
 """How paths are chosen: a name, the paths, or tables of next hops."""
 
 CHECKED_AT_ONCE = ("max_window", "start", "size", "priority", "stop")
@@ -335,9 +333,7 @@ def permutation(
     return flows_from(sources, targets, **arguments)
 
 
-def collective_hosts(
-    hosts: Iterable[Hashable], given: dict[str, Any]
-) -> tuple[list[Hashable], dict[str, Any]]:
+def collective_hosts(hosts: Iterable[Hashable], given: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
     """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as columns."""
     ends = list(dict.fromkeys(nodes_of("hosts", hosts)))
     if len(ends) < 2:
@@ -345,9 +341,7 @@ def collective_hosts(
     return _among_links("hosts", ends, given)
 
 
-def _among_links(
-    name: str, nodes: list[Any], given: dict[str, Any]
-) -> tuple[list[Hashable], dict[str, Any]]:
+def _among_links(name: str, nodes: list[Any], given: dict[str, Any]) -> tuple[list[Hashable], dict[str, Any]]:
     """Return some nodes and the arguments, after checking that these are nodes of the links."""
     if "links" not in given:
         return nodes, given  # `flows_from` says that it is missing
@@ -419,9 +413,7 @@ def _delays(given: NDArray[Any], after: Any, count: int) -> Column:
     """Return the column of the delays, given as an array in the places of the flows for which each one waits."""
     if not isinstance(after, np.ndarray) or after.shape != given.shape:
         shape = getattr(after, "shape", None)
-        raise ValueError(
-            f"delays: an array of shape {given.shape}, must have that of after, {shape}"
-        )
+        raise ValueError(f"delays: an array of shape {given.shape}, must have that of after, {shape}")
     rows, kept = given.reshape(count, -1).tolist(), (after >= 0).reshape(count, -1).tolist()
     pairs = [tuple(itertools.compress(own, which)) for own, which in zip(rows, kept, strict=True)]
     return Column(tuple(pairs), np.arange(count), count)
@@ -456,9 +448,7 @@ def _check_ends(
     return places
 
 
-def in_one_server(
-    links: Links, source: NDArray[np.int64], target: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def in_one_server(links: Links, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether nodes, given by their places in the links, are interfaces of one server, shape (F,)."""
     if not links.servers:
         return np.zeros(len(source), dtype=np.bool_)
@@ -512,13 +502,8 @@ def _given(
 ) -> tuple[Sequence[Hashable], Routes]:
     """Return nodes among which those of given paths are, and the paths."""
     if not isinstance(routes, Iterable):
-        raise TypeError(
-            f"routes = {shown(routes)}: must be one of {CHOICES}, paths, or tables of next hops"
-        )
-    paths = [
-        path if type(path) is tuple else tuple(nodes_of(f"routes[{n}]", path))
-        for n, path in enumerate(routes)
-    ]
+        raise TypeError(f"routes = {shown(routes)}: must be one of {CHOICES}, paths, or tables of next hops")
+    paths = [path if type(path) is tuple else tuple(nodes_of(f"routes[{n}]", path)) for n, path in enumerate(routes)]
     check_count("routes", paths, len(sources))
     counts = np.fromiter(map(len, paths), np.int64, len(paths))
     visited = [*itertools.chain.from_iterable(paths)]
@@ -536,15 +521,11 @@ def _given(
     if not (counts > 1).all() or not _have_ends(paths, sources, targets):
         for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
             if len(path) < 2 or path[0] != a or path[-1] != b:
-                raise ValueError(
-                    f"routes[{n}] = {shown(path)}: must begin with {a!r} and end with {b!r}"
-                )
+                raise ValueError(f"routes[{n}] = {shown(path)}: must begin with {a!r} and end with {b!r}")
     return nodes, Routes(places, counts)
 
 
-def _have_ends(
-    paths: list[tuple[Hashable, ...]], sources: Sequence[Hashable], targets: Sequence[Hashable]
-) -> bool:
+def _have_ends(paths: list[tuple[Hashable, ...]], sources: Sequence[Hashable], targets: Sequence[Hashable]) -> bool:
     """Return whether all paths, of which none is empty, begin at their sources and end at their targets."""
     return all([path[n] for path in paths] == [*ends] for n, ends in ((0, sources), (-1, targets)))
 
@@ -552,9 +533,7 @@ def _have_ends(
 def _names_of(sources: Sequence[Hashable], targets: Sequence[Hashable]) -> list[str]:
     """Return names of flows by their ends, with their numbers where these are not unique."""
     found = [f"{a}->{b}" for a, b in zip(sources, targets, strict=True)]
-    return (
-        found if len(set(found)) == len(found) else [f"{f}: {name}" for f, name in enumerate(found)]
-    )
+    return found if len(set(found)) == len(found) else [f"{f}: {name}" for f, name in enumerate(found)]
 
 
 def _around_loops(flows: Flows) -> Flows:
@@ -593,10 +572,7 @@ def _check(flows: Flows, may_return: bool) -> None:
     if any(flows.columns["delays"].values):
         counts = [len(own) for own in flows.columns["after"]]
         own = zip(flows.columns["delays"], counts, strict=True)
-        good &= [
-            not times or (len(times) == n and 0.0 <= min(times) <= max(times) < np.inf)
-            for times, n in own
-        ]
+        good &= [not times or (len(times) == n and 0.0 <= min(times) <= max(times) < np.inf) for times, n in own]
     others = [each.name for each in OPTIONS if each.name not in NUMBERS]
     kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop), flows.waits)
     for f in sorted({*np.flatnonzero(~good)[:1].tolist(), *kinds.tolist()}):

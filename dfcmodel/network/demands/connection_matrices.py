@@ -166,10 +166,7 @@ def _read(name: str, text: str, hosts: Iterable[Hashable], given: dict[str, Any]
     listed = ListedFlows(
         [each.source for each in connections],
         [each.target for each in connections],
-        [
-            size_in_packets(each.size, packet_size) if each.size else math.inf
-            for each in connections
-        ],
+        [size_in_packets(each.size, packet_size) if each.size else math.inf for each in connections],
         [each.start or 0.0 for each in connections],
         awaited,
     )

@@ -207,9 +207,7 @@ def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
     ends = np.concatenate([child, parent]), np.concatenate([parent, child])
     source, target = (np.tile(end, pieces)[order] for end in ends)
     waits = place[np.vstack([after, before])].T[order]
-    return Messages(
-        source, target, sizes[piece][order], waits, (np.tile(step, pieces) + piece)[order]
-    )
+    return Messages(source, target, sizes[piece][order], waits, (np.tile(step, pieces) + piece)[order])
 
 
 def pairwise(hosts: int, packets: int) -> Messages:

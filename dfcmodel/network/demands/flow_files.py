@@ -47,8 +47,7 @@ class ListedFlows(NamedTuple):
     def between(self, ends: Sequence[Any], given: Mapping[str, Any]) -> Flows:
         """Return the table of these flows between the nodes that have the ranks."""
         source, target = (
-            Column(ends, np.array(ranks, dtype=np.int64), len(ranks))
-            for ranks in (self.source, self.target)
+            Column(ends, np.array(ranks, dtype=np.int64), len(ranks)) for ranks in (self.source, self.target)
         )
         options = dict(given)
         if any(self.after):

@@ -139,9 +139,7 @@ def followers_of(table: Flows) -> Followers:
         k = int(np.argmax(endless[awaited]))
         name, other = table.name(int(waits[k])), table.name(int(awaited[k]))
         msg = f"flow {other!r} must end: give its size, or its stop, and no idle"
-        raise ValueError(
-            f"after of flow {name!r} = {shown(table.columns['after'][int(waits[k])])}: {msg}"
-        )
+        raise ValueError(f"after of flow {name!r} = {shown(table.columns['after'][int(waits[k])])}: {msg}")
     order = np.argsort(awaited, kind="stable")
     begin = np.concatenate([[0], np.cumsum(np.bincount(awaited, minlength=F))])
     found = Followers(begin, waits[order], np.bincount(waits, minlength=F), delay[order])
@@ -164,9 +162,7 @@ def _check_order(table: Flows, found: Followers) -> None:
     if count < len(missing):
         f = int(np.argmax(missing > 0))
         msg = "must not wait for one another in a circle"
-        raise ValueError(
-            f"after of flow {table.name(f)!r} = {shown(table.columns['after'][f])}: {msg}"
-        )
+        raise ValueError(f"after of flow {table.name(f)!r} = {shown(table.columns['after'][f])}: {msg}")
 
 
 def actual_starts(found: Followers, delays: Floats, earliest: Floats, finished: Floats) -> Floats:

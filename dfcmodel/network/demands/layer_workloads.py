@@ -185,9 +185,7 @@ def _parsed(text: str, hosts: int) -> _Step:
         groups = f"tensor groups of {tensor} and expert groups of {expert}"
         raise ValueError(f"line {n}, all_gpus: {ranks}: must be a multiple of {groups}")
     if len(count) != 1 or whole_in(at, "the number of layers", count[0]) != len(rows):
-        raise ValueError(
-            f"line {at}, {' '.join(count)!r}: must be {len(rows)}, the number of layers"
-        )
+        raise ValueError(f"line {at}, {' '.join(count)!r}: must be {len(rows)}, the number of layers")
     layers = tuple(_layer(row, words) for row, words in rows)
     if not layers:
         raise ValueError("must have a layer")
@@ -221,9 +219,7 @@ def _pairs(n: int, words: list[str]) -> Iterator[tuple[str, str]]:
     """Return names and values of the first line, whether a colon ends the name or not."""
     if len(words) % 2:
         raise ValueError(f"line {n}: {words[-1]!r} must have a value")
-    return (
-        (name.removesuffix(":"), value) for name, value in zip(words[::2], words[1::2], strict=True)
-    )
+    return ((name.removesuffix(":"), value) for name, value in zip(words[::2], words[1::2], strict=True))
 
 
 def _layer(n: int, words: list[str]) -> _Layer:
@@ -244,7 +240,5 @@ def _part(n: int, words: list[str]) -> _Part:
         name = group = ""
     elif name not in OPERATIONS or group not in GROUPS:
         known = ", ".join(("NONE", *OPERATIONS))
-        raise ValueError(
-            f"line {n}, {words[1]!r}: must be one of {known}, with _EP, _DP_EP or nothing behind"
-        )
+        raise ValueError(f"line {n}, {words[1]!r}: must be one of {known}, with _EP, _DP_EP or nothing behind")
     return _Part(n, float(time), name, group, size)

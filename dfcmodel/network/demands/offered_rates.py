@@ -99,9 +99,7 @@ def offered_packets(scenario: Scenario, duration: float) -> list[float]:
     endless = table.numbers("idle") < math.inf
     most = np.where(endless, math.inf, table.numbers("size"))
     of_trace = table.each("source", lambda s: s.total if isinstance(s, Replay) else math.inf)
-    of_trace = np.minimum(
-        of_trace, table.each("arrivals", lambda s: s.total if isinstance(s, Replay) else math.inf)
-    )
+    of_trace = np.minimum(of_trace, table.each("arrivals", lambda s: s.total if isinstance(s, Replay) else math.inf))
     sent = np.array(equal_shares(scenario)) * times
     found: list[float] = np.minimum(np.minimum(most, of_trace), sent).tolist()
     return found
@@ -120,11 +118,7 @@ def offers_all_at_once(scenario: Scenario) -> bool:
     first = scenario.routes.first
     rates = table.each("source", _fixed_rate)
     lines = scenario.by_link(lambda link: link.rate)[first]
-    return bool(
-        (begins == begins[0]).all()
-        and scenario.is_interface[first].all()
-        and (rates >= lines).all()
-    )
+    return bool((begins == begins[0]).all() and scenario.is_interface[first].all() and (rates >= lines).all())
 
 
 def _fixed_rate(source: Source) -> float:

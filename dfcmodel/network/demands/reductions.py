@@ -128,9 +128,7 @@ def reduce_scatter(
 
 @quantities(delay="time")
 @takes_keywords(FlowsGiven)
-def all_gather(
-    hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
-) -> Flows:
+def all_gather(hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]) -> Flows:
     """Return the flows of an all-gather around a ring: at its end each host has the chunks of all of them.
 
     They are those of `reduce_scatter`: between the same hosts, of the same sizes, in the same order.

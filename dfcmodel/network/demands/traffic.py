@@ -78,9 +78,7 @@ class FlowSizes:
         for key, low, high in (("sizes", 0.0, 1e18), ("shares", 0.0, 1.0)):
             given = number(key, getattr(self, key), at_least=low, at_most=high)
             if given.ndim != 1 or len(given) < 2:
-                raise ValueError(
-                    f"{key} = {shown(getattr(self, key))}: must be two numbers or more"
-                )
+                raise ValueError(f"{key} = {shown(getattr(self, key))}: must be two numbers or more")
             if (np.diff(given) < 0).any() or (key == "sizes" and (np.diff(given) == 0).any()):
                 raise ValueError(f"{key} = {shown(getattr(self, key))}: must increase")
             object.__setattr__(self, key, tuple(given.tolist()))

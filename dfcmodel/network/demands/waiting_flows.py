@@ -78,9 +78,7 @@ class WaitingFlows:
         self.delays.append(() if alike else times)
         return len(self.size) - 1
 
-    def exchange(
-        self, messages: Messages, share: PacketUnits, ranks: list[int], waits: list[Waits]
-    ) -> list[Waits]:
+    def exchange(self, messages: Messages, share: PacketUnits, ranks: list[int], waits: list[Waits]) -> list[Waits]:
         """Add the flows of an operation among some ranks, N of them, and return what each waits for to go on after it.
 
         Parameters
@@ -105,9 +103,7 @@ class WaitingFlows:
             n = self.add(ranks[a], ranks[b], whole_packets(size * share), awaited)
             place.now.append(n)
             received[b] = n
-        return [
-            dict.fromkeys({*sent[place].now, received[place]}, 0.0) for place in range(len(ranks))
-        ]
+        return [dict.fromkeys({*sent[place].now, received[place]}, 0.0) for place in range(len(ranks))]
 
     def listed(self, unit: float) -> ListedFlows:
         """Return the flows with times in s, of which a ``unit`` is so many."""

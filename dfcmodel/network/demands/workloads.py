@@ -193,9 +193,7 @@ def _files_of_ranks(path: str | os.PathLike[str]) -> list[Path]:
     ValueError
         Where the trace of a rank is missing.
     """
-    instance(
-        "path", path, (str, os.PathLike), "the path of a file, or the beginning of those of traces"
-    )
+    instance("path", path, (str, os.PathLike), "the path of a file, or the beginning of those of traces")
     start = Path(path)
     if rank := RANK.search(start.name):
         msg = f"is the trace of a rank, must be {f'{start}'[: -len(rank[0])]!r}"
@@ -244,9 +242,7 @@ def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> Listed
     return flows.listed(NANOSECOND if units.tick is None else units.tick)
 
 
-def _of_traces(
-    contents: Sequence[bytes], hosts: int, units: _Units, packet_size: float
-) -> ListedFlows:
+def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size: float) -> ListedFlows:
     """Return the flows of the traces of all ranks."""
     if units.tick is not None:
         raise ValueError(f"tick = {units.tick!r}: must be None for traces, which have microseconds")
@@ -267,9 +263,7 @@ def _checked_groups(groups: Mapping[str, Sequence[int]], ranks: int) -> dict[str
     """Return groups whose members are ranks, each once."""
     found = {}
     for name, members in groups.items():
-        own = [
-            whole(f"groups[{name!r}][{n}]", each, 0, ranks - 1) for n, each in enumerate(members)
-        ]
+        own = [whole(f"groups[{name!r}][{n}]", each, 0, ranks - 1) for n, each in enumerate(members)]
         if not own or len({*own}) < len(own):
             raise ValueError(f"groups[{name!r}] = {shown(own)}: must be ranks, each of them once")
         found[f"{name}"] = tuple(own)

@@ -41,9 +41,7 @@ def follows_telemetry(source: Source) -> bool:
     return sees_telemetry(type(source))
 
 
-def notifications_of(
-    flows: Flows, rules: NDArray[Any], row: NDArray[np.integer]
-) -> NDArray[np.int64] | None:
+def notifications_of(flows: Flows, rules: NDArray[Any], row: NDArray[np.integer]) -> NDArray[np.int64] | None:
     """Return how many notifications each flow has got, shape (F,), 0 of flows that do not count them; None where none does.
 
     Parameters
@@ -74,7 +72,5 @@ def notifications_of(
     found = np.zeros(len(flows), dtype=np.int64)
     row, place = row[counting], place[counting]
     is_second = place < FIRST
-    found[counting] = np.where(
-        is_second, rules["ssthresh"][row], rules["rule_state"][row, place - FIRST]
-    )
+    found[counting] = np.where(is_second, rules["ssthresh"][row], rules["rule_state"][row, place - FIRST])
     return found

@@ -65,9 +65,7 @@ class ByClass(Discipline):
     storm: float | None
 
     @abstractmethod
-    def room(
-        self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0
-    ) -> Any:
+    def room(self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0) -> Any:
         """Return for how many packets of a class that come over one link there is room; numbers or arrays.
 
         Parameters
@@ -217,9 +215,7 @@ class PFC(ByClass):
             one_number("headroom", self.headroom, at_least=0.0, hint="in packets")
         one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
 
-    def room(
-        self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0
-    ) -> Any:
+    def room(self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0) -> Any:
         """Return for how many packets of a class that come over one link there is room; numbers or arrays.
 
         Parameters as of `ByClass.room`. In cells, ACKs in the class may take more of ``buffer`` than as many bytes of packets.

@@ -80,9 +80,7 @@ class PI2(QueueManager):
             at = max(at, e.time) + q.update
         taken = p * p * e.arrivals
         marks = q.ecn > 0.0 and p * q.coupling < 1.0
-        return s._replace(
-            drop=0.0 if marks else taken, mark=taken if marks else 0.0, p=p, next=at, delay=old
-        )
+        return s._replace(drop=0.0 if marks else taken, mark=taken if marks else 0.0, p=p, next=at, delay=old)
 
 
 @quantities(target="time", update="time", ramp="time", ramp_width="time", classic_share="share")

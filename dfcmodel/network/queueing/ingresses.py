@@ -71,10 +71,7 @@ class Ingresses(RoutedFlows):
             own = found.setdefault(n, {}).setdefault(u, [])
             if is_lossless:
                 own.append((priority, room))
-        return {
-            n: [(u, *each) for u, own in feeders.items() for each in sorted(own)]
-            for n, feeders in found.items()
-        }
+        return {n: [(u, *each) for u, own in feeders.items() for each in sorted(own)] for n, feeders in found.items()}
 
     def rooms(self, n: int) -> dict[tuple[int, int], float]:
         """Return for how many packets there is room, by link that feeds and lossless class, of hosts by flow.
@@ -238,18 +235,14 @@ class Ingresses(RoutedFlows):
                 kind = type(self.links[u].discipline).__name__
                 msg = f"{link.name} pauses class {min(lossless)} alone, which {kind} cannot among"
                 all_ranks = ", ".join(map(str, sorted(others)))
-                raise ValueError(
-                    f"discipline of link {self.links[u].name!r}: {msg} classes {all_ranks}; use PFC"
-                )
+                raise ValueError(f"discipline of link {self.links[u].name!r}: {msg} classes {all_ranks}; use PFC")
         together = self.counted_together(n)
         for m in together:
             own: Any = self.links[m].discipline
             if own is rule:
                 continue
             if own.queue_per != "class" or own.shared_part() != rule.shared_part():
-                msg = (
-                    f"{self.links[m].name} has {own!r}, must be equal except for manager and storm"
-                )
+                msg = f"{self.links[m].name} has {own!r}, must be equal except for manager and storm"
                 raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
         reserved = self.reserved(n)
         if reserved > self.buffer_of(n):

@@ -109,9 +109,7 @@ class RED(QueueManager):
                 taken += 1.0
                 gap += 1.0 + e.random
         marks = q.ecn > 0.0 and average < q.high  # RFC 3168, 7
-        return s._replace(
-            drop=0.0 if marks else taken, mark=taken if marks else 0.0, average=average, gap=gap
-        )
+        return s._replace(drop=0.0 if marks else taken, mark=taken if marks else 0.0, average=average, gap=gap)
 
 
 @quantities(target="time", interval="time")

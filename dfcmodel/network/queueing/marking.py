@@ -138,6 +138,4 @@ class MeanRamp(RampMarking):
         """Mark all above ``high``, else the probability of those that left."""
         if e.backlog > q.high:
             return s._replace(mark=e.arrivals)
-        return s._replace(
-            mark=q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low) * e.arrivals
-        )
+        return s._replace(mark=q.max_p * max(0.0, e.backlog - q.low) / (q.high - q.low) * e.arrivals)

@@ -94,11 +94,7 @@ RULES = (WindowRule, DeliveryRule, RateRule)
 def _own_sources() -> dict[str, type[Any]]:
     """Return the classes of hopflow that a source may name."""
     known = (getattr(each, name) for each in (responsefn, linux) for name in each.__all__)
-    chosen = [
-        rule
-        for rule in known
-        if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES
-    ]
+    chosen = [rule for rule in known if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES]
     return {kind.__name__: kind for kind in (*chosen, CBR, OnOff, *ARRIVALS.values())}
 
 

@@ -118,9 +118,7 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     return read_scenario(text, rules, file=str(path))
 
 
-def read_scenario(
-    text: str, rules: Iterable[type[WindowRule]] = (), *, file: str = "<text>"
-) -> Scenario:
+def read_scenario(text: str, rules: Iterable[type[WindowRule]] = (), *, file: str = "<text>") -> Scenario:
     """Read a scenario from TOML; parameters and errors as for `load_scenario`."""
     try:
         document = parse_toml(text)
@@ -180,9 +178,7 @@ class _Reader:
             where: Key = ("links", n) if n < len(links) else ("flows", n - len(links))
             raise _BadKey((*where, *_about(bad.why, vars((*links, *flows)[n]))), bad.why) from None
 
-    def defaults(
-        self, kind: type[Any], document: Mapping[str, Any], key: str, own: tuple[str, ...]
-    ) -> dict[str, Any]:
+    def defaults(self, kind: type[Any], document: Mapping[str, Any], key: str, own: tuple[str, ...]) -> dict[str, Any]:
         """Return a table of defaults, without the keys that each object must define itself."""
         found = self.table(document.get(key, {}), (key,))
         allowed = [field.name for field in dataclasses.fields(kind) if field.name not in own]
@@ -199,11 +195,7 @@ class _Reader:
     def make(self, kind: type[Any], given: Mapping[str, Any], key: Key, **made: Any) -> Any:
         """Return ``kind(**given, **made)``; errors name the key they concern."""
         parametrized = issubclass(kind, RULES)
-        names = (
-            kind.Params._fields
-            if parametrized
-            else [f.name for f in dataclasses.fields(kind) if f.init]
-        )
+        names = kind.Params._fields if parametrized else [f.name for f in dataclasses.fields(kind) if f.init]
         _known(given, [name for name in names if name not in made], key)
         for name in required(kind):
             if name not in given and name not in made:

@@ -86,9 +86,7 @@ def write_scenario(scenario: Scenario) -> str:
     return "\n".join(text) + "\n"
 
 
-def _rows(
-    objects: Iterable[Any], own: tuple[str, ...]
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _rows(objects: Iterable[Any], own: tuple[str, ...]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return the individual fields of each object, and the fields common to all of them."""
     tables = [_changed(each) for each in objects]
     shared = tables[0] if len(tables) > 1 else {}
@@ -151,15 +149,11 @@ def _toml(value: Any) -> str:
         raise ValueError(f"receiver = {value!r}: must be None to be written as TOML")  # noqa: TRY004
     if own or arrivals:
         name = "discipline" if own else "source or arrivals"
-        raise ValueError(
-            f"{name} = {value!r}: must be of a class of dfcmodel to be written as TOML"
-        )
+        raise ValueError(f"{name} = {value!r}: must be of a class of dfcmodel to be written as TOML")
     for kind, write in writers:
         if isinstance(value, kind):
             return write(value)
-    raise ValueError(
-        f"{value!r}: must be a string, a number or a list of these to be written as TOML"
-    )
+    raise ValueError(f"{value!r}: must be a string, a number or a list of these to be written as TOML")
 
 
 def _object(value: Any, parameters: dict[str, Any]) -> str:
@@ -182,9 +176,7 @@ def in_bytes(value: PacketUnits, dimension: str) -> str:
     >>> in_bytes(PacketUnits(100.0, 1500.0), "amount"), in_bytes(PacketUnits(100.0, 1500.0), "rate")
     ('150 kB', '1.2 Mb/s')
     """
-    given, unit = (
-        (8.0 * value.in_bytes, "bit/s") if dimension == "rate" else (value.in_bytes, "bytes")
-    )
+    given, unit = (8.0 * value.in_bytes, "bit/s") if dimension == "rate" else (value.in_bytes, "bytes")
     scale, name = readable(unit, given)
     return f"{given / scale:.12g} {name}"
 

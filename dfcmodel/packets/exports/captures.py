@@ -75,17 +75,13 @@ def write_capture(
     opened: set[int] = set()
     path.parent.mkdir(parents=True, exist_ok=True)
     order = np.argsort(times, kind="stable")[: np.isfinite(times).sum()]
-    columns = [
-        events[name][order].tolist() for name in ("flow", "ack", "marked", "number", "blocks")
-    ]
+    columns = [events[name][order].tolist() for name in ("flow", "ack", "marked", "number", "blocks")]
     with (
         replacing(path) as scratch,
         PcapWriter(str(scratch), linktype=RAW_IP, nano=True) as writer,
     ):
         writer.write_header(None)
-        for time, f, ack, marked, number, blocks in zip(
-            times[order].tolist(), *columns, strict=True
-        ):
+        for time, f, ack, marked, number, blocks in zip(times[order].tolist(), *columns, strict=True):
             flow = scenario.flows[f]
             before = int(flow.handshake is True)  # packets without data
             edges = [1 + (edge - before) * data for pair in blocks for edge in pair if edge >= 0]
@@ -133,9 +129,7 @@ class _Kind(NamedTuple):
     flag: str
 
 
-def _first_headers(
-    scenario: Scenario, nodes: dict[Hashable, int], kind: _Kind
-) -> tuple[bytes, int]:
+def _first_headers(scenario: Scenario, nodes: dict[Hashable, int], kind: _Kind) -> tuple[bytes, int]:
     """Return the headers of a packet or an ACK of a kind, with zeros for its numbers, and its length on the wire."""
     from scapy.layers.inet import IP, TCP, UDP
 

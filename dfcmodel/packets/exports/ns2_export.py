@@ -36,9 +36,7 @@ HEAD = """\
 set ns [new Simulator]
 """
 """The first line is part of the digests of bundled programs: it has the name that this module had."""
-DRAWN_WAITS = (
-    "# overhead_: ns-2 draws these waits itself; runs agree with Packets in distribution only"
-)
+DRAWN_WAITS = "# overhead_: ns-2 draws these waits itself; runs agree with Packets in distribution only"
 TAIL = """\
 proc sample {{k}} {{
     global ns tcp listening samples
@@ -184,9 +182,7 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
     at = {(port.source, port.target): port for port in plan.ports}
     for port in plan.ports:
         a, b = nodes[port.source], nodes[port.target]
-        lines.append(
-            f"$ns simplex-link $node({a}) $node({b}) {_exact(port.bits)} {_exact(port.delay)} DropTail"
-        )
+        lines.append(f"$ns simplex-link $node({a}) $node({b}) {_exact(port.bits)} {_exact(port.delay)} DropTail")
         lines.append(f"$ns queue-limit $node({a}) $node({b}) {_limit(port)}")
         if port.cell:
             queue = f"[[$ns link $node({a}) $node({b})] queue]"
@@ -196,9 +192,7 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
             port.target,
             port.source,
         ) not in at:  # ns-2's routing needs the reverse link even if it is idle
-            lines.append(
-                f"$ns simplex-link $node({b}) $node({a}) {_exact(port.bits)} {_exact(port.delay)} DropTail"
-            )
+            lines.append(f"$ns simplex-link $node({b}) $node({a}) {_exact(port.bits)} {_exact(port.delay)} DropTail")
     return lines
 
 
@@ -237,9 +231,7 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
     sink = "TCPSink" + ("/Sack1" if kind == "sack" else "")
     if flow.delayed_acks:
         sink += "/DelAck"
-    delay = (
-        f"; $sink({f}) set interval_ {_exact(plan.method.ack_delay)}" if flow.delayed_acks else ""
-    )
+    delay = f"; $sink({f}) set interval_ {_exact(plan.method.ack_delay)}" if flow.delayed_acks else ""
     begin = "start" if math.isinf(flow.size) else f"send {int(flow.size) * int(size - 40)}"
     return [
         f"set tcp({f}) [new Agent/{AGENTS[str(kind)]}]",

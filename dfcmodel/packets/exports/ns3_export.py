@@ -101,9 +101,7 @@ def to_ns3(
             ]
         ),
     }
-    text = (resources.files("dfcmodel.packets.exports") / "ns3_program.cc").read_text(
-        encoding="utf-8"
-    )
+    text = (resources.files("dfcmodel.packets.exports") / "ns3_program.cc").read_text(encoding="utf-8")
     for mark, content in parts.items():
         text = text.replace(mark, content, 1)
     return text
@@ -130,9 +128,7 @@ def _check_size(scenario: Scenario) -> None:
 
 def _comment(name: object) -> str:
     """Return a name as it can stand in a comment of one line."""
-    return (
-        name if isinstance(name, str) and name.isprintable() and "\\" not in name else ascii(name)
-    )
+    return name if isinstance(name, str) and name.isprintable() and "\\" not in name else ascii(name)
 
 
 def _constants(plan: Plan, nodes: int, duration: float, sample: float) -> list[str]:
@@ -155,9 +151,7 @@ def _constants(plan: Plan, nodes: int, duration: float, sample: float) -> list[s
 
 
 def _table(kind: str, name: str, rows: list[str]) -> str:
-    return (
-        f"const std::vector<{kind}> {name}{{\n" + "".join(f"    {row},\n" for row in rows) + "};\n"
-    )
+    return f"const std::vector<{kind}> {name}{{\n" + "".join(f"    {row},\n" for row in rows) + "};\n"
 
 
 def _marks(port: Port) -> bool:
@@ -306,7 +300,9 @@ def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
     for known, name in ((HSTCP(table=1), "ns3::TcpHighSpeed"), (BBRv1(), "ns3::TcpBbr")):
         if type(rule) is type(known) and rule == known:
             return name, {}
-    names = "Reno(), NewReno(), CUBIC(...), DCTCP(...), HSTCP(table=1), LinuxScalable(kernel='2.6.22'), Vegas(...), BBRv1()"
+    names = (
+        "Reno(), NewReno(), CUBIC(...), DCTCP(...), HSTCP(table=1), LinuxScalable(kernel='2.6.22'), Vegas(...), BBRv1()"
+    )
     msg = f"must be CBR(...) or one of ns-3's rules: {names}, each with parameters that ns-3 has"
     raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
 

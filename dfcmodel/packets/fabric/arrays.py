@@ -118,9 +118,7 @@ def _ports(plan: Plan) -> NDArray[Any]:
     return rows
 
 
-def _flows(
-    plan: Plan, signatures: tuple[RuleSignature, ...]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _flows(plan: Plan, signatures: tuple[RuleSignature, ...]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the rows of the flows, and of the rates and rules that change."""
     table = plan.scenario.table
     line_rates = plan.scenario.by_link(lambda link: link.rate)[plan.scenario.routes.first]

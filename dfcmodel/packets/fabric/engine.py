@@ -90,9 +90,7 @@ class FabricRun:
     def finish(self) -> Records:
         """Return the records of the run at its end, and give up its state; OverflowError where sequence numbers are used up."""
         used_up = self.arrays["flow"]["sent"] >= ENDLESS
-        check_numbers(
-            self.plan.scenario, used_up & (self.plan.all_packets > ENDLESS), self.plan.end
-        )
+        check_numbers(self.plan.scenario, used_up & (self.plan.all_packets > ENDLESS), self.plan.end)
         return records_of(self.plan, self.records, self.arrays)
 
 

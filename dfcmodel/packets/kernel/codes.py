@@ -46,7 +46,5 @@ EVENTS = range(-1, -15, -1)
     BACKPRESSURE,  # a message: one flow pauses or resumes
     FLUSH,  # a batch is passed on that is not full
 ) = EVENTS
-(BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_POLICER, BY_FAILURE, EXPIRED) = range(
-    8
-)
+(BUFFER_FULL, BY_MANAGER, AT_RANDOM, BY_WATCHDOG, TRIMMED, BY_POLICER, BY_FAILURE, EXPIRED) = range(8)
 """Causes of drops: columns of ``causes``, in the order of `dfcmodel.network.run_tables.CAUSES`."""

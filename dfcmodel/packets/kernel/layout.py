@@ -324,9 +324,7 @@ WATCHDOG = np.dtype(
 )
 """A watchdog of a port or of a class of traffic at it."""
 
-STORM = np.dtype(
-    [("declared", "f8"), ("restored", "f8"), ("dropped", "i8"), ("watchdog", "i8")], align=True
-)
+STORM = np.dtype([("declared", "f8"), ("restored", "f8"), ("dropped", "i8"), ("watchdog", "i8")], align=True)
 """A storm that a watchdog declared, s; nan: it is not over."""
 
 DIFFUSIVE = np.dtype(
@@ -796,7 +794,9 @@ class Network(NamedTuple):
     rank: Any  # (N,) ranks of packets; one without programs
     trimmed: Any  # (N,) the hop at which a packet was cut to its header; one where none is
     telemetry: Any  # (N, K, 5) records of packets: when they left a port, s, and what its program wrote; one if none
-    choice: Any  # (H, 2) first of ``candidates`` and how many, in place of a hop; EXPIRES: it ends there; one row if none
+    choice: (
+        Any  # (H, 2) first of ``candidates`` and how many, in place of a hop; EXPIRES: it ends there; one row if none
+    )
     candidates: Any  # hops among which switches choose
     down: Any  # (N, 2) when links are down: from and until, s
     downs: Any  # (P, 2) the first of them of each port, and one past the last; one row if none is
@@ -813,9 +813,7 @@ class Senders(NamedTuple):
     begun: Any  # the others, ascending
     rule: Any  # RULE, a row per flow that has a rule
     history: Any  # HISTORY, a ring per flow whose rule sees deliveries
-    events: (
-        Any  # (rules, 5) addresses of the events of window and rate rules, and of arrival processes
-    )
+    events: Any  # (rules, 5) addresses of the events of window and rate rules, and of arrival processes
     reported: Any  # (F, K, 5) the last records of telemetry of a rate rule; one if none
     arrivals: Any  # (N, 2) times since the start in s and packets of the traces that are replayed
     recoveries: Any  # (recoveries, 5) addresses of the functions of loss recoveries
@@ -828,7 +826,9 @@ class Senders(NamedTuple):
     agent_state: Any  # (F, 8) what each flow remembers of its agent's state; one row without agents
     agent_sizes: Any  # (F,) packets of each transfer; one without agents
     epochs: Any  # when routes change, s; none where they do not
-    routes: Any  # (F, epochs + 1, 2) first of ``turns`` and how many, for each flow between these times; one row if none
+    routes: (
+        Any  # (F, epochs + 1, 2) first of ``turns`` and how many, for each flow between these times; one row if none
+    )
     turns: Any  # the paths that packets of a flow take in turn
     follow: Any  # FOLLOW, a row per flow; none where no flow waits for others
     followers: Any  # FOLLOWER: the flows that wait, those for the first flow first
@@ -848,9 +848,7 @@ class Records(NamedTuple):
     waiting: Any  # (S + 1, P)
     queued_bytes: Any  # (S + 1, P) where a buffer counts bytes; one where none does
     peak_bytes: Any  # (P,)
-    at_hosts: (
-        Any  # (S, F) packets that wait at access links that flows share; one where there are none
-    )
+    at_hosts: Any  # (S, F) packets that wait at access links that flows share; one where there are none
     lost: Any  # (S + 1, H)
     causes: Any  # (H, CAUSES) drops until the end of the run
     first_drops: Any  # (H, CAUSES) when the first of them was, s; 0: none

@@ -391,9 +391,7 @@ def enqueue(world: Any, u: int, e: int) -> bool:
     if port.plain == HAS_ELEMENTS and not pass_elements(world, u, e):
         return False
     is_lost = (
-        port.faults & LOSES != 0
-        and it.hop < senders.flow[it.flow].turn
-        and uniform(net.stream, u) < net.fault[u].loss
+        port.faults & LOSES != 0 and it.hop < senders.flow[it.flow].turn and uniform(net.stream, u) < net.fault[u].loss
     )
     cause = AT_RANDOM if is_lost else BUFFER_FULL
     c = int64(net.hop[h].lane)

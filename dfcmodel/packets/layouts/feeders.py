@@ -29,9 +29,7 @@ def _feeders(count: int, **columns: Any) -> NDArray[Any]:
     return found
 
 
-def lay_out_feeders(
-    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]
-) -> NDArray[Any]:
+def lay_out_feeders(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
     for n, name in enumerate(("high", "low")):
         port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
@@ -122,8 +120,6 @@ def storms_of(plan: Plan, arrays: dict[str, Any]) -> list[Event]:
         return []
     queue, lanes = arrays["port"]["queue"], class_lanes(plan, arrays["hop"], arrays["lane"])
     return [
-        Event(
-            int(queue[q]), time, -1 - p, PAUSE if pause else RESUME, q, lanes.get((q, priority), -1)
-        )
+        Event(int(queue[q]), time, -1 - p, PAUSE if pause else RESUME, q, lanes.get((q, priority), -1))
         for p, q, priority, time, pause in storms
     ]

@@ -110,9 +110,7 @@ def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDA
     return lane
 
 
-def _set_control_apart(
-    plan: Plan, port_rows: NDArray[Any], lane: NDArray[Any], kept: NDArray[np.int64]
-) -> None:
+def _set_control_apart(plan: Plan, port_rows: NDArray[Any], lane: NDArray[Any], kept: NDArray[np.int64]) -> None:
     """Let the control class, the first lane of its ports, be sent before all others."""
     control = coded(plan.hops.port[kept[plan.classes[kept] == CONTROL]])[0]
     for p in control[port_rows["lanes"][control] > 1].tolist():
@@ -121,9 +119,7 @@ def _set_control_apart(
         lane["level"][first + 1 : first + port_rows["lanes"][p]] = 1
 
 
-def _set_managed(
-    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]
-) -> None:
+def _set_managed(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]) -> None:
     """Set the lane that a manager of one class sees, where there is one."""
     given = plan.by_discipline(lambda each: getattr(each, "managed", None) is not None)
     chosen = np.flatnonzero(given).tolist()

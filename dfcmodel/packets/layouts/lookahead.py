@@ -227,9 +227,7 @@ def _sorted_ports(boxed: Integers, a: Integers, b: Integers) -> Integers:
             after[source].append(u)
     place = {u: n for n, u in enumerate(into)}
     order: list[int] = []
-    heap = [
-        (len(into[u]), place[u], u) for u in into
-    ]  # what is left, the fewest ports before it first
+    heap = [(len(into[u]), place[u], u) for u in into]  # what is left, the fewest ports before it first
     heapq.heapify(heap)
     while heap:
         count, _, u = heapq.heappop(heap)

@@ -154,9 +154,7 @@ def grow(arrays: dict[str, Any], most: int) -> None:
         port = port_rows[u]
         index = np.arange(port["first"], port["last"])
         rows = [index]
-        if (
-            port["unit"] > 0.0
-        ):  # the bytes of packets stand behind their times, those of the last one too
+        if port["unit"] > 0.0:  # the bytes of packets stand behind their times, those of the last one too
             rows = [index, np.append(index, port["last"])]
         old, size = int(port["ring_mask"]) + 1, 4 * (int(port["ring_mask"]) + 1)
         ring, at = arrays["ring"], len(arrays["ring"])
@@ -252,8 +250,7 @@ class _Pattern(NamedTuple):
         own = aligned(len(self.bytes), np.uint8)
         own[:] = self.bytes
         found = self.shared | {
-            name: np.ndarray(shape, kind, own, at)
-            for name, (shape, kind, at) in self.places.items()
+            name: np.ndarray(shape, kind, own, at) for name, (shape, kind, at) in self.places.items()
         }
         for name, (shape, kind) in self.without_values.items():
             found[name] = aligned(shape[0], kind) if len(shape) == 1 else np.empty(shape, kind)
@@ -289,8 +286,4 @@ def _has_seeds(plan: Plan) -> bool:
 
 def _options_of(method: Any) -> tuple[Any, ...]:
     """Return the options of a method on which a layout depends."""
-    return tuple(
-        getattr(method, each.name)
-        for each in dataclasses.fields(method)
-        if each.name not in OF_SEED
-    )
+    return tuple(getattr(method, each.name) for each in dataclasses.fields(method) if each.name not in OF_SEED)

@@ -27,9 +27,7 @@ def program_signatures(plan: Plan) -> tuple[Signature, ...]:
     return tuple(dict.fromkeys(map(signature_of, rules)))
 
 
-def lay_out_queues(
-    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first: int
-) -> NDArray[Any]:
+def lay_out_queues(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], first: int) -> NDArray[Any]:
     """Return the lanes of queues of programs, rows ``first`` on, in the order of their ports."""
     found, hops = [empty_lanes(0)], plan.hops
     rows = hops.row
@@ -79,9 +77,7 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         row["first_of_flow"], row["of_flow"] = first_of_flow, of_flow
         row["first_of_queue"], row["of_queue"] = first_of_queue, of_queue
         row["overflow"] = OVERFLOWS.index(rule.overflow)
-        row["skip"], row["trim"] = (
-            names.index(name) - 3 if name in names else -1 for name in ("skip", "trim")
-        )
+        row["skip"], row["trim"] = (names.index(name) - 3 if name in names else -1 for name in ("skip", "trim"))
         row["first"], row["queues"] = sum(map(len, queues)), rule.check_queues()
         queues.append(np.zeros(row["queues"], QUEUE))
         queues[-1]["state"][:, :of_queue] = state[first_of_queue:first_of_flow]

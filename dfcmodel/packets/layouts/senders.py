@@ -257,9 +257,7 @@ def _set_row(
             row["on"], row["off"] = source.on, source.off
 
 
-def _set_arrivals(
-    plan: Plan, f: int, signatures: tuple[RuleSignature, ...], rows: tuple[Any, Any]
-) -> None:
+def _set_arrivals(plan: Plan, f: int, signatures: tuple[RuleSignature, ...], rows: tuple[Any, Any]) -> None:
     """Let the data of a flow arrive; ``rows`` are that of the flow and that of its arrival process."""
     given, row = plan.scenario.flows[f], rows[0]
     if given.arrivals is None:

@@ -89,9 +89,7 @@ def lay_out_units(
     ports = port_rows[:P]
     places = plan.once("filled", lambda: np.minimum(plan.places, outstanding(plan)))
     _check_times(plan, places)
-    sizes, alarms = first_places(
-        np.where(plan.with_lanes, 0, places), np.bincount(plan.hops.port, minlength=P), spare
-    )
+    sizes, alarms = first_places(np.where(plan.with_lanes, 0, places), np.bincount(plan.hops.port, minlength=P), spare)
     spans = np.where(plan.cells > 0, 2, 1) * sizes  # behind the times the bytes of packets
     ring = np.cumsum(spans) - spans
     faults = LOSES * (plan.losses > 0.0) + REPEATS * (plan.errors > 0.0)
@@ -147,9 +145,7 @@ def _lay_out_buckets(
     return int(count.sum())
 
 
-def schedule(
-    arrays: dict[str, Any], starts: tuple[NDArray[Any], ...], events: Sequence[Event]
-) -> None:
+def schedule(arrays: dict[str, Any], starts: tuple[NDArray[Any], ...], events: Sequence[Event]) -> None:
     """Insert the starts of flows, and other events, into calendar queues that are empty.
 
     Each is a row of ``packet`` from the first one on. In a bucket they are in the order of time and ``key``.
@@ -169,9 +165,7 @@ def schedule(
     if events:
         columns = [np.array(column) for column in zip(*events, strict=True)]
         own = np.arange(len(times), len(times) + len(events))
-        unit, times, keys, flows = (
-            np.append(whole, columns[n]) for whole, n in zip(starts, (0, 1, 2, 4), strict=True)
-        )
+        unit, times, keys, flows = (np.append(whole, columns[n]) for whole, n in zip(starts, (0, 1, 2, 4), strict=True))
         at_once = False
     count = len(times)
     if not count:

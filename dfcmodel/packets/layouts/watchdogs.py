@@ -46,7 +46,4 @@ def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
 def polls_of(plan: Plan, arrays: dict[str, Any]) -> list[Event]:
     """Return the first poll of each watchdog."""
     queue = arrays["port"]["queue"]
-    return [
-        Event(int(queue[dog.port]), dog.first, POLLS, POLL, 0, g)
-        for g, dog in enumerate(plan.watchdogs)
-    ]
+    return [Event(int(queue[dog.port]), dog.first, POLLS, POLL, 0, g) for g, dog in enumerate(plan.watchdogs)]

@@ -194,10 +194,7 @@ class LossRecovery:
                 raise ValueError(f"{cls.__name__}.State.{name}: must have a default")
         for event in EVENTS:
             found = getattr_static(cls, event)
-            if (
-                not isinstance(found, staticmethod)
-                or len(signature(found.__func__).parameters) != 2
-            ):
+            if not isinstance(found, staticmethod) or len(signature(found.__func__).parameters) != 2:
                 msg = "must be a @staticmethod of the sender and the event, (s, e)"
                 raise ValueError(f"{cls.__name__}.{event}: {msg}")
 
@@ -213,9 +210,7 @@ class LossRecovery:
                 raise ValueError(f"{name} = {value!r}: State of {type(self).__name__} has {known}")
         numbers: dict[str, Any] = {**self.State._field_defaults, **first}
         place = type(self).__name__
-        self.own: tuple[float, ...] = tuple(
-            one_number(f"{name} of {place}", x) for name, x in numbers.items()
-        )
+        self.own: tuple[float, ...] = tuple(one_number(f"{name} of {place}", x) for name, x in numbers.items())
 
     def __repr__(self) -> str:
         fields: tuple[str, ...] = self.State._fields

@@ -124,13 +124,9 @@ def result_in_python(kind: type[LossRecovery], event: str, before: Any, seen: Re
         raise RuleError.at(place, f"{said} returns {new!r} at {state}", REMEDY)
     for name, value in zip(new._fields, new, strict=True):
         if not isinstance(value, numbers.Real) or math.isnan(value):
-            raise RuleError.at(
-                place, f"{said} returns {name} = {value!r} at {state}: must be a number"
-            )
+            raise RuleError.at(place, f"{said} returns {name} = {value!r} at {state}: must be a number")
         if name in WHOLE and value % 1.0 != 0.0:
-            raise RuleError.at(
-                place, f"{said} returns {name} = {value!r} at {state}: must be a whole number"
-            )
+            raise RuleError.at(place, f"{said} returns {name} = {value!r} at {state}: must be a whole number")
         if name in READ_ONLY and value != getattr(before, name):
             raise RuleError.at(place, f"{said} sets {name}, which is read only")
     return new

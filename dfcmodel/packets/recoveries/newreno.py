@@ -55,9 +55,7 @@ class NewRenoRecovery(LossRecovery):
         if s.snd_una - 1.0 >= s.recover:  # full acknowledgment
             s = grow_window(s)
             return s._replace(recovering=0.0, inflation=0.0)
-        if (
-            s.partial == 0.0
-        ):  # the first one alone restarts the timer: Impatient variant (RFC 6582, 4)
+        if s.partial == 0.0:  # the first one alone restarts the timer: Impatient variant (RFC 6582, 4)
             s = restart_timer(s)
         if e.timed == 1.0:
             s = s._replace(timing=0.0, backoff=1.0)

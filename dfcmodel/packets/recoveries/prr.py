@@ -73,7 +73,5 @@ def reduce_on_ack(s: Any, e: Any) -> Any:
     if pipe > s.cwnd:
         count = math.ceil(delivered * s.cwnd / s.recover_fs) - s.prr_out
     else:
-        count = minimum(
-            float(int(s.cwnd)) - pipe, maximum(delivered - s.prr_out, e.delivered) + 1.0
-        )
+        count = minimum(float(int(s.cwnd)) - pipe, maximum(delivered - s.prr_out, e.delivered) + 1.0)
     return s._replace(pipe=pipe, prr_delivered=delivered, pipe_limit=pipe + maximum(0.0, count))

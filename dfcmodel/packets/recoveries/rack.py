@@ -122,9 +122,7 @@ class RackRecovery(PRRRecovery):
     def on_timeout(s: Any, e: Any) -> Any:
         """Leave recovery and end the probe (RFC 8985, 7.4.1)."""
         s = set_alarm(s, math.inf)
-        return s._replace(
-            recovering=0.0, inflation=0.0, dupacks=0.0, recover=s.snd_max - 1.0, tlp_end=-1.0
-        )
+        return s._replace(recovering=0.0, inflation=0.0, dupacks=0.0, recover=s.snd_max - 1.0, tlp_end=-1.0)
 
 
 def enter_by_time(s: Any, e: Any) -> Any:

@@ -138,13 +138,9 @@ class JobCompletion(Result):
                 f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}); the run took {self.time / self.bound:.3f} times as long"
             )
         if np.isfinite(self.upper):
-            rows["upper bound"] = (
-                f"{readable_text(self.upper_bound, 's')}, of links that are never idle"
-            )
+            rows["upper bound"] = f"{readable_text(self.upper_bound, 's')}, of links that are never idle"
         if self.operation and not self.unfinished:
-            rows["operation"] = (
-                f"{self.operation} of {self.hosts} hosts, {readable_text(self.size, 'bytes')}"
-            )
+            rows["operation"] = f"{self.operation} of {self.hosts} hosts, {readable_text(self.size, 'bytes')}"
             rows["algorithm bandwidth"] = f"{readable_text(self.algorithm_bandwidth, 'bytes')}/s"
             rows["bus bandwidth"] = f"{readable_text(self.bus_bandwidth, 'bytes')}/s"
         rows |= {f"limit, {topic}": said for topic, said in said_by_topic(self.limits).items()}
@@ -177,9 +173,7 @@ def _is_never_idle(run: Records) -> bool:
     return not held and offers_all_at_once(run.scenario)
 
 
-def job_completion(
-    run: Records, operation: str | None = None, packets: float | None = None
-) -> JobCompletion:
+def job_completion(run: Records, operation: str | None = None, packets: float | None = None) -> JobCompletion:
     """Return when all transfers of a run were complete, beside a time that no run with its routes and transfers beats.
 
     The bound belongs to the routes of the flows and to the algorithm whose transfers they are: with other routes, or another
@@ -233,9 +227,7 @@ def job_completion(
     began = float(np.nanmin(run.started[chosen]))
     bounds = completion_bounds(scenario)
     upper = began + busy_time_bound(scenario) if _is_never_idle(run) else np.nan
-    found = JobCompletion(
-        scenario.name, began, finished, bounds, upper, float(run.time[-1]), limits_of_run(run)
-    )
+    found = JobCompletion(scenario.name, began, finished, bounds, upper, float(run.time[-1]), limits_of_run(run))
     if operation is None:
         if packets is not None:
             raise ValueError(f"packets = {packets!r}: must be None without an operation")

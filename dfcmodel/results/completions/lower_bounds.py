@@ -151,9 +151,7 @@ def _hops(scenario: Scenario) -> _Hops:
     each = (delay + sending)[routes.places]
     whole = np.where(scenario.at_once, 0.0, (delay + sending)[routes.first])
     before = np.empty(len(each))
-    for k in range(
-        int(routes.counts.max())
-    ):  # hop by hop, so that rounding errors are those of one path
+    for k in range(int(routes.counts.max())):  # hop by hop, so that rounding errors are those of one path
         at = routes.begin[k < routes.counts] + k
         before[at] = whole[k < routes.counts]
         whole[k < routes.counts] += each[at]

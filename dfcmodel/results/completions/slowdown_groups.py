@@ -71,9 +71,7 @@ class Slowdowns(Result):
             own = self.values[self.group == g]
             quantiles = dict(zip(QUANTILES, np.quantile(own, [*QUANTILES.values()]), strict=True))
             largest = float(self.sizes[self.group == g].max())
-            rows.append(
-                {"transfers": len(own), "up to": largest, **quantiles, "largest": own.max()}
-            )
+            rows.append({"transfers": len(own), "up to": largest, **quantiles, "largest": own.max()})
         return pd.DataFrame(rows)
 
     def summary(self) -> dict[str, object]:

@@ -23,9 +23,7 @@ from hopflow.display.results import figure
 from responsefn import DCQCN, HPCC, FixedRate
 
 PACKETS = 4096  # of 4096 bytes: 16.8 MB per host
-four_leaves = Fabric(
-    leaf_spine(4, 4, hosts=8), Cable("100Gbps", "10m"), Cable("200Gbps", "50m"), "1 MB", 4096
-)
+four_leaves = Fabric(leaf_spine(4, 4, hosts=8), Cable("100Gbps", "10m"), Cable("200Gbps", "50m"), "1 MB", 4096)
 ecn = RampMarking(25, 100, 0.1)
 dcqcn = DCQCN()  # as published: 40 Mb/s, 400 Mb/s and 10 MB, in the packets of the fabric
 pfc = {"xoff": 40, "xon": 20, "counts": "switch"}

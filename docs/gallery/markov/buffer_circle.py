@@ -53,9 +53,7 @@ def counts(s):
 
 
 for load in (0.4, 0.6, 0.8):
-    circle = explore(
-        rules, start={"n": (EMPTY, EMPTY, EMPTY)}, params={"load": load}, labels=counts
-    )
+    circle = explore(rules, start={"n": (EMPTY, EMPTY, EMPTY)}, params={"load": load}, labels=counts)
     stop = passage(circle, to=lambda s: all(queue >= FULL and queue % 2 == 1 for queue in s.n))
     early = stop.distribution([1000.0]).cdf[0]
     print(f"load {load}: after {stop.mean:,.0f} packet times on average, {early:.1%} within 1000")

@@ -40,9 +40,7 @@ def solved(N):
 def mean_value_analysis(N, mu, routing):
     """Return the same by Reiser and Lavenberg's recursion over the number of programs."""
     m = len(mu)
-    visits = np.linalg.lstsq(
-        np.vstack([routing.T - np.eye(m), np.eye(m)[0]]), np.eye(m + 1)[m], rcond=None
-    )[0]
+    visits = np.linalg.lstsq(np.vstack([routing.T - np.eye(m), np.eye(m)[0]]), np.eye(m + 1)[m], rcond=None)[0]
     L = np.zeros(m)
     for k in range(1, N + 1):
         W = (1 + L) / mu

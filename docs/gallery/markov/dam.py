@@ -52,18 +52,14 @@ def upwards(q):
     """pi by cuts: what flows down from n + 1 is what comes up to n + 1 or more."""
     weights = np.ones(q.room + 1)
     for n in range(q.room):
-        weights[n + 1] = (
-            q.rain / q.release * sum(weights[k] * (1 - q.p) ** (n - k) for k in range(n + 1))
-        )
+        weights[n + 1] = q.rain / q.release * sum(weights[k] * (1 - q.p) ** (n - k) for k in range(n + 1))
     return weights / weights.sum()
 
 
 for room in (10, 20, 40):
     model = Dam(room=room)
     answer = stationary(model)
-    print(
-        f"room for {room}: empty {answer['empty']:.2%} of the time, {answer['spilled']:.4f} a day spilled"
-    )
+    print(f"room for {room}: empty {answer['empty']:.2%} of the time, {answer['spilled']:.4f} a day spilled")
     np.testing.assert_allclose(answer.pi, upwards(model), rtol=1e-13)  # sums of 40 positive numbers
     inflow, outflow = model.rain / model.p, model.release * (1 - answer["empty"])
     np.testing.assert_allclose(inflow, outflow + answer["spilled"], rtol=1e-13)

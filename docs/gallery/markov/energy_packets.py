@@ -43,11 +43,7 @@ for harvest in (0.8, 1.0, 1.2):
     answer, x = stationary(found), found.states
     waiting = answer.pi @ np.maximum(-x, 0)
     lost = answer.probability(-20) + waiting * params["stale"] / params["data"]
-    print(
-        f"{harvest} energy packets per second: {waiting:.3f} data packets wait, {lost:.2%} are lost"
-    )
+    print(f"{harvest} energy packets per second: {waiting:.3f} data packets wait, {lost:.2%} are lost")
     np.testing.assert_allclose(answer.pi, closed_form(params), rtol=1e-12)  # 51 states
     sent = answer.pi @ (harvest * (x < 0) + params["data"] * (x > 0))
-    assert math.isclose(
-        sent, params["data"] * (1 - lost), rel_tol=1e-11
-    )  # what is not lost is sent
+    assert math.isclose(sent, params["data"] * (1 - lost), rel_tol=1e-11)  # what is not lost is sent

@@ -61,8 +61,6 @@ n = 40
 for R0 in (0.5, 1.5, 3.0):
     P = final_sizes(n, R0)
     large = P[n // 4 :].sum()
-    print(
-        f"R0 = {R0}: {P[0]:.1%} infect nobody else, {large:.1%} infect a quarter of the people or more"
-    )
+    print(f"R0 = {R0}: {P[0]:.1%} infect nobody else, {large:.1%} infect a quarter of the people or more")
     np.testing.assert_allclose(P, triangular(n, R0), rtol=1e-9)
 print("check: Ball's triangular equations, in rational arithmetic, agree to 1e-9")

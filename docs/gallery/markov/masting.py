@@ -25,9 +25,7 @@ from markov import explore, stationary
 
 ROWS, COLUMNS = 3, 3
 TREES = list(itertools.product(range(ROWS), range(COLUMNS)))
-NEIGHBOURS = [
-    [j for j, other in enumerate(TREES) if math.dist(tree, other) == 1.0] for tree in TREES
-]
+NEIGHBOURS = [[j for j, other in enumerate(TREES) if math.dist(tree, other) == 1.0] for tree in TREES]
 
 
 class Orchard(NamedTuple):

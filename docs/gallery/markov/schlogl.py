@@ -58,8 +58,6 @@ for V in (20, 40, 80, 160):
     model = Schloegl(V=V)
     pi = stationary(model).pi
     low, valley = pi[: int(UNSTABLE * V)].sum(), pi[int(LOW * V) : int(HIGH * V)].min()
-    print(
-        f"V = {V:3}: low {low:.1%} of the time; {valley / pi.max():.0e} in the valley, the peak 1"
-    )
+    print(f"V = {V:3}: low {low:.1%} of the time; {valley / pi.max():.0e} in the valley, the peak 1")
     # sums of up to 1120 logarithms, each with a few 1e-16
     np.testing.assert_allclose(pi, detailed_balance(model), rtol=1e-11)

@@ -11,9 +11,7 @@ for ax, mechanism in zip(axes, ("cc", "ts"), strict=True):
         runs = found.groupby(["tcp_flows", "seed", "priority"])["transfer_time"].std()
         mean = runs.groupby("priority").mean()
         ax.plot(mean.index, mean, ".-", label=discipline)
-    ax.set(
-        xlabel="priority (1 is the highest)", xticks=range(1, 5), title=f"both sources {mechanism}"
-    )
+    ax.set(xlabel="priority (1 is the highest)", xticks=range(1, 5), title=f"both sources {mechanism}")
 axes[0].set_ylabel("standard deviation (s)")
 axes[0].legend(frameon=False)
 

@@ -35,9 +35,7 @@ FEATURES = {"derived-operators", "functions", "state-exit-rewards"}
 DISTINCT_KEYS = partial(unique_fields, message="the key {} stands twice in one object")
 
 
-def read_jani(
-    path: str | Path, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES
-) -> FileModel:
+def read_jani(path: str | Path, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> FileModel:
     """Return the model of a JANI file, with its properties; arguments as for `read_prism`.
 
     Raises
@@ -115,9 +113,7 @@ class _Reader(JaniReader):
         if unread := {str(feature) for feature in features} - FEATURES:
             raise self.wrong("features", f"{', '.join(sorted(unread))}: not read")
         actions = self.listed(given, "actions", "file")
-        names = [
-            self.of(self.known(a, "action", "actions"), "name", "actions", str) for a in actions
-        ]
+        names = [self.of(self.known(a, "action", "actions"), "name", "actions", str) for a in actions]
         if len(set(names)) < len(names):
             raise self.wrong("actions", "an action is declared twice")
         self.actions = set(names)
@@ -194,9 +190,7 @@ class _Reader(JaniReader):
             self._variable(found, variable, f"{where}.variables[{k}]")
         locations = self.of(value, "locations", where, list)
         names = [
-            self.of(
-                self.known(x, "location", f"{where}.locations"), "name", f"{where}.locations", str
-            )
+            self.of(self.known(x, "location", f"{where}.locations"), "name", f"{where}.locations", str)
             for x in locations
         ]
         if len(set(names)) < len(names):
@@ -260,9 +254,7 @@ class _Reader(JaniReader):
         self, given: Any, rate: Expression, shared: Any, names: list[str], place: str, where: str
     ) -> Branch:
         self.known(given, "destination", where)
-        share = self.known(given.get("probability", {"exp": 1}), "exp", f"{where}.probability").get(
-            "exp"
-        )
+        share = self.known(given.get("probability", {"exp": 1}), "exp", f"{where}.probability").get("exp")
         if not _is_one(share):
             rate = Chain(rate, (("*", self.expression(share, where)),), 1)
         changes: list[Assignment] = []
@@ -291,10 +283,7 @@ class _Reader(JaniReader):
         self.known(system, "system", "system")
         elements = self.of(system, "elements", "system", list)
         names = [
-            self.of(
-                self.known(e, "element", "system.elements"), "automaton", "system.elements", str
-            )
-            for e in elements
+            self.of(self.known(e, "element", "system.elements"), "automaton", "system.elements", str) for e in elements
         ]
         parts = tuple(Composition("module", (name,)) for name in names)
         vectors = []
@@ -305,9 +294,7 @@ class _Reader(JaniReader):
                 raise self.wrong(f"system.syncs[{k}]", "one entry for each element is expected")
             result = sync.get("result", "")
             for action in (*actions, result or None):
-                if action is not None and (
-                    not isinstance(action, str) or action not in self.actions
-                ):
+                if action is not None and (not isinstance(action, str) or action not in self.actions):
                     said = f"action {action!r} is not declared in 'actions'"
                     raise self.wrong(f"system.syncs[{k}]", said)
             vectors.append((tuple(actions), result or ""))

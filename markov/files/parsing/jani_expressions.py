@@ -100,8 +100,7 @@ class JaniReader:
             self.known(value, "function", here)
             name = self.of(value, "name", here, str)
             parameters = [
-                self.of(p, "name", f"{here}.parameters", str)
-                for p in self.of(value, "parameters", here, list)
+                self.of(p, "name", f"{here}.parameters", str) for p in self.of(value, "parameters", here, list)
             ]
             for each in value["parameters"]:
                 self.known(each, "parameter", here)

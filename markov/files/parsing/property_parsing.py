@@ -147,9 +147,7 @@ class _Parser(ExpressionParser):
         if cursor.at("P", "S", "R") and after in ("=", "<", "<=", ">", ">=", "{", "min", "max"):
             return self._operator()
         if cursor.at("Pmin", "Pmax", "Rmin", "Rmax", "E", "A") and after in ("=", "["):
-            raise cursor.error(
-                f"{cursor.token.text!r} is not of Markov chains: P, S or R is expected"
-            )
+            raise cursor.error(f"{cursor.token.text!r} is not of Markov chains: P, S or R is expected")
         if cursor.at("filter") and after == "(":
             return self._filter()
         return super().primary()
@@ -196,13 +194,7 @@ class _Parser(ExpressionParser):
             cursor.expect("=")
             cursor.expect("?")
         cursor.expect("[")
-        of: Any = (
-            self.expression()
-            if kind == "S"
-            else self._path()
-            if kind == "P"
-            else self._reward_path()
-        )
+        of: Any = self.expression() if kind == "S" else self._path() if kind == "P" else self._reward_path()
         start, how = None, []
         while cursor.accept("{"):
             if cursor.at("min", "max"):
@@ -211,18 +203,14 @@ class _Parser(ExpressionParser):
                 start = self.expression()
             cursor.expect("}")
         if not cursor.at("]"):
-            raise cursor.error(
-                LTL if kind == "P" else f"{cursor.token.text!r} where ']' is expected"
-            )
+            raise cursor.error(LTL if kind == "P" else f"{cursor.token.text!r} where ']' is expected")
         cursor.take()
         about = token.line, reward, start, tuple(how), written
         return Operator(kind, sign, threshold, of, *about)
 
     def _index(self, text: str) -> int:
         if not text.isdigit():
-            raise self.cursor.error(
-                f"{text!r}: a name in quotes or a number of rewards is expected"
-            )
+            raise self.cursor.error(f"{text!r}: a name in quotes or a number of rewards is expected")
         return int(text)
 
     def _path(self) -> Path:

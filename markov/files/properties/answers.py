@@ -139,12 +139,7 @@ def answered(evaluation: Evaluation, query: Any, text: str) -> PropertyResult:
     if isinstance(inner, Operator) and (inner.start is not None or inner.how):
         how, states = (inner.how or ("state",))[0], inner.start
     initial = evaluation.explored.initial
-    if (
-        isinstance(inner, Operator)
-        and how in ("default", "state")
-        and states is None
-        and len(initial) == 1
-    ):
+    if isinstance(inner, Operator) and how in ("default", "state") and states is None and len(initial) == 1:
         evaluation.asked = inner, int(initial[0])
     found = evaluation.enclosed(inner)
     value, error, why = evaluation.filtered(Filter(how, inner, states, getattr(query, "line", 1)))

@@ -184,9 +184,7 @@ class Evaluation(Scope):
             if expression.name in names:
                 return False
             definition = self._definition(expression.name)
-            return definition is not None and self.has_operator(
-                definition, (*names, expression.name)
-            )
+            return definition is not None and self.has_operator(definition, (*names, expression.name))
         return any(self.has_operator(part, names) for part in _parts(expression))
 
     # ------------------------------------------------------------------ with operators
@@ -349,9 +347,7 @@ def _joined(sign: str, a: Truth, b: Truth, place: Any) -> Truth:
 
 def _parts(expression: Any) -> list[Any]:
     """Return the expressions that an expression is made of."""
-    found: list[Any] = [
-        getattr(expression, name) for name in getattr(expression, "__dataclass_fields__", ())
-    ]
+    found: list[Any] = [getattr(expression, name) for name in getattr(expression, "__dataclass_fields__", ())]
     parts: list[Any] = []
     while found:
         part = found.pop()

@@ -35,9 +35,7 @@ TOLERANCE = 1e-13
 UNIT = 2.0**-53
 SMALLEST = 1e-280  # probability that has a relative error
 RARE = 1e-11  # error of a probability, relative to it, above which it is found by itself
-MAX_PRODUCTS = (
-    2e9  # multiplications of uniformization, beyond which only the asked state has a probability
-)
+MAX_PRODUCTS = 2e9  # multiplications of uniformization, beyond which only the asked state has a probability
 
 
 class Checker:
@@ -147,9 +145,7 @@ class Checker:
             values[place], error[place] = alone or (values[place], error[place])
         return values, error
 
-    def _alone(
-        self, place: int, sets: tuple[Marks, Marks], time: float, avoided: bool
-    ) -> tuple[float, float] | None:
+    def _alone(self, place: int, sets: tuple[Marks, Marks], time: float, avoided: bool) -> tuple[float, float] | None:
         """Return the probability of one of the running states, with an error relative to it; None where that takes too long."""
         running, right = sets
         Q = sp.csr_matrix(sp.diags(running.astype(np.float64)) @ self.Q)
@@ -277,9 +273,7 @@ class Checker:
         ends = np.zeros((2, self.n), dtype=bool)
         for states in self.chain.closed_classes:
             ends[0, states], ends[1, states] = marks[states].any(), not marks[states].all()
-        return self._probability(
-            found.values, found.error, self.leads_to(ends[0]), self.leads_to(ends[1])
-        )
+        return self._probability(found.values, found.error, self.leads_to(ends[0]), self.leads_to(ends[1]))
 
     def long_run(self, rewards: Vector) -> Known:
         """Return the mean reward per second in the long run."""

@@ -99,9 +99,7 @@ def _single(*, sure: bool, possible: bool) -> Filtered:
 
 def _listed(how: str, values: Truth, places: NDArray[np.int64]) -> Filtered:
     """Return the truth value in one state, or those in each."""
-    found = [
-        _single(sure=bool(values.surely[k]), possible=bool(values.possibly[k])) for k in places
-    ]
+    found = [_single(sure=bool(values.surely[k]), possible=bool(values.possibly[k])) for k in places]
     if how in ("state", "first"):
         return found[0]
     return Filtered([each.value for each in found])  # print, printall

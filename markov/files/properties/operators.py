@@ -91,19 +91,13 @@ class Operators:
         low = 0.0 if interval.low is None else self.scope.number(interval.low, "a time")
         high = math.inf if interval.high is None else self.scope.number(interval.high, "a time")
         if not 0.0 <= low <= high:
-            raise FileError(
-                (self.scope.file, line), f"times {low:g} to {high:g}: must be 0 <= low <= high"
-            )
+            raise FileError((self.scope.file, line), f"times {low:g} to {high:g}: must be 0 <= low <= high")
         return low, high
 
     def _probability(self, path: Path, asked: int | None = None) -> Known:
         low, high = self._times(path.interval, path.line)
         if path.kind == "X":
-            inner = (
-                self._probability(path.right)
-                if isinstance(path.right, Path)
-                else self._now(path.right)
-            )
+            inner = self._probability(path.right) if isinstance(path.right, Path) else self._now(path.right)
             return self.checker.next(inner, low, high)
         if path.kind == "state":
             return self._now(path.right)
@@ -129,17 +123,13 @@ class Operators:
 
         return _growing(given, self.scope.truth(states))
 
-    def _until(
-        self, left: Truth, right: Truth, times: tuple[float, float], asked: int | None
-    ) -> Known:
+    def _until(self, left: Truth, right: Truth, times: tuple[float, float], asked: int | None) -> Known:
         def until(left: Marks, right: Marks) -> Known:
             return self.checker.until_between(left, right, times, asked)
 
         return _growing(until, left, right)
 
-    def _avoided(
-        self, left: Truth, right: Truth, times: tuple[float, float], asked: int | None
-    ) -> Known:
+    def _avoided(self, left: Truth, right: Truth, times: tuple[float, float], asked: int | None) -> Known:
         """Return one minus the probability of an until operator: by itself where times end, as small ones are."""
 
         def avoided(not_left: Marks, not_right: Marks) -> Known:

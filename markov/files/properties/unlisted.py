@@ -141,9 +141,7 @@ class Unlisted:
         error = float(found.error)
         return max(low - error, 0.0), min(low * (1.0 + 3.0 * ROUNDING) + outside + error, 1.0)
 
-    def _moved(
-        self, rows: GrowingRows, path: Path, at_once: bool, last: float
-    ) -> tuple[float, float]:
+    def _moved(self, rows: GrowingRows, path: Path, at_once: bool, last: float) -> tuple[float, float]:
         """Return bounds on the probability of a path until a time, or at it, by a set that moves."""
         found = moved(rows, last, self.most)
         counted = np.zeros(len(found.states), dtype=bool)

@@ -104,9 +104,7 @@ class Formulas:
         self._calls: list[str] = []
         self._nodes = 0
 
-    def read(
-        self, element: Element, where: str, local: Mapping[str, Expression] | None = None
-    ) -> Expression:
+    def read(self, element: Element, where: str, local: Mapping[str, Expression] | None = None) -> Expression:
         """Return the formula in an element; ``local`` are its local parameters."""
         formulas = element.findall("math")
         if len(formulas) != 1 or len(formulas[0]) != 1:
@@ -124,9 +122,7 @@ class Formulas:
             self._tree(body, f"functionDefinition {name!r}", local, 0)
             self._calls.pop()
 
-    def _tree(
-        self, node: Element, where: str, local: Mapping[str, Expression], depth: int
-    ) -> Expression:
+    def _tree(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
         self._nodes += 1
         if depth > MAX_DEPTH:
             raise self.refuse(where, f"a formula is nested more than {MAX_DEPTH} deep")
@@ -154,9 +150,7 @@ class Formulas:
             return Literal(CONSTANTS[node.tag], node.line)
         raise self.refuse(where, f"{node.tag} is not read")
 
-    def _piecewise(
-        self, node: Element, where: str, local: Mapping[str, Expression], depth: int
-    ) -> Expression:
+    def _piecewise(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
         cases, otherwise = [], None
         for part in node:
             values = [self._tree(child, where, local, depth + 1) for child in part]
@@ -167,14 +161,10 @@ class Formulas:
             else:
                 raise self.refuse(where, f"piecewise: {part.tag} of {len(values)} is not read")
         if otherwise is None:
-            raise self.refuse(
-                where, "piecewise without otherwise has no value where no piece holds"
-            )
+            raise self.refuse(where, "piecewise without otherwise has no value where no piece holds")
         return Choice(tuple(cases), otherwise, node.line) if cases else otherwise
 
-    def _applied(
-        self, node: Element, where: str, local: Mapping[str, Expression], depth: int
-    ) -> Expression:
+    def _applied(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
         operator, line = node[0], node.line
         check_attributes(operator, where, self.refuse)
         qualifier: Any = None

@@ -139,9 +139,7 @@ def _refuse_at_start(event: Trigger, bound: Bound) -> None:
 class _Reader:
     """One method per element."""
 
-    def __init__(
-        self, file: str, model: Element, level: int, limits: int | Mapping[str, int] | None
-    ) -> None:
+    def __init__(self, file: str, model: Element, level: int, limits: int | Mapping[str, int] | None) -> None:
         self.file, self.model, self.level, self.limited = file, model, level, limits is not None
         self.line = model.line
         self._check_units()
@@ -240,9 +238,7 @@ class _Reader:
             given = {key: self.real(part, key) for key in plain}
             if kind in allowed and all(given[key] in (None, plain[key]) for key in plain):
                 return
-        shown = "; ".join(
-            " ".join(f"{k}={v}" for k, v in part.attrib.items()) for part in parts or ()
-        )
+        shown = "; ".join(" ".join(f"{k}={v}" for k, v in part.attrib.items()) for part in parts or ())
         said = f"the unit {name!r}{f' ({shown})' if shown else ''} is not read: must be {wanted}"
         raise self.wrong(where, f"{said}, numbers are not converted")
 
@@ -252,9 +248,7 @@ class _Reader:
         """Return the size of a compartment; None where it has none."""
         dimensions = compartment.get("spatialDimensions", "3")
         if dimensions.strip() not in ("0", "1", "2", "3"):
-            raise self.wrong(
-                described(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3"
-            )
+            raise self.wrong(described(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3")
         size = self.real(compartment, "size")
         if size is not None and (size <= 0 or dimensions == "0"):
             raise self.wrong(
@@ -274,9 +268,7 @@ class _Reader:
         if self.truth(species, "hasOnlySubstanceUnits", default=False):
             return
         if compartment is None:
-            raise self.wrong(
-                where, "stands for a concentration (hasOnlySubstanceUnits), and has no compartment"
-            )
+            raise self.wrong(where, "stands for a concentration (hasOnlySubstanceUnits), and has no compartment")
         self.concentrations[name] = Name(compartment, self.line)
         per = (("/", self.concentrations[name]),)
         self.amount_of[name] = Chain(Name(name, self.line), per, self.line)
@@ -289,12 +281,8 @@ class _Reader:
     def _species(self, name: str, species: Element, limits: int | Mapping[str, int] | None) -> None:
         """Add a species to those that reactions change, or to the constants."""
         self.line, where = species.line, f"species {name!r}"
-        amount, concentration = (
-            self.real(species, f"initial{kind}") for kind in ("Amount", "Concentration")
-        )
-        given = [
-            self.truth(species, key, default=False) for key in ("boundaryCondition", "constant")
-        ]
+        amount, concentration = (self.real(species, f"initial{kind}") for kind in ("Amount", "Concentration"))
+        given = [self.truth(species, key, default=False) for key in ("boundaryCondition", "constant")]
         if amount is not None and concentration is not None:
             raise self.wrong(where, "initialAmount and initialConcentration: must have one of them")
         if concentration is not None:
@@ -365,9 +353,7 @@ class _Reader:
             return mapped(tree, lambda part: self._at_start(part, inside))
         name = tree.name
         if name in inside or len(inside) > 20:
-            raise self.wrong(
-                " -> ".join([*inside, name]), "initial values in a circle, or too many in a row"
-            )
+            raise self.wrong(" -> ".join([*inside, name]), "initial values in a circle, or too many in a row")
         within = (*inside, name)
         if name in self.rules:
             return self._at_start(self._rule(name), within)
@@ -410,10 +396,7 @@ class _Reader:
     def _events(self) -> tuple[tuple[Reset, ...], Trigger | None]:
         """Return the events at given times, or the one that reactions trigger."""
         math = Formulas(self.amount_of, self.functions, self.wrong, timed=True).read
-        found = [
-            read_event(event, math, self.counts.keys(), self._amount, self.wrong)
-            for event in self.each("Events")
-        ]
+        found = [read_event(event, math, self.counts.keys(), self._amount, self.wrong) for event in self.each("Events")]
         resets = tuple(event for event in found if isinstance(event, Reset))
         triggers = [event for event in found if isinstance(event, Trigger)]
         if len(triggers) > 1 or (triggers and resets):
@@ -429,9 +412,7 @@ class _Reader:
         """Return the program of the file."""
         alone = Composition("interleaved", (Composition("module", ("network",)),))
         reactions: dict[int, tuple[int, str]] = {}
-        found = Program(
-            self.file, "ctmc", composition=alone, resets=self.resets, reactions=reactions
-        )
+        found = Program(self.file, "ctmc", composition=alone, resets=self.resets, reactions=reactions)
         for name, parameter in self.parameters.items():
             if name not in self.rules:
                 self.line = parameter.line
@@ -476,11 +457,7 @@ class _Reader:
     def _value(self, parameter: Element) -> Expression:
         """Return the value of a parameter, from an initial assignment where it has one."""
         name = parameter.get("id", "")
-        if (
-            parameter.tag == "parameter"
-            and self.parameters.get(name) is parameter
-            and name in self.assigned
-        ):
+        if parameter.tag == "parameter" and self.parameters.get(name) is parameter and name in self.assigned:
             return self._at_start(self._assigned(name))
         value = self.real(parameter, "value")
         if value is None:
@@ -569,16 +546,12 @@ class _Reader:
                     raise self.wrong(where, f"stoichiometry of {name!r} is missing")
                 amount = Fraction(1) if amount is None else amount
                 if amount.denominator != 1 or not 0 <= amount < LARGE:
-                    said = (
-                        f"stoichiometry {float(amount):g} of {name!r}: a whole number is expected"
-                    )
+                    said = f"stoichiometry {float(amount):g} of {name!r}: a whole number is expected"
                     raise self.wrong(where, said)
                 if name in self.counts:
                     found[name] = found.get(name, 0) + sign * int(amount)
                 elif name not in self.fixed:
-                    raise self.wrong(
-                        where, f"{name!r} has an assignment rule: reactions cannot change it"
-                    )
+                    raise self.wrong(where, f"{name!r} has an assignment rule: reactions cannot change it")
         return {name: change for name, change in found.items() if change}
 
 

@@ -21,9 +21,7 @@ __all__ = ["NEGATIVE", "TOO_FEW", "Guarded", "ModuleMoves", "Rows", "joined", "t
 
 WRONG_RATE, OUTSIDE = 1, 2
 NEGATIVE = "; a law that is a difference has to be written as two reactions"
-TOO_FEW = (
-    "; its law must be 0 where there are fewer molecules than it takes, such as X (X - 1) for two"
-)
+TOO_FEW = "; its law must be 0 where there are fewer molecules than it takes, such as X (X - 1) for two"
 """What to write instead where a reaction has such a fault."""
 
 
@@ -71,15 +69,11 @@ def together(parts: list[Rows]) -> Rows:
         return parts[0]
     fault = gains = None
     if any(part.fault is not None for part in parts):
-        fault = np.concatenate(
-            [np.zeros(len(p), np.int64) if p.fault is None else p.fault for p in parts]
-        )
+        fault = np.concatenate([np.zeros(len(p), np.int64) if p.fault is None else p.fault for p in parts])
     widths = [len(part.gains) for part in parts if part.gains is not None]
     if widths:
         shape = widths[0]
-        gains = np.concatenate(
-            [np.zeros((shape, len(p))) if p.gains is None else p.gains for p in parts], axis=1
-        )
+        gains = np.concatenate([np.zeros((shape, len(p))) if p.gains is None else p.gains for p in parts], axis=1)
     sources = np.concatenate([part.source for part in parts])
     rates = np.concatenate([part.rate for part in parts])
     changes = np.concatenate([part.change for part in parts])
@@ -97,9 +91,7 @@ def joined(a: Rows, b: Rows, states: int) -> Rows:
     left = np.repeat(np.arange(len(a)), times)
     within = np.arange(total) - np.repeat(np.cumsum(times) - times, times)
     x, y = a.taken(left), b.taken(starts[a.source[left]] + within)
-    fault = (
-        x.fault if y.fault is None else y.fault if x.fault is None else np.maximum(x.fault, y.fault)
-    )
+    fault = x.fault if y.fault is None else y.fault if x.fault is None else np.maximum(x.fault, y.fault)
     gains = x.gains if y.gains is None else y.gains if x.gains is None else x.gains + y.gains
     return Rows(x.source, x.rate * y.rate, x.change + y.change, fault, gains)
 
@@ -129,9 +121,7 @@ class _Branch:
             self.changes.append((names[name], value))
         rewards = {name: k for k, name in enumerate(owner.program.transient)}
         self.width = len(rewards)
-        self.gains = [
-            (rewards[gain.name], owner.scope.value(gain.value, renamed)) for gain in branch.gains
-        ]
+        self.gains = [(rewards[gain.name], owner.scope.value(gain.value, renamed)) for gain in branch.gains]
 
     @property
     def writes(self) -> set[int]:

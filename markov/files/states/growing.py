@@ -195,9 +195,7 @@ class GrowingRows:
             rows = self.rows = RowArrays(starts, degrees, exits, arrivals, *rows[4:])
         if self.entries + most > len(rows.targets):
             size = 2 * len(rows.targets) + most
-            self.rows = rows._replace(
-                targets=_grown(rows.targets, size, 0), rates=_grown(rows.rates, size, 0)
-            )
+            self.rows = rows._replace(targets=_grown(rows.targets, size, 0), rates=_grown(rows.rates, size, 0))
         if 2 * (self.count + most) > self.mask + 1:
             self._hash(2 * (self.mask + 1))
 
@@ -206,9 +204,7 @@ class GrowingRows:
         if found < self.count:
             fresh = self.columns(np.arange(found, self.count))
             kinds = np.where(np.asarray(self._left.run(fresh)), STATES, MISSED)
-            self.kinds[found : self.count] = np.where(
-                np.asarray(self._right.run(fresh)), TARGET, kinds
-            )
+            self.kinds[found : self.count] = np.where(np.asarray(self._right.run(fresh)), TARGET, kinds)
         entries = self.rows.targets[begin : self.entries]
         kinds = self.kinds[entries]
         ended = (kinds == TARGET) | (kinds == MISSED)
@@ -217,9 +213,7 @@ class GrowingRows:
     def _expand_at_edge(self, state: int) -> None:
         """Find the row of a state from which a variable may leave its window."""
         try:
-            sources, ends, rates = transitions(
-                self.bound, moves_of(self.bound), self.columns(np.array([state]))
-            )
+            sources, ends, rates = transitions(self.bound, moves_of(self.bound), self.columns(np.array([state])))
         except OutsideError:
             if self._widen():
                 self.expand(np.array([state]))
@@ -238,9 +232,7 @@ class GrowingRows:
     def _widen(self) -> bool:
         """Move the windows that variables have left to the values of known states; return whether there is room for that."""
         codes = self.bound.codes(self.numbers[STATES : self.count])
-        wider = self.bound.around(
-            list(zip(codes.min(axis=1).tolist(), codes.max(axis=1).tolist(), strict=True))
-        )
+        wider = self.bound.around(list(zip(codes.min(axis=1).tolist(), codes.max(axis=1).tolist(), strict=True)))
         tables = None
         if wider is not None and wider.shifts is not None:
             tables = tabulated(moves_of(wider), wider, ())

@@ -61,9 +61,7 @@ class Moves:
                 if self.how in ("shared", "only") and action in self.shared and written & mine:
                     name = owner.ranges[min(written & mine)].name
                     said = f"{name!r} is written by several modules in one transition [{action}]"
-                    raise FileError(
-                        (owner.program.file, owner.ranges[min(written & mine)].line), said
-                    )
+                    raise FileError((owner.program.file, owner.ranges[min(written & mine)].line), said)
                 written |= mine
             self.writes[action] = written
         if self.how in ("hidden", "renamed", "vectors"):

@@ -64,9 +64,7 @@ def reach(progress, tables, reached, numbers):
                     keys[place] = target >> 6
                     words += fresh
                 bits[place] |= fresh << (target & 63)
-                numbers[uint64(count)] = (
-                    target  # overwritten by the next one unless it is new: no branch
-                )
+                numbers[uint64(count)] = target  # overwritten by the next one unless it is new: no branch
                 count += fresh
         transitions += degree
         progress[6] = max(progress[6], degree)
@@ -132,9 +130,7 @@ def read(number, tables):
     for k in range(len(tables.values)):
         value = 0
         for r in range(tables.reads[k], tables.reads[k + 1]):
-            value += (
-                (number >> tables.shifts[uint64(r)]) & tables.masks[uint64(r)]
-            ) * tables.strides[uint64(r)]
+            value += ((number >> tables.shifts[uint64(r)]) & tables.masks[uint64(r)]) * tables.strides[uint64(r)]
         tables.values[k] = value
     choice = uint64((number >> tables.shift) & tables.mask)
     return tables.starts[choice], tables.starts[choice + uint64(1)]
@@ -152,9 +148,7 @@ def gather(group, tables):
             break
         low, high = look_up(t, tables)
         more, room = high - low, len(tables.rates) - tables.most
-        for j in range(
-            end - 1, begin - 1, -1
-        ):  # from behind: none is overwritten before it is read
+        for j in range(end - 1, begin - 1, -1):  # from behind: none is overwritten before it is read
             rate, change = tables.rates[uint64(j)], tables.changes[uint64(j)]
             place = room + (j - begin) * more
             for i in range(more):

@@ -47,9 +47,7 @@ class StateExpressions:
         self.places = {r.name: k for k, r in enumerate(owner.ranges)}
         self._formulas: dict[Any, Function] = {}
 
-    def function(
-        self, expression: Expression, renamed: Mapping[str, str] | None = None
-    ) -> Function:
+    def function(self, expression: Expression, renamed: Mapping[str, str] | None = None) -> Function:
         """Return the value of an expression after renaming, as a function of the state."""
         value = self.owner.scope.value(expression, renamed)  # checks names and types
         if value.fixed:
@@ -289,9 +287,7 @@ class FileRules(ChainModel):
         for action, members in self._groups:
             ways: list[tuple[_Outcome, ...]] = [()]
             for commands in members:
-                open_ = [
-                    outcome for guard, branches in commands if guard(s) for outcome in branches
-                ]
+                open_ = [outcome for guard, branches in commands if guard(s) for outcome in branches]
                 ways = [(*way, outcome) for way in ways for outcome in open_]
             for way in ways:
                 rate = way[0].rate(s)
@@ -331,16 +327,11 @@ class FileRules(ChainModel):
         for module in owner.program.modules.values():
             for command in module.commands:
                 renamed = module.renamed
-                branches = [
-                    self._outcome(expressions, b, renamed, command.line) for b in command.branches
-                ]
+                branches = [self._outcome(expressions, b, renamed, command.line) for b in command.branches]
                 key = module.name, renamed.get(command.action, command.action)
                 guard = expressions.function(command.guard, renamed)
                 made.setdefault(key, []).append((guard, branches))
-        return [
-            (action, [made.get((part.name, own), []) for part, own in members])
-            for action, members in groups
-        ]
+        return [(action, [made.get((part.name, own), []) for part, own in members]) for action, members in groups]
 
     def _outcome(
         self, expressions: StateExpressions, branch: Branch, renamed: Mapping[str, str], line: int
@@ -353,9 +344,7 @@ class FileRules(ChainModel):
             )
             for c in branch.changes
         )
-        gains = (
-            (transient.index(g.name), expressions.function(g.value, renamed)) for g in branch.gains
-        )
+        gains = ((transient.index(g.name), expressions.function(g.value, renamed)) for g in branch.gains)
         rate = expressions.function(branch.rate, renamed)
         return _Outcome(rate, tuple(changes), tuple(gains), line)
 

@@ -34,9 +34,7 @@ BYTES_PER_EDGE = 40.0
 BYTES_PER_ENTRY = 16.0  # of the generator, which a search by tables writes where it belongs
 
 
-def explored(
-    bound: Bound, most: int = MAX_STATES, more: NDArray[np.int64] | None = None
-) -> Explored:
+def explored(bound: Bound, most: int = MAX_STATES, more: NDArray[np.int64] | None = None) -> Explored:
     """Return the states that the initial states lead to, and the rates between them.
 
     Parameters
@@ -139,18 +137,14 @@ class _Search:
                         return compiled
         return self._assembled(initial)
 
-    def _check_size(
-        self, bar: Counter, states: int, transitions: int, each: float = BYTES_PER_EDGE
-    ) -> None:
+    def _check_size(self, bar: Counter, states: int, transitions: int, each: float = BYTES_PER_EDGE) -> None:
         bar.show(states)
         if states > self.most:
             raise StateLimitError(self.bound.program.file, self.most)
         room = each * transitions + 32.0 * states
         check_room(f"{self.bound.program.file}: more than {states} states", room)
 
-    def _by_tables(
-        self, initial: NDArray[np.int64], first: NDArray[np.int64], bar: Counter
-    ) -> Explored | None:
+    def _by_tables(self, initial: NDArray[np.int64], first: NDArray[np.int64], bar: Counter) -> Explored | None:
         """Return what a compiled search finds; None where the transitions are not tabulated."""
         tables = tabulated(self.moves, self.bound, self.actions)
         if tables is None:

@@ -81,10 +81,7 @@ def arrays_of(made: Tabulated) -> Tables:
         for table, start in zip(made.tables, before, strict=False)
     ]
     first = _ends(indptr)
-    rates = [
-        part.rate if part.fault is None else np.where(part.fault != 0, np.nan, part.rate)
-        for part in rows
-    ]
+    rates = [part.rate if part.fault is None else np.where(part.fault != 0, np.nan, part.rate) for part in rows]
     keys: dict[tuple[int, ...], int] = {}
     for table in made.tables:
         keys.setdefault(tuple(table.digits), len(keys))
@@ -113,18 +110,14 @@ def arrays_of(made: Tabulated) -> Tables:
     )
 
 
-def _choices(
-    made: Tabulated, groups: list[tuple[int, ...]]
-) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+def _choices(made: Tabulated, groups: list[tuple[int, ...]]) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
     """Return the digit whose value leaves fewest groups, where each value's groups begin, and these."""
     best = 0, np.array([0, len(groups)]), np.arange(len(groups))
     best_mean = math.inf
     for k, count in enumerate(made.layout.counts):
         if count * len(groups) > MAX_CHOICES:
             continue
-        some = {
-            t: _some(table, k, count) for t, table in enumerate(made.tables) if k in table.digits
-        }
+        some = {t: _some(table, k, count) for t, table in enumerate(made.tables) if k in table.digits}
         may = np.ones((count, len(groups)), dtype=bool)
         for g, group in enumerate(groups):
             for t in some.keys() & set(group):

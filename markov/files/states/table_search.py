@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "Reached", "TableSearch", "WrittenRows"]
 
-DIRECT = (
-    1 << 28
-)  # states of a product space that has a bit for each; beyond, words of bits are hashed
+DIRECT = 1 << 28  # states of a product space that has a bit for each; beyond, words of bits are hashed
 FIRST = 1 << 16  # states that there is room for at first
 BURST = 1 << 16  # states expanded between two checks of the size
 LONGEST_ROW = 256  # transitions of a state whose row is sorted by insertion

@@ -58,21 +58,13 @@ class ArrayRules:
             raise NotOnArraysError("states without names")
         if make._replace.__module__ != "collections" and "_same" not in make._replace.__globals__:
             raise NotOnArraysError("states with a _replace of their own")
-        if any(
-            abs(end) >= LIMIT
-            for low, n in zip(space.low, space.shape, strict=True)
-            for end in (low, low + n)
-        ):
+        if any(abs(end) >= LIMIT for low, n in zip(space.low, space.shape, strict=True) for end in (low, low + n)):
             raise NotOnArraysError("large components")
         rules: Any = calls.model.rules
         self.before: tuple[Any, ...] = ()
         if isinstance(rules, MethodType):
             self.before, rules = (rules.__self__,), rules.__func__
-        if (
-            type(rules) is not FunctionType
-            or rules.__defaults__
-            or not rules.__code__.co_flags & 0x20
-        ):
+        if type(rules) is not FunctionType or rules.__defaults__ or not rules.__code__.co_flags & 0x20:
             raise NotOnArraysError("rules that are no generator function of states and parameters")
         count = rules.__code__.co_argcount - len(self.before)
         if count not in (1, 2):
@@ -102,9 +94,7 @@ class ArrayRules:
                         self._run(run, codes, np.flatnonzero(group.ravel() == k))
         except NotOnArraysError:
             raise
-        except (
-            Exception
-        ) as error:  # a rule may raise anything: plain Python is to say in which state
+        except Exception as error:  # a rule may raise anything: plain Python is to say in which state
             raise NotOnArraysError(str(error)) from error
         return run.transitions()
 

@@ -20,11 +20,7 @@ def rearranged(body: Sequence[ast.stmt], tail: type[ast.stmt] | None) -> list[as
     for number, statement in enumerate(body):
         rest = list(body[number + 1 :])
         if isinstance(statement, LEAVING):
-            if not (
-                tail is not None
-                and isinstance(statement, tail)
-                and getattr(statement, "value", None) is None
-            ):
+            if not (tail is not None and isinstance(statement, tail) and getattr(statement, "value", None) is None):
                 found.append(statement)
             return found
         if not isinstance(statement, ast.If):
@@ -57,12 +53,5 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
 def assigned_in(body: Sequence[ast.stmt]) -> tuple[str, ...]:
     """Return the variables that statements assign."""
     return tuple(
-        sorted(
-            {
-                n.id
-                for s in body
-                for n in ast.walk(s)
-                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-            }
-        )
+        sorted({n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})
     )

@@ -42,10 +42,7 @@ def call(function: Any, given: tuple[Any, ...], named: dict[str, Any], frame: Fr
     if isinstance(function, MethodType):
         given, function = (function.__self__, *given), function.__func__
     if type(function) is FunctionType:
-        if (
-            isinstance(owner := (given[0] if given else None), tuple)
-            and function.__name__ == "_replace"
-        ):
+        if isinstance(owner := (given[0] if given else None), tuple) and function.__name__ == "_replace":
             return _replaced(owner, named) if len(given) == 1 else _refused(function)
         return frame.translate(function).called(given, named, frame)
     if any(isinstance(value, UniformArray) for value in given):
@@ -97,9 +94,7 @@ def _replaced(state: Any, named: dict[str, Any]) -> Any:
     """Return a NamedTuple of numbers for each state with other values."""
     if not set(named) <= set(state._fields):
         raise NotOnArraysError("fields of another state")
-    return type(state)._make(
-        [named.get(name, value) for name, value in zip(state._fields, state, strict=True)]
-    )
+    return type(state)._make([named.get(name, value) for name, value in zip(state._fields, state, strict=True)])
 
 
 def _items(given: tuple[Any, ...]) -> list[Any]:

@@ -37,13 +37,8 @@ def uniform_items(value: Any) -> list[Any]:
     """Return the items of a collection that has as many of them in each state."""
     if type(value) in (ManyStates, Changed):
         return list(value.fields())
-    if (
-        isinstance(value, (tuple, list, range, dict, zip, enumerate, reversed))
-        or type(value).__name__ in _VIEWS
-    ):
-        return (
-            list(value) if isinstance(value, (tuple, list)) else [wrapped(each) for each in value]
-        )
+    if isinstance(value, (tuple, list, range, dict, zip, enumerate, reversed)) or type(value).__name__ in _VIEWS:
+        return list(value) if isinstance(value, (tuple, list)) else [wrapped(each) for each in value]
     raise NotOnArraysError(f"items of {type(value).__name__}")
 
 

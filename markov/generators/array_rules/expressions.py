@@ -173,9 +173,7 @@ class Expressions:
             if any(isinstance(n, MAY_RAISE) for side in sides for n in ast.walk(side)):
                 raise refusal(node)
             pairs = zip(sides, node.ops, sides[1:], strict=False)
-            return self.value(
-                ast.BoolOp(ast.And(), [ast.Compare(a, [op], [b]) for a, op, b in pairs])
-            )
+            return self.value(ast.BoolOp(ast.And(), [ast.Compare(a, [op], [b]) for a, op, b in pairs]))
         op, left, right = node.ops[0], self.value(node.left), self.value(node.comparators[0])
         if isinstance(op, (ast.In, ast.NotIn)):
             inside = isinstance(op, ast.In)
@@ -224,13 +222,8 @@ class Expressions:
     def _subscript(self, node: ast.Subscript) -> Value:
         owner = self.value(node.value)
         if isinstance(node.slice, ast.Slice):
-            ends = [
-                None if e is None else self.value(e)
-                for e in (node.slice.lower, node.slice.upper, node.slice.step)
-            ]
-            return lambda frame: part_of(
-                owner(frame), [None if e is None else e(frame) for e in ends]
-            )
+            ends = [None if e is None else self.value(e) for e in (node.slice.lower, node.slice.upper, node.slice.step)]
+            return lambda frame: part_of(owner(frame), [None if e is None else e(frame) for e in ends])
         index = self.value(node.slice)
         return lambda frame: item(owner(frame), index(frame))
 
@@ -266,9 +259,7 @@ class Expressions:
             raise refusal(node)
         source = node.generators[0]
         items, into = self.value(source.iter), target_of(source.target)
-        inner = Expressions(
-            self.local | {n.id for n in ast.walk(source.target) if isinstance(n, ast.Name)}
-        )
+        inner = Expressions(self.local | {n.id for n in ast.walk(source.target) if isinstance(n, ast.Name)})
         tests, element_of = [inner.value(test) for test in source.ifs], inner.value(node.elt)
 
         def value(frame: Frame) -> Any:
@@ -308,11 +299,7 @@ def _global(function: FunctionType, name: str) -> Any:
 
 def taken_at(kept: Any, frame: Frame) -> Any:
     """Return values of the frame above in the states of a frame narrowed from it."""
-    return (
-        kept
-        if type(kept) is not np.ndarray or len(kept) == frame.count
-        else taken(kept, frame.places)
-    )
+    return kept if type(kept) is not np.ndarray or len(kept) == frame.count else taken(kept, frame.places)
 
 
 def _chosen(frame: Frame, condition: Any, yes: tuple[Value, bool], no: tuple[Value, bool]) -> Any:

@@ -35,9 +35,7 @@ class ManyStates(PerState):
 
     __slots__ = ("make", "parent", "places", "values")
 
-    def __init__(
-        self, make: Any, values: Any, parent: ManyStates | None = None, places: Any = None
-    ) -> None:
+    def __init__(self, make: Any, values: Any, parent: ManyStates | None = None, places: Any = None) -> None:
         self.make, self.parent, self.places = make, parent, places
         self.values: list[Any] = list(values)
 
@@ -88,9 +86,7 @@ def taken(value: Any, places: Any) -> Any:
     if kind is ManyStates:
         return ManyStates(value.make, [None] * len(value.values), value, places)
     if kind is Changed:
-        return Changed(
-            taken(value.base, places), {n: taken(v, places) for n, v in value.values.items()}
-        )
+        return Changed(taken(value.base, places), {n: taken(v, places) for n, v in value.values.items()})
     if isinstance(value, (tuple, list)) and holds_arrays(value):
         parts = [taken(part, places) for part in value]
         return tuple.__new__(kind, parts) if isinstance(value, tuple) else parts
@@ -150,9 +146,7 @@ class Frame:
     receive: Callable[..., None]
     translate: Callable[[FunctionType], Any]
 
-    def __init__(
-        self, count: int, values: dict[str, Any], parent: Frame | None = None, places: Any = None
-    ) -> None:
+    def __init__(self, count: int, values: dict[str, Any], parent: Frame | None = None, places: Any = None) -> None:
         self.count, self.values, self.parent, self.places = count, values, parent, places
         self._all: Any = None
         if parent is not None:
@@ -160,9 +154,7 @@ class Frame:
             self.receive, self.translate = parent.receive, parent.translate
 
     @classmethod
-    def first(
-        cls, count: int, receive: Callable[..., None], translate: Callable[[FunctionType], Any]
-    ) -> Frame:
+    def first(cls, count: int, receive: Callable[..., None], translate: Callable[[FunctionType], Any]) -> Frame:
         """Return the frame in which the rules are called."""
         frame = cls(count, {})
         frame.caller, frame.function = None, None

@@ -74,8 +74,7 @@ def _holds_arrays(value: tuple[Any, ...] | list[Any]) -> bool:
     if kinds <= {float, int, bool, str}:
         return False
     return any(
-        isinstance(part, np.ndarray) or (isinstance(part, (tuple, list)) and _holds_arrays(part))
-        for part in value
+        isinstance(part, np.ndarray) or (isinstance(part, (tuple, list)) and _holds_arrays(part)) for part in value
     )
 
 
@@ -154,11 +153,7 @@ def _bits(operation: Callable[..., Any], a: Any, b: Any) -> Any:
         raise NotOnArraysError("bits of numbers that are not whole")
     if operation in (operator.lshift, operator.rshift):
         low = b if type(b) is int else int(b.min()) if len(b) else 0
-        if (
-            low < 0
-            or _peak(b) > 44
-            or (operation is operator.lshift and _peak(a) * 2.0 ** _peak(b) >= LIMIT)
-        ):
+        if low < 0 or _peak(b) > 44 or (operation is operator.lshift and _peak(a) * 2.0 ** _peak(b) >= LIMIT):
             raise NotOnArraysError("a wide shift")
     return operation(a, b)
 
@@ -171,9 +166,7 @@ _BINARY: dict[Callable[..., Any], Callable[..., Any]] = {
     operator.floordiv: _quotient,
     operator.mod: _quotient,
     operator.pow: _power,
-    **dict.fromkeys(
-        (operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift), _bits
-    ),
+    **dict.fromkeys((operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift), _bits),
 }
 
 

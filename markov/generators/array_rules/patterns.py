@@ -54,9 +54,7 @@ class EdgePattern:
         The number of the first of these, or None.
     """
 
-    def __init__(
-        self, edges: Edges, space: Space, numbers: NDArray[np.int64] | None, first: int | None
-    ) -> None:
+    def __init__(self, edges: Edges, space: Space, numbers: NDArray[np.int64] | None, first: int | None) -> None:
         self.sources, self.targets, self.deferred = edges[0], edges[1], edges.deferred
         self._space = space
         self._sample: list[int] | None = None
@@ -80,10 +78,7 @@ class EdgePattern:
         self.codes = space.unnumbered(self.numbers)
         self.n = n = len(self.numbers)
         self._kept = None if moves.all() else np.flatnonzero(moves)
-        ends = [
-            part if self._kept is None else part[self._kept]
-            for part in (edges.sources, edges.targets)
-        ]
+        ends = [part if self._kept is None else part[self._kept] for part in (edges.sources, edges.targets)]
         rank = self._rank(space.size)
         sources, targets = rank(ends[0]), rank(ends[1])
         kind: Any = np.int32 if max(len(sources) + n, n) < MAX_INT32 else np.int64

@@ -79,9 +79,7 @@ def edges_of_space(rules: ArrayRules) -> Edges:
     return parts[0] if len(parts) == 1 else Edges.joined(parts)
 
 
-def reached(
-    rules: ArrayRules, first: int, most: int, name: str, *, always: bool = False
-) -> Reached | None:
+def reached(rules: ArrayRules, first: int, most: int, name: str, *, always: bool = False) -> Reached | None:
     """Return the states that a start leads to, and their transitions; None: the whole space is to be done.
 
     ``always`` goes on where that would be sooner: in other states the rules may make no sense.

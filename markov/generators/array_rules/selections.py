@@ -83,11 +83,7 @@ def merged(count: int, parts: list[tuple[Any, Any]]) -> Any:
         ]
         return tuple.__new__(type(first), found)
     kinds = {
-        v.dtype
-        if type(v) is np.ndarray
-        else np.dtype(type(number(v)))
-        if type(v) is not bool
-        else BOOL
+        v.dtype if type(v) is np.ndarray else np.dtype(type(number(v))) if type(v) is not bool else BOOL
         for _, v in parts
     }
     into = np.empty(count, dtype=FLOAT if FLOAT in kinds else INTEGER if INTEGER in kinds else BOOL)

@@ -215,10 +215,7 @@ class Statements:
 def _together(frame: Frame, inside: Frame, others: Frame, first: Any, second: Any) -> Any:
     if first is None and second is None:
         return None
-    parts = [
-        (f.places, v.fields() if hasattr(v, "fields") else v)
-        for f, v in ((inside, first), (others, second))
-    ]
+    parts = [(f.places, v.fields() if hasattr(v, "fields") else v) for f, v in ((inside, first), (others, second))]
     return merged(frame.count, parts)
 
 

@@ -40,9 +40,7 @@ class Function:
         code = function.__code__
         self.names = code.co_varnames[: code.co_argcount]
 
-    def run(
-        self, given: tuple[Any, ...], frame: Frame, named: dict[str, Any] | None = None
-    ) -> Signal:
+    def run(self, given: tuple[Any, ...], frame: Frame, named: dict[str, Any] | None = None) -> Signal:
         """Run the function's statements for the states of its caller's frame."""
         values = self._bound(given, named)
         depth, above = 0, frame.caller
@@ -50,9 +48,7 @@ class Function:
             depth, above = depth + 1, above.caller
         if depth > DEPTH:
             raise NotOnArraysError("functions that call each other")
-        return self.body(
-            frame.of_call(self.function, {name: limited(value) for name, value in values.items()})
-        )
+        return self.body(frame.of_call(self.function, {name: limited(value) for name, value in values.items()}))
 
     def called(self, given: tuple[Any, ...], named: dict[str, Any], frame: Frame) -> Any:
         """Return the function's value for the states of a frame."""
@@ -78,12 +74,7 @@ class Function:
 def translated(function: FunctionType) -> Function:
     """Return a function for many states; NotOnArraysError where it has no translation."""
     code = function.__code__
-    if (
-        hasattr(function, "__wrapped__")
-        or function.__kwdefaults__
-        or code.co_kwonlyargcount
-        or code.co_flags & 0x0C
-    ):
+    if hasattr(function, "__wrapped__") or function.__kwdefaults__ or code.co_kwonlyargcount or code.co_flags & 0x0C:
         raise NotOnArraysError("a function with a wrapper, or arguments by name only")
     body = _translated(code, _Holder(function))
     if body is None:
@@ -110,15 +101,10 @@ def _translated(code: CodeType, holder: _Holder) -> Statement | None:
         tree = parse(holder.function)
         if code.co_argcount != len(tree.args.args) or tree.args.posonlyargs:
             return None
-        local = {
-            n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
+        local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         local |= {argument.arg for argument in tree.args.args}
         for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.expr)
-                and sum(isinstance(n, ast.expr) for n in ast.walk(node)) > MAX_NODES
-            ):
+            if isinstance(node, ast.expr) and sum(isinstance(n, ast.expr) for n in ast.walk(node)) > MAX_NODES:
                 return None
         own = Expressions(local - _bound_inside(tree))
         return Statements(own).block(rearranged(tree.body, ast.Return))
@@ -132,8 +118,6 @@ def _bound_inside(tree: ast.AST) -> set[str]:
     nodes = {id(n) for target in inside for n in ast.walk(target)}
     names = {n.id for target in inside for n in ast.walk(target) if isinstance(n, ast.Name)}
     stored = {
-        n.id
-        for n in ast.walk(tree)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in nodes
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in nodes
     }
     return names - stored - {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}

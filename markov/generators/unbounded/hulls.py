@@ -50,9 +50,7 @@ class Hull:
         """Widen the hull of a mode; return whether it grew."""
         if mode not in self.low:
             if len(self.low) >= MAX_MODES:
-                raise Unfollowed(
-                    f"more than {MAX_MODES} combinations of components with few values"
-                )
+                raise Unfollowed(f"more than {MAX_MODES} combinations of components with few values")
             self.low[mode] = [low for low, _ in ranges]
             self.high[mode] = [high for _, high in ranges]
             return True
@@ -87,17 +85,14 @@ class Hull:
             moves = self.layout.moves
             self.parts[mode] = parts_of(partial(moves, mode), self.low[mode], open_box)
             for there, ranges in self._entered(mode):
-                lower = there in self.low and any(
-                    a < b for (a, _), b in zip(ranges, self.low[there], strict=True)
-                )
+                lower = there in self.low and any(a < b for (a, _), b in zip(ranges, self.low[there], strict=True))
                 steps = grown.get(there, 0)
                 if lower and steps > MAX_STEPS:
                     raise Unfollowed(f"{self._name(there, ranges)} may have no least value")
                 if steps > MAX_STEPS:
                     before = self.high.get(there, [math.inf] * len(ranges))
                     ranges = [
-                        (low, math.inf if high > end else high)
-                        for (low, high), end in zip(ranges, before, strict=True)
+                        (low, math.inf if high > end else high) for (low, high), end in zip(ranges, before, strict=True)
                     ]
                 if self.cover(there, ranges):
                     grown[there] = steps + 1

@@ -59,9 +59,7 @@ class Layout:
     def state(self, mode: Mode, places: Sequence[Any]) -> Any:
         """Return the state of a mode and the other components, as the rules take it."""
         values: list[Any] = [None] * self.width
-        for k, value in itertools.chain(
-            zip(self.others, mode, strict=True), zip(self.free, places, strict=True)
-        ):
+        for k, value in itertools.chain(zip(self.others, mode, strict=True), zip(self.free, places, strict=True)):
             values[k] = value
         return self.calls.with_names(self.space.joined(values))
 

@@ -64,9 +64,7 @@ class Polynomial:
 
     __slots__ = ("positive", "run", "terms")
 
-    def __init__(
-        self, run: Comparisons, terms: Mapping[Monomial, Interval], *, positive: bool = False
-    ) -> None:
+    def __init__(self, run: Comparisons, terms: Mapping[Monomial, Interval], *, positive: bool = False) -> None:
         self.run, self.terms, self.positive = run, dict(terms), positive
 
     @property  # type: ignore[misc]
@@ -77,9 +75,7 @@ class Polynomial:
 
     def __add__(self, other: Any) -> Any:
         terms = self._operand(other)
-        positive = (self.positive and is_nonnegative(terms)) or (
-            is_nonnegative(self.terms) and is_positive(other)
-        )
+        positive = (self.positive and is_nonnegative(terms)) or (is_nonnegative(self.terms) and is_positive(other))
         return self._made(added(self.terms, terms), positive)
 
     __radd__ = __add__
@@ -312,9 +308,7 @@ def multiplied(a: Terms, b: Terms) -> Terms:
             place = tuple(i + j for i, j in zip(m, k, strict=True))
             product = _interval_product(ends, others)
             before = found.get(place)
-            found[place] = (
-                product if before is None else (before[0] + product[0], before[1] + product[1])
-            )
+            found[place] = product if before is None else (before[0] + product[0], before[1] + product[1])
     return found
 
 

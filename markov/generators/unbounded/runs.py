@@ -63,9 +63,7 @@ class Box(NamedTuple):
         def with_one(values: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
             return (*values[:k], value, *values[k + 1 :])
 
-        return Box(
-            with_one(self.corner, corner), with_one(self.sides, side), with_one(self.steps, step)
-        )
+        return Box(with_one(self.corner, corner), with_one(self.sides, side), with_one(self.steps, step))
 
     def halves(self, cut: _Cut) -> list[Box]:
         """Return the states below a cut, and the others."""

@@ -45,9 +45,7 @@ FOR_ARRAYS = "use arithmetic, comparisons, & and |, or functions of arrays"
 ROUNDING = 1e-13
 """Relative: elementary functions of another library."""
 RETURN_NUMBERS = "return a number or a truth value"
-RETURN_TRUTH = (
-    "return True or False; states themselves are given as values or lists, not by a function"
-)
+RETURN_TRUTH = "return True or False; states themselves are given as values or lists, not by a function"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -65,9 +63,7 @@ def elementwise(function: F) -> F:
     return function
 
 
-def values_of(
-    function: Callable[[Any, Any], Any], q: Any, table: StateTable, name: str
-) -> dict[str, Mean]:
+def values_of(function: Callable[[Any, Any], Any], q: Any, table: StateTable, name: str) -> dict[str, Mean]:
     """Return labels or rewards in each state, by name.
 
     Parameters
@@ -132,9 +128,7 @@ def numbers_of(function: Callable[..., Any], table: StateTable, name: str) -> Me
     return _evaluated(Function(call, function, name, _value, RETURN_NUMBERS), table)[""]
 
 
-def check_on_arrays(
-    function: Callable[..., Any], table: StateTable, arrays: Any, name: str
-) -> None:
+def check_on_arrays(function: Callable[..., Any], table: StateTable, arrays: Any, name: str) -> None:
     """Refuse a function that is to run on arrays where they give other values than single states.
 
     Parameters
@@ -237,7 +231,6 @@ def _agrees(partial: Partial, plain: dict[str, Mean], places: list[int]) -> bool
     if partial.values.keys() != plain.keys():
         return False
     return all(
-        first_difference(at_places(mean, where[known]), at_places(plain[key], known), ROUNDING)
-        is None
+        first_difference(at_places(mean, where[known]), at_places(plain[key], known), ROUNDING) is None
         for key, mean in partial.values.items()
     )

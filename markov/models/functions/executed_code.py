@@ -73,9 +73,7 @@ class Execution:
         code = frame.f_code
         operands, names = _compared_by_identity(code), set(code.co_names)
         columns = not (names & REVEALING or _catches_all(code, names))
-        arrays = columns and not (
-            operands or names & REVEALING_ARRAYS or _hides_errors_or_writes(code)
-        )
+        arrays = columns and not (operands or names & REVEALING_ARRAYS or _hides_errors_or_writes(code))
         if (arrays and columns and not operands) or _called_by_packages(frame):
             return
         self.arrays &= arrays

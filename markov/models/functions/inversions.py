@@ -12,9 +12,7 @@ from markov.models.identity_operands import UNKNOWN
 __all__ = ["INSTEAD_OF_INVERTED", "INVERTED", "is_inverted"]
 
 INVERTED = (-1, -2)
-INSTEAD_OF_INVERTED = (
-    "write not, or np.logical_not: ~ of a truth value is -1 or -2, which both count as true"
-)
+INSTEAD_OF_INVERTED = "write not, or np.logical_not: ~ of a truth value is -1 or -2, which both count as true"
 
 
 def is_inverted(value: Any, function: Any) -> bool:

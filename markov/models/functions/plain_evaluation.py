@@ -84,9 +84,7 @@ def in_each(function: Function, table: StateTable, places: Iterable[int] | None)
     return {key: _column(function, table, where, values) for key, values in columns.items()}
 
 
-def _column(
-    function: Function, table: StateTable, where: NDArray[Any] | None, values: list[Any]
-) -> Mean:
+def _column(function: Function, table: StateTable, where: NDArray[Any] | None, values: list[Any]) -> Mean:
     """Return the values of one name in some states as arrays."""
     kinds = set(map(type, values))
     if kinds <= {bool, float}:

@@ -153,9 +153,7 @@ class _Run:
         ]
         self.state = space.joined(values)
 
-    def values(
-        self, call: Callable[[Any], Mapping[str, Any]], value: Callable[[Any], Any]
-    ) -> dict[str, Mean] | None:
+    def values(self, call: Callable[[Any], Mapping[str, Any]], value: Callable[[Any], Any]) -> dict[str, Mean] | None:
         """Return the values in the states that stay in the end; None: plain Python is to say."""
         try:
             with Execution() as execution:

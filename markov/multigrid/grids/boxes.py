@@ -42,9 +42,7 @@ MIN_VALUES = (
     4,
 )  # of a component that is an axis: the first number for which cells are small enough
 MAX_STEP = 64  # by which transitions change it
-MIN_CELLS_PER_BOX = (
-    2  # cells in each box of a row, on average: those of an axis that may become the last
-)
+MIN_CELLS_PER_BOX = 2  # cells in each box of a row, on average: those of an axis that may become the last
 MAX_WIDTH = 64  # states of a cell
 SECONDS, BYTES = 7e-7, 250.0  # that a move takes in each of its boxes to be laid out
 ALLOWED_SECONDS = 2.0, 5.0  # for all of them: on small grids, and at most

@@ -54,9 +54,7 @@ class GridChain(MarkovChain):
     @cached_property
     def _numbers(self) -> NDArray[np.int64]:
         """Numbers of the states in the product space, ascending."""
-        check_room(
-            f"{self.grid_model.model.name}: the numbers of {self.size} states", 8.0 * self.size
-        )
+        check_room(f"{self.grid_model.model.name}: the numbers of {self.size} states", 8.0 * self.size)
         return np.concatenate([numbers for numbers, _ in self._places.blocks()])
 
     @cached_property

@@ -88,9 +88,7 @@ class Coarse(Level):
         self._outflows()
         self._invert()
 
-    def restriction(
-        self, aggregation: Aggregation, coarse: Level, values: Vector
-    ) -> Callable[[], Any]:
+    def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation)
         return self.sum_flows(coarse, values, parts, self.values, self.x)

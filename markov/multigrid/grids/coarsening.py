@@ -98,26 +98,20 @@ def coarsened(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
     cells = cells.transpose(0, 2, 1, 3).reshape(-1, combinations.shape[1] * last)
     children, kinds = np.unique(cells, axis=0, return_inverse=True)
     rows = kinds.reshape(len(combinations), shape[-1])
-    positions = np.array(
-        [(*row, p) for row in np.ndindex(*factor[:-1].tolist()) for p in range(last)]
-    )
+    positions = np.array([(*row, p) for row in np.ndindex(*factor[:-1].tolist()) for p in range(last)])
     entries, parts = _joined(grid, children, positions, factor)
     coarse = Grid(shape, grid.width, *entries, rows, row_kind.ravel())
     return coarse, Aggregation(tuple(factors), child_rows, children, parts)
 
 
-def _child_rows(
-    shape: Sequence[int], coarse_shape: Sequence[int], factor: Sequence[int]
-) -> NDArray[np.int64]:
+def _child_rows(shape: Sequence[int], coarse_shape: Sequence[int], factor: Sequence[int]) -> NDArray[np.int64]:
     """Return the numbers of the rows of each coarse row, -1 where there is none."""
     found = np.zeros((1, 1), dtype=np.int64)
     alive = np.ones((1, 1), dtype=bool)
     for n, m, f in zip(shape, coarse_shape, factor, strict=True):
         places = (np.arange(m) * f)[:, None] + np.arange(f)
         inside = places < n
-        found = (found[:, None, :, None] * n + places[None, :, None, :]).reshape(
-            found.shape[0] * m, found.shape[1] * f
-        )
+        found = (found[:, None, :, None] * n + places[None, :, None, :]).reshape(found.shape[0] * m, found.shape[1] * f)
         alive = (alive[:, None, :, None] & inside[None, :, None, :]).reshape(found.shape)
     return np.where(alive, found, -1)
 
@@ -152,9 +146,7 @@ def _joined(
     return (begin, step[own], other[own]), parts
 
 
-def _keys(
-    place: NDArray[np.int64], step: NDArray[np.int64], other: NDArray[np.int64], width: int
-) -> NDArray[np.int64]:
+def _keys(place: NDArray[np.int64], step: NDArray[np.int64], other: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """Return numbers in the order of places, steps along each axis in turn, and other slots."""
     key = place
     for along in step.T:

@@ -36,9 +36,7 @@ class Corrected(Swept, Protocol):
         """Correct the finer level."""
 
 
-def cycle(
-    finest: Swept, coarse: Sequence[Corrected], solve: Callable[[], None], sweeps: Sequence[int]
-) -> None:
+def cycle(finest: Swept, coarse: Sequence[Corrected], solve: Callable[[], None], sweeps: Sequence[int]) -> None:
     """Improve the numbers of a level by one W-cycle.
 
     Parameters

@@ -199,9 +199,7 @@ def _exits(out: Entries, slots: int) -> tuple[list[float | Varying], NDArray[np.
     return sums, rests
 
 
-def _rates(
-    own: Entries, sources: Numbers, exits: list[float | Varying], rests: NDArray[np.float64]
-) -> Rates:
+def _rates(own: Entries, sources: Numbers, exits: list[float | Varying], rests: NDArray[np.float64]) -> Rates:
     """Return the rates of entries whose sources are so many cells away, and those out of slots."""
     if not own.variants:
         return Rates(own.rate, np.array(exits), rests)

@@ -119,9 +119,7 @@ class Level:
             ]
             for spans in self.blocks
         )
-        do = (
-            self.team.do
-        )  # not by self: levels would hold themselves, and their memory, in a circle
+        do = self.team.do  # not by self: levels would hold themselves, and their memory, in a circle
         return lambda: do(apart) + [call() for call in between]
 
     def on_states(self, kernel: Callable[..., Any], *arguments: Any) -> Callable[[], list[Any]]:
@@ -213,9 +211,7 @@ class Level:
         """Return the rate of each entry, and 1 / the total rate of each state, zero where none is."""
         grid, width = self.grid, self.grid.width
         found, exits = [], []
-        for kind, cell in zip(
-            grid.rows[grid.row_kind].ravel(), np.ndindex(*grid.shape), strict=True
-        ):
+        for kind, cell in zip(grid.rows[grid.row_kind].ravel(), np.ndindex(*grid.shape), strict=True):
             rate, exit_rate = rates.at(cell)
             found.append(rate[self._of(kind)])
             exits.append(exit_rate[kind * width : (kind + 1) * width])
@@ -274,16 +270,12 @@ class Finest(Level):
         self.sources: Vector = np.where(occupied.ravel(), SOURCE, 0.0)
         if own.counts:
             equations = own.rate, own.exit_rate, self.sources, own.counts
-            self.forward, self.backward = self.sweeps(
-                count_kernels.cells_by_counts, equations, rates=own
-            )
+            self.forward, self.backward = self.sweeps(count_kernels.cells_by_counts, equations, rates=own)
         else:
             with np.errstate(divide="ignore"):
                 scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
             jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
-            self.forward, self.backward = self.sweeps(
-                sweep_kernels.cells_by_rates, (jumps, self.sources * scale)
-            )
+            self.forward, self.backward = self.sweeps(sweep_kernels.cells_by_rates, (jumps, self.sources * scale))
         self._own = own
         text, balance = unrolled.balance(self.patterns), balance_kernels.balance
         arguments = self.cells, self.frequent, own.slots, x
@@ -314,9 +306,7 @@ class Finest(Level):
         """Multiply x by a number."""
         self.on_states(vector_kernels.multiply, float(factor), self.x)()
 
-    def restriction(
-        self, aggregation: Aggregation, coarse: Level, values: Vector
-    ) -> Callable[[], Any]:
+    def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation)
         return self.sum_rates(coarse, values, parts, self.rates, Weighted(self.x, 0.0))

@@ -94,9 +94,7 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
         return _solved(grid, method, team, proof, tight)
 
 
-def _solved(
-    grid: GridModel, method: MatrixFree, team: Team, proof: bool, tight: bool
-) -> GridSolution:
+def _solved(grid: GridModel, method: MatrixFree, team: Team, proof: bool, tight: bool) -> GridSolution:
     places, n = grid.places, grid.layout.into[0].size
     checkpoint = checkpoint_of(method.checkpoint, grid)
     x = np.full(n, 1.0 / n)

@@ -53,9 +53,7 @@ class Moves(NamedTuple):
     def back(self) -> Moves:
         """The same seen from where they lead."""
         ends = self.low + self.step, self.high + self.step
-        return self._replace(
-            low=ends[0], high=ends[1], step=-self.step, source=self.target, target=self.source
-        )
+        return self._replace(low=ends[0], high=ends[1], step=-self.step, source=self.target, target=self.source)
 
     def shifted(self, n: int, shift: Numbers) -> Moves:
         """Return the same with states moved along axis ``n``, each combination by its own distance."""

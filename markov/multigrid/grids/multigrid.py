@@ -40,9 +40,7 @@ MAX_PAUSE = 4  # cycles between two residuals: a set that is slow is seen to be 
 SETTLED = 2.0  # times what flows out of a state flows in: less serves a bound
 MOST_PAIRS = 8  # of cycles until tails have settled
 TINY = 1e-300
-UNLIKELY = (
-    1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
-)
+UNLIKELY = 1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
 WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out again with two cells to one
 NARROW_BYTES = 24.0  # per state: what those take
 

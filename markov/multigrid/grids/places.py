@@ -70,8 +70,7 @@ class Places:
         bound_kernel(place_kernels.fill, span, cells, present, bit, self.marks)()
         self._search(start)
         reached, recurrent = (
-            bound_kernel(place_kernels.count_entries, span, cells, each, self.marks)()
-            for each in (REACHED, RECURRENT)
+            bound_kernel(place_kernels.count_entries, span, cells, each, self.marks)() for each in (REACHED, RECURRENT)
         )
         self.size, self.transitions = map(int, reached)
         self.recurrent = int(recurrent[0])
@@ -114,8 +113,7 @@ class Places:
         self.marks[here] |= new
         table = _all_rows(grid), cells_of(grid)
         runs = [
-            bound_kernel(place_kernels.spread, *table, backward, old, new, self.marks)
-            for backward in (False, True)
+            bound_kernel(place_kernels.spread, *table, backward, old, new, self.marks) for backward in (False, True)
         ]
         left = int(np.count_nonzero((self.marks & (old | new)) == old))
         number = 0
@@ -140,9 +138,7 @@ class Places:
         _, indices = self._survey(number, 1, PRESENT)
         return int(indices[0])
 
-    def _survey(
-        self, begin: int, count: int, bit: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _survey(self, begin: int, count: int, bit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         layout, grid = self.layout, self.layout.out[0]
         shape = np.array(self.space.shape)
         weight, ahead = np.zeros((2, len(shape)), dtype=np.int64)

@@ -55,9 +55,7 @@ class GridBound(NamedTuple):
     memory: int
 
 
-def bound_on_grid(
-    layout: Layout, places: Places, x: Vector, team: Team = ALONE, *, exact: bool = False
-) -> GridBound:
+def bound_on_grid(layout: Layout, places: Places, x: Vector, team: Team = ALONE, *, exact: bool = False) -> GridBound:
     """Return an upper bound on the total-variation distance of a distribution to the stationary one.
 
     Parameters
@@ -84,9 +82,7 @@ def bound_on_grid(
     return bound
 
 
-def _bound(
-    layout: Layout, places: Places, times: HittingTimes, x: Vector, exact: bool
-) -> GridBound:
+def _bound(layout: Layout, places: Places, times: HittingTimes, x: Vector, exact: bool) -> GridBound:
     """Return the bound by hitting times that are yet to be found."""
     c, cycles, grown = -math.inf, 0, 0
     drift = Drift(times, layout, places.marks)

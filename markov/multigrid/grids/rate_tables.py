@@ -61,10 +61,7 @@ class RateTable(NamedTuple):
 
 
 def _replaced(arguments: Sequence[Any], copies: dict[int, Vector]) -> tuple[Any, ...]:
-    found = [
-        _replaced(each, copies) if isinstance(each, tuple) else copies.get(id(each), each)
-        for each in arguments
-    ]
+    found = [_replaced(each, copies) if isinstance(each, tuple) else copies.get(id(each), each) for each in arguments]
     made = getattr(arguments, "_make", tuple)  # records stay records
     return cast("tuple[Any, ...]", made(found))
 
@@ -75,14 +72,10 @@ def rate_table(grid: Grid, rates: Rates) -> RateTable:
         return RateTable(rates.rate, rates.exit_rate)
     curves, *terms = rates.counts
     begins = grid.begin[:: grid.width], np.arange(0, len(grid.begin), grid.width)
-    return _counted(
-        grid.shape, [1] * len(grid.shape), curves, (rates.rate, rates.exit_rate), terms, begins
-    )
+    return _counted(grid.shape, [1] * len(grid.shape), curves, (rates.rate, rates.exit_rate), terms, begins)
 
 
-def parts_table(
-    grid: Grid, rates: Rates, parts: Parts, aggregation: Aggregation, shape: Sequence[int]
-) -> RateTable:
+def parts_table(grid: Grid, rates: Rates, parts: Parts, aggregation: Aggregation, shape: Sequence[int]) -> RateTable:
     """Return the rates of the parts of the flows of a coarse grid of some shape; of slots none."""
     rate, none = rates.rate[parts.entry], np.zeros(0)
     if rates.counts is None:

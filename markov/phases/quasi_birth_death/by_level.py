@@ -36,9 +36,7 @@ USEFUL = 1e-9  # bound that counts as converged
 VISIBLE = 1e-290
 
 
-def stationary_by_level(
-    chain: QuasiBirthDeath | ChainModel, *, on_failure: OnFailure = "raise"
-) -> StationaryByLevel:
+def stationary_by_level(chain: QuasiBirthDeath | ChainModel, *, on_failure: OnFailure = "raise") -> StationaryByLevel:
     """Return the stationary distribution of a chain in levels, however many, by level on demand.
 
     Time O(m^3 log L) and memory O(m^2 log L) for L levels of m states with equal rows: cyclic
@@ -80,9 +78,7 @@ def stationary_by_level(
     residual, checked = _residual(chain, reduction) if reduction.finite else (math.inf, 0)
     proved = NO_BOUND
     if reduction.finite and chain.levels[-1].high is None:
-        proved = level_bound(
-            chain, _spectral_radius(reduction.rate_matrix()), partial(_at, chain, reduction)
-        )
+        proved = level_bound(chain, _spectral_radius(reduction.rate_matrix()), partial(_at, chain, reduction))
     status = Status.SOLVED if residual <= TOLERANCE else Status.INACCURATE
     if proved.error <= USEFUL:
         status = Status.CONVERGED
@@ -152,9 +148,7 @@ class StationaryByLevel(Solved):
 
     def marginal(self, levels: ArrayLike) -> NDArray[np.float64]:
         """Return the probabilities of some levels, shape (len(levels),)."""
-        return np.array(
-            [part.sum() for part in _at(self.chain, self.reduction, np.atleast_1d(levels))]
-        )
+        return np.array([part.sum() for part in _at(self.chain, self.reduction, np.atleast_1d(levels))])
 
     @cached_property
     def mean_level(self) -> float:
@@ -205,9 +199,7 @@ class StationaryByLevel(Solved):
             mean = np.clip(mean, 0, last)
             low = np.zeros_like(mean) if spread else np.minimum(np.floor(mean), max(last - 1, 0))
             high = np.full_like(mean, last) if spread else np.minimum(low + 1, last)
-            upper = mass * np.divide(
-                mean - low, high - low, out=np.zeros_like(mass), where=high > low
-            )
+            upper = mass * np.divide(mean - low, high - low, out=np.zeros_like(mass), where=high > low)
             weights += [mass - upper, upper]
             places += [run.low + low, run.low + high]
         space, codes = self.chain.space, np.tile(self.chain.codes, len(places))
@@ -274,9 +266,7 @@ def _at(
     for segment, run in enumerate(chain.levels):
         mine = (wanted >= run.low) & (True if run.high is None else wanted <= run.high)
         places = np.flatnonzero(mine)
-        for place, part in zip(
-            places, reduction.values(segment, wanted[places] - run.low), strict=True
-        ):
+        for place, part in zip(places, reduction.values(segment, wanted[places] - run.low), strict=True):
             found[place] = part
     return found
 
@@ -324,9 +314,7 @@ def _residual(chain: QuasiBirthDeath, reduction: Reduction) -> tuple[float, int]
 
 def _exit(rows: Rows, below: bool, above: bool) -> NDArray[np.float64]:
     return np.asarray(
-        rows.local.sum(axis=1)
-        + (rows.down.sum(axis=1) if below else 0.0)
-        + (rows.up.sum(axis=1) if above else 0.0)
+        rows.local.sum(axis=1) + (rows.down.sum(axis=1) if below else 0.0) + (rows.up.sum(axis=1) if above else 0.0)
     )
 
 

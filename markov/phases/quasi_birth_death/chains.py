@@ -86,9 +86,7 @@ class QuasiBirthDeath:
         if boundary is not None:
             given: Any = boundary
             if not isinstance(given, (tuple, list)) or len(given) != 3:
-                raise ValueError(
-                    f"boundary = {shown(boundary)}: must be three matrices, (B1, B0, B2)"
-                )
+                raise ValueError(f"boundary = {shown(boundary)}: must be three matrices, (B1, B0, B2)")
             B1, B0, B2 = (_block(f"boundary[{k}]", block) for k, block in enumerate(boundary))
             b = len(B1)
             _shaped("boundary[0]", B1, (b, b))
@@ -136,9 +134,7 @@ class QuasiBirthDeath:
             raise ValueError(f"model = {shown(model)}: {msg}")  # noqa: TRY004
         space = model.space()
         chain = cls.__new__(cls)
-        chain.component = (
-            max(space, key=lambda k: len(space[k])) if component is None else component
-        )
+        chain.component = max(space, key=lambda k: len(space[k])) if component is None else component
         levels, chain.space, chain.codes = repeating(model, chain.component)
         chain.levels, chain.model = tuple(levels), model
         if levels[-1].high is None:
@@ -174,18 +170,14 @@ class QuasiBirthDeath:
 def _block(name: str, value: ArrayLike) -> NDArray[np.float64]:
     block = number(name, value)
     if block.ndim != 2 or not block.size:
-        raise ValueError(
-            f"{name} has shape {block.shape}: a matrix with at least one row is expected"
-        )
+        raise ValueError(f"{name} has shape {block.shape}: a matrix with at least one row is expected")
     return block
 
 
 def _shaped(name: str, block: NDArray[np.float64], shape: tuple[int, int]) -> None:
     if block.shape != shape:
         raise ValueError(f"{name} has shape {block.shape}: must be {shape}")
-    inner = (
-        ~np.eye(*shape, dtype=bool) if name in ("local", "boundary[0]") else np.ones(shape, bool)
-    )
+    inner = ~np.eye(*shape, dtype=bool) if name in ("local", "boundary[0]") else np.ones(shape, bool)
     bad = np.argwhere((block < 0) & inner)
     if len(bad):
         row, column = bad[0]

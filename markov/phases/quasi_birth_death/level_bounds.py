@@ -54,9 +54,7 @@ class LevelBound(NamedTuple):
 NO_BOUND = LevelBound(math.inf, 0)
 
 
-def level_bound(
-    chain: QuasiBirthDeath, decay_rate: float, values: Callable[[range], list[Vector]]
-) -> LevelBound:
+def level_bound(chain: QuasiBirthDeath, decay_rate: float, values: Callable[[range], list[Vector]]) -> LevelBound:
     """Return the bound of some probabilities of a chain with infinitely many levels.
 
     `NO_BOUND` where too many states would be listed, or nothing is proved.
@@ -145,9 +143,7 @@ def _listed(chain: QuasiBirthDeath, highest: int, anchor: int) -> FiniteSet:
             sources, targets = np.add.outer(starts, here), np.add.outer(at, there)
             edges.append((sources, targets, np.broadcast_to(block[here, there], sources.shape)))
         first += size * count
-    sources, targets, rates = (
-        np.concatenate([part.ravel() for part in parts]) for parts in zip(*edges, strict=True)
-    )
+    sources, targets, rates = (np.concatenate([part.ravel() for part in parts]) for parts in zip(*edges, strict=True))
     out = targets >= first
     leaving = np.bincount(sources[out], rates[out], first).astype(np.float64)
     targets[out] = anchor

@@ -53,9 +53,7 @@ class _Edge(NamedTuple):
     rate: float
 
 
-def repeating(
-    model: ChainModel, component: Any
-) -> tuple[list[Repeating], Space, NDArray[np.int64]]:
+def repeating(model: ChainModel, component: Any) -> tuple[list[Repeating], Space, NDArray[np.int64]]:
     """Return the rows of a model's levels, equal ones together, and the states of a level.
 
     Where the component has no last value (`NO_END`), neither has the last of the levels.
@@ -158,9 +156,7 @@ class _Levels:
             code if isinstance(c.values, range) else c.values[code]
             for c, code in zip(self.phases.components, self.codes[:, phase].tolist(), strict=True)
         ]
-        return self.calls.with_names(
-            self.space.joined([*values[: self.axis], level, *values[self.axis :]])
-        )
+        return self.calls.with_names(self.space.joined([*values[: self.axis], level, *values[self.axis :]]))
 
     def _edges(self, phase: int, span: Span) -> list[_Edge]:
         found = []

@@ -93,9 +93,7 @@ def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
     return PoissonWeights(mean, mode - len(below), weights / total, 2.0 * cut + rounding, cut)
 
 
-def _outwards(
-    mean: float, mode: int, tolerance: float, *, up: bool
-) -> tuple[NDArray[np.float64], float]:
+def _outwards(mean: float, mode: int, tolerance: float, *, up: bool) -> tuple[NDArray[np.float64], float]:
     """Return the weights beyond the mode on one side, relative to it, and a bound on the rest.
 
     The total of the relative weights is at least 1, so that a rest below the tolerance suffices.

@@ -187,15 +187,11 @@ class Evolution:
             return
         least = float(rates[0][rates[0] > 0.0].min())
         if least / self._q < SMALLEST:
-            raise ValueError(
-                f"rates from {least:g} to {largest:g} 1/s: more than 290 decades apart"
-            )
+            raise ValueError(f"rates from {least:g} to {largest:g} 1/s: more than 290 decades apart")
         self._last: tuple[tuple[bytes, bool], Words] | None = None
         jumps = self._q * longest
         if jumps > MOST_JUMPS or self._plan_relative(jumps) > LARGEST:
-            raise ValueError(
-                f"times up to {longest:g}: about {jumps:.1e} jumps, too many jumps for a relative error"
-            )
+            raise ValueError(f"times up to {longest:g}: about {jumps:.1e} jumps, too many jumps for a relative error")
         words = self.planned.words
         self._P = np.zeros((words, n, n))
         self._P[:2] = rates / self._q
@@ -248,19 +244,13 @@ class Evolution:
         for k, level in enumerate(self._squares(max(counts, default=0).bit_length())):
             chosen = [row for row, count in enumerate(counts) if count >> k & 1]
             if chosen:
-                rows[:, chosen] = product(
-                    np.ascontiguousarray(rows[:, chosen]), _oriented(level, transposed)
-                )
-        relative = [
-            self._relative(count, rest != 0) for count, rest in zip(counts, rests, strict=True)
-        ]
+                rows[:, chosen] = product(np.ascontiguousarray(rows[:, chosen]), _oriented(level, transposed))
+        relative = [self._relative(count, rest != 0) for count, rest in zip(counts, rests, strict=True)]
         n = len(vector)
         absolute = [(count + 1) * n * n * 2.0**-1060 + n * 1e-318 for count in counts]
         return Evolved(rows[0], np.array(relative), np.array(absolute) * max(1.0, vector.max()))
 
-    def _add_rests(
-        self, rows: Words, vector: Vector, rests: Sequence[Fraction], transposed: bool
-    ) -> None:
+    def _add_rests(self, rows: Words, vector: Vector, rests: Sequence[Fraction], transposed: bool) -> None:
         """Multiply rows by T for what times lack of whole steps."""
         if not any(rests):
             return

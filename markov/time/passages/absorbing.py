@@ -111,9 +111,7 @@ class Absorbing(WithoutCaches):
         pairs = self._rows[within], place[self._columns[within]]
         size = len(self.states), len(self.states)
         self.F = sp.csr_matrix((self._rates[within], pairs), shape=size)
-        self.wide_exit_rates = _summed(
-            self._rows, self._rates.astype(np.longdouble), len(self.states)
-        )
+        self.wide_exit_rates = _summed(self._rows, self._rates.astype(np.longdouble), len(self.states))
         self.exit_rates = self.wide_exit_rates.astype(np.float64)
         self.A = sp.csr_matrix(sp.diags(self.exit_rates) - self.F)
 
@@ -293,9 +291,7 @@ class Absorbing(WithoutCaches):
         return solve
 
 
-def _summed(
-    rows: NDArray[np.int64], values: NDArray[np.longdouble], n: int
-) -> NDArray[np.longdouble]:
+def _summed(rows: NDArray[np.int64], values: NDArray[np.longdouble], n: int) -> NDArray[np.longdouble]:
     """Return the sums of values by their rows, which ascend, in extended precision, shape (n,)."""
     found = np.zeros(n, dtype=np.longdouble)
     if len(rows):

@@ -148,9 +148,7 @@ class PassageTime:
             self._span = min(low, float(later[0])), max(high, float(later[-1]))
         found = [self._after(time) for time in times.tolist()]
         columns = ("cdf", "survival", "density", "error", "relative")
-        return Distribution(
-            times, *(np.array([getattr(p, name) for p in found]) for name in columns)
-        )
+        return Distribution(times, *(np.array([getattr(p, name) for p in found]) for name in columns))
 
     def quantile(self, q: float, scale: float) -> Bounded:
         """Return the time at which the probability is q, which it gets above; scale in s, > 0."""
@@ -204,9 +202,7 @@ def _guess(low: Place, high: Place, last: Place, q: float) -> float:
     return 0.5 * (low.time + high.time)
 
 
-def stopping_rates(
-    rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]
-) -> Words:
+def stopping_rates(rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]) -> Words:
     """Return the rates of the stopped chain, shape (2, m + 2, m + 2), those into its two ends as exact sums."""
     rows = sp.csr_matrix(rates[running])
     m = rows.shape[0]

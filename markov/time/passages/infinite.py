@@ -123,9 +123,7 @@ def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bra
         most = (times + error + means[0] + means[1]) * UP
         mean[1, certain] = _upper(most, left[certain], V[certain], lyapunov)
     if outside.any() and not certain[inside].all():
-        mean[1, inside & (left > 0.0)] = (
-            math.inf
-        )  # what left may come back to where B is never entered
+        mean[1, inside & (left > 0.0)] = math.inf  # what left may come back to where B is never entered
     never_left = certain & np.isfinite(mean[1])
     probability[:, never_left] = 1.0
     return Bracket(projection, np.clip(probability[:, :n], 0.0, 1.0), mean[:, :n], left[:n])
@@ -155,9 +153,7 @@ class _Search(NamedTuple):
     stops: Callable[[Any], bool]
     start: Any
 
-    def states(
-        self, seeds: Sequence[Any], heights: Callable[[Sequence[Any]], Vector], most: int
-    ) -> Truncations:
+    def states(self, seeds: Sequence[Any], heights: Callable[[Sequence[Any]], Vector], most: int) -> Truncations:
         """Return sets that end where the chain stops."""
         calls = self.infinite.hull.layout.calls
         return Truncations(calls, seeds, heights, most, self.stops)

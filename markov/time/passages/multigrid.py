@@ -65,8 +65,6 @@ def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver
 
     def solve(b: Vector, gain: float) -> Vector:
         goal = gain * float(np.max(np.abs(b) / costs))
-        return cycles.solve(
-            np.append(b, 0.0), lambda rest: bool(np.max(np.abs(rest[:m]) / costs) <= goal), weights
-        )[:m]
+        return cycles.solve(np.append(b, 0.0), lambda rest: bool(np.max(np.abs(rest[:m]) / costs) <= goal), weights)[:m]
 
     return solve

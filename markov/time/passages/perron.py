@@ -104,9 +104,7 @@ class QuasiStationary(Result):
         return ax
 
 
-def quasi_stationary(
-    model: Any, to: Any = None, *, on_failure: OnFailure = "raise"
-) -> QuasiStationary:
+def quasi_stationary(model: Any, to: Any = None, *, on_failure: OnFailure = "raise") -> QuasiStationary:
     """Return the quasi-stationary distribution of a chain that is absorbed in the end.
 
     Parameters

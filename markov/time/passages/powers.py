@@ -163,9 +163,7 @@ class PowerSums:
         self.entries = P.nnz
         self._P, self._transposed = P, sp.csr_matrix(P.T)
         terms = max(int(np.diff(M.indptr).max()) for M in (P, self._transposed))
-        lost = system.most_transitions / (
-            FASTER - 1.0
-        )  # rounding of exit rates, in 1 - exit rate / q
+        lost = system.most_transitions / (FASTER - 1.0)  # rounding of exit rates, in 1 - exit rate / q
         self._step = (terms + 3 + lost) * WIDE_UNIT
         self._vector, self._start = start.astype(np.longdouble), start
         self._backward: list[Wide] | None = None
@@ -272,9 +270,7 @@ class PowerSums:
                 self._spread = spread
                 self._backward = [right.astype(np.longdouble) for right in self._rights]
         else:
-            spread = max(
-                _spread(each, decay.right, rounding) for each in self._backward if each.any()
-            )
+            spread = max(_spread(each, decay.right, rounding) for each in self._backward if each.any())
             if spread <= SPREAD:
                 self._close(decay, (self._spread, spread))
 
@@ -292,9 +288,7 @@ class PowerSums:
         """Return the sums of the first 0, 1, ... entries into each end."""
         if len(self._cumulated[0]) <= len(self):
             tables = [np.array(values) for values in self._table[1:]]
-            self._cumulated = [
-                np.append(0.0, np.cumsum(values, dtype=np.longdouble)) for values in tables
-            ]
+            self._cumulated = [np.append(0.0, np.cumsum(values, dtype=np.longdouble)) for values in tables]
         return self._cumulated
 
     def _before(self, count: int) -> list[float]:
@@ -338,15 +332,10 @@ class PowerSums:
         elif stop < right and self.tail is not None:
             found = found.plus(self.tail.beyond(weights))
         moved = [UNIT * weights.mean / self.rate * density for density in found.densities]
-        return found.plus(
-            _Parts(_Sum(0.0, sum(moved)), [_Sum(0.0, each) for each in moved], [0.0, 0.0])
-        )
+        return found.plus(_Parts(_Sum(0.0, sum(moved)), [_Sum(0.0, each) for each in moved], [0.0, 0.0]))
 
     def _place(self, time: float, parts: _Parts) -> Place:
-        cdf, never = (
-            each.plus(_Sum(ended, ended * UNIT))
-            for each, ended in zip(parts.ends, self._ended, strict=True)
-        )
+        cdf, never = (each.plus(_Sum(ended, ended * UNIT)) for each, ended in zip(parts.ends, self._ended, strict=True))
         survival = parts.running.plus(never)
         relative = max(
             each.error / each.value if each.value > 0.0 else (math.inf if each.error else 0.0)
@@ -410,10 +399,7 @@ class _Tail(NamedTuple):
     def _decayed(self, jumps: float) -> float:
         """Return the relative error of (1 - a / q)^jumps, by the interval of a and by rounding."""
         decay = self.decay
-        wide = (
-            0.5 * (decay.high - decay.low) / (self.rate - decay.high)
-            + 4.0 * UNIT * decay.high / self.rate
-        )
+        wide = 0.5 * (decay.high - decay.low) / (self.rate - decay.high) + 4.0 * UNIT * decay.high / self.rate
         return 1.1 * jumps * wide if jumps * wide < 0.1 else 1.0
 
     def _ended(self, jumps: float) -> float:
@@ -423,11 +409,7 @@ class _Tail(NamedTuple):
         """
         decay = self.decay
         uncertain = (decay.high - decay.low) / decay.low + 8.0 * UNIT
-        return (
-            uncertain
-            + self._decayed(self.begin)
-            + self._crossed(min(jumps, 50.0 * self.rate / decay.low))
-        )
+        return uncertain + self._decayed(self.begin) + self._crossed(min(jumps, 50.0 * self.rate / decay.low))
 
     def after(self, mean: float, before: list[float], rounding: float) -> _Parts:
         """Return what `PowerSums._summed` does, for q t that is large enough."""
@@ -443,10 +425,7 @@ class _Tail(NamedTuple):
         share = math.exp(shift) * -math.expm1(-(exponent + shift)) / a
         relative = few + self._ended(jumps)
         rests = [factor * share for factor in self.factors[1:]]
-        ends = [
-            _Sum(done + rest, done * rounding + rest * relative)
-            for done, rest in zip(before, rests, strict=True)
-        ]
+        ends = [_Sum(done + rest, done * rounding + rest * relative) for done, rest in zip(before, rests, strict=True)]
         densities = [factor * decayed for factor in self.factors[1:]]
         return _Parts(_Sum(running, running * error), ends, densities)
 

@@ -152,9 +152,7 @@ def _between(
     return _by_powers(jumps, start, moments, tolerance, limit) if found is None else found
 
 
-def _of_chain(
-    chain: MarkovChain, start: NDArray[np.float64], moments: NDArray[np.float64], tolerance: float
-) -> _Found:
+def _of_chain(chain: MarkovChain, start: NDArray[np.float64], moments: NDArray[np.float64], tolerance: float) -> _Found:
     """Return the distributions of a chain at some times, as is cheaper."""
     return _between(chain, Uniformized(chain.Q), start, moments, tolerance)
 
@@ -173,9 +171,7 @@ class _Squared(NamedTuple):
     relative: NDArray[np.float64]
 
 
-def _by_squaring(
-    Q: sp.csr_matrix, start: NDArray[np.float64], moments: NDArray[np.float64]
-) -> _Squared | None:
+def _by_squaring(Q: sp.csr_matrix, start: NDArray[np.float64], moments: NDArray[np.float64]) -> _Squared | None:
     """Return the distributions by squaring, from time 0 to each; None of too many states, or where nothing is proved."""
     n, last = Q.shape[0], float(moments[-1])
     if n > MAX_STATES or last == 0.0:

@@ -58,15 +58,11 @@ class Flow:
         Whether the chain stops in a state; None: it stops nowhere.
     """
 
-    def __init__(
-        self, calls: Calls, start: Any, most: int, stops: Callable[[Any], bool] | None = None
-    ) -> None:
+    def __init__(self, calls: Calls, start: Any, most: int, stops: Callable[[Any], bool] | None = None) -> None:
         self.start, self.most = start, most
         self.sets = Truncations(calls, [start], _flat, most, stops)
 
-    def grown(
-        self, horizon: float, tolerance: float, *, partial: bool = False
-    ) -> tuple[Projection, Vector, int]:
+    def grown(self, horizon: float, tolerance: float, *, partial: bool = False) -> tuple[Projection, Vector, int]:
         """Return a set that is left until a time with at most a given probability.
 
         Parameters
@@ -134,9 +130,7 @@ class InfiniteTransient(Transient):
     @property
     def _occupied(self) -> NoReturn:
         name = self.infinite.model.name
-        raise ValueError(
-            f"{name}: occupancy is not computed for a chain with infinitely many states"
-        )
+        raise ValueError(f"{name}: occupancy is not computed for a chain with infinitely many states")
 
     def summary(self) -> dict[str, object]:
         """Return status, chain, the scalar measures at the last time, the bound and the cost."""
@@ -164,9 +158,7 @@ def transient_of_infinite(
     state, calls = start_of(infinite, start), infinite.hull.layout.calls
     flow = Flow(calls, state, infinite.most)
     projection, first, steps = flow.grown(float(moments[-1]), SHARE * tolerance)
-    values, errors, last, method = solve(
-        MarkovChain(projection.Q), first, moments, (1.0 - SHARE) * tolerance
-    )
+    values, errors, last, method = solve(MarkovChain(projection.Q), first, moments, (1.0 - SHARE) * tolerance)
     size = projection.size
     outside = values[:, size:].sum(axis=1)
     bound = errors + outside * (1.0 + ROUNDING)

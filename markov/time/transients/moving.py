@@ -188,11 +188,7 @@ class _Sweep:
             factor = math.sqrt(MAX_CHANGE * float(self.values.sum()) / max(change, UNIT))
             factor = min(max(factor, 0.5), 2.0)
         else:
-            factor = (
-                0.5
-                if len(done.states) > MAX_GROWTH * len(self.states) + COST_OF_PRODUCT
-                else self.growth
-            )
+            factor = 0.5 if len(done.states) > MAX_GROWTH * len(self.states) + COST_OF_PRODUCT else self.growth
         self.growth = min(2.0, 1.1 * self.growth)
         self.jumps = min(max(factor * self.jumps, FIRST_JUMPS), MAX_SLICE_JUMPS)
         self.reached += end.reached

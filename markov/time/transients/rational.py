@@ -117,9 +117,7 @@ class Resolvents:
         found[self._order] = self._lu.solve(right[self._order])
         return found
 
-    def _combined(
-        self, V: Vector, H: Vector, vector: Vector, spans: Vector, solves: int
-    ) -> Resolved | None:
+    def _combined(self, V: Vector, H: Vector, vector: Vector, spans: Vector, solves: int) -> Resolved | None:
         """Return y at the times with its bound, from what the space knows of Q'."""
         k = len(H)
         try:
@@ -130,9 +128,7 @@ class Resolvents:
             return None
         modes = (V @ X) * c
         wrong = self.Q @ modes - modes * rates
-        rounding = self._rounding * (self._size @ np.abs(modes)) + 4.0 * UNIT * np.abs(
-            modes * rates
-        )
+        rounding = self._rounding * (self._size @ np.abs(modes)) + 4.0 * UNIT * np.abs(modes * rates)
         residuals = np.abs(wrong).sum(axis=0) + rounding.sum(axis=0)
         start = np.abs(vector - modes.sum(axis=1)).sum() + 2.0 * k * UNIT * np.abs(modes).sum()
         exponents = rates.real * spans[:, None]

@@ -112,10 +112,7 @@ class Transient(Result):
         """The model's measures over ``time``: probabilities of labels, means of rewards."""
         import xarray as xr
 
-        found = {
-            name: (("time", *dims), self[name], about)
-            for name, (dims, _, about) in self._measures[0].items()
-        }
+        found = {name: (("time", *dims), self[name], about) for name, (dims, _, about) in self._measures[0].items()}
         return xr.Dataset(found, coords={"time": self.times})
 
     @cached_property

@@ -224,9 +224,7 @@ def check_horizon(name: str, jumps: Uniformized, time: float) -> None:
     """Raise ValueError for a time in which a chain jumps too often for its distribution to be summed."""
     if (count := jumps.rate * time) > MOST_JUMPS:
         hint = "the chain is long stationary then, or never"
-        raise ValueError(
-            f"{name} = {time:g}: about {count:.1e} jumps, more than {MOST_JUMPS:.0e}; {hint}"
-        )
+        raise ValueError(f"{name} = {time:g}: about {count:.1e} jumps, more than {MOST_JUMPS:.0e}; {hint}")
 
 
 def _half_sum(vector: NDArray[np.float64]) -> float:

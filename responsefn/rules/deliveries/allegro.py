@@ -134,9 +134,7 @@ class Allegro(DeliveryRule):
         "secondary",
     )
     why_no_rate: ClassVar[str] = "its rate follows measured utilities"
-    dynamics: ClassVar[str] = (
-        r"x \mathrel{\times}= 1 \pm \varepsilon,\ u = x (1 - L) / (1 + e^{100 (L - 0.05)}) - x L"
-    )
+    dynamics: ClassVar[str] = r"x \mathrel{\times}= 1 \pm \varepsilon,\ u = x (1 - L) / (1 + e^{100 (L - 0.05)}) - x L"
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

@@ -316,11 +316,7 @@ def control(s: Any, q: Any, e: Any) -> Any:
     elif s.mode == UP:
         gain = q.up_gain
     paced = gain * bandwidth(s) * (1.0 - q.margin)
-    pacing = (
-        paced
-        if paced > 0.0 and (s.full_bw_reached > 0.0 or paced > s.pacing_rate)
-        else s.pacing_rate
-    )
+    pacing = paced if paced > 0.0 and (s.full_bw_reached > 0.0 or paced > s.pacing_rate) else s.pacing_rate
     cwnd, prior, since = s.cwnd, s.prior_cwnd, s.recovery_round
     if e.recovering > 0.0 and s.recovering == 0.0:  # OnEnterFastRecovery
         prior = max(prior, cwnd) if s.mode == PROBE_RTT else cwnd

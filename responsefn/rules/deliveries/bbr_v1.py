@@ -172,9 +172,7 @@ class BBRv1(DeliveryRule):
         "10.1145/3012426.3022184",
     )
     why_no_rate: ClassVar[str] = "it does not respond to loss"
-    dynamics: ClassVar[str] = (
-        r"\text{pacing} = g \max B,\ W \le 2 \max B \min R,\ g = 1.25, 0.75, 1, \dots, 1"
-    )
+    dynamics: ClassVar[str] = r"\text{pacing} = g \max B,\ W \le 2 \max B \min R,\ g = 1.25, 0.75, 1, \dots, 1"
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -204,9 +202,7 @@ def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
     if rate == 0.0 or (rate < s.best and e.prior_delivered <= s.limited_until):
         return s
     if rate >= s.best or now - s.third_round > q.rounds:
-        return s._replace(
-            best=rate, best_round=now, second=rate, second_round=now, third=rate, third_round=now
-        )
+        return s._replace(best=rate, best_round=now, second=rate, second_round=now, third=rate, third_round=now)
     if rate >= s.second:
         s = s._replace(second=rate, second_round=now, third=rate, third_round=now)
     elif rate >= s.third:
@@ -217,9 +213,7 @@ def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
             third=rate, third_round=now,
         )  # fmt: skip
         if now - s.best_round > q.rounds:
-            s = s._replace(
-                best=s.second, best_round=s.second_round, second=s.third, second_round=s.third_round
-            )
+            s = s._replace(best=s.second, best_round=s.second_round, second=s.third, second_round=s.third_round)
     elif s.second_round == s.best_round and now - s.best_round > 0.25 * q.rounds:
         s = s._replace(second=rate, second_round=now, third=rate, third_round=now)
     elif s.third_round == s.second_round and now - s.second_round > 0.5 * q.rounds:
@@ -327,9 +321,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
 def control(s: Any, q: Any, e: Any) -> Any:
     """Set pacing and window (Sect. 4.2.3)."""
     paced = (1.0 - q.pacing_margin) * gain_of(s, q) * s.best
-    pacing = (
-        paced if paced > 0.0 and (s.filled_pipe > 0.0 or paced > s.pacing_rate) else s.pacing_rate
-    )
+    pacing = paced if paced > 0.0 and (s.filled_pipe > 0.0 or paced > s.pacing_rate) else s.pacing_rate
     cwnd, prior, conserving = s.cwnd, s.prior_cwnd, s.conserving
     following = s.next_round_delivered
     if e.recovering > 0.0 and s.recovering == 0.0:
@@ -345,9 +337,7 @@ def control(s: Any, q: Any, e: Any) -> Any:
     startup = s.mode == STARTUP or s.mode == DRAIN
     aggregated = 0.0
     if s.filled_pipe > 0.0:
-        aggregated = q.aggregated + min(
-            max(s.extra_acked_now, s.extra_acked_before), MAX_AHEAD * s.best
-        )
+        aggregated = q.aggregated + min(max(s.extra_acked_now, s.extra_acked_before), MAX_AHEAD * s.best)
     max_inflight = inflight(s, q, q.high_gain if startup else q.cwnd_gain, aggregated)
     if conserving > 0.0:
         cwnd = max(cwnd, e.in_flight + e.acked)

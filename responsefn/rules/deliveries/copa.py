@@ -105,9 +105,7 @@ class Copa(DeliveryRule):
         "primary",
     )
     why_no_rate: ClassVar[str] = "its window follows the delay of the queue"
-    dynamics: ClassVar[str] = (
-        r"W \mathrel{\pm}= v / (\delta W)\ \text{towards}\ \lambda_t = 1 / (\delta d_q)"
-    )
+    dynamics: ClassVar[str] = r"W \mathrel{\pm}= v / (\delta W)\ \text{towards}\ \lambda_t = 1 / (\delta d_q)"
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

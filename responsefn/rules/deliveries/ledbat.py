@@ -71,9 +71,7 @@ class LEDBAT(DeliveryRule):
         "Sect. 2.4.2 and 2.5",
     )
     why_no_rate: ClassVar[str] = "its window follows the delay of the queue"
-    dynamics: ClassVar[str] = (
-        r"W \mathrel{+}= g (\tau - d) / (\tau W),\ \text{loss: } W \gets W / 2"
-    )
+    dynamics: ClassVar[str] = r"W \mathrel{+}= g (\tau - d) / (\tau W),\ \text{loss: } W \gets W / 2"
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

@@ -130,9 +130,7 @@ class LEDBATpp(DeliveryRule):
             return s
         if s.phase == NORMAL and e.time >= s.until:
             until = e.time + FROZEN_ROUNDS * e.rtt
-            return s._replace(
-                cwnd=MIN_WINDOW, ssthresh=s.cwnd, phase=FROZEN, until=until, began=e.time
-            )
+            return s._replace(cwnd=MIN_WINDOW, ssthresh=s.cwnd, phase=FROZEN, until=until, began=e.time)
         if s.phase == FIRST and delay <= EXIT * q.target:
             return s._replace(cwnd=s.cwnd + gain * e.acked)
         if s.phase == FIRST:

@@ -291,9 +291,7 @@ def count_acked(s: Any, q: Any, e: Any) -> Any:
 def answer_losses(s: Any, q: Any, e: Any) -> Any:
     """Process lost packets: each is a sample of a base round trip in the average delay, and triggers quick adapt."""
     delay = q.base_rtt + (s.delay - q.base_rtt) * (1.0 - q.delay_alpha) ** e.lost
-    s = quick_adapt(
-        s._replace(delay=delay, ignored=s.ignored + e.lost, lossy=1.0), q, e, True, True
-    )
+    s = quick_adapt(s._replace(delay=delay, ignored=s.ignored + e.lost, lossy=1.0), q, e, True, True)
     if s.adapted > 0.0:
         return s
     return clip_window(s._replace(cwnd=s.cwnd - e.lost), q)

@@ -82,9 +82,7 @@ class Prague(DeliveryRule):
     )
     signal: ClassVar[str] = "mark"
     why_no_rate: ClassVar[str] = "it answers marks, as DCTCP does"
-    dynamics: ClassVar[str] = (
-        r"W \mathrel{+}= (R / R_v)^2 / W,\ \text{mark: } W \gets (1 - \tfrac{\alpha}{2}) W"
-    )
+    dynamics: ClassVar[str] = r"W \mathrel{+}= (R / R_v)^2 / W,\ \text{mark: } W \gets (1 - \tfrac{\alpha}{2}) W"
 
     @staticmethod
     def on_mark(s: Any, q: Any, e: Any) -> Any:

@@ -129,9 +129,7 @@ class Swift(DeliveryRule):
     def check(self) -> None:
         """Check the ranges of the parameters."""
         q = self.params
-        one_number(
-            "fs_max_cwnd", q.fs_max_cwnd, above=q.fs_min_cwnd, hint="in packets, above fs_min_cwnd"
-        )
+        one_number("fs_max_cwnd", q.fs_max_cwnd, above=q.fs_min_cwnd, hint="in packets, above fs_min_cwnd")
 
     def target(self, window: float) -> float:
         """Return the round-trip time in s up to which a window of so many packets grows.

@@ -215,9 +215,7 @@ def detect_exit(s: Any, q: Any, e: Any) -> Any:
         else:
             exits = s.min_rtt > max(1.125 * base, MIN_TRAIN_TIME)
     ssthresh = whole(s.cwnd) if exits else s.ssthresh
-    return s._replace(
-        base_rtt=base, round_start=start, last_ack=last, samples=samples, ssthresh=ssthresh
-    )
+    return s._replace(base_rtt=base, round_start=start, last_ack=last, samples=samples, ssthresh=ssthresh)
 
 
 def decide_cut(s: Any, q: Any, e: Any) -> Any:

@@ -226,9 +226,7 @@ def detect(s: Any, q: Any, e: Any) -> Any:
             round_min_rtt = min(round_min_rtt, e.rtt)
             if samples < SAMPLES:
                 samples = samples + 1.0
-            elif round_min_rtt > s.base_rtt + min(
-                MAX_DELAY_INCREASE, max(MIN_DELAY_INCREASE, s.base_rtt / 8.0)
-            ):
+            elif round_min_rtt > s.base_rtt + min(MAX_DELAY_INCREASE, max(MIN_DELAY_INCREASE, s.base_rtt / 8.0)):
                 hystart_exit = 1.0
     return s._replace(
         ssthresh=where(hystart_exit > 0.0, s.cwnd, s.ssthresh),

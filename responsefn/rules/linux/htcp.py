@@ -127,13 +127,9 @@ def measure(s: Any, e: Any, since: Any, trips: float) -> Any:
 
 def end_cycle(s: Any, beta: Any) -> Any:
     """Return the state at the end of a cycle: ``beta`` after two cycles of equal maximum throughput, otherwise 0.5."""
-    alike = (s.top_throughput >= 0.8 * s.last_top_throughput) & (
-        s.top_throughput <= 1.2 * s.last_top_throughput
-    )
+    alike = (s.top_throughput >= 0.8 * s.last_top_throughput) & (s.top_throughput <= 1.2 * s.last_top_throughput)
     beta = where(alike & (s.steady > 0.0), beta, 0.5)
-    return s._replace(
-        beta=beta, last_top_throughput=s.top_throughput, steady=where(alike, 1.0, 0.0)
-    )
+    return s._replace(beta=beta, last_top_throughput=s.top_throughput, steady=where(alike, 1.0, 0.0))
 
 
 @of_kernel(OLD)

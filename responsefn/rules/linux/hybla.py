@@ -69,9 +69,7 @@ class LinuxHybla(LinuxRule):
     reference = linux_file("tcp_hybla.c")
     domain = (0.0, 0.02)
     monotone = False
-    why_no_inverse = (
-        "its growth is a whole number of 128ths of a packet per ACK, so that its rate jumps with p"
-    )
+    why_no_inverse = "its growth is a whole number of 128ths of a packet per ACK, so that its rate jumps with p"
 
     def start(self, rtt: float, bandwidth: float | None = None) -> Any:
         """Return the state of a new connection: floor(rho) packets."""

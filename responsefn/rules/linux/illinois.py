@@ -245,6 +245,4 @@ class LinuxIllinois2622(LinuxIllinois):
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the base values of a and b."""
-        return s._replace(
-            cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), a=1.0, b=0.5, above=0.0, low=0.0
-        )
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), a=1.0, b=0.5, above=0.0, low=0.0)

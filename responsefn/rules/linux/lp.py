@@ -107,16 +107,12 @@ class LinuxLP(LinuxRule):
         if now > ours:
             s = s._replace(inference=INFERENCE_ROUNDS * (now - ours))
         inside = s.last_cut >= 0.0 and now - s.last_cut < s.inference
-        limit = word(
-            s.owd_min + math.floor(word(THRESHOLD_PERCENT * word(s.owd_max - s.owd_min)) / 100.0)
-        )
+        limit = word(s.owd_min + math.floor(word(THRESHOLD_PERCENT * word(s.owd_max - s.owd_min)) / 100.0))
         delay = math.floor(s.smoothed / 8.0)
         if delay >= limit:
             double = float(math.floor(s.smoothed / 4.0))
             cwnd = 1.0 if inside else max(1.0, math.floor(0.5 * whole(s.cwnd)))
-            s = s._replace(
-                cwnd=cwnd, owd_min=float(delay), owd_max=double, reserve=double, last_cut=now
-            )
+            s = s._replace(cwnd=cwnd, owd_min=float(delay), owd_max=double, reserve=double, last_cut=now)
         if inside:
             return s
         step = 1.0 if s.cwnd < s.ssthresh else 1.0 / whole(s.cwnd)

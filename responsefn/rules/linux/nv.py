@@ -121,9 +121,7 @@ class LinuxNV(LinuxRule):
     reference = linux_file("tcp_nv.c")
     domain = (0.0, 0.02)
     monotone = False
-    why_no_inverse = (
-        "it holds the capacity over wide ranges of p, where its rate tells nothing of p"
-    )
+    why_no_inverse = "it holds the capacity over wide ranges of p, where its rate tells nothing of p"
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

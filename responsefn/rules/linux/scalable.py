@@ -98,9 +98,7 @@ class LinuxScalable2622(LinuxScalable):
     class Params(NamedTuple):
         """ACKs per packet, decrease."""
 
-        acks: float = param(
-            50.0, above=0.0, source="Linux 2.6.22, net/ipv4/tcp_scalable.c: TCP_SCALABLE_AI_CNT 50U"
-        )
+        acks: float = param(50.0, above=0.0, source="Linux 2.6.22, net/ipv4/tcp_scalable.c: TCP_SCALABLE_AI_CNT 50U")
         b: float = param(
             0.125,
             above=0.0,

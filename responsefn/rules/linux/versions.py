@@ -20,12 +20,8 @@ KERNEL = param(CURRENT, source="own choice: the kernel of today, Debian's 6.12.1
 def linux_file(name: str, version: str = CURRENT) -> Reference:
     """Return a reference to a file of Linux, with the copy that was read."""
     if version == OLD:
-        return Reference(
-            f"Linux 2.6.22, net/ipv4/{name}, as in ns-2.35", "primary"
-        )  # its tcp/linux/src
-    return Reference(
-        f"Linux 6.12.117, net/ipv4/{name}, as in Debian's linux-source-6.12", "primary"
-    )
+        return Reference(f"Linux 2.6.22, net/ipv4/{name}, as in ns-2.35", "primary")  # its tcp/linux/src
+    return Reference(f"Linux 6.12.117, net/ipv4/{name}, as in Debian's linux-source-6.12", "primary")
 
 
 class LinuxRule(WindowRule):

@@ -101,9 +101,7 @@ class LinuxYeAH(LinuxRule):
     reference = linux_file("tcp_yeah.c")
     domain = (0.0, 0.02)
     monotone = False
-    why_no_inverse = (
-        "it judges the queue once per round trip, in whole packets, so that its rate jumps with p"
-    )
+    why_no_inverse = "it judges the queue once per round trip, in whole packets, so that its rate jumps with p"
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -161,9 +161,7 @@ class DCQCN(RateRule):
     monotone = False
     is_idle_until_marked = True
     why_no_inverse = "for p of about 1e-8 and less its fluid model is never at rest"
-    dynamics: ClassVar[str] = (
-        r"R_T \gets R_C,\ R_C \gets (1-\tfrac{\alpha}{2}) R_C;\ R_C \gets \tfrac12 (R_T + R_C)"
-    )
+    dynamics: ClassVar[str] = r"R_T \gets R_C,\ R_C \gets (1-\tfrac{\alpha}{2}) R_C;\ R_C \gets \tfrac12 (R_T + R_C)"
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender, which sends at ``line_rate`` in packets/s."""
@@ -254,9 +252,7 @@ class DCQCN(RateRule):
         shape = same_shape(p=p, rtt=rtt)
         low = np.full(p.shape, math.log(MIN_RATE))
         grid = math.log(MAX_RATE / MIN_RATE) / GRID
-        for _ in range(
-            GRID
-        ):  # there is a second fixed point, unstable, where the counter is always full
+        for _ in range(GRID):  # there is a second fixed point, unstable, where the counter is always full
             low = np.where(self.drift(np.exp(low + grid), p) > 0.0, low + grid, low)
         high = low + grid
         for _ in range(BISECTIONS):
@@ -284,9 +280,7 @@ class DCQCN(RateRule):
         It is zero at a fixed point.
         """
         params, rate = self.params, np.asarray(rate, dtype=np.float64)
-        log_unmarked = np.log1p(
-            -np.minimum(np.asarray(p, dtype=np.float64), 1.0 - 1e-15)
-        )  # log (1 - p)
+        log_unmarked = np.log1p(-np.minimum(np.asarray(p, dtype=np.float64), 1.0 - 1e-15))  # log (1 - p)
         notified = -np.expm1(params.notification * rate * log_unmarked) / params.notification
         alpha = -np.expm1(params.alpha_timer * rate * log_unmarked)
         b, t = (
@@ -295,9 +289,7 @@ class DCQCN(RateRule):
         )
         raised = b * np.exp(params.stages * params.counter * log_unmarked)
         raised += t * np.exp(params.stages * params.timer * rate * log_unmarked)
-        change: NDArray[np.float64] = np.sign(
-            params.additive * raised * (b + t) / notified - rate * alpha * notified
-        )
+        change: NDArray[np.float64] = np.sign(params.additive * raised * (b + t) / notified - rate * alpha * notified)
         return change
 
 
@@ -339,12 +331,7 @@ class ExpectedDCQCN(DCQCN):
         by_counter = s.rate / q.counter
         by_timer = 1.0 / q.timer
         if s.p > 0.0:
-            by_counter = (
-                s.rate
-                * s.p
-                * math.exp(q.counter * log_unmarked)
-                / -math.expm1(q.counter * log_unmarked)
-            )
+            by_counter = s.rate * s.p * math.exp(q.counter * log_unmarked) / -math.expm1(q.counter * log_unmarked)
             n = q.timer * s.rate
             by_timer = s.rate * s.p * math.exp(n * log_unmarked) / -math.expm1(n * log_unmarked)
         grows = q.additive * (

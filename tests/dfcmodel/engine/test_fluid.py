@@ -30,9 +30,7 @@ RATE, DELAY = 1e3, 1e-2
 def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> dfc.Scenario:
     """A sender behind a fast link, and a slow link whose buffer it overflows in slow start."""
     links = [dfc.Link("a", "b", 1e4, DELAY, 1e4), dfc.Link("b", "c", RATE, DELAY, buffer)]
-    return dfc.Scenario(
-        "one", links, [dfc.Flow("one", "abc", source or NewReno(), window, **more)], 3.0
-    )
+    return dfc.Scenario("one", links, [dfc.Flow("one", "abc", source or NewReno(), window, **more)], 3.0)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +69,7 @@ def test_a_rule_whose_recovery_the_fluid_lacks_is_refused_there_and_runs_in_pack
 
 
 def test_an_option_that_was_removed_names_what_to_use_instead() -> None:
-    with pytest.raises(
-        TypeError, match=r"Fluid\(whole_packets=\): was removed; use method=Packets"
-    ):
+    with pytest.raises(TypeError, match=r"Fluid\(whole_packets=\): was removed; use method=Packets"):
         dfc.Fluid(whole_packets=True)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="unexpected keyword"):
         dfc.Fluid(whole_packet=True)  # type: ignore[call-arg]
@@ -86,14 +82,10 @@ def test_cubic_repairs_losses_by_sack_unless_another_recovery_is_asked_for(level
 
     After slow start's overshoot of 900 packets or more NewReno, a hole per round trip, waits for its timer at every loss event.
     """
-    links = dfc.dumbbell(
-        1, rate=mbps(100), delay=ms(38), access_rate=mbps(1000), access_delay=ms(1), buffer=333
-    )
+    links = dfc.dumbbell(1, rate=mbps(100), delay=ms(38), access_rate=mbps(1000), access_delay=ms(1), buffer=333)
     flow = dfc.Flow("f", ("s1", "left", "right", "d1"), CUBIC(), 20000)
     runs = {
-        recovery: dfc.simulate(
-            dfc.Scenario("one", links, (flow,), 20.0), level(recovery=recovery), sample=0.1
-        )
+        recovery: dfc.simulate(dfc.Scenario("one", links, (flow,), 20.0), level(recovery=recovery), sample=0.1)
         for recovery in (None, "sack", "newreno")
     }
     rate = {name: np.diff(run.delivered[0, [99, -1]])[0] / 10.0 for name, run in runs.items()}
@@ -119,9 +111,7 @@ def test_sack_repairs_many_losses_of_a_window_sooner_than_newreno(buffer: float)
     """
     delivered = {}
     for recovery in ("newreno", "sack"):
-        run = dfc.simulate(
-            one_flow(buffer=buffer), method=dfc.Fluid(recovery=recovery), sample=0.01
-        )
+        run = dfc.simulate(one_flow(buffer=buffer), method=dfc.Fluid(recovery=recovery), sample=0.01)
         assert run.lost.sum() > 50
         assert run.imbalance.max() == 0.0
         delivered[recovery] = run.delivered[0, -1]
@@ -172,12 +162,8 @@ def test_a_window_grows_half_as_fast_per_round_trip_with_delayed_acks() -> None:
 
 
 def test_packet_jitter_makes_runs_differ_and_keeps_every_packet() -> None:
-    found = dfc.ensemble(
-        one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid"
-    )
-    again = dfc.ensemble(
-        one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid"
-    )
+    found = dfc.ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid")
+    again = dfc.ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid")
     np.testing.assert_array_equal(found.efficiency, again.efficiency)
     late = dfc.simulate(one_flow(), duration=1.0, packet_jitter=1 / RATE, seed=1, level="fluid")
     assert late.imbalance.max() == 0.0
@@ -195,9 +181,7 @@ def test_packet_jitter_delays_a_limited_window() -> None:
     long = 5e-3
     scenario = one_flow(window=10.0, buffer=1e4)
     rates = [
-        dfc.simulate(scenario, duration=3.0, packet_jitter=wait, seed=0, level="fluid").delivered[
-            0, -1
-        ]
+        dfc.simulate(scenario, duration=3.0, packet_jitter=wait, seed=0, level="fluid").delivered[0, -1]
         for wait in (0.0, long)
     ]
     more = 30.0 / rates[1] - 30.0 / rates[0]
@@ -265,9 +249,7 @@ def test_whole_losses_let_flows_halve_their_windows_at_different_times() -> None
     apart = {}
     for whole in (True, False):
         runs = [
-            dfc.simulate(
-                scenario, dfc.Fluid(whole_losses=whole), packet_jitter=1 / RATE, seed=s, sample=0.1
-            )
+            dfc.simulate(scenario, dfc.Fluid(whole_losses=whole), packet_jitter=1 / RATE, seed=s, sample=0.1)
             for s in range(6)
         ]
         gaps = [np.abs(np.diff(run.window[:, 50:], axis=0)).mean() for run in runs]
@@ -339,17 +321,12 @@ def test_the_error_is_in_the_run_and_its_summary() -> None:
 def test_all_steps_have_the_same_random_numbers() -> None:
     """With a generator the estimate is of the step alone, and one is drawn from in one run."""
     scenario = bottleneck(dfc.OnOff(1500.0, 0.02, 0.02, random=True))
-    runs = [
-        dfc.simulate(scenario, dfc.Fluid(accuracy=0.02), seed=seed)
-        for seed in (3, np.random.default_rng(3))
-    ]
+    runs = [dfc.simulate(scenario, dfc.Fluid(accuracy=0.02), seed=seed) for seed in (3, np.random.default_rng(3))]
     np.testing.assert_array_equal(runs[0].delivered, runs[1].delivered)
 
 
 def test_too_much_work_is_refused_with_the_finest_run() -> None:
-    with pytest.raises(
-        ConvergenceError, match=r"accuracy = 1e-06 of .* 16 steps per delay leave"
-    ) as caught:
+    with pytest.raises(ConvergenceError, match=r"accuracy = 1e-06 of .* 16 steps per delay leave") as caught:
         dfc.simulate(bottleneck(), dfc.Fluid(accuracy=1e-6, most_steps_per_delay=16))
     run = caught.value.result
     assert run.status is Status.INACCURATE
@@ -394,9 +371,7 @@ def test_estimates_hold_in_nine_of_ten_networks_set_aside() -> None:
     for seed in range(60):
         scenario, reached = set_aside(seed), True
         try:
-            run = dfc.simulate(
-                scenario, dfc.Fluid(accuracy=0.02, most_steps_per_delay=32), sample=0.5
-            )
+            run = dfc.simulate(scenario, dfc.Fluid(accuracy=0.02, most_steps_per_delay=32), sample=0.5)
         except ConvergenceError as error:
             run, reached = error.result, False
         m = round(dfc.Fluid(1).step_of(scenario) / run.step)
@@ -421,16 +396,11 @@ MARKING = dfc.RampMarking(LOW, HIGH, MOST)
 EXPECTED = dfc.Fluid(marks="expected")
 
 
-def incast(
-    N: int, rule: Any = RULE, marking: Any = MARKING, duration: float = 0.12
-) -> dfc.Scenario:
+def incast(N: int, rule: Any = RULE, marking: Any = MARKING, duration: float = 0.12) -> dfc.Scenario:
     """Return N senders with links of their own to one link."""
     links = [dfc.Link(f"s{k}", "a", C, 1e-6, 1e6) for k in range(N)]
     links.append(dfc.Link("a", "b", C, 1e-6, 1e6, marking))
-    flows = [
-        dfc.Flow(f"{k}", (f"s{k}", "a", "b"), rule, host="unshaped", start=k * 1e-5)
-        for k in range(N)
-    ]
+    flows = [dfc.Flow(f"{k}", (f"s{k}", "a", "b"), rule, host="unshaped", start=k * 1e-5) for k in range(N)]
     return dfc.Scenario("dcqcn", links, flows, duration=duration, packet_size=1000)
 
 

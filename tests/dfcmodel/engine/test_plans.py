@@ -62,15 +62,11 @@ from tests.oracles.engines import ENGINES, compile_scenario
 
 # Plans: delays in whole steps, amounts that add up exactly, tables at t = 0.
 
-ONE_RATE = Scenario(
-    "rate", chain(2, rate=1e3, delay=1e-3, buffer=9), [Flow("one", (1, 2), CBR(100.0))], 0.1
-)
+ONE_RATE = Scenario("rate", chain(2, rate=1e3, delay=1e-3, buffer=9), [Flow("one", (1, 2), CBR(100.0))], 0.1)
 
 
 def plan_of(scenario: Scenario, steps_per_delay: int = 4) -> plans.Plan:
-    return plans.compile_scenario(
-        scenario, Fluid(steps_per_delay=steps_per_delay), np.random.default_rng(0)
-    )
+    return plans.compile_scenario(scenario, Fluid(steps_per_delay=steps_per_delay), np.random.default_rng(0))
 
 
 def test_a_delay_is_rounded_to_steps_with_a_warning_up_to_one_percent() -> None:
@@ -97,9 +93,7 @@ def test_rates_per_step_are_whole_quanta_just_below_the_links() -> None:
     rate = plan.scenario.links[0].rate * plan.step
     quanta = plan.network.links["rate"] / plan.quantum
     np.testing.assert_array_equal(quanta, np.floor(quanta))
-    assert np.all(
-        (plan.network.links["rate"] <= rate) & (plan.network.links["rate"] > rate - plan.quantum)
-    )
+    assert np.all((plan.network.links["rate"] <= rate) & (plan.network.links["rate"] > rate - plan.quantum))
 
 
 def test_a_direct_host_is_not_limited_and_an_unshaped_one_has_the_rate_of_its_link() -> None:
@@ -124,12 +118,7 @@ def test_a_link_is_longer_by_half_a_transmission_time_unless_switched_off() -> N
         ways = layout.lag + 1.0 - layout.weight
         # what the way back leaves of a whole step is added to the way there
         assert ways.sum() + layout.ack_lag[0] == pytest.approx(2 * there)
-    assert (
-        plans.compile_scenario(
-            takano2006("1"), Fluid(), np.random.default_rng(0)
-        ).layout.weight.min()
-        == 1.0
-    )
+    assert plans.compile_scenario(takano2006("1"), Fluid(), np.random.default_rng(0)).layout.weight.min() == 1.0
 
 
 # Numbering of the per-flow queues: delays between them, order of flows.
@@ -179,17 +168,14 @@ def test_flows_are_grouped_by_priority_the_lowest_number_first() -> None:
 # Records of links and queues: rates and buffers on the grid, rooms of classes, steps that orders remember.
 
 
-def plan_of_of_link_tables(
-    rule, *, shared: bool = True, priorities: tuple[int, ...] = (0, 1)
-) -> plans.Plan:
+def plan_of_of_link_tables(rule, *, shared: bool = True, priorities: tuple[int, ...] = (0, 1)) -> plans.Plan:
     """Return the plan of two flows over two links, which meet at the second."""
     links = (
         Link("a", "b", 2000.0, 4e-3, 90.0, rule, shared),
         Link("b", "c", 1000.0, 4e-3, 90.0, rule, shared),
     )
     flows = [
-        Flow(f"{n}", "abc"[n:], CBR(900.0), priority=priority, host="unshaped")
-        for n, priority in enumerate(priorities)
+        Flow(f"{n}", "abc"[n:], CBR(900.0), priority=priority, host="unshaped") for n, priority in enumerate(priorities)
     ]
     scenario = Scenario("two", links, flows)
     return plans.compile_scenario(scenario, Fluid(), np.random.default_rng(0))
@@ -263,9 +249,7 @@ PLAIN = Fluid(store_and_forward=False)
 @pytest.mark.parametrize("high", [100.0, 101.3, 250.77])
 @pytest.mark.parametrize("metres", [5.0, 300.0, 1e4])
 @pytest.mark.parametrize("gigabits", [10.0, 100.0, 400.0, 800.0])
-def test_overshoot_is_the_rate_times_the_closed_loop(
-    gigabits: float, metres: float, high: float
-) -> None:
+def test_overshoot_is_the_rate_times_the_closed_loop(gigabits: float, metres: float, high: float) -> None:
     """Two cables and the response, 905 quanta of 512 bits (IEEE 802.3, 31B) or 1.3 ns, at four steps per delay.
 
     1e-4: meanwhile 40 packets/s leave, at 10 Gb/s 5e-5 of the rate.
@@ -307,9 +291,7 @@ def test_times_of_pauses_are_those_of_the_saw_tooth(steps: int, signalling: floa
     for _ in range(len(table)):
         expected.append((begin, begin + lag + falls))  # the queue grows for a lag after `high`
         begin = expected[-1][1] + lag + rises
-    for (first, last), (wanted, ended) in zip(
-        table[["begin", "end"]].to_numpy(), expected, strict=True
-    ):
+    for (first, last), (wanted, ended) in zip(table[["begin", "end"]].to_numpy(), expected, strict=True):
         assert (first, last) == pytest.approx((wanted, ended), abs=1e-8)
 
 
@@ -358,9 +340,7 @@ def test_pauses_shorter_than_a_step_are_renewed_without_a_gap() -> None:
 
 def with_law(**law) -> Scenario:
     scenario = takano2006("4S")
-    return replace(
-        scenario, links=tuple(replace(link, discipline=DFC(**law)) for link in scenario.links)
-    )
+    return replace(scenario, links=tuple(replace(link, discipline=DFC(**law)) for link in scenario.links))
 
 
 def schedule(scenario: Scenario, seed: int = 0):
@@ -394,9 +374,7 @@ def test_phases_are_those_of_the_seed() -> None:
 
 
 def test_a_pause_takes_the_delay_of_the_paused_link_and_the_signalling() -> None:
-    links = chain(
-        3, rate=1e4, delay=1e-3, buffer=100, discipline=Pause(50.0, 25.0, signalling=2e-3)
-    )
+    links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=Pause(50.0, 25.0, signalling=2e-3))
     flow = Flow("one", (1, 2, 3), CBR(1.0), host="unshaped")
     scenario = Scenario("pause", links, [flow], duration=0.1)
     layout = layout_of(scenario, [4, 4])
@@ -424,9 +402,7 @@ def test_a_direct_host_is_not_paused() -> None:
 
 def test_quanta_need_not_be_whole_steps() -> None:
     """Four quanta of 512 bit times at 120 Mb/s are 17 microseconds; a step is 25."""
-    links = chain(
-        3, rate=mbps(120), delay=us(100), buffer=400, discipline=Pause(30.0, 10.0, quanta=4)
-    )
+    links = chain(3, rate=mbps(120), delay=us(100), buffer=400, discipline=Pause(30.0, 10.0, quanta=4))
     scenario = Scenario("quanta", links, [Flow("one", (1, 2, 3), CBR(1500.0))], duration=0.01)
     found = pauses(scenario, layout_of(scenario, [4, 4]), 25e-6, 2.0**-20)
     assert found["quanta"] * 25e-6 == pytest.approx(4 * 512 / 120e6)
@@ -691,9 +667,7 @@ def test_arrays_of_a_run_share_no_memory(name: str) -> None:
     """The loop is compiled for arrays that are apart (`unaliased_entry`)."""
     links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=LINKS[name])
     flows = [Flow(f"{n}", (1, 2, 3), Reno(), host="unshaped") for n in range(2)]
-    plan = compile_scenario(
-        Scenario(name, links, flows, duration=0.1), Fluid(), np.random.default_rng(0)
-    )
+    plan = compile_scenario(Scenario(name, links, flows, duration=0.1), Fluid(), np.random.default_rng(0))
     groups = driver._prepared(plan, compiled=False)[1]
     named = {
         f"{type(group).__name__}.{field}": getattr(group, field)

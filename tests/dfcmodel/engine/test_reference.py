@@ -37,9 +37,7 @@ DISCIPLINES = {
     "fair codel": dfc.Fair(manager=dfc.CoDel(target=2e-3, interval=0.02)),
     "priority pie": dfc.Priority(manager=dfc.PIE(target=2e-3, update=4e-3)),
     "pfc": dfc.PFC(classes=(0, 1), xoff=2.513, xon=1.287, headroom=1.0),
-    "pfc ecn": dfc.PFC(
-        classes=(0, 1), xoff=2.5, xon=1.3, headroom=1.0, manager=dfc.RampMarking(2.0, 5.0, 0.2)
-    ),
+    "pfc ecn": dfc.PFC(classes=(0, 1), xoff=2.5, xon=1.3, headroom=1.0, manager=dfc.RampMarking(2.0, 5.0, 0.2)),
     "mean ecn": MeanRamp(2.0, 5.0, 0.2),
 }
 """New ones come last: the place of one is a seed of its random trees."""
@@ -69,9 +67,7 @@ def crossing(discipline, sources, host="direct", *, window=60.0, shared=True) ->
     paths = ((1, 2, 3, 4, 5), (3, 4, 5), (2, 3, 4))
     flows = [
         dfc.Flow(f"flow {f}", path, source, window, 0.01 * f, size, host, priority=f)
-        for f, (path, source, size) in enumerate(
-            zip(paths, sources, (np.inf, np.inf, 200.0), strict=True)
-        )
+        for f, (path, source, size) in enumerate(zip(paths, sources, (np.inf, np.inf, 200.0), strict=True))
     ]
     links = dfc.chain(5, **LINK, discipline=discipline, shared=shared)
     return dfc.Scenario("crossing", links, flows, DURATION, min_rto=0.05)
@@ -105,9 +101,7 @@ def test_conservation_and_bounds(name: str, sort: str, host: str) -> None:
     assert run.delivered[2, -1] <= 200.0
     assert (run.carried.sum(axis=0) <= LINK["rate"] * scenario.duration * (1 + 1e-12)).all()
     quantum = quantum_of(sort)  # service is rounded down to it in each step
-    assert (
-        run.in_transit * run.efficiency.values <= run.in_transit + len(scenario.links) * quantum
-    ).all()
+    assert (run.in_transit * run.efficiency.values <= run.in_transit + len(scenario.links) * quantum).all()
 
 
 def random_network(seed: int) -> dfc.Scenario:
@@ -140,16 +134,11 @@ def random_fabric(seed: int) -> dfc.Scenario:
     scenario = random_network(seed)
     rules = [
         dfc.PFC((0, 1), 3.3, 1.9, headroom=float(random.integers(0, 4))),
-        dfc.PFC(
-            (1,), 4.7, 4.1, headroom=2.0, signalling=1e-3, manager=dfc.RampMarking(2.0, 5.0, 0.2)
-        ),
+        dfc.PFC((1,), 4.7, 4.1, headroom=2.0, signalling=1e-3, manager=dfc.RampMarking(2.0, 5.0, 0.2)),
         dfc.PFC((0, 1, 2), 2.9, 1.3, headroom=1.5, manager=dfc.RED(low=2.0, high=6.0, weight=0.02)),
         dfc.PFC((5,)),
     ]
-    links = [
-        replace(link, discipline=rules[random.integers(4)], buffer=link.buffer + 80.0)
-        for link in scenario.links
-    ]
+    links = [replace(link, discipline=rules[random.integers(4)], buffer=link.buffer + 80.0) for link in scenario.links]
     return replace(scenario, links=links)
 
 
@@ -230,14 +219,9 @@ def round_trip_tolerance(plan: Any, round_trips: Any, steps: int) -> Any:
     return parts * plan.step
 
 
-def assert_agree(
-    scenario: dfc.Scenario, fluid: dfc.Fluid | None = None, steps: int = 300, **options
-) -> Any:
+def assert_agree(scenario: dfc.Scenario, fluid: dfc.Fluid | None = None, steps: int = 300, **options) -> Any:
     """Compare a run of the kernel with the reference's; return the kernel's records."""
-    plans_ = [
-        compile_scenario(scenario, fluid or dfc.Fluid(), np.random.default_rng(2), **options)
-        for _ in range(2)
-    ]
+    plans_ = [compile_scenario(scenario, fluid or dfc.Fluid(), np.random.default_rng(2), **options) for _ in range(2)]
     fast = advance(plans_[0], steps, EVERY_STEP)
     slow = reference.advance(plans_[1], steps, EVERY_STEP)
     np.testing.assert_array_equal(fast.switches[["pause", "on"]], slow.switches[["pause", "on"]])
@@ -246,9 +230,7 @@ def assert_agree(
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=APART)
     rates = np.array([isinstance(flow.source, RateRule) for flow in scenario.flows])
     np.testing.assert_allclose(fast.flows[:, :, [0, 1, 3]], slow.flows[:, :, [0, 1, 3]], atol=APART)
-    np.testing.assert_allclose(
-        fast.flows[:, ~rates, 2], slow.flows[:, ~rates, 2], rtol=1e-9, atol=APART
-    )
+    np.testing.assert_allclose(fast.flows[:, ~rates, 2], slow.flows[:, ~rates, 2], rtol=1e-9, atol=APART)
     np.testing.assert_allclose(fast.flows[:, rates, 2], slow.flows[:, rates, 2], rtol=1e-9)
     ours, theirs = fast.flows[:, :, 4], slow.flows[:, :, 4]
     tolerance = round_trip_tolerance(plans_[0], theirs, steps) + 1e-7 * theirs
@@ -352,9 +334,7 @@ def random_tree(name: str, seed: int, place: int | None = None) -> dfc.Scenario:
         )
         delayed = bool(random.integers(2)) and isinstance(sources[f], WindowRule)
         start = float(random.uniform(0.0, 0.02))
-        flows.append(
-            dfc.Flow(f"{f}", path, sources[f], 40.0, start, size, host, f % 2, delayed_acks=delayed)
-        )
+        flows.append(dfc.Flow(f"{f}", path, sources[f], 40.0, start, size, host, f % 2, delayed_acks=delayed))
     return dfc.Scenario(f"tree {seed}", links, flows, duration=0.5, min_rto=0.05)
 
 
@@ -398,9 +378,7 @@ def test_naive_reference_agrees_on_random_networks(make, seed: int, long_memorie
 
 
 @pytest.mark.parametrize(("at", "buffer"), [("arrival", 60.0), ("departure", 600.0)])
-def test_a_packet_that_two_queues_mark_has_one_mark(
-    at: str, buffer: float, long_memories: None
-) -> None:
+def test_a_packet_that_two_queues_mark_has_one_mark(at: str, buffer: float, long_memories: None) -> None:
     """Two links that mark all, and lose nothing: DCTCP hears of no more marks than ACKs."""
     rule = dfc.RampMarking(0.1, 0.2, 1.0, at=at)
     scenario = crossing(dfc.FIFO(), SOURCES["udp"])
@@ -425,9 +403,7 @@ def test_a_port_that_fails_within_a_step_is_that_of_the_reference(rule) -> None:
     links[2] = replace(links[2], discipline=replace(rule, storm=0.03612))
     scenario = replace(scenario, links=links)
     two = [compile_scenario(scenario, dfc.Fluid(), np.random.default_rng(2)) for _ in range(2)]
-    fast, slow = (
-        run(plan, 300, 37) for run, plan in zip((advance, reference.advance), two, strict=True)
-    )
+    fast, slow = (run(plan, 300, 37) for run, plan in zip((advance, reference.advance), two, strict=True))
     begun = np.isclose(fast.switches["time"], 0.03612 / two[0].step)
     assert begun.sum() == 2  # the link and the host that feed it
     np.testing.assert_array_equal(fast.switches[["pause", "on"]], slow.switches[["pause", "on"]])
@@ -459,10 +435,7 @@ def test_links_that_never_queue_may_be_left_out(case: str, monkeypatch) -> None:
     if case == "dumbbell":
         ends = {"access_rate": 8000.0, "access_delay": 1e-3}
         links = dfc.dumbbell(2, **LINK, **ends)
-        flows = [
-            dfc.Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), Reno(), 100.0, 0.01 * n)
-            for n in (1, 2)
-        ]
+        flows = [dfc.Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), Reno(), 100.0, 0.01 * n) for n in (1, 2)]
         scenario = dfc.Scenario("dumbbell", links, flows)
     plain = dfc.Fluid(store_and_forward=False)  # parts of steps are interpolated at each queue
     short = dfc.simulate(scenario, duration=0.4, method=plain)
@@ -485,9 +458,7 @@ def test_packet_scaling() -> None:
     two = replace(
         one,
         links=[replace(n, rate=2 * n.rate, buffer=2 * n.buffer) for n in one.links],
-        flows=[
-            replace(f, source=s, size=2 * f.size) for f, s in zip(one.flows, sources, strict=True)
-        ],
+        flows=[replace(f, source=s, size=2 * f.size) for f, s in zip(one.flows, sources, strict=True)],
     )
     a, b = (dfc.simulate(each, dfc.Fluid(store_and_forward=False)) for each in (one, two))
     assert a.lost.sum() > 0
@@ -523,9 +494,7 @@ def test_the_seed_decides(name: str) -> None:
 def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(name: str) -> None:
     """0.293 s are 586 steps, 14 samples of 40 and 26; sums over samples are those of single steps."""
     scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), dfc.CBR(1500.0)), "unshaped")
-    run, fine = (
-        dfc.simulate(scenario, duration=0.293, sample=s, level="fluid") for s in (0.02, 0.5e-3)
-    )
+    run, fine = (dfc.simulate(scenario, duration=0.293, sample=s, level="fluid") for s in (0.02, 0.5e-3))
     assert run.step == 0.5e-3
     assert run.time[-1] == fine.time[-1] == 0.293
     assert np.diff(run.time) == pytest.approx([0.02] * 13 + [0.013])
@@ -535,7 +504,5 @@ def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(name: str) 
         np.testing.assert_array_equal(getattr(run, key)[:, -1], getattr(fine, key)[:, -1])
     ends = np.searchsorted(fine.time, run.time - 1e-9) + 1
     for n, (begin, end) in enumerate(itertools.pairwise([0, *ends])):
-        np.testing.assert_allclose(
-            run.in_transit[:, n], fine.in_transit[:, begin:end].mean(axis=1), atol=1e-9
-        )
+        np.testing.assert_allclose(run.in_transit[:, n], fine.in_transit[:, begin:end].mean(axis=1), atol=1e-9)
     np.testing.assert_allclose(run.mean_efficiency(), fine.mean_efficiency(), rtol=1e-9)

@@ -34,15 +34,11 @@ ADVANCE = {  # the kernel as plain Python: no compilation for a few hundred step
 def one_flow(source: Any, host: str = "direct", start: float = 0.0, **link: Any) -> dfc.Scenario:
     """Return a flow over two links."""
     links = dfc.chain(3, **{"rate": RATE, "delay": DELAY, "buffer": 1000.0, **link})
-    return dfc.Scenario(
-        "one", links, (dfc.Flow("only", (1, 2, 3), source, 200.0, start, host=host),)
-    )
+    return dfc.Scenario("one", links, (dfc.Flow("only", (1, 2, 3), source, 200.0, start, host=host),))
 
 
 def plan_of(scenario: dfc.Scenario, steps_per_delay: int = 4) -> Any:
-    plain = dfc.Fluid(
-        steps_per_delay=steps_per_delay, store_and_forward=False
-    )  # delays are those of the links
+    plain = dfc.Fluid(steps_per_delay=steps_per_delay, store_and_forward=False)  # delays are those of the links
     random = np.random.default_rng(0)
     return compile_scenario(scenario, plain, random, duration=0.1)
 
@@ -160,9 +156,7 @@ def test_a_round_trip_through_an_interface_does_not_depend_on_the_buffer_of_its_
             dfc.Link("s", "d", 2e3, 1e-4, 200, rule),
         ]
         flows = [dfc.Flow(str(n), ("h", "s", "d"), source, 5000.0) for n in range(2)]
-        run = dfc.simulate(
-            dfc.Scenario("host", links, flows, duration=2.0), dfc.Fluid(), sample=0.05
-        )
+        run = dfc.simulate(dfc.Scenario("host", links, flows, duration=2.0), dfc.Fluid(), sample=0.05)
         found.append(run.round_trip)
     np.testing.assert_array_equal(*found)
     assert np.nanmax(found[0]) > 0.9  # beyond what 400 packets take
@@ -171,9 +165,7 @@ def test_a_round_trip_through_an_interface_does_not_depend_on_the_buffer_of_its_
 # What is left at the end of a fluid run adds up.
 
 
-@pytest.mark.parametrize(
-    "discipline", [dfc.RED(low=5, high=15), dfc.Priority(), dfc.PFC(xoff=30, xon=20)], ids=str
-)
+@pytest.mark.parametrize("discipline", [dfc.RED(low=5, high=15), dfc.Priority(), dfc.PFC(xoff=30, xon=20)], ids=str)
 def test_drops_by_cause_add_up_to_the_losses(discipline) -> None:
     links = dfc.chain(3, rate=1e3, delay=1e-3, buffer=90, discipline=discipline)
     flows = [
@@ -194,9 +186,7 @@ def test_packets_inside_are_those_sent_and_neither_lost_nor_delivered() -> None:
     links = dfc.chain(3, rate=1e4, delay=1e-2, buffer=200)
     rate = dfc.Flow("rate", (1, 2, 3), dfc.CBR(1e3))
     window = dfc.Flow("window", (1, 2, 3), NewReno(), max_window=8.0)
-    run = dfc.simulate(
-        dfc.Scenario("two", links, [rate, window], duration=1.0), dfc.Fluid(steps_per_delay=16)
-    )
+    run = dfc.simulate(dfc.Scenario("two", links, [rate, window], duration=1.0), dfc.Fluid(steps_per_delay=16))
     assert run.inside[0] == pytest.approx(1e3 * 2e-2, abs=1.0)  # with half of a packet per link
     assert run.emitted[0] == pytest.approx(1e3, abs=1.0)
     assert run.inside[1] == pytest.approx(8.0, abs=1.0)  # within a step: 16 make a delay

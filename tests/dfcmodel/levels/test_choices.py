@@ -283,9 +283,7 @@ def test_a_run_of_a_link_of_a_nanosecond_is_refused_unless_asked_for() -> None:
     assert "4e+10 steps of 2.5e-10 s" in str(told[0].message)
     assert "link 1->2" in str(told[0].message)
     assert "method=Packets() takes about" in str(told[0].message)
-    with pytest.raises(
-        ValueError, match=r"11 hours .* must be at most 3 hours; method=Fluid\(max_cpu_time="
-    ):
+    with pytest.raises(ValueError, match=r"11 hours .* must be at most 3 hours; method=Fluid\(max_cpu_time="):
         simulate(short_link(), duration=100.0, level="fluid")
     with pytest.raises(ValueError, match="max_cpu_time"):
         ensemble(short_link(), runs=2, duration=50.0, level="fluid")
@@ -339,9 +337,7 @@ def test_a_run_of_a_choice_is_that_of_the_level_that_is_left_to_choose() -> None
 
 
 def test_packets_are_predicted_by_what_is_sent() -> None:
-    slow = Scenario(
-        "fast", (Link(1, 2, 1e8, 1e-3, 500),), (Flow("a", (1, 2), CBR(1e8)),), duration=2000.0
-    )
+    slow = Scenario("fast", (Link(1, 2, 1e8, 1e-3, 500),), (Flow("a", (1, 2), CBR(1e8)),), duration=2000.0)
     with pytest.raises(ValueError, match=r"2e\+11 packets"):
         simulate(slow, Packets(seed=1))
     check_cost(slow, Packets(loss={"1->2": 0.1}), 1000.0)  # not predicted
@@ -372,16 +368,10 @@ def chain_of_refusals(first: Any, second: Any, **given: Any) -> Scenario:
     return Scenario("two", links, [Flow("one", ("a", "s", "b"), NewReno(), **given)], duration=0.1)
 
 
-@pytest.mark.parametrize(
-    ("method", "other"), [(Fluid(), "Packets"), (Packets(), "Fluid"), ("auto", "")]
-)
+@pytest.mark.parametrize(("method", "other"), [(Fluid(), "Packets"), (Packets(), "Fluid"), ("auto", "")])
 def test_a_refusal_says_that_the_other_level_refuses_too(method: Any, other: str) -> None:
     scenario = chain_of_refusals(CAKE(), Pause(30.0, 10.0, paused_rate=10.0))
-    match = (
-        rf"use .*method={other}\(\); but {other}\(\) does not run the scenario: "
-        if other
-        else "but "
-    )
+    match = rf"use .*method={other}\(\); but {other}\(\) does not run the scenario: " if other else "but "
     with pytest.raises(ValueError, match=match):
         simulate(scenario, level=method) if method == "auto" else simulate(scenario, method)
 

@@ -114,9 +114,7 @@ def test_the_text_separates_parts_from_those_that_may_be_zero(explanation: Expla
     for q, line in enumerate(lines):
         text, _, none = line.partition("nothing in any run: ")
         clear, _, doubtful = text.partition("too uncertain to tell from 0: ")
-        for name, values in zip(
-            explanation.parts, explanation.contributions[:, :, q].T, strict=True
-        ):
+        for name, values in zip(explanation.parts, explanation.contributions[:, :, q].T, strict=True):
             low, high = student_interval(values)
             said = "not explained" if name == "unexplained" else name
             if not values.any():
@@ -146,17 +144,12 @@ def test_that_no_part_is_significant_is_said(explanation: Explanation) -> None:
     name, quantity = "not explained", explanation.quantities[0].name
     row = str(changed.summary()["parts"])
     runs = int(re.search(r"runs=(\d+)", row)[1])
-    assert (
-        row == f"{said}by their spread, runs={runs} would tell the largest one, {name} ({quantity})"
-    )
+    assert row == f"{said}by their spread, runs={runs} would tell the largest one, {name} ({quantity})"
     widths = [student.ppf(0.975, n - 1) * found / n**0.5 for n in (runs - 1, runs)]
     assert widths[1] < 0.1 <= widths[0]
     tiny = replace(changed, packets=packets + 1e-3).summary()["parts"]
     assert tiny == f"{said}the largest one, {name} ({quantity}), needs more than 10000"
-    assert (
-        "parts"
-        not in replace(changed, fluid=packets[:, :1] + 0.0 * fluid, packets=packets).summary()
-    )
+    assert "parts" not in replace(changed, fluid=packets[:, :1] + 0.0 * fluid, packets=packets).summary()
     assert "of which" not in changed.text()
     clear = replace(changed, packets=packets + 100.0)
     assert "parts" not in clear.summary()
@@ -319,13 +312,9 @@ def test_transmission_times_account_for_first_losses_that_come_early() -> None:
 
 def test_what_sack_takes_for_in_flight_is_a_part(bottleneck) -> None:
     """CUBIC beside NewReno after a slow start that loses many packets: the rest is small, and is not without this part."""
-    links = dumbbell(
-        2, rate="24Mbps", delay="10ms", access_rate="100Mbps", access_delay="1ms", buffer=200
-    )
+    links = dumbbell(2, rate="24Mbps", delay="10ms", access_rate="100Mbps", access_delay="1ms", buffer=200)
     rules = (NewReno(), CUBIC())
-    flows = [
-        Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), rule) for n, rule in enumerate(rules, 1)
-    ]
+    flows = [Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), rule) for n, rule in enumerate(rules, 1)]
     scenario = Scenario("pair", links, flows, duration=10.0)
     parts = default_refinements(scenario)
     rest = {}
@@ -373,9 +362,7 @@ def test_a_part_of_the_same_seed_is_the_same(bottleneck) -> None:
         ),
     ],
 )  # fmt: skip
-def test_wrong_arguments_are_refused_before_any_run(
-    refused, bottleneck, monkeypatch, changes, parts
-) -> None:
+def test_wrong_arguments_are_refused_before_any_run(refused, bottleneck, monkeypatch, changes, parts) -> None:
     monkeypatch.delattr(explaining, "_runs")
     refused(parts, lambda: explain(bottleneck, **changes))
 
@@ -386,9 +373,7 @@ def test_an_unknown_setting_is_refused_with_those_that_there_are(call: Any) -> N
         call(takano2006("1"), durations=0.1)
 
 
-def test_what_one_level_cannot_run_is_refused_before_any_run(
-    refused, bottleneck, monkeypatch
-) -> None:
+def test_what_one_level_cannot_run_is_refused_before_any_run(refused, bottleneck, monkeypatch) -> None:
     monkeypatch.delattr(explaining, "_runs")
     refused(["both levels", "per of link"], lambda: explain(by_input(takano2006("1"))))
     *others, last = bottleneck.links
@@ -561,9 +546,7 @@ def test_bits_choose_refinements() -> None:
     assert with_refinements(Fluid(), given, 0b110) == {"method": Fluid(), "packet_jitter": 1e-3}
 
 
-@pytest.mark.parametrize(
-    ("tcp", "names"), [("newreno", {"recovery", "timeouts"}), (None, {"recovery", "timeouts"})]
-)
+@pytest.mark.parametrize(("tcp", "names"), [("newreno", {"recovery", "timeouts"}), (None, {"recovery", "timeouts"})])
 def test_window_rules_have_recovery_and_timeouts(tcp, names) -> None:
     found = default_refinements(takano2006("1", dfc=False, tcp=tcp), shared=True)
     assert names <= {each.name for each in found}
@@ -578,9 +561,7 @@ def test_constant_rates_have_transmission_times_alone(bottleneck) -> None:
 
 
 def test_whole_counts_are_a_refinement_where_a_law_reads_them() -> None:
-    (found,) = (
-        each for each in default_refinements(takano2006("1")) if each.name == "whole counts"
-    )
+    (found,) = (each for each in default_refinements(takano2006("1")) if each.name == "whole counts")
     assert found.off == {"count_smoothing": packet_time(takano2006("1"))}
     names = {each.name for each in default_refinements(takano2006("1", dfc=False))}
     assert "whole counts" not in names
@@ -624,9 +605,7 @@ def test_losses_times_and_functions(run, bottleneck) -> None:
     def timeouts(run) -> float:
         return float(run.timeouts.sum())
 
-    lost, first, last, own = quantities_of(
-        bottleneck, ["losses", "first_loss", "completion", timeouts]
-    )
+    lost, first, last, own = quantities_of(bottleneck, ["losses", "first_loss", "completion", timeouts])
     assert lost.of(run) == run.lost.sum() > 0.0
     assert first.of(run) == np.nanmin(run.first_loss)
     assert np.isnan(last.of(run))  # no transfer
@@ -709,16 +688,12 @@ def test_each_part_changes_a_run(part: str) -> None:
 
 def test_explain_says_what_a_run_without_a_part_differs_by() -> None:
     scenario = path(LinuxCUBIC(), stack="linux-6.12")
-    found = explain(
-        scenario, ["losses", "share"], runs=2, packets=METHOD, refinements=[], jitter=0.0
-    )
+    found = explain(scenario, ["losses", "share"], runs=2, packets=METHOD, refinements=[], jitter=0.0)
     assert list(found.stack) == OF_FLOWS + OF_CUBIC + OF_RECOVERY
     assert found.packets.shape == (2, 1, 2)
     parts = len(found.stack)
     assert found.without.shape == found.stack_effects.shape == (2, parts, 2)
-    lost = [
-        simulate(path(LinuxCUBIC(hystart=h), stack="linux-6.12"), METHOD).lost.sum() for h in (3, 0)
-    ]
+    lost = [simulate(path(LinuxCUBIC(hystart=h), stack="linux-6.12"), METHOD).lost.sum() for h in (3, 0)]
     hystart = found.stack.index("HyStart")
     assert found.stack_effects[:, hystart, 0] == pytest.approx(lost[0] - lost[1])
     assert lost[0] < lost[1]

@@ -88,9 +88,7 @@ def test_bytes_stay_the_same(bottleneck) -> None:
     small = dfc.shrink_packets(bottleneck, 5)
     for one, other in zip(bottleneck.links, small.links, strict=True):
         assert other.rate * small.packet_size == pytest.approx(one.rate * bottleneck.packet_size)
-        assert other.buffer * small.packet_size == pytest.approx(
-            one.buffer * bottleneck.packet_size
-        )
+        assert other.buffer * small.packet_size == pytest.approx(one.buffer * bottleneck.packet_size)
         assert other.delay == one.delay
     for one, other in zip(bottleneck.flows, small.flows, strict=True):
         assert other.max_window == 5 * one.max_window

@@ -282,9 +282,7 @@ def test_wrong_files_are_refused_by_key(tmp_path, text: str, said: str) -> None:
 def test_a_default_priority_further_paths_and_loops_are_routes(tmp_path) -> None:
     """Four flows around a ring deadlock in one class only; so does one that loops."""
     ring = 'cables = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"]]\n'
-    flows = ", ".join(
-        f'{{path = ["{p[0]}", "{p[1]}", "{p[2]}"]}}' for p in ("abc", "bcd", "cda", "dab")
-    )
+    flows = ", ".join(f'{{path = ["{p[0]}", "{p[1]}", "{p[2]}"]}}' for p in ("abc", "bcd", "cda", "dab"))
     path = tmp_path / "net.toml"
     path.write_text("\ufeffflow = {priority = 1}\n" + ring + f"flows = [{flows}]", encoding="utf-8")
     graph, routes = load_topology(path)
@@ -298,9 +296,7 @@ def test_a_default_priority_further_paths_and_loops_are_routes(tmp_path) -> None
     assert not deadlock(*read_topology(ring + f"flows = [{loop}]")).is_free
 
 
-@pytest.mark.parametrize(
-    "repeated", ["a.", '"a".', "'a'.", "a", '"', "'", ".", " ", "[", "{", "-", "1", "a=1\n", "\\"]
-)
+@pytest.mark.parametrize("repeated", ["a.", '"a".', "'a'.", "a", '"', "'", ".", " ", "[", "{", "-", "1", "a=1\n", "\\"])
 def test_a_hundred_thousand_repeated_characters_are_read_or_refused(repeated: str) -> None:
     many = repeated * (100_000 // len(repeated))
     for text in (many, "cables = " + many, f'cables = [["{many}'):

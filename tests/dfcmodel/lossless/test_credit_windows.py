@@ -35,9 +35,7 @@ def test_with_the_credits_no_frame_waits_and_with_one_fewer_one_does() -> None:
 def test_a_witness_would_notice_credits_that_are_too_few_or_too_many() -> None:
     both = credits("400Gbps", "300m", 9216, 4096, 192, small_packets=1).witness()
     assert both.waits.run() == 1
-    more = type(both).of(
-        type(both.fills)(**{**vars(both.fills), "credits": both.fills.credits + 1})
-    )
+    more = type(both).of(type(both.fills)(**{**vars(both.fills), "credits": both.fills.credits + 1}))
     assert not more.holds  # one fewer is still enough
 
 
@@ -53,9 +51,7 @@ def test_what_makes_a_loop_shorter_needs_fewer_credits() -> None:
     for less in ({"behind_frame": False}, {"cut_through": True}, {"message": 1}, {"mtu": 4096}):
         assert credits(**{"rate": "400Gbps", "cable": "40m", "mtu": 9216, "lossless_mtu": 4096, "credit": 192, **less}).credits <= usual.credits  # fmt: skip
     late = credits("400Gbps", "40m", 9216, 4096, 192, update="1us")
-    assert late.bytes - usual.bytes == pytest.approx(
-        50_000, abs=2 * 4224
-    )  # 1 us at 400 Gb/s, whole frames
+    assert late.bytes - usual.bytes == pytest.approx(50_000, abs=2 * 4224)  # 1 us at 400 Gb/s, whole frames
 
 
 def test_results_as_data_and_display() -> None:

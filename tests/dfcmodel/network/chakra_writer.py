@@ -51,9 +51,7 @@ def attribute(name: str, value: int | str | Sequence[bool]) -> bytes:
     return field(1, name) + field(9, value)
 
 
-def node(
-    number: int, kind: int, after: Iterable[int] = (), duration: int = 0, **attributes: Any
-) -> bytes:
+def node(number: int, kind: int, after: Iterable[int] = (), duration: int = 0, **attributes: Any) -> bytes:
     """Return a node that waits for others, with its attributes."""
     needs = b"".join(map(varint, after))
     parts = [field(1, number)] if number else []

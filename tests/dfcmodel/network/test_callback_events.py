@@ -41,8 +41,7 @@ from dfcmodel.network.queueing.disciplines import Arrivals
 STEPS = [
     Arrivals(0.01 * n, 0.01, backlog, arrivals, 100.0, backlog / 100.0, random)
     for n, (backlog, arrivals, random) in enumerate(
-        [(10.0, 1.0, 0.5), (30.0, 2.0, 0.1), (60.0, 3.0, 0.9), (80.0, 2.5, 0.01), (5.0, 0.5, 0.3)]
-        * 8
+        [(10.0, 1.0, 0.5), (30.0, 2.0, 0.1), (60.0, 3.0, 0.9), (80.0, 2.5, 0.01), (5.0, 0.5, 0.3)] * 8
     )
 ]
 

@@ -26,9 +26,7 @@ HOSTS = [("host", n) for n in range(6)]
 def links(**pfc: object) -> tuple:
     """Return the links of a fabric of six hosts under PFC."""
     graph = with_hosts(leaf_spine(2, 2, hosts=3))
-    return dfc.from_networkx(
-        graph, rate=1e6, delay=1e-6, buffer=500.0, discipline=dfc.PFC(xoff=20, xon=10, **pfc)
-    )
+    return dfc.from_networkx(graph, rate=1e6, delay=1e-6, buffer=500.0, discipline=dfc.PFC(xoff=20, xon=10, **pfc))
 
 
 def table(source: object = dfc.CBR(1e6), **options: object) -> dfc.Flows:
@@ -41,13 +39,8 @@ def test_every_option_of_a_flow_is_a_column() -> None:
 
 
 def test_items_are_flows_and_flows_make_the_same_table() -> None:
-    flows = table(
-        start := [dfc.CBR(1e6 + f % 3) for f in range(30)], starts=np.linspace(0, 1e-5, 30)
-    )
-    objects = [
-        dfc.Flow(flow.name, flow.path, start[f], start=flow.start, size=20.0)
-        for f, flow in enumerate(flows)
-    ]
+    flows = table(start := [dfc.CBR(1e6 + f % 3) for f in range(30)], starts=np.linspace(0, 1e-5, 30))
+    objects = [dfc.Flow(flow.name, flow.path, start[f], start=flow.start, size=20.0) for f, flow in enumerate(flows)]
     assert list(flows) == objects
     assert (flows[3:5], flows[-1]) == (tuple(objects[3:5]), objects[-1])
     assert flows == dfc.Flows.of(objects)
@@ -67,9 +60,7 @@ def test_names_are_distinct() -> None:
 
 def test_groups_are_in_the_order_of_their_first_flows() -> None:
     sizes = [5.0, 3.0, 5.0, 4.0, 3.0]
-    flows = dfc.Flows.of(
-        [dfc.Flow(f"{n}", (1, 2), dfc.CBR(1.0), size=s) for n, s in enumerate(sizes)]
-    )
+    flows = dfc.Flows.of([dfc.Flow(f"{n}", (1, 2), dfc.CBR(1.0), size=s) for n, s in enumerate(sizes)])
     first, group = flows.alike("size", "source", np.zeros(5))
     assert (first.tolist(), group.tolist()) == ([0, 1, 3], [0, 1, 0, 2, 1])
     first, group = flows.alike("size", np.array([1, 1, 2, 1, 1]))
@@ -118,9 +109,7 @@ def test_a_table_runs_as_its_flows_do(source: object, simulate: Any) -> None:
 
 def test_missing_links_are_named() -> None:
     flows = table()
-    with pytest.raises(
-        ValueError, match=r"path of flow .*there is no link \('host', 0\)->\('leaf', 0\)"
-    ):
+    with pytest.raises(ValueError, match=r"path of flow .*there is no link \('host', 0\)->\('leaf', 0\)"):
         dfc.Scenario("a", [each for each in links() if each.source != ("host", 0)], flows)
 
 
@@ -243,9 +232,7 @@ def test_a_ring_of_htsim_runs_step_by_step() -> None:
     """Without ACKs each step takes as long as its 2 packets over 4 links."""
     flows = dfc.read_connection_matrix(_ring(4, 3000), FABRIC.hosts, **GIVEN)
     assert len(flows) == 4 * 7
-    run = simulate(
-        FABRIC.scenario("ring", flows, 1e-2), dfc.Packets(seed=1, recovery="none"), sample=1e-2
-    )
+    run = simulate(FABRIC.scenario("ring", flows, 1e-2), dfc.Packets(seed=1, recovery="none"), sample=1e-2)
     assert np.isfinite(run.finished).all()
     one = 3 * 1500 * 8 / 100e9 + 2 * 25e-9  # within a leaf
     assert run.finished.max() == pytest.approx(7 * one, rel=1e-9)
@@ -340,9 +327,7 @@ def test_matrices_of_htsim(text: str, ends: list[tuple[int, int]], size: int) ->
     flows = dfc.read_connection_matrix(text, FABRIC.hosts, **GIVEN)
     assert [(flow.path[0][1], flow.path[-1][1]) for flow in flows] == ends
     assert [flow.size for flow in flows] == len(ends) * [-(-size // 1500)]
-    run = simulate(
-        FABRIC.scenario("x", flows, 1e-2), dfc.Packets(seed=1, recovery="none"), sample=1e-2
-    )
+    run = simulate(FABRIC.scenario("x", flows, 1e-2), dfc.Packets(seed=1, recovery="none"), sample=1e-2)
     # the fullest link of a host, of 100 Gb/s, is never idle between its first packet and its last
     most = max(column.count(host) for column in zip(*ends, strict=True) for host in range(8))
     assert run.finished.max() == pytest.approx(most * 1334 * 12000 / 100e9, rel=0.01)

@@ -155,9 +155,7 @@ def test_numbers_of_links_may_be_arrays_without_dimensions() -> None:
     link = Link("a", "b", np.array(1e3), np.array(0.01), np.array(50.0))  # type: ignore[arg-type]
     assert link == Link("a", "b", 1e3, 0.01, 50.0)
     assert [type(value) for value in (link.rate, link.delay, link.buffer)] == [float] * 3
-    assert Scenario(
-        "one", [link], [Flow("f", ("a", "b"), CBR(10.0))]
-    ).link_table.kind_of.tolist() == [0]
+    assert Scenario("one", [link], [Flow("f", ("a", "b"), CBR(10.0))]).link_table.kind_of.tolist() == [0]
 
 
 def test_a_printed_scenario_is_a_table() -> None:
@@ -227,10 +225,7 @@ def pair(near: float = 2e-3, far: float = 9e-3, rules=ALIKE, **shared) -> Scenar
         Link("a", "c", 1e4, near, 1e4), Link("b", "c", 1e4, far, 1e4),
         replace(Link("c", "d", 1e3, 0.01, 20.0), **shared),
     )  # fmt: skip
-    flows = tuple(
-        Flow(name, (name, "c", "d"), rule, max_window=200.0)
-        for name, rule in zip("ab", rules, strict=True)
-    )
+    flows = tuple(Flow(name, (name, "c", "d"), rule, max_window=200.0) for name, rule in zip("ab", rules, strict=True))
     return Scenario("pair", links, flows, duration=20.0)
 
 
@@ -321,8 +316,7 @@ def test_a_rule_in_other_packets_is_another_one() -> None:
 def test_base_rtt_is_the_longest_one_of_the_network() -> None:
     """Two links of 10 Gb/s: two packets and two ACKs of 40 bytes, and four propagation delays; three links for the longer path."""
     short, fixed, long = (
-        with_rules(*rules).flows[-1].source.base_rtt
-        for rules in ((HPCC(),), (HPCC(base_rtt=5e-6),), (HPCC(), HPCC()))
+        with_rules(*rules).flows[-1].source.base_rtt for rules in ((HPCC(),), (HPCC(base_rtt=5e-6),), (HPCC(), HPCC()))
     )
     for links, found in ((2, short), (3, long)):
         assert found == pytest.approx(links * (2e-6 + 8.0 * (4096 + 40) / 10e9), rel=1e-9)

@@ -126,11 +126,7 @@ def test_quantities_are_computed_with() -> None:
         7,
     )
     assert rate == 1000.0 != mbps(13)
-    assert (
-        (rate == np.array([1e3, 2e3])).tolist()
-        == [True, False]
-        == (np.array([1e3, 2e3]) == rate).tolist()
-    )
+    assert (rate == np.array([1e3, 2e3])).tolist() == [True, False] == (np.array([1e3, 2e3]) == rate).tolist()
     assert mbps(12) != mbps(8, packet_size=1000)  # 1000 packets/s both
     assert np.int64(3) < rate > 3.0
     assert {rate: 1}[1000.0] == 1
@@ -232,9 +228,7 @@ def test_a_load_of_numbers_holds_for_its_packets_only() -> None:
     links = [replace(link, rate=1e7, buffer=1e4) for link in FABRIC.links]
     flows = dfc.random_traffic(FABRIC.hosts, "hadoop", 0.25, 0.01, links=links, **GIVEN)
     assert dfc.Scenario("x", links, flows).table.numbers("size").min() >= 1.0
-    with pytest.raises(
-        ValueError, match=r"size of a flow: .* holds for packets of 1500 bytes, and not of 4096"
-    ):
+    with pytest.raises(ValueError, match=r"size of a flow: .* holds for packets of 1500 bytes, and not of 4096"):
         dfc.Scenario("x", links, flows, packet_size=4096)
 
 
@@ -250,9 +244,7 @@ def test_columns_tell_sizes_apart() -> None:
     assert one.by_link(lambda link: link.rate).tolist() == [1e3, 1.5e3]
 
 
-@pytest.mark.parametrize(
-    ("size", "rate"), [(1500, 1000.0), (500, 1504e3 / 504), (4096, 1504e3 / 4100)]
-)
+@pytest.mark.parametrize(("size", "rate"), [(1500, 1000.0), (500, 1504e3 / 504), (4096, 1504e3 / 4100)])
 def test_an_opportunity_carries_its_bytes(tmp_path: Path, size: float, rate: float) -> None:
     """1504 bytes each ms, 4 of them before each packet; also where the scenario has the size, not the reader."""
     file = tmp_path / "one.trace"
@@ -271,9 +263,7 @@ def test_an_opportunity_carries_its_bytes(tmp_path: Path, size: float, rate: flo
 def test_a_trace_has_a_limited_number_of_bins(tmp_path: Path) -> None:
     file = tmp_path / "long.trace"
     file.write_text("1\n100000000\n")
-    with pytest.raises(
-        ValueError, match=r"long.trace.*: 5e\+06 bins of 0.02 s, must be at most 1000000"
-    ):
+    with pytest.raises(ValueError, match=r"long.trace.*: 5e\+06 bins of 0.02 s, must be at most 1000000"):
         dfc.read_mahimahi(file, "a->b")
     assert len(dfc.read_mahimahi(file, "a->b", bin="100s").rates) == 1000
 
@@ -298,9 +288,7 @@ def test_files_that_are_no_texts_or_too_large(name: str, tmp_path: Path) -> None
         file.truncate(2**26 + 1)
     with pytest.raises(ValueError, match=rf"{name}.*must have at most \d+ bytes \((16|64) MiB\)"):
         read(path)
-    path.write_text(
-        "\ufeff" + {"in.cm": MATRIX, "in.txt": LAYERS, "in.trace": "1\n"}[name], encoding="utf-8"
-    )
+    path.write_text("\ufeff" + {"in.cm": MATRIX, "in.txt": LAYERS, "in.trace": "1\n"}[name], encoding="utf-8")
     assert read(path)
 
 

@@ -115,9 +115,7 @@ def test_aggregated_acks_come_at_multiples_or_in_batches() -> None:
 
 
 def test_a_batch_that_is_not_full_is_passed_on_at_its_end() -> None:
-    scenario = path_of(
-        Aggregation("b->c", count=100, hold=0.2), source=NewReno(), size=1, duration=1.0
-    )
+    scenario = path_of(Aggregation("b->c", count=100, hold=0.2), source=NewReno(), size=1, duration=1.0)
     found = trace_packets(scenario, ["c->b"], Packets()).to_pandas()
     assert found["arrived"].min() > 0.2
     assert simulate(scenario, Packets()).finished[0] < 0.01
@@ -128,10 +126,7 @@ def test_reordered_packets_are_losses_by_count_and_not_by_time() -> None:
     links = [LINKS[0], replace(LINKS[1], delay=0.02)]
     scenario = path_of(Reordering("b->c", 0.02, 4e-3), source=CUBIC(), max_window=100)
     scenario = replace(scenario, links=links)
-    events = [
-        simulate(scenario, Packets(seed=1, recovery=recovery)).loss_events[0]
-        for recovery in ("sack", "rack")
-    ]
+    events = [simulate(scenario, Packets(seed=1, recovery=recovery)).loss_events[0] for recovery in ("sack", "rack")]
     assert events[0] > 20
     assert events[1] < 0.2 * events[0]
 
@@ -200,8 +195,7 @@ def test_flows_share_alike_at_both_levels_under_a_delay_over_time(trace: DelayTr
     shares = np.zeros((2, 3))
     for n, start in enumerate((0.3, 0.35, 0.41)):
         flows = [
-            Flow(name, ("a", "b", "c"), NewReno(), start=each)
-            for name, each in (("first", 0.0), ("second", start))
+            Flow(name, ("a", "b", "c"), NewReno(), start=each) for name, each in (("first", 0.0), ("second", start))
         ]
         scenario = Scenario("delays", links, flows, duration=60.0, elements=[trace])
         for m, method in enumerate((Packets(seed=1), Fluid())):
@@ -235,9 +229,7 @@ def test_a_window_rule_has_its_response_under_periodic_losses(every: int) -> Non
     """NewReno at packet level beside the response function of AIMD with the time of recovery, which is derived for such losses."""
     links = (Link("a", "b", 1e5, 0.05, 1e5), Link("b", "a", 1e5, 0.05, 1e5))
     flow = Flow("f", ("a", "b"), NewReno(), delayed_acks=False)
-    scenario = Scenario(
-        "periodic", links, (flow,), duration=60.0, elements=(PeriodicLoss("a->b", every),)
-    )
+    scenario = Scenario("periodic", links, (flow,), duration=60.0, elements=(PeriodicLoss("a->b", every),))
     run = simulate(scenario, Packets(recovery="sack"))
     late = run.time > 20.0
     sent = run.delivered[0, late]
@@ -289,9 +281,7 @@ def test_mahimahi_traces(tmp_path: Path) -> None:
         (1056, 1_064_718, 74_768, 0.844927),
     ],
 )
-def test_traces_of_mahimahi(
-    tmp_path: Path, first: int, last: int, opportunities: int, mbit: float
-) -> None:
+def test_traces_of_mahimahi(tmp_path: Path, first: int, last: int, opportunities: int, mbit: float) -> None:
     """First and last ms and lines of traces that come with Mahimahi (ravinet/mahimahi, traces/, GPL-3.0); times between are even here.
 
     The mean rate is 1,504 bytes a line over the last time; a packet of 1,500 bytes takes a line.

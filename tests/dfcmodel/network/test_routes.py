@@ -34,9 +34,7 @@ LINK = {"rate": 1e6, "delay": 1e-6, "buffer": 100.0}
 
 
 @pytest.mark.parametrize("routes", ["first", "even", "ecmp", "spray"])
-@pytest.mark.parametrize(
-    "graph", [with_hosts(fat_tree(4)), with_hosts(leaf_spine(3, 2, hosts=2)), torus([3, 4])]
-)
+@pytest.mark.parametrize("graph", [with_hosts(fat_tree(4)), with_hosts(leaf_spine(3, 2, hosts=2)), torus([3, 4])])
 def test_paths_are_among_the_shortest(graph: nx.DiGraph, routes: str) -> None:
     hosts = [node for node in graph if node[0] == "host"] or list(graph)
     pairs = [(a, b) for a in hosts[:6] for b in hosts if a != b]
@@ -153,14 +151,10 @@ def test_a_table_has_loops_as_single_flows_do() -> None:
         names=[*"xyz"],
     )
     single = tuple(
-        Flow(name, path, source, size=20, ttl=ttl)
-        for name, path, ttl in zip("xyz", paths, ttls, strict=True)
+        Flow(name, path, source, size=20, ttl=ttl) for name, path, ttl in zip("xyz", paths, ttls, strict=True)
     )
     assert table == single
-    runs = [
-        simulate(Scenario("loops", links, flows, duration=1e-3), Packets(seed=1))
-        for flows in (table, single)
-    ]
+    runs = [simulate(Scenario("loops", links, flows, duration=1e-3), Packets(seed=1)) for flows in (table, single)]
     assert runs[0].drops().equals(runs[1].drops())
     assert runs[0].lost_by_flow.tolist() == runs[1].lost_by_flow.tolist() == [20.0, 20.0, 0.0]
 
@@ -189,9 +183,7 @@ def _shortest() -> dict[Any, dict[Any, list[Any]]]:
 
 def test_tables_of_all_shortest_paths_are_ecmp() -> None:
     given = all_to_all(ENDS, sizes=3, routes=_shortest(), **OPTIONS)
-    assert [flow.path for flow in given] == [
-        flow.path for flow in all_to_all(ENDS, sizes=3, routes="ecmp", **OPTIONS)
-    ]
+    assert [flow.path for flow in given] == [flow.path for flow in all_to_all(ENDS, sizes=3, routes="ecmp", **OPTIONS)]
     entropy = {"entropy": list(range(56, 0, -1))}
     given = all_to_all(ENDS, sizes=3, routes=_shortest(), **OPTIONS, **entropy)
     hashed = all_to_all(ENDS, sizes=3, routes="ecmp", **OPTIONS, **entropy)
@@ -242,9 +234,7 @@ def test_next_hops_that_lead_back_are_a_loop_with_a_time_to_live() -> None:
     }
     given = {"routes": tables, "ttl": [7, None], **GIVEN}
     caught, other = flows_from([HOSTS[0], FAR], [FAR, HOSTS[0]], sizes=3, **given)
-    assert caught == Flow(
-        f"{HOSTS[0]}->{FAR}", (HOSTS[0], LEAF, SPINE, LEAF), GIVEN["source"], size=3, ttl=7
-    )
+    assert caught == Flow(f"{HOSTS[0]}->{FAR}", (HOSTS[0], LEAF, SPINE, LEAF), GIVEN["source"], size=3, ttl=7)
     assert caught.path == (HOSTS[0], *[LEAF, SPINE] * 4)
     assert other.path[-1] == HOSTS[0]
     assert other.name == f"{FAR}->{HOSTS[0]}"

@@ -62,9 +62,7 @@ MANAGED: dict[str, Any] = {
     "own": Own(),
     "fair codel": dfc.Fair(dfc.CoDel(target=2e-3, interval=0.02)),
     "priority pie": dfc.Priority(dfc.PIE(target=3e-3, update=4e-3, burst=0.02)),
-    "pause red": dfc.Pause(
-        high=6.0, low=3.0, manager=dfc.RED(low=2.0, high=6.0, weight=0.05, ecn=True)
-    ),
+    "pause red": dfc.Pause(high=6.0, low=3.0, manager=dfc.RED(low=2.0, high=6.0, weight=0.05, ecn=True)),
 }
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 RULES = (Tahoe(), Reno(), NewReno())
@@ -92,14 +90,10 @@ def random_scenario(discipline: str, seed: int) -> dfc.Scenario:
         path = _path(parent, first, last)
         source: Any = RULES[int(rng.integers(0, 3))]
         if rng.random() < 0.25:
-            source = (
-                dfc.CBR(400.0) if rng.random() < 0.5 else dfc.OnOff(900.0, 0.05, 0.04, random=True)
-            )
+            source = dfc.CBR(400.0) if rng.random() < 0.5 else dfc.OnOff(900.0, 0.05, 0.04, random=True)
         size = float(rng.choice([40.0, 400.0, np.inf]))
         start = float(rng.choice([0.0, 0.013, rng.uniform(0.0, 0.1)]))
-        flows.append(
-            dfc.Flow(f"flow{f}", path, source, 40.0, start, size, priority=int(rng.integers(0, 3)))
-        )
+        flows.append(dfc.Flow(f"flow{f}", path, source, 40.0, start, size, priority=int(rng.integers(0, 3))))
     used = {ends for flow in flows for ends in zip(flow.path, flow.path[1:], strict=False)}
     return dfc.Scenario(
         f"{discipline} {seed}", tuple(links[ends] for ends in sorted(used)), tuple(flows),
@@ -130,9 +124,7 @@ def random_classes(seed: int) -> dfc.Scenario:
         for n, link in enumerate(scenario.links)
     )
     hosts = [str(rng.choice(["unshaped", "direct"])) for _ in scenario.flows]
-    flows = tuple(
-        replace(flow, host=host) for flow, host in zip(scenario.flows, hosts, strict=True)
-    )
+    flows = tuple(replace(flow, host=host) for flow, host in zip(scenario.flows, hosts, strict=True))
     try:
         wide = replace(scenario, links=links, flows=flows)
     except ValueError:  # a queue of several classes cannot stop one of them
@@ -142,9 +134,7 @@ def random_classes(seed: int) -> dfc.Scenario:
         float(np.ceil(sum(room for _, _, room in wide.ingress(n)) + rng.integers(7, 12)))
         for n in range(len(wide.links))
     ]
-    return replace(
-        wide, links=tuple(replace(u, buffer=b) for u, b in zip(wide.links, tight, strict=True))
-    )
+    return replace(wide, links=tuple(replace(u, buffer=b) for u, b in zip(wide.links, tight, strict=True)))
 
 
 def random_switches(seed: int) -> dfc.Scenario:
@@ -165,14 +155,10 @@ def random_switches(seed: int) -> dfc.Scenario:
         for n, link in enumerate(scenario.links)
     )
     hosts = ("unshaped", "direct")
-    flows = tuple(
-        replace(flow, host=hosts[int(rng.integers(0, 2))], size=np.inf) for flow in scenario.flows
-    )
+    flows = tuple(replace(flow, host=hosts[int(rng.integers(0, 2))], size=np.inf) for flow in scenario.flows)
     wide = replace(scenario, links=links, flows=flows)
     tight = [float(np.ceil(wide.reserved(n) + rng.integers(7, 12))) for n in range(len(links))]
-    return replace(
-        wide, links=tuple(replace(u, buffer=b) for u, b in zip(links, tight, strict=True))
-    )
+    return replace(wide, links=tuple(replace(u, buffer=b) for u, b in zip(links, tight, strict=True)))
 
 
 def random_diffusive(seed: int) -> dfc.Scenario:
@@ -220,18 +206,14 @@ def random_method(seed: int, **changed: Any) -> dfc.Packets:
 
 def plan_of(scenario: dfc.Scenario, method: dfc.Packets, jitter: float = 0.0) -> Plan:
     """Return the plan of a scenario in samples of 10 ms."""
-    return plan_scenario(
-        scenario, method, duration=scenario.duration, sample=0.01, packet_jitter=jitter
-    )
+    return plan_scenario(scenario, method, duration=scenario.duration, sample=0.01, packet_jitter=jitter)
 
 
 @pytest.fixture
 def one_link() -> dfc.Scenario:
     """Return one NewReno flow over one link of 1000 packets/s."""
     link = dfc.Link("a", "b", 1000.0, 0.01, 20.0)
-    return dfc.Scenario(
-        "one link", (link,), (dfc.Flow("flow", ("a", "b"), NewReno(), 64.0),), duration=2.0
-    )
+    return dfc.Scenario("one link", (link,), (dfc.Flow("flow", ("a", "b"), NewReno(), 64.0),), duration=2.0)
 
 
 @pytest.fixture(scope="session")

@@ -81,9 +81,7 @@ def in_turns(scenario: Scenario, seed: int) -> Scenario:
     for f, flow in enumerate(scenario.flows):
         own: dict[str, Any] = {"size": float(rng.integers(1, 30))}
         if f > 0 and rng.integers(3):
-            own["after"] = tuple(
-                rng.choice(f, min(f, int(rng.integers(1, 3))), replace=False).tolist()
-            )
+            own["after"] = tuple(rng.choice(f, min(f, int(rng.integers(1, 3))), replace=False).tolist())
             own["start"] = float(rng.choice([0.0, 0.0, 1e-6, 2e-5]))
             again = np.random.default_rng([49, seed, f])
             if again.integers(2):

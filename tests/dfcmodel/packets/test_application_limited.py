@@ -48,17 +48,11 @@ def run_of(flow: Flow, duration: float = 3.0, **given: Any) -> Any:
         (CUBIC(), "reno", {}, 1e-4),
     ],
 )
-@pytest.mark.parametrize(
-    "arrivals", [Poisson(400.0), HeavyTailed(500.0, 20.0, 1.5), Replay((0.0, 0.3), (5, 400))]
-)
-def test_both_engines_agree(
-    arrivals: Any, rule: Any, recovery: str, given: dict[str, Any], jitter: float
-) -> None:
+@pytest.mark.parametrize("arrivals", [Poisson(400.0), HeavyTailed(500.0, 20.0, 1.5), Replay((0.0, 0.3), (5, 400))])
+def test_both_engines_agree(arrivals: Any, rule: Any, recovery: str, given: dict[str, Any], jitter: float) -> None:
     other = Flow("b", PATH, NewReno(), start=0.2)
     scenario = Scenario("two", LINKS, [flow_of(arrivals, rule, **given), other], duration=1.5)
-    plan = plan_scenario(
-        scenario, Packets(seed=2, recovery=recovery), duration=1.5, sample=0.1, packet_jitter=jitter
-    )
+    plan = plan_scenario(scenario, Packets(seed=2, recovery=recovery), duration=1.5, sample=0.1, packet_jitter=jitter)
     found, wanted = run_engine(plan), run_reference(plan)
     for name in ("window", "acked", "finished", "timeouts", "round_trip"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)

@@ -34,9 +34,7 @@ HALVES = [("a", "s"), ("b", "s"), ("s", "t"), ("t", "c"), ("t", "d")]
 PATHS = ["astc", "bstd", "ctsb", "dtsa", "astd"]
 
 
-def two_ways(
-    discipline: Any, buffer: dfc.ByteBuffer, seed: int, size: float = 1500.0
-) -> dfc.Scenario:
+def two_ways(discipline: Any, buffer: dfc.ByteBuffer, seed: int, size: float = 1500.0) -> dfc.Scenario:
     """Return a dumbbell with flows in both directions, whose ACKs meet data in each queue."""
     rng = np.random.default_rng([41, seed])
     links = [
@@ -191,9 +189,7 @@ def test_what_simulators_do_not_have_is_refused() -> None:
     with pytest.raises(ValueError, match="must be above a packet of 1500 B"):
         dfc.simulate(one(dfc.ByteBuffer(1500)), dfc.Packets(convention="ns2"))
     assert ", 9000, true, " in dfc.to_ns3(one(dfc.ByteBuffer(9000)))
-    assert ", 9, false, " in dfc.to_ns3(
-        dfc.Scenario("one", [dfc.Link("a", "b", 1e3, 1e-3, 9.0)], flow)
-    )
+    assert ", 9, false, " in dfc.to_ns3(dfc.Scenario("one", [dfc.Link("a", "b", 1e3, 1e-3, 9.0)], flow))
     with pytest.raises(ValueError, match="ns-3 has no cells"):
         dfc.to_ns3(one(dfc.ByteBuffer(9000, cell=80)))
     with pytest.raises(ValueError, match="must be in packets"):

@@ -64,9 +64,7 @@ def test_a_run_in_parts_is_the_run_as_a_whole(monkeypatch) -> None:
 def check_equal_to_ns2(case: str, run: dict[str, object]) -> None:
     """Compare final ACKs, timeouts, drops of every link, and windows and ACKs of every 10 ms."""
     scenario = scenario_of(run)
-    method = Packets(
-        convention="ns2", recovery=str(run["recovery"]), seed=int(str(run["seed"])) or None
-    )
+    method = Packets(convention="ns2", recovery=str(run["recovery"]), seed=int(str(run["seed"])) or None)
     plan = plan_scenario(scenario, method, duration=scenario.duration, sample=SAMPLE)
     found = run_engine(plan)
     flows = rows_of(evidence.table(case, "flows"), run).sort_values("flow")
@@ -77,9 +75,7 @@ def check_equal_to_ns2(case: str, run: dict[str, object]) -> None:
     links = rows_of(evidence.table(case, "links"), run)
     drops = {(row["from"], row["to"]): row["drops"] for _, row in links.iterrows()}
     own = {
-        (nodes[port.source], nodes[port.target]): n
-        for port, n in zip(plan.ports, found.drops, strict=True)
-        if n > 0
+        (nodes[port.source], nodes[port.target]): n for port, n in zip(plan.ports, found.drops, strict=True) if n > 0
     }
     assert own == drops
     for f, expected in enumerate(flows["samples"]):
@@ -99,9 +95,7 @@ def test_more_seeds_and_flows_are_equal_to_ns2_packet_for_packet(case, run) -> N
 
 
 @pytest.mark.parametrize("agent", ["tahoe", "reno", "newreno"])
-@pytest.mark.parametrize(
-    ("name", "rate"), [("1", 370e6), pytest.param("4", 12.3e9, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("name", "rate"), [("1", 370e6), pytest.param("4", 12.3e9, marks=pytest.mark.slow)])
 def test_takano2006_is_equal_to_ns2_packet_for_packet(name: str, rate: float, agent: str) -> None:
     """The bundled runs have nothing random; windows are bundled to hundredths of a packet."""
     case = "takano2006/traces-without-dfc"
@@ -145,9 +139,7 @@ def test_a_run_out_of_sequence_numbers_is_refused(one_link, monkeypatch) -> None
     for source in (one_link.flows[0].source, CBR(200.0)):
         flow = replace(one_link.flows[0], source=source, size=np.inf)
         scenario = replace(one_link, flows=(flow,), duration=5.0)
-        with pytest.raises(
-            OverflowError, match="flow 'flow', before t = 5 s: more than 50 packets"
-        ):
+        with pytest.raises(OverflowError, match="flow 'flow', before t = 5 s: more than 50 packets"):
             run_engine(plan_of(scenario, Packets(seed=1)))
         whole = replace(scenario, flows=(replace(flow, size=50.0),))
         assert run_engine(plan_of(whole, Packets(seed=1))).total[0] == 50
@@ -200,9 +192,7 @@ def plain_events(rules: tuple[Any, ...]) -> np.ndarray:
 
     def event(rule: Any, name: str) -> Any:
         def apply(s: Any, now: float, rtt: float, acks: float, marks: float) -> None:
-            state = rule.State(
-                *[float(s.cwnd), float(s.ssthresh), *s.rule_state][: len(rule.State._fields)]
-            )
+            state = rule.State(*[float(s.cwnd), float(s.ssthresh), *s.rule_state][: len(rule.State._fields)])
             seen = Feedback(time=now, rtt=rtt, acks=acks, marks=marks)
             state = getattr(rule, name)(state, rule.params, seen)
             s.cwnd, s.ssthresh = state[:2]
@@ -219,9 +209,7 @@ def plain_events(rules: tuple[Any, ...]) -> np.ndarray:
 def test_packets_without_an_element_of_their_own_are_in_no_list(one_link) -> None:
     """They all are the last element, until the run is given up; lists led out of the array (takano2006/4L, random waits)."""
     run = begin_run(plan_of(one_link, Packets(seed=1)))
-    packet, port, bucket, counters = (
-        run.layout.arrays[name] for name in ("packet", "port", "bucket", "counters")
-    )
+    packet, port, bucket, counters = (run.layout.arrays[name] for name in ("packet", "port", "bucket", "counters"))
     last = len(packet) - 1
     counters[calendar_queue.USED] = last - 4  # the others are never found
     with pytest.raises(MemoryError, match="more packets in the network than links and windows"):
@@ -253,10 +241,7 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
         else link
         for link in given.links
     )
-    flows = [
-        replace(f, source=f.source if isinstance(f.source, CBR) else NewReno(), start=0.0)
-        for f in given.flows
-    ]
+    flows = [replace(f, source=f.source if isinstance(f.source, CBR) else NewReno(), start=0.0) for f in given.flows]
     plan = plan_of(
         replace(given, links=links, flows=tuple(flows), duration=0.1),
         Packets(seed=1, recovery="sack" if name == "red" else None),
@@ -269,9 +254,7 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
 
     def run(network: Any, ends: Any, recorded: Any, *arguments: Any) -> int:
         recoveries = recovery_events(plan.recovery_kinds, compiled=False)
-        senders = Senders(*guarded(ends))._replace(
-            events=plain_events((NewReno(),)), recoveries=recoveries
-        )
+        senders = Senders(*guarded(ends))._replace(events=plain_events((NewReno(),)), recoveries=recoveries)
         done: int = plain(guarded(network), senders, guarded(recorded), *arguments)
         return done
 
@@ -293,15 +276,11 @@ def test_a_run_that_is_stopped_and_copied_goes_on_as_it_would(seed: int) -> None
     half = plan.samples // 2
     for until in range(1, half + 1):
         assert pieces.advance(until)
-    layout = replace(
-        pieces.layout, arrays={name: each.copy() for name, each in pieces.layout.arrays.items()}
-    )
+    layout = replace(pieces.layout, arrays={name: each.copy() for name, each in pieces.layout.arrays.items()})
     copy = replace(pieces, layout=layout, keeps=False)
     assert copy.advance(plan.samples)
     for name in ("snd_nxt", "sent", "arrived", "timeouts", "cwnd"):
-        np.testing.assert_array_equal(
-            copy.layout.arrays["flow"][name], run.layout.arrays["flow"][name]
-        )
+        np.testing.assert_array_equal(copy.layout.arrays["flow"][name], run.layout.arrays["flow"][name])
     np.testing.assert_array_equal(copy.layout.arrays["waited"], run.layout.arrays["waited"])
 
 
@@ -347,9 +326,7 @@ def test_a_seed_gives_the_same_bits_on_another_processor(tmp_path) -> None:
 @pytest.mark.slow
 @pytest.mark.simulators
 @pytest.mark.parametrize("recovery", RECOVERIES)
-def test_dumbbells_of_128_flows_are_equal_for_the_seeds_that_are_not_bundled(
-    tmp_path, run_ns2, recovery: str
-) -> None:
+def test_dumbbells_of_128_flows_are_equal_for_the_seeds_that_are_not_bundled(tmp_path, run_ns2, recovery: str) -> None:
     """All ACKs every 10 ms, and all drops; seeds 1 and 2 are bundled."""
     for seed in range(3, 9):
         scenario = dumbbell_scenario(recovery, 128, seed)

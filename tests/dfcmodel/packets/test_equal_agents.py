@@ -113,9 +113,7 @@ def incast(seed: int, receiver: dfc.ReceiverAgent | None, credited: bool = False
     n = int(rng.integers(2, 6))
     links = [dfc.Link(f"s{k}", "x", RATE, 2e-6 * rng.uniform(0.5, 2.0), 500) for k in range(n)]
     room = int(rng.integers(3, 40))
-    links.append(
-        dfc.Link("x", "d", RATE * rng.uniform(0.5, 1.5), 3e-6, room, dfc.RampMarking(2, 10, 0.1))
-    )
+    links.append(dfc.Link("x", "d", RATE * rng.uniform(0.5, 1.5), 3e-6, room, dfc.RampMarking(2, 10, 0.1)))
     flows = []
     for k in range(n):
         source: Any = [DCQCN(), TIMELY(), NewReno()][k % 3]
@@ -133,9 +131,7 @@ def incast(seed: int, receiver: dfc.ReceiverAgent | None, credited: bool = False
                 receiver=receiver if k % 3 < 2 else None,
             )
         )
-    return dfc.Scenario(
-        "incast", links, flows, duration=0.05, min_rto=float(10 ** rng.uniform(-4, -3))
-    )
+    return dfc.Scenario("incast", links, flows, duration=0.05, min_rto=float(10 ** rng.uniform(-4, -3)))
 
 
 def both(scenario: dfc.Scenario, method: dfc.Packets) -> Any:
@@ -150,9 +146,7 @@ def both(scenario: dfc.Scenario, method: dfc.Packets) -> Any:
 
 @pytest.mark.parametrize("loss", [None, {"x->d": 0.1}], ids=["buffer", "random"])
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize(
-    ("agent", "recovery"), [(InOrder(), "go-back-n"), (Echo(), "selective")], ids=lambda x: str(x)
-)
+@pytest.mark.parametrize(("agent", "recovery"), [(InOrder(), "go-back-n"), (Echo(), "selective")], ids=lambda x: str(x))
 def test_a_receiver_written_as_an_agent_gives_the_bits_of_the_built_in_one(
     agent: dfc.ReceiverAgent, recovery: str, seed: int, loss: dict[str, float] | None
 ) -> None:
@@ -182,8 +176,7 @@ def test_credits_paced_by_the_receiver_fill_the_link_without_a_loss() -> None:
     links = [dfc.Link(f"s{k}", "x", rate, 1e-6, 100) for k in range(32)]
     links.append(dfc.Link("x", "d", rate, 1e-6, 40))
     flows = [
-        dfc.Flow(f"{k}", (f"s{k}", "x", "d"), dfc.Credited(), size=2000, receiver=PacedCredits())
-        for k in range(32)
+        dfc.Flow(f"{k}", (f"s{k}", "x", "d"), dfc.Credited(), size=2000, receiver=PacedCredits()) for k in range(32)
     ]
     scenario = dfc.Scenario("pull", links, flows, duration=0.01, packet_size=1000.0)
     run = dfc.simulate(scenario, dfc.Packets(seed=1))
@@ -196,18 +189,14 @@ def test_credits_paced_by_the_receiver_fill_the_link_without_a_loss() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("remembers", "queue"), [(1.0, 81.0), (0.0, 141.0)])
-def test_a_notification_point_at_the_receiver_holds_the_published_queue(
-    remembers: float, queue: float
-) -> None:
+def test_a_notification_point_at_the_receiver_holds_the_published_queue(remembers: float, queue: float) -> None:
     """Ten DCQCN senders as in `tests/dfcmodel/network/queueing/test_managers.py`, where the sender keeps the interval."""
     rate = 40e9 / 8000.0
     links = [dfc.Link(f"s{k}", "x", rate, 1e-6, 4000) for k in range(10)]
     links.append(dfc.Link("x", "d", rate, 1e-6, 4000, dfc.RampMarking(5.0, 200.0, 0.01)))
     rule = DCQCN(counter=1e4, additive=40e6 / 8000, hyper=400e6 / 8000, notification=1e-9)
     agent = NotificationPoint(remembers=remembers)
-    flows = [
-        dfc.Flow(f"{k}", (f"s{k}", "x", "d"), rule, host="nic", receiver=agent) for k in range(10)
-    ]
+    flows = [dfc.Flow(f"{k}", (f"s{k}", "x", "d"), rule, host="nic", receiver=agent) for k in range(10)]
     scenario = dfc.Scenario("ten", links, flows, duration=0.2, packet_size=1000.0)
     run = dfc.simulate(scenario, dfc.Packets(seed=1), sample=1e-4)
     late = run.time > 0.04
@@ -245,11 +234,7 @@ class AsksAgain(dfc.ReceiverAgent):
 def test_a_packet_that_is_asked_for_is_sent_again(recovery: str, repeated: int) -> None:
     """With go-back-N from 50 on: the answer to 30 is back after 30 + 2 + 40 + 0.13 packet times, when 72 leaves."""
     links = [dfc.Link("a", "s", RATE, 10e-6, 50), dfc.Link("s", "b", RATE, 10e-6, 50)]
-    flow = dfc.Flow(
-        "one", ("a", "s", "b"), dfc.Credited(), size=100, host="nic", receiver=AsksAgain()
-    )
-    found = both(
-        dfc.Scenario("again", links, [flow], duration=0.01), dfc.Packets(recovery=recovery)
-    )
+    flow = dfc.Flow("one", ("a", "s", "b"), dfc.Credited(), size=100, host="nic", receiver=AsksAgain())
+    found = both(dfc.Scenario("again", links, [flow], duration=0.01), dfc.Packets(recovery=recovery))
     assert (found.emitted[0], found.total[0], found.timeouts[0]) == (100 + repeated, 100, 0)
     assert found.loss_events[0] == 1

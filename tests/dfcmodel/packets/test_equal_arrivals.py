@@ -91,11 +91,7 @@ def random_network(seed: int) -> dfc.Scenario:
         start = float(rng.uniform(0.0, 100.0)) / rate
         source = _source(rng, rate)
         sized = rng.integers(3) == 0
-        idle = (
-            float(rng.uniform(5.0, 50.0)) / rate
-            if sized and isinstance(source, NewReno)
-            else math.inf
-        )
+        idle = float(rng.uniform(5.0, 50.0)) / rate if sized and isinstance(source, NewReno) else math.inf
         flows.append(
             dfc.Flow(
                 f"{f}",
@@ -112,9 +108,7 @@ def random_network(seed: int) -> dfc.Scenario:
                 random_idle=bool(rng.integers(2)) and idle < math.inf,
             )
         )  # fmt: skip
-    return dfc.Scenario(
-        f"network {seed}", links, flows, duration=1000.0 / rate, min_rto=50.0 / rate
-    )
+    return dfc.Scenario(f"network {seed}", links, flows, duration=1000.0 / rate, min_rto=50.0 / rate)
 
 
 def _source(rng: np.random.Generator, rate: float) -> object:
@@ -135,9 +129,7 @@ def _source(rng: np.random.Generator, rate: float) -> object:
 
 
 @pytest.mark.parametrize("jitter", [0.0, 1e-4])
-@pytest.mark.parametrize(
-    "seed", [pytest.param(n, marks=[pytest.mark.slow] if n >= 16 else []) for n in range(100)]
-)
+@pytest.mark.parametrize("seed", [pytest.param(n, marks=[pytest.mark.slow] if n >= 16 else []) for n in range(100)])
 def test_both_engines_agree_with_every_kind_of_source(seed: int, jitter: float) -> None:
     both_engines(random_network(seed), seed, jitter)
 
@@ -145,9 +137,7 @@ def test_both_engines_agree_with_every_kind_of_source(seed: int, jitter: float) 
 def counted(source: object, seconds: int, seed: int) -> np.ndarray:
     """Return the packets of a source in each second, at a link that is never busy."""
     links = [dfc.Link(1, 2, 1e7, 1e-6, 10_000)]
-    scenario = dfc.Scenario(
-        "counts", links, [dfc.Flow("a", (1, 2), source)], duration=float(seconds)
-    )  # type: ignore[arg-type]
+    scenario = dfc.Scenario("counts", links, [dfc.Flow("a", (1, 2), source)], duration=float(seconds))  # type: ignore[arg-type]
     run = simulate(scenario, method=dfc.Packets(seed=seed), sample=1.0)
     return np.diff(run.delivered[0], prepend=0.0)
 
@@ -176,9 +166,7 @@ def test_the_wait_of_m_d_1_is_that_of_pollaczek_and_khinchine() -> None:
     frame = trace.to_pandas()
     waits = (frame["sent"] - frame["arrived"]).to_numpy()
     waits = waits[len(waits) % batches :]  # whole batches
-    means = waits.reshape(batches, -1).mean(
-        axis=1
-    )  # of about 1400 packets, over which the queue forgets
+    means = waits.reshape(batches, -1).mean(axis=1)  # of about 1400 packets, over which the queue forgets
     error = means.std(ddof=1) / math.sqrt(batches)
     expected = load / (2.0 * (1.0 - load) * rate)
     assert error < 0.03 * expected  # so that the next line says something
@@ -201,16 +189,12 @@ def test_a_trace_is_replayed_to_the_packet(host: str) -> None:
 def test_a_nic_keeps_what_a_burst_brings() -> None:
     links = dfc.chain(3, rate=1000.0, delay=1e-3, buffer=5)
     for host, kept in (("nic", 500.0), ("direct", 6.0)):
-        scenario = dfc.Scenario(
-            "nic", links, [dfc.Flow("a", (1, 2, 3), dfc.Replay((0.0,), 500), host=host)]
-        )
+        scenario = dfc.Scenario("nic", links, [dfc.Flow("a", (1, 2, 3), dfc.Replay((0.0,), 500), host=host)])
         run = simulate(scenario, method=dfc.Packets(), duration=1.0)
         assert run.delivered[0, -1] == kept
 
 
-@pytest.mark.parametrize(
-    "source", [dfc.CBR(100.0), dfc.OnOff(100.0, 10.0, 1.0), Trains(), dfc.Poisson(100.0)]
-)
+@pytest.mark.parametrize("source", [dfc.CBR(100.0), dfc.OnOff(100.0, 10.0, 1.0), Trains(), dfc.Poisson(100.0)])
 def test_a_source_stops_at_its_time(source: object) -> None:
     links = [dfc.Link(1, 2, 1e5, 1e-3, 1e4)]
     flow = dfc.Flow("a", (1, 2), source, start=0.005, stop=0.05)  # type: ignore[arg-type]
@@ -282,9 +266,7 @@ def test_a_packet_that_a_port_passes_after_the_stop_does_not_finish_the_flow_bef
             dfc.Flow("a", ("h3", "s1", "h1"), trace, start=3.01e-4, stop=stop),
             dfc.Flow("b", ("h6", "s0", "s1", "h1"), DCQCN(), size=161, start=1.63e-4),
         ]
-        run = both_engines(
-            dfc.Scenario("late port", links, flows, duration=7.9e-3, packet_size=4096.0)
-        )
+        run = both_engines(dfc.Scenario("late port", links, flows, duration=7.9e-3, packet_size=4096.0))
         assert run.finished[0] >= stop
 
 
@@ -310,12 +292,8 @@ def test_a_start_that_jitter_puts_after_the_stop_sends_nothing() -> None:
         ({"packets": math.inf}, "packets = inf: must be a whole number"),
     ],
 )
-def test_a_wrong_arrival_stops_the_run(
-    given: dict[str, float], message: str, simulate: Any
-) -> None:
-    scenario = dfc.Scenario(
-        "x", dfc.chain(2, rate=1e3, delay=1e-3, buffer=9), [dfc.Flow("a", (1, 2), Wrong(**given))]
-    )
+def test_a_wrong_arrival_stops_the_run(given: dict[str, float], message: str, simulate: Any) -> None:
+    scenario = dfc.Scenario("x", dfc.chain(2, rate=1e3, delay=1e-3, buffer=9), [dfc.Flow("a", (1, 2), Wrong(**given))])
     full = f"x, t = 0.2 s: the arrivals of flow 'a' have {message}"
     with pytest.raises(ArithmeticError, match=full):
         simulate(scenario, method=dfc.Packets(), duration=1.0)
@@ -341,8 +319,6 @@ def test_a_state_in_another_order_is_refused() -> None:
         def next(s: Any, q: Any, e: Any) -> Any:
             return s
 
-    scenario = dfc.Scenario(
-        "x", dfc.chain(2, rate=1e3, delay=1e-3, buffer=9), [dfc.Flow("a", (1, 2), Swapped())]
-    )
+    scenario = dfc.Scenario("x", dfc.chain(2, rate=1e3, delay=1e-3, buffer=9), [dfc.Flow("a", (1, 2), Swapped())])
     with pytest.raises(ValueError, match="wait, packets must come first in its State"):
         simulate(scenario, method=dfc.Packets(), duration=1.0)

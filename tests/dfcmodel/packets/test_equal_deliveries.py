@@ -37,10 +37,7 @@ def shared(rules: Any, buffer: float, duration: float, discipline: Any = None, *
     """Return flows with different rules over one link of 2000 packets/s and 40 ms."""
     link = Link("in", "out", RATE, 2e-3, buffer, *([discipline] if discipline else []))
     links = [link, *(Link(f"s{n}", "in", 10 * RATE, 18e-3, 1e4) for n in range(len(rules)))]
-    flows = [
-        Flow(f"{n}", (f"s{n}", "in", "out"), rule, 2000.0, start=0.03 * n, **more)
-        for n, rule in enumerate(rules)
-    ]
+    flows = [Flow(f"{n}", (f"s{n}", "in", "out"), rule, 2000.0, start=0.03 * n, **more) for n, rule in enumerate(rules)]
     return Scenario("shared", tuple(links), tuple(flows), duration=duration)
 
 
@@ -64,18 +61,12 @@ def shared(rules: Any, buffer: float, duration: float, discipline: Any = None, *
     ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa", "Swift", "NSCC", "Vivace", "Allegro"],
 )  # fmt: skip
 @pytest.mark.parametrize("jitter", [0.0, 5e-4])
-def test_senders_run_bit_equal_in_both_engines(
-    rules: Any, buffer: float, discipline: Any, jitter: float
-) -> None:
+def test_senders_run_bit_equal_in_both_engines(rules: Any, buffer: float, discipline: Any, jitter: float) -> None:
     scenario = shared(rules, buffer, 1.5, discipline)
     # go-back-N at the rate of a link that is ten times as fast delivers nothing over a full queue
     kinds = {f"{n}": "none" if isinstance(r, TIMELY) else "sack" for n, r in enumerate(rules)}
-    recovery = {
-        name: kind for name, kind in kinds.items() if not isinstance(rules[int(name)], DCQCN)
-    }
-    plan = plan_of(
-        scenario, Packets(seed=3, recovery=recovery, loss={"in->out": 2e-3}), jitter=jitter
-    )
+    recovery = {name: kind for name, kind in kinds.items() if not isinstance(rules[int(name)], DCQCN)}
+    plan = plan_of(scenario, Packets(seed=3, recovery=recovery, loss={"in->out": 2e-3}), jitter=jitter)
     run = equal_records(plan)
     assert (run.imbalance == 0.0).all()
     assert run.total.sum() > 750.0
@@ -127,9 +118,7 @@ def test_bbr_does_not_respond_to_random_loss_and_newreno_does() -> None:
 
 def test_ledbat_keeps_its_target_alone_and_gives_way_to_newreno() -> None:
     """RFC 6817, 2.1: a queue of ``target``, 30 ms of 2000 packets/s, alone; little beside a loss-based flow."""
-    alone = simulate(
-        shared((LEDBAT(target=0.03),), 400.0, 30.0), method=Packets(seed=1), sample=0.05
-    )
+    alone = simulate(shared((LEDBAT(target=0.03),), 400.0, 30.0), method=Packets(seed=1), sample=0.05)
     assert alone.queued.max(axis=0)[alone.time > 15.0].mean() == pytest.approx(60.0, rel=0.1)
     both = shared((LEDBAT(target=0.03), NewReno()), 400.0, 60.0)
     run = simulate(both, method=Packets(seed=1, recovery="sack"), sample=0.05)
@@ -223,9 +212,7 @@ def test_losses_by_time_of_rules_of_deliveries_are_equal_in_both_engines(
 
 def sprayed(size: float = 400.0, **more: Any) -> Scenario:
     """Return two flows over two paths each, one of which others fill: packets overtake each other."""
-    links = [
-        Link(a, b, RATE, 5e-3, 400.0) for a, b in ("sa", "sb", "ad", "bd", "rs", "ts", "du", "dv")
-    ]
+    links = [Link(a, b, RATE, 5e-3, 400.0) for a, b in ("sa", "sb", "ad", "bd", "rs", "ts", "du", "dv")]
     flows = [
         Flow(f"{n}", (a, "s", "a", "d", b), NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=TRIP), size=size, host="nic",
              paths=((a, "s", "b", "d", b),), **more)
@@ -239,12 +226,8 @@ def sprayed(size: float = 400.0, **more: Any) -> Scenario:
 @pytest.mark.parametrize("loss", [0.0, 0.01])
 @pytest.mark.parametrize("spraying", ["turns", "random"])
 @pytest.mark.slow
-def test_sprayed_flows_of_rules_of_deliveries_are_equal_in_both_engines(
-    spraying: str, loss: float
-) -> None:
-    method = Packets(
-        seed=2, recovery={"0": PATIENT, "1": PATIENT}, spraying=spraying, loss={"s->b": loss}
-    )
+def test_sprayed_flows_of_rules_of_deliveries_are_equal_in_both_engines(spraying: str, loss: float) -> None:
+    method = Packets(seed=2, recovery={"0": PATIENT, "1": PATIENT}, spraying=spraying, loss={"s->b": loss})
     run = equal_records(plan_scenario(sprayed(), method, duration=2.0, sample=0.02, may_spray=True))
     assert (run.imbalance == 0.0).all()
     assert np.isfinite(run.finished[-3:]).all()  # those before only lend their paths

@@ -71,12 +71,8 @@ def test_with_smoothed_counts_more_gets_through_where_a_packet_weighs_much() -> 
     scenario = replace(scenario, links=links)
     for seed in (1, 2, 3):
         levels = (Packets(seed=seed, count_smoothing=tau) for tau in (0.0, 1.0 / mbps(37)))
-        whole, smoothed = (
-            simulate(scenario, level, duration=1.5, sample=0.5, jitter=20e-6) for level in levels
-        )
-        late = [
-            np.ptp(run.delivered[:, run.time > 0.49], axis=1).sum() for run in (whole, smoothed)
-        ]
+        whole, smoothed = (simulate(scenario, level, duration=1.5, sample=0.5, jitter=20e-6) for level in levels)
+        late = [np.ptp(run.delivered[:, run.time > 0.49], axis=1).sum() for run in (whole, smoothed)]
         assert late[0] + 5.0 < late[1] <= mbps(37) + 1.0
 
 
@@ -118,12 +114,8 @@ def in_ns3(case: str, chosen: dict[str, object]) -> np.ndarray:
                "diffusion": 0.1, "counted": "waiting"}  # fmt: skip
     for name, value in {**default, **chosen}.items():
         flows = flows[flows[name] == value] if name in flows else flows
-    wide = flows.pivot_table(
-        index="seed", columns="flow", values=["unique", "mean_efficiency", "dropped"]
-    )
-    columns = [
-        (name, flow) for name in ("unique", "mean_efficiency") for flow in ("target", "background")
-    ]
+    wide = flows.pivot_table(index="seed", columns="flow", values=["unique", "mean_efficiency", "dropped"])
+    columns = [(name, flow) for name in ("unique", "mean_efficiency") for flow in ("target", "background")]
     return np.column_stack([*(wide[column] for column in columns), wide["dropped"].sum(axis=1)])
 
 
@@ -136,9 +128,7 @@ def in_hopflow(chosen: dict[str, object], host: str = "shaped") -> np.ndarray:
     found = []
     for seed in SEEDS:
         method = Packets(seed=seed, convention="ns2")
-        run = simulate(
-            replace(scenario, links=links), method, duration=1.5, sample=0.01, jitter=20e-6
-        )
+        run = simulate(replace(scenario, links=links), method, duration=1.5, sample=0.01, jitter=20e-6)
         late = run.time > 0.1 + 1e-9
         means = run.efficiency.to_numpy()[:, late].mean(axis=1)
         found.append([*run.delivered[:, -1], *means, run.lost.sum()])

@@ -41,17 +41,13 @@ ELEMENTS: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-def three_flows(
-    elements: tuple[Any, ...], discipline: Any = None, rules: Any = RULES
-) -> dfc.Scenario:
+def three_flows(elements: tuple[Any, ...], discipline: Any = None, rules: Any = RULES) -> dfc.Scenario:
     """Return flows over one bottleneck behind access links."""
     fields = {} if discipline is None else {"discipline": discipline}
     access = {"access_rate": 5e3, "access_delay": 2e-3}
     links = dfc.dumbbell(len(rules), rate=RATE, delay=0.01, buffer=30, **access, **fields)
     flows = [
-        dfc.Flow(
-            f"flow {n}", (f"s{n + 1}", "left", "right", f"d{n + 1}"), rule, 200, start=0.01 * n
-        )
+        dfc.Flow(f"flow {n}", (f"s{n + 1}", "left", "right", f"d{n + 1}"), rule, 200, start=0.01 * n)
         for n, rule in enumerate(rules)
     ]
     return dfc.Scenario("paths", links, flows, duration=2.0, elements=elements)
@@ -82,9 +78,7 @@ def test_elements_before_other_queues(discipline: Any, recovery: str) -> None:
 
 
 @pytest.mark.parametrize("rule", [BBR(), Copa()])
-@pytest.mark.parametrize(
-    "process", [dfc.Poisson(600.0), dfc.Replay((0.0, 0.3, 1.2), (5, 400, 300))]
-)
+@pytest.mark.parametrize("process", [dfc.Poisson(600.0), dfc.Replay((0.0, 0.3, 1.2), (5, 400, 300))])
 def test_rules_of_deliveries_without_data(rule: Any, process: Any) -> None:
     """Samples that the application limits are marked by both engines."""
     scenario = three_flows(ELEMENTS["bursts"], None, (rule, NewReno()))

@@ -19,9 +19,7 @@ from tests.dfcmodel.packets.random_fabrics import in_turns, random_fabric
 from tests.oracles.engines import check_records, plan_scenario, run_engine, run_reference
 
 QUICK = range(24)
-FABRICS = [
-    pytest.param(seed, marks=[] if seed in QUICK else [pytest.mark.slow]) for seed in range(300)
-]
+FABRICS = [pytest.param(seed, marks=[] if seed in QUICK else [pytest.mark.slow]) for seed in range(300)]
 RATES: tuple[Any, ...] = (
     FixedRate(),
     FixedRate(sending_rate=1e5),
@@ -338,9 +336,7 @@ def test_windows_differ_by_more_than_there_are_slots() -> None:
     """A link of 10 ms beside others of 1 us: the packet kernel runs it."""
     scenario = incast()
     links = tuple(
-        replace(link, delay=1e-2, buffer=1e5)
-        if link.source == "s" and link.target == "to"
-        else link
+        replace(link, delay=1e-2, buffer=1e5) if link.source == "s" and link.target == "to" else link
         for link in scenario.links
     )
     plan = plan_of(replace(scenario, links=links, duration=0.05), "none")

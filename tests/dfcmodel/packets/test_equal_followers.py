@@ -36,9 +36,7 @@ def test_records_are_those_of_the_reference(seed: int, source: Any) -> None:
 def test_records_over_lossy_links_are_those_of_the_reference(seed: int, delayed: bool) -> None:
     """Windows of packets over queues of a few: losses, timeouts, handshakes, and no network interface."""
     rng = np.random.default_rng(seed)
-    links = dfc.chain(
-        4, rate=2e3, delay=float(rng.choice([1e-3, 7e-3])), buffer=int(rng.integers(3, 12))
-    )
+    links = dfc.chain(4, rate=2e3, delay=float(rng.choice([1e-3, 7e-3])), buffer=int(rng.integers(3, 12)))
     sources = [NewReno(), CUBIC(), dfc.CBR(900.0)]
     flows = []
     for k in range(8):
@@ -76,25 +74,15 @@ def test_a_flow_starts_when_the_other_is_complete_at_its_receiver() -> None:
 def test_a_chain_of_flows_takes_as_long_as_its_links() -> None:
     """A ring of four hosts in which each flow waits for what came to its host: steps of one length, without a pause."""
     hosts, steps, size = 4, 6, 50
-    links = [
-        dfc.Link(f"h{k}", "s", 1e6, 2e-6, 1e4, dfc.PFC((0,), xoff=20, xon=10)) for k in range(hosts)
-    ]
-    links += [
-        dfc.Link("s", f"h{k}", 1e6, 2e-6, 1e4, dfc.PFC((0,), xoff=20, xon=10)) for k in range(hosts)
-    ]
+    links = [dfc.Link(f"h{k}", "s", 1e6, 2e-6, 1e4, dfc.PFC((0,), xoff=20, xon=10)) for k in range(hosts)]
+    links += [dfc.Link("s", f"h{k}", 1e6, 2e-6, 1e4, dfc.PFC((0,), xoff=20, xon=10)) for k in range(hosts)]
     sources = [f"h{k}" for _ in range(steps) for k in range(hosts)]
     targets = [f"h{(k + 1) % hosts}" for _ in range(steps) for k in range(hosts)]
     places = np.array(
-        [
-            [(step - 1) * hosts + (k - 1) % hosts if step else -1]
-            for step in range(steps)
-            for k in range(hosts)
-        ]
+        [[(step - 1) * hosts + (k - 1) % hosts if step else -1] for step in range(steps) for k in range(hosts)]
     )
     flows = dfc.flows_from(sources, targets, size, source=FixedRate(), links=links, after=places)
-    run = dfc.simulate(
-        dfc.Scenario("ring", links, flows, duration=1e-3), dfc.Packets(seed=1, recovery="none")
-    )
+    run = dfc.simulate(dfc.Scenario("ring", links, flows, duration=1e-3), dfc.Packets(seed=1, recovery="none"))
     step = size * 1e-6 + 1e-6 + 4e-6  # packets, one more transmission, and two propagations
     assert run.finished.reshape(steps, hosts) == pytest.approx(
         np.tile(step * np.arange(1, steps + 1)[:, np.newaxis], hosts), rel=1e-9
@@ -133,12 +121,8 @@ def test_delays_as_an_array_are_those_of_the_flows() -> None:
     run = dfc.simulate(replace(fabric, flows=table), dfc.Packets(seed=1), duration=0.01)
     first, second, _ = run.finished
     assert run.started.tolist() == [0.0, first + 1e-4, max(first + 5e-4, second + 2e-5)]
-    with pytest.raises(
-        ValueError, match=r"delays: an array of shape \(3,\), must have that of after"
-    ):
-        dfc.flows_from(
-            [a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **{**columns, "delays": np.zeros(3)}
-        )
+    with pytest.raises(ValueError, match=r"delays: an array of shape \(3,\), must have that of after"):
+        dfc.flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **{**columns, "delays": np.zeros(3)})
     columns["delays"][1, 0] = -1.0
     with pytest.raises(ValueError, match=r"delays\[0\] of flow .* = -1: must be"):
         dfc.flows_from([a[0], b[0], b[0]], [a[-1], b[-1], b[-1]], **columns)
@@ -174,9 +158,7 @@ def test_what_a_flow_cannot_wait_for_is_refused(refused: Any, given: Any, parts:
 def test_circles_and_endless_flows_are_refused(refused: Any) -> None:
     scenario = two()
     a, b = scenario.flows
-    refused(
-        ["after of flow 'a'", "circle"], lambda: replace(scenario, flows=(replace(a, after="b"), b))
-    )
+    refused(["after of flow 'a'", "circle"], lambda: replace(scenario, flows=(replace(a, after="b"), b)))
     endless = replace(a, size=np.inf)
     refused(["after of flow 'b'", "'a' must end"], lambda: replace(scenario, flows=(endless, b)))
 
@@ -197,6 +179,4 @@ def test_a_receiver_that_delays_acks_starts_flows_of_its_own_host_or_later(refus
         equal_records(plan_of(scenario, 1))
     flows = (first, dfc.Flow("b", ("h2", "s", "h0"), NewReno(), size=9, after="a"))
     scenario = dfc.Scenario("hosts", links, flows, duration=1e-3)
-    refused(
-        ["start of flow 'b' = 0", "'a'", "above 0"], lambda: dfc.simulate(scenario, dfc.Packets())
-    )
+    refused(["start of flow 'b' = 0", "'a'", "above 0"], lambda: dfc.simulate(scenario, dfc.Packets()))

@@ -27,9 +27,7 @@ from tests.oracles.engines import (
 RATE = 3e6
 QUICK = (*range(6), 38)
 """Seeds of the quick tests; in the last one ACKs leave a switch by a port to which no data goes from their ingress."""
-FABRICS = [
-    pytest.param(seed, marks=[] if seed in QUICK else [pytest.mark.slow]) for seed in range(200)
-]
+FABRICS = [pytest.param(seed, marks=[] if seed in QUICK else [pytest.mark.slow]) for seed in range(200)]
 
 
 def in_order(switched: np.ndarray) -> np.ndarray:
@@ -39,9 +37,7 @@ def in_order(switched: np.ndarray) -> np.ndarray:
 
 def both_engines(scenario: dfc.Scenario) -> object:
     """Return the records of the compiled engine, which those of the reference engine equal."""
-    plan = plan_scenario(
-        scenario, dfc.Packets(seed=1), duration=scenario.duration, sample=scenario.duration / 10
-    )
+    plan = plan_scenario(scenario, dfc.Packets(seed=1), duration=scenario.duration, sample=scenario.duration / 10)
     found, wanted = run_engine(plan), run_reference(plan)
     S = plan.samples
     for name in (
@@ -51,9 +47,7 @@ def both_engines(scenario: dfc.Scenario) -> object:
         "waiting",
         "acked",
     ):  # without what is beyond the end
-        np.testing.assert_array_equal(
-            getattr(found, name)[:S], getattr(wanted, name)[:S], err_msg=name
-        )
+        np.testing.assert_array_equal(getattr(found, name)[:S], getattr(wanted, name)[:S], err_msg=name)
     np.testing.assert_array_equal(found.peak, wanted.peak)
     for name in ("finished", "window"):  # sums of times in another order
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-9)
@@ -85,9 +79,7 @@ def star(n: int, rule: object, **given: object) -> dfc.Scenario:
 
 @pytest.mark.parametrize("method", [dfc.Packets(seed=1), dfc.Fluid()], ids=["packets", "fluid"])
 @pytest.mark.parametrize("source", [dfc.CBR(RATE), DCQCN()], ids=["CBR", "DCQCN"])
-def test_flows_of_a_host_share_its_interface_and_nothing_is_lost(
-    source: object, method: object
-) -> None:
+def test_flows_of_a_host_share_its_interface_and_nothing_is_lost(source: object, method: object) -> None:
     run = dfc.simulate(star(8, dfc.PFC(xoff=64, xon=48), source=source), method)
     assert run.lost.sum() == 0.0
     # the last one ends when all have been sent, one after the other, and two ways of a packet later; 2 steps of fluid
@@ -97,9 +89,7 @@ def test_flows_of_a_host_share_its_interface_and_nothing_is_lost(
 def test_a_rate_rule_has_one_packet_at_most_in_the_interface() -> None:
     run = dfc.simulate(star(8, dfc.PFC(xoff=64, xon=48), source=DCQCN()), dfc.Packets(seed=1))
     assert 7 <= run.peak_queue[0] <= 8
-    longer = dfc.simulate(
-        star(8, dfc.PFC(xoff=64, xon=48), source=dfc.CBR(RATE)), dfc.Packets(seed=1)
-    )
+    longer = dfc.simulate(star(8, dfc.PFC(xoff=64, xon=48), source=dfc.CBR(RATE)), dfc.Packets(seed=1))
     assert longer.peak_queue[0] > 1000  # what an application writes waits in its host
 
 
@@ -148,9 +138,7 @@ def test_a_pause_of_the_class_delays_acks_in_it_alone() -> None:
     trips = []
     for acks in ("control", "class"):
         rule = dfc.PFC(xoff=10, xon=5, acks=acks)
-        links = [
-            dfc.Link(*ends, RATE, 1e-6, 3000, rule) for ends in (("a", "s"), ("s", "b"), ("b", "s"))
-        ]
+        links = [dfc.Link(*ends, RATE, 1e-6, 3000, rule) for ends in (("a", "s"), ("s", "b"), ("b", "s"))]
         links += [dfc.Link("s", "a", RATE / 20, 1e-6, 3000, rule)]
         flows = [
             dfc.Flow("there", ("a", "s", "b"), NewReno(), 4.0),
@@ -190,19 +178,14 @@ def test_an_interface_does_not_depend_on_the_number_of_flows(others: int) -> Non
         dfc.Flow("first", ("a", "b"), NewReno(), 50.0, host="direct"),
         dfc.Flow("second", ("a", "b"), NewReno(), 50.0, host="nic"),
     ]
-    flows += [
-        dfc.Flow(f"idle {n}", ("a", "b"), dfc.CBR(1.0), start=50.0, host="direct")
-        for n in range(others)
-    ]
+    flows += [dfc.Flow(f"idle {n}", ("a", "b"), dfc.CBR(1.0), start=50.0, host="direct") for n in range(others)]
     link = dfc.Link("a", "b", 1e3, 5e-3, 20.0)
     run = dfc.simulate(dfc.Scenario("mixed", [link], flows, duration=2.0), dfc.Packets(seed=1))
     np.testing.assert_array_equal(run.goodput[:2], [765.0, 145.0])
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_ports_are_those_of_a_loop_over_all_flows(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ports_are_those_of_a_loop_over_all_flows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng([76, seed])
     scenario = random_fabric(seed)
     hosts = (None, "nic", "direct", "unshaped")
@@ -287,8 +270,7 @@ def hub(rates: list[Any], buffer: float = 500.0, rule: Any = RULE, **given: Any)
         dfc.Link("s", "d", 1e4, 1e-4, buffer, rule),
     ]
     flows = [
-        dfc.Flow(f"f{k}", ("s", "d"), source, host="nic", priority=k % 2, **given)
-        for k, source in enumerate(rates)
+        dfc.Flow(f"f{k}", ("s", "d"), source, host="nic", priority=k % 2, **given) for k, source in enumerate(rates)
     ]
     flows.append(dfc.Flow("through", ("x", "s", "d"), dfc.CBR(100.0)))
     return dfc.Scenario("hub", links, flows, duration=0.2)
@@ -350,29 +332,18 @@ def test_a_buffer_that_holds_the_rooms_of_the_access_link_is_enough() -> None:
     assert run.status.ok
     with pytest.raises(ValueError, match="in the fluid each flow of a host has an access link"):
         dfc.simulate(scenario, dfc.Fluid())
-    with pytest.raises(
-        ValueError, match=r"PFC reserves .* packets of its buffer for 3 ingress queues"
-    ):
+    with pytest.raises(ValueError, match=r"PFC reserves .* packets of its buffer for 3 ingress queues"):
         hub([dfc.CBR(4e3)] * 6, math.floor(3.0 * room) - 1.0)
 
 
-@pytest.mark.parametrize(
-    "source", [dfc.CBR(1e4), FixedRate(), NewReno()], ids=lambda each: type(each).__name__
-)
+@pytest.mark.parametrize("source", [dfc.CBR(1e4), FixedRate(), NewReno()], ids=lambda each: type(each).__name__)
 @pytest.mark.parametrize("weights", [(1, 2, 5), (3, 3, 1)])
-def test_flows_of_an_interface_share_it_by_their_weights(
-    weights: tuple[int, ...], source: Any
-) -> None:
+def test_flows_of_an_interface_share_it_by_their_weights(weights: tuple[int, ...], source: Any) -> None:
     """All always have a packet to send: the shares are those of the weights, within a turn of each."""
     links = [dfc.Link("h", "s", 1e4, 1e-4, 500.0, RULE)]
     links += [dfc.Link("s", f"d{k}", 1e4, 1e-4, 500.0, RULE) for k in range(3)]
-    flows = [
-        dfc.Flow(f"f{k}", ("h", "s", f"d{k}"), source, weight=weight)
-        for k, weight in enumerate(weights)
-    ]
-    run = dfc.simulate(
-        dfc.Scenario("weights", links, flows, duration=0.2), dfc.Packets(seed=1), sample=0.05
-    )
+    flows = [dfc.Flow(f"f{k}", ("h", "s", f"d{k}"), source, weight=weight) for k, weight in enumerate(weights)]
+    run = dfc.simulate(dfc.Scenario("weights", links, flows, duration=0.2), dfc.Packets(seed=1), sample=0.05)
     late = run.delivered[:, -1] - run.delivered[:, 0]
     assert late == pytest.approx(late.sum() * np.array(weights) / sum(weights), abs=max(weights))
     assert late.sum() == pytest.approx(0.15 * 1e4, rel=0.01)

@@ -36,14 +36,7 @@ class Everything(dfc.SwitchProgram):
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
         """Rank by a mixture; drop a few, mark some."""
-        rank = (
-            e.own
-            + 0.1 * s.own
-            + 1e-3 * e.bytes / e.size
-            + e.priority
-            + min(e.left, 50.0)
-            + e.is_ack
-        )
+        rank = e.own + 0.1 * s.own + 1e-3 * e.bytes / e.size + e.priority + min(e.left, 50.0) + e.is_ack
         drop = 1.0 if e.random < 0.02 and e.backlog > 2.0 else 0.0
         mark = 1.0 if e.backlog > 5.0 and e.random > q.part else 0.0
         return s._replace(rank=rank, drop=drop, mark=mark, seen=s.seen + 1.0, own=s.own + 1.0)
@@ -90,9 +83,7 @@ class Queues(dfc.SwitchProgram):
         mark = 1.0 if e.queue_bytes > 2.0 * e.size else 0.0
         rank = -1.0 if e.queue == 0.0 else math.floor(e.queue * 0.5)
         drop = 1.0 if e.random > 0.98 else 0.0
-        return s._replace(
-            rank=rank, trim=trim, mark=mark, drop=drop, seen=s.seen + 1.0, own=s.own + 1.0
-        )
+        return s._replace(rank=rank, trim=trim, mark=mark, drop=drop, seen=s.seen + 1.0, own=s.own + 1.0)
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
@@ -135,9 +126,7 @@ class HeadersFirst(dfc.SwitchProgram):
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
         """Write telemetry; the packet still has what `on_enqueue` wrote into it."""
         mark = 1.0 if s.found > 3.0 else 0.0
-        return s._replace(
-            mark=mark, total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity
-        )
+        return s._replace(mark=mark, total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity)
 
 
 @dataclass(frozen=True)
@@ -176,9 +165,7 @@ def random_star(seed: int, program: dfc.SwitchProgram) -> dfc.Scenario:
     rate, buffer = 1e5, int(rng.integers(4, 60))
     ends = [(f"s{k}", "x", rate * rng.uniform(0.5, 3.0), dfc.FIFO()) for k in range(n)]
     ends += [("x", "d", rate, program), ("d", "x", rate / 20.0, program)]
-    links = [
-        dfc.Link(a, b, r, 1e-4 * rng.uniform(0.2, 3.0), buffer, rule) for a, b, r, rule in ends
-    ]
+    links = [dfc.Link(a, b, r, 1e-4 * rng.uniform(0.2, 3.0), buffer, rule) for a, b, r, rule in ends]
     flows = []
     for k in range(n):
         sources = [
@@ -217,16 +204,12 @@ SLOW = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("program", "seed"), SLOW, ids=[f"{type(each).__name__}-{seed}" for each, seed in SLOW]
-)
+@pytest.mark.parametrize(("program", "seed"), SLOW, ids=[f"{type(each).__name__}-{seed}" for each, seed in SLOW])
 def test_both_engines_run_further_programs_alike(program: dfc.SwitchProgram, seed: int) -> None:
     test_both_engines_run_a_program_alike(program, seed)
 
 
-@pytest.mark.parametrize(
-    ("program", "seed"), CASES, ids=[f"{type(each).__name__}-{seed}" for each, seed in CASES]
-)
+@pytest.mark.parametrize(("program", "seed"), CASES, ids=[f"{type(each).__name__}-{seed}" for each, seed in CASES])
 def test_both_engines_run_a_program_alike(program: dfc.SwitchProgram, seed: int) -> None:
     scenario = random_star(seed, program)
     plan = plan_scenario(scenario, dfc.Packets(seed=seed), duration=scenario.duration, sample=0.01)
@@ -299,9 +282,7 @@ def test_both_engines_refuse_what_is_no_number_or_queue(place: int, message: str
         dfc.Link("a", "s", 1e6, 1e-6, 100),
         dfc.Link("s", "b", 1e5, 1e-6, 100, Wrong(place=place)),
     ]
-    flows = [
-        dfc.Flow(name, ("a", "s", "b"), dfc.CBR(rate)) for name, rate in (("a", 2e4), ("b", 1e4))
-    ]
+    flows = [dfc.Flow(name, ("a", "s", "b"), dfc.CBR(rate)) for name, rate in (("a", 2e4), ("b", 1e4))]
     scenario = dfc.Scenario("wrong", links, flows, duration=1e-3)
     plan = plan_scenario(scenario, dfc.Packets(seed=1), duration=1e-3, sample=1e-4)
     texts = []

@@ -22,9 +22,7 @@ from tests.oracles.engines import ENGINES, NAMES, run_engine, run_reference
 def run_two(discipline, rates=(900.0, 300.0), **link) -> Any:
     """Run two sources of constant rate over one link of 800 packets/s."""
     fields = {"rate": 800.0, "delay": 1e-3, "buffer": 20.0, "discipline": discipline, **link}
-    flows = tuple(
-        dfc.Flow(f"flow{n}", (1, 2), dfc.CBR(rate), priority=n) for n, rate in enumerate(rates)
-    )
+    flows = tuple(dfc.Flow(f"flow{n}", (1, 2), dfc.CBR(rate), priority=n) for n, rate in enumerate(rates))
     scenario = dfc.Scenario("two", dfc.chain(2, **fields), flows, duration=4.0)
     return run_reference(plan_of(scenario, dfc.Packets(seed=1)))
 
@@ -56,9 +54,7 @@ def test_random_early_detection_keeps_the_average_between_its_thresholds() -> No
 
 
 def test_pause_loses_nothing_where_the_port_before_can_hold_it() -> None:
-    links = dfc.chain(
-        3, rate=800.0, delay=1e-3, buffer=60.0, discipline=dfc.Pause(high=10.0, low=5.0)
-    )
+    links = dfc.chain(3, rate=800.0, delay=1e-3, buffer=60.0, discipline=dfc.Pause(high=10.0, low=5.0))
     slow = replace(links[1], rate=400.0)
     flow = dfc.Flow("flow", (1, 2, 3), dfc.CBR(500.0))
     scenario = dfc.Scenario("pause", (links[0], slow), (flow,), duration=0.4)
@@ -70,9 +66,7 @@ def test_pause_loses_nothing_where_the_port_before_can_hold_it() -> None:
 @pytest.mark.parametrize("engine", [run_reference, run_engine])
 def test_a_port_that_is_paused_before_it_sends_keeps_to_its_buffer(engine) -> None:
     """Nothing is in transmission when the pause comes; what arrives then has the buffer's 20 places."""
-    links = dfc.chain(
-        3, rate=800.0, delay=1e-3, buffer=20.0, discipline=dfc.Pause(high=10.0, low=5.0)
-    )
+    links = dfc.chain(3, rate=800.0, delay=1e-3, buffer=20.0, discipline=dfc.Pause(high=10.0, low=5.0))
     faulty = replace(links[1], discipline=dfc.Pause(high=10.0, low=5.0, storm=0.0))
     flow = dfc.Flow("flow", (1, 2, 3), dfc.CBR(500.0), start=0.05, host="direct")
     scenario = dfc.Scenario("paused", (links[0], faulty), (flow,), duration=0.4)
@@ -88,9 +82,7 @@ def test_pauses_by_quanta_last_whole_numbers_of_them(engine, quanta: int) -> Non
 
     A packet is 0.1 ms; 482 quanta of 512 bits of the link of 120 Mb/s are 2.06 ms.
     """
-    links = dfc.chain(
-        4, rate=1e4, delay=1e-3, buffer=1e3, discipline=dfc.Pause(41.0, 22.0, quanta=quanta)
-    )
+    links = dfc.chain(4, rate=1e4, delay=1e-3, buffer=1e3, discipline=dfc.Pause(41.0, 22.0, quanta=quanta))
     flows = (
         dfc.Flow("first", (1, 2, 3, 4), dfc.CBR(1e4), host="direct"),
         dfc.Flow("joins", (2, 3, 4), dfc.CBR(4e3), host="direct"),
@@ -132,9 +124,7 @@ def test_dualpi2_gives_scalable_and_classic_senders_alike_with_a_queue_of_a_mill
     rules = (DCTCP(), NewReno())
     links = [*dfc.chain(2, rate=4000.0, delay=10e-3, buffer=1000.0, discipline=dfc.DualPI2())]
     both = tuple(dfc.Flow(f"{n}", (1, 2), rule) for n, rule in enumerate(rules))
-    run = simulate(
-        dfc.Scenario("dual", tuple(links), both, duration=40.0), method=dfc.Packets(seed=1)
-    )
+    run = simulate(dfc.Scenario("dual", tuple(links), both, duration=40.0), method=dfc.Packets(seed=1))
     first, second = np.ptp(run.delivered[:, run.time > 10.0], axis=1)
     windows = run.window[:, run.time > 10.0].mean(axis=1)
     assert 0.5 < windows[0] / windows[1] < 2.0
@@ -159,9 +149,7 @@ def overloaded(
 ) -> Any:
     """Run a source of constant rate over a link of 1000 packets/s."""
     links = dfc.chain(2, rate=RATE, delay=1e-3, buffer=500.0, discipline=discipline)
-    scenario = dfc.Scenario(
-        "overload", links, (dfc.Flow("f", (1, 2), dfc.CBR(load)),), duration=duration
-    )
+    scenario = dfc.Scenario("overload", links, (dfc.Flow("f", (1, 2), dfc.CBR(load)),), duration=duration)
     return simulate(scenario, method=dfc.Packets(seed=1, **options), sample=1e-3)
 
 
@@ -192,9 +180,7 @@ def test_pie_spares_a_burst_that_is_shorter_than_its_allowance() -> None:
     for burst in (0.15, 0.0):
         pie = dfc.PIE(target=1e-3, alpha=12.5, beta=125.0, burst=burst)
         managed = (replace(links[0], discipline=pie),)
-        scenario = dfc.Scenario(
-            "burst", managed, (dfc.Flow("f", (1, 2), dfc.CBR(1250.0)),), duration=0.1
-        )
+        scenario = dfc.Scenario("burst", managed, (dfc.Flow("f", (1, 2), dfc.CBR(1250.0)),), duration=0.1)
         lost.append(simulate(scenario, method=dfc.Packets(seed=1)).lost.sum())
     assert lost[0] == 0
     assert lost[1] > 0
@@ -209,9 +195,7 @@ def test_ramp_marking_drops_what_cannot_be_marked_by_the_queue() -> None:
 def test_a_manager_of_what_leaves_drops_nothing() -> None:
     run = overloaded(dfc.RampMarking(10.0, 30.0, 0.5))
     full = overloaded(dfc.FIFO())
-    np.testing.assert_array_equal(
-        run.lost, full.lost
-    )  # by the full buffer, as what cannot be marked passes
+    np.testing.assert_array_equal(run.lost, full.lost)  # by the full buffer, as what cannot be marked passes
 
 
 def test_a_users_manager_drops_the_parts_that_it_asks_for() -> None:
@@ -234,17 +218,13 @@ def test_dctcp_keeps_the_queue_at_the_threshold_without_loss() -> None:
     K, flows = 40.0, 2
     links = dfc.chain(2, rate=1e5, delay=1e-4, buffer=500.0, discipline=dfc.StepMarking(K))
     all_of = tuple(dfc.Flow(f"{n}", (1, 2), DCTCP(), start=1e-3 * n) for n in range(flows))
-    run = simulate(
-        dfc.Scenario("dctcp", links, all_of, duration=1.0), method=dfc.Packets(), sample=1e-4
-    )
+    run = simulate(dfc.Scenario("dctcp", links, all_of, duration=1.0), method=dfc.Packets(), sample=1e-4)
     late = run.queued[0, run.time > 0.3]
     pipe = 1e5 * 2e-4 + K
     assert run.lost.sum() == 0
     assert late.max() <= K + flows + 1
     assert np.ptp(late) == pytest.approx(0.5 * np.sqrt(2 * flows * pipe), rel=0.5)
-    assert (run.delivered[:, -1] - run.delivered[:, 2999]).sum() / 0.7 == pytest.approx(
-        1e5, rel=1e-3
-    )
+    assert (run.delivered[:, -1] - run.delivered[:, 2999]).sum() / 0.7 == pytest.approx(1e5, rel=1e-3)
 
 
 # PFC at packet level: service, room and pauses by class; and the fluid beside it.
@@ -268,8 +248,7 @@ def pauses(run: Trajectory) -> dict[tuple[str, int], tuple[float, float, float]]
     """Return number, begin of the first, and duration of the pauses of each link and class."""
     table = run.pauses().to_pandas()
     return {
-        key: (float(len(own)), own.begin.min(), own.duration.sum())
-        for key, own in table.groupby(["link", "priority"])
+        key: (float(len(own)), own.begin.min(), own.duration.sum()) for key, own in table.groupby(["link", "priority"])
     }
 
 
@@ -288,9 +267,7 @@ def test_fluid_and_packets_pause_the_same_classes(classes, storage: float, web: 
     fluid, packets = simulate(scenario, level="fluid"), simulate(scenario, PACKETS)
     np.testing.assert_allclose(packets.delivered[:, -1], fluid.delivered[:, -1], rtol=0.03)
     np.testing.assert_allclose(packets.peak_queue, fluid.peak_queue, atol=2 * 2.5 + 3)
-    np.testing.assert_allclose(
-        packets.lost.sum(axis=(1, 2)), fluid.lost.sum(axis=(1, 2)), rtol=0.03
-    )
+    np.testing.assert_allclose(packets.lost.sum(axis=(1, 2)), fluid.lost.sum(axis=(1, 2)), rtol=0.03)
     assert packets.lost[:2].sum() == 0.0
     one, two = pauses(fluid), pauses(packets)
     assert one.keys() == two.keys()

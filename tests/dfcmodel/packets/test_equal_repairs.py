@@ -28,9 +28,7 @@ def incast(seed: int) -> dfc.Scenario:
     n = int(rng.integers(2, 5))
     links = [dfc.Link(f"s{k}", "x", RATE, 2e-6 * rng.uniform(0.5, 2.0), 500) for k in range(n)]
     rule = dfc.RampMarking(2, 10, 0.1)
-    links += [
-        dfc.Link("x", "d", RATE * rng.uniform(0.5, 1.5), 3e-6, int(rng.integers(3, 40)), rule)
-    ]
+    links += [dfc.Link("x", "d", RATE * rng.uniform(0.5, 1.5), 3e-6, int(rng.integers(3, 40)), rule)]
     sources = [DCQCN(), TIMELY(), NewReno()]
     flows = [
         dfc.Flow(
@@ -45,9 +43,7 @@ def incast(seed: int) -> dfc.Scenario:
         )
         for k in range(n)
     ]
-    return dfc.Scenario(
-        "incast", links, flows, duration=0.1, min_rto=float(10 ** rng.uniform(-4, -3))
-    )
+    return dfc.Scenario("incast", links, flows, duration=0.1, min_rto=float(10 ** rng.uniform(-4, -3)))
 
 
 @pytest.mark.parametrize("selective", [True, False])
@@ -56,9 +52,7 @@ def incast(seed: int) -> dfc.Scenario:
 def test_both_engines_agree(seed: int, loss: float | None, selective: bool) -> None:
     """Of selective repair, and of go-back-N."""
     scenario = incast(seed)
-    repair = dfc.SelectiveRepair(
-        rto_low=scenario.min_rto / (1 + seed), few=4 * seed, reordering=3 * (seed % 3)
-    )
+    repair = dfc.SelectiveRepair(rto_low=scenario.min_rto / (1 + seed), few=4 * seed, reordering=3 * (seed % 3))
     losses = None if loss is None else {"x->d": loss}
     method = dfc.Packets(seed=seed, loss=losses, recovery=repair if selective else None)
     plan = plan_scenario(scenario, method, duration=scenario.duration, sample=0.01)
@@ -75,9 +69,7 @@ def sender() -> Selective:
     """Return a sender that has sent ten packets."""
     links = [dfc.Link("a", "b", RATE, 1e-5, 50)]
     scenario = dfc.Scenario("one", links, [dfc.Flow("a", ("a", "b"), DCQCN())], duration=1.0)
-    plan = plan_scenario(
-        scenario, dfc.Packets(recovery=dfc.SelectiveRepair(rto_low=0.01)), duration=1.0, sample=0.1
-    )
+    plan = plan_scenario(scenario, dfc.Packets(recovery=dfc.SelectiveRepair(rto_low=0.01)), duration=1.0, sample=0.1)
     one = Simulation(plan).senders[0]
     assert isinstance(one, Selective)
     one.sent = one.most = 10
@@ -133,9 +125,7 @@ class Asking(dfc.ReceiverAgent):
         return s._replace(ack=1.0, credits=1.0)
 
 
-def incast_of_trimmed_headers(
-    rule: RateRule, receiver: dfc.ReceiverAgent | None, hosts: int = 8
-) -> dfc.Scenario:
+def incast_of_trimmed_headers(rule: RateRule, receiver: dfc.ReceiverAgent | None, hosts: int = 8) -> dfc.Scenario:
     links = [dfc.Link(f"h{n}", "switch", 1e6, 1e-6, 1000) for n in range(hosts)]
     links.append(dfc.Link("switch", "rack", 1e6, 1e-6, 500, dfc.Trimming()))
     flows = [
@@ -216,9 +206,7 @@ def test_without_repair_what_is_lost_is_missing() -> None:
 
 def test_a_recovery_of_windows_is_not_for_rates() -> None:
     scenario, _ = one_flow()
-    with pytest.raises(
-        ValueError, match=r"recovery of flow 'a' with DCQCN.* = 'sack': must be one of 'go-back-n'"
-    ):
+    with pytest.raises(ValueError, match=r"recovery of flow 'a' with DCQCN.* = 'sack': must be one of 'go-back-n'"):
         dfc.simulate(scenario, dfc.Packets(recovery={"a": "sack"}))
     dfc.simulate(
         scenario, dfc.Packets(recovery="sack"), duration=1e-4
@@ -257,16 +245,10 @@ def test_an_incast_into_a_small_buffer_ends_earlier_than_with_go_back_n(rule: Ra
     rate = 100e9 / 8000.0
     links = [dfc.Link(f"s{k}", "x", rate, 1e-6, 100) for k in range(32)]
     links.append(dfc.Link("x", "d", rate, 1e-6, 400, dfc.RampMarking(50, 200, 0.1)))
-    flows = [
-        dfc.Flow(f"{k}", (f"s{k}", "x", "d"), rule, size=2000, host="nic", max_window=60.0)
-        for k in range(32)
-    ]
-    scenario = dfc.Scenario(
-        "incast", links, flows, duration=0.02, packet_size=1000.0, min_rto=3.2e-4
-    )
+    flows = [dfc.Flow(f"{k}", (f"s{k}", "x", "d"), rule, size=2000, host="nic", max_window=60.0) for k in range(32)]
+    scenario = dfc.Scenario("incast", links, flows, duration=0.02, packet_size=1000.0, min_rto=3.2e-4)
     ends = [
-        dfc.simulate(scenario, dfc.Packets(seed=1, recovery=kind)).finished.max()
-        for kind in ("selective", "go-back-n")
+        dfc.simulate(scenario, dfc.Packets(seed=1, recovery=kind)).finished.max() for kind in ("selective", "go-back-n")
     ]
     assert 64_000 / rate < ends[0] < ends[1]
 

@@ -41,9 +41,7 @@ def test_random_networks_with_pauses_by_class_run_bit_equal_in_both_engines(seed
     scenario = replace(random_classes(seed), duration=0.6)
     if seed % 4 == 1:
         faulty = replace(scenario.links[0].discipline, storm=0.2)
-        scenario = replace(
-            scenario, links=(replace(scenario.links[0], discipline=faulty), *scenario.links[1:])
-        )
+        scenario = replace(scenario, links=(replace(scenario.links[0], discipline=faulty), *scenario.links[1:]))
     plan = plan_of(scenario, random_method(seed), jitter=0.0 if seed % 3 else 2e-4)
     run = equal_records(plan)
     assert run.total.sum() > 100.0
@@ -73,9 +71,7 @@ def test_receivers_that_delay_acks_run_bit_equal_in_both_engines(discipline: str
     """Some flows of a network delay ACKs, others do not."""
     for seed in (2, 3):
         scenario = replace(random_scenario(discipline, seed), duration=0.8)
-        flows = tuple(
-            replace(flow, delayed_acks=(n + seed) % 3 > 0) for n, flow in enumerate(scenario.flows)
-        )
+        flows = tuple(replace(flow, delayed_acks=(n + seed) % 3 > 0) for n, flow in enumerate(scenario.flows))
         plan = plan_of(replace(scenario, flows=flows), random_method(seed, ack_delay=0.03))
         run = equal_records(plan)
         assert (run.imbalance == 0.0).all()
@@ -96,10 +92,7 @@ def shared_link(discipline: Any) -> Scenario:
     links = [Link("in", "out", 1000.0, 2e-3, 40, discipline)]
     links += [Link(f"s{n}", "in", 1e4, 1e-3 * (1 + 0.1 * n), 1000) for n in range(4)]
     rules = (DCTCP(), NewReno(), DCTCP(g=0.2), CUBIC())
-    flows = [
-        Flow(f"{n}", (f"s{n}", "in", "out"), rule, 200.0, start=0.013 * n)
-        for n, rule in enumerate(rules)
-    ]
+    flows = [Flow(f"{n}", (f"s{n}", "in", "out"), rule, 200.0, start=0.013 * n) for n, rule in enumerate(rules)]
     return Scenario("shared", tuple(links), tuple(flows), duration=1.0)
 
 
@@ -117,9 +110,7 @@ def shared_link(discipline: Any) -> Scenario:
     ids=["RampMarking", "RED", "CoDel", "Own", "PI2", "DualPI2", "DualPI2 overloaded"],
 )
 @pytest.mark.parametrize(("recovery", "delayed"), [("newreno", True), ("sack", False)])
-def test_rules_that_answer_marks_run_bit_equal_in_both_engines(
-    discipline, recovery, delayed
-) -> None:
+def test_rules_that_answer_marks_run_bit_equal_in_both_engines(discipline, recovery, delayed) -> None:
     scenario = shared_link(discipline)
     flows = tuple(replace(flow, delayed_acks=delayed) for flow in scenario.flows)
     scenario = replace(scenario, flows=flows)

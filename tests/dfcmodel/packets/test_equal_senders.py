@@ -177,16 +177,11 @@ RECOVERIES = {
         for seed in range(1, 9)
     ],
 )
-def test_functions_of_a_recovery_and_its_class_in_the_reference_are_equal(
-    name: str, seed: int
-) -> None:
+def test_functions_of_a_recovery_and_its_class_in_the_reference_are_equal(name: str, seed: int) -> None:
     """With delayed ACKs, pacing, idle times, random losses and random waits in turn."""
     scenario = random_scenario(("fifo", "red", "ecn", "codel")[seed % 4], seed)
     options = ({}, {"delayed_acks": True}, {"pacing": True}, {"size": 60.0, "idle": 0.05})[seed % 4]
-    flows = tuple(
-        replace(flow, **options) if isinstance(flow.source, WindowRule) else flow
-        for flow in scenario.flows
-    )
+    flows = tuple(replace(flow, **options) if isinstance(flow.source, WindowRule) else flow for flow in scenario.flows)
     scenario = replace(scenario, flows=flows, duration=1.0)
     lose = {scenario.links[0].name: 0.02} if seed % 2 else None
     plans = [
@@ -206,14 +201,10 @@ def test_functions_of_a_recovery_and_its_class_in_the_reference_are_equal(
 # Proportional rate reduction: both engines are equal, and the window falls ACK by ACK as RFC 6937 has it.
 
 
-@pytest.mark.parametrize(
-    ("jitter", "pacing", "loss"), [(0.0, False, 2e-3), (5e-4, False, 0.1), (5e-4, True, 2e-3)]
-)
+@pytest.mark.parametrize(("jitter", "pacing", "loss"), [(0.0, False, 2e-3), (5e-4, False, 0.1), (5e-4, True, 2e-3)])
 def test_both_engines_are_bit_equal(jitter: float, pacing: bool, loss: float) -> None:
     scenario = shared((NewReno(), CUBIC(), Vegas()), 20.0, 2.0, pacing=pacing, delayed_acks=True)
-    plan = plan_of(
-        scenario, dfc.Packets(seed=3, recovery="prr", loss={"in->out": loss}), jitter=jitter
-    )
+    plan = plan_of(scenario, dfc.Packets(seed=3, recovery="prr", loss={"in->out": loss}), jitter=jitter)
     run = equal_records(plan)
     assert run.drops.sum() > 0
     assert (run.imbalance == 0.0).all()
@@ -288,9 +279,7 @@ def test_both_engines_find_the_same_losses(seed: int) -> None:
 # Sources without window: packets of equal intervals, on and off.
 
 
-@pytest.mark.parametrize(
-    ("source", "packets"), [(dfc.CBR(400.0), 400.0), (dfc.OnOff(400.0, 0.1, 0.3), 100.0)]
-)
+@pytest.mark.parametrize(("source", "packets"), [(dfc.CBR(400.0), 400.0), (dfc.OnOff(400.0, 0.1, 0.3), 100.0)])
 def test_a_source_sends_at_its_mean_rate(one_link, source, packets: float) -> None:
     flows = (replace(one_link.flows[0], source=source),)
     run = run_reference(plan_of(replace(one_link, flows=flows, duration=4.0), dfc.Packets(seed=1)))
@@ -308,15 +297,11 @@ def test_random_times_have_their_means(one_link) -> None:
     ("recovery", "jitter"),
     [("tahoe", 0.0), ("reno", 2e-4), ("newreno", 0.0), ("sack", 2e-4), ("prr", 0.0)],
 )
-def test_transfers_after_idle_times_run_bit_equal_in_both_engines(
-    recovery: str, jitter: float
-) -> None:
+def test_transfers_after_idle_times_run_bit_equal_in_both_engines(recovery: str, jitter: float) -> None:
     """Transfers with losses, idle times longer and shorter than a round trip, random and not, delayed ACKs."""
     scenario = random_scenario("fifo", 3)
     flows = tuple(
-        replace(
-            flow, size=23.0 + n, idle=(0.2, 1e-3)[n % 2], random_idle=n % 3 > 0, delayed_acks=n == 1
-        )
+        replace(flow, size=23.0 + n, idle=(0.2, 1e-3)[n % 2], random_idle=n % 3 > 0, delayed_acks=n == 1)
         if isinstance(flow.source, WindowRule)
         else flow
         for n, flow in enumerate(scenario.flows)
@@ -332,9 +317,7 @@ def test_transfers_after_idle_times_run_bit_equal_in_both_engines(
 def test_a_transfer_begins_an_idle_time_after_the_last_ack_of_the_one_before(one_link) -> None:
     """A window of one packet: a transfer of three takes three round trips, and the idle time follows."""
     (flow,) = one_link.flows
-    flow = replace(
-        flow, max_window=1.0, size=3.0, idle=0.2507
-    )  # nothing arrives on the edge of a sample
+    flow = replace(flow, max_window=1.0, size=3.0, idle=0.2507)  # nothing arrives on the edge of a sample
     trip = 0.02 + 1e-3
     method = dfc.Packets(seed=1, ack_transmission=False)
     run = run_engine(plan_of(replace(one_link, flows=(flow,)), method))

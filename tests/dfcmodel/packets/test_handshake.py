@@ -312,9 +312,7 @@ def test_the_first_slow_start_ends_at_the_threshold(level: str) -> None:
 
 def test_linuxs_bbr_probes_the_round_trip_every_ten_seconds() -> None:
     """Linux 6.12: at 10.1 and 20.4 s, goodput after 5 s 18.94 Mb/s of payload, 1448 of 1500 bytes (within 0.3 %)."""
-    rule = BBRv1(
-        pacing_margin=0.01, probe_packets=2, min_rtt_tick=1e-6, extra_acked_rounds=10, segments=1
-    )
+    rule = BBRv1(pacing_margin=0.01, probe_packets=2, min_rtt_tick=1e-6, extra_acked_rounds=10, segments=1)
     run = simulate(path(rule, stack="linux-6.12"), level="packets", method=Packets(ack_delay=0.04))
     time, window = np.asarray(run.time), np.asarray(run.window).reshape(-1)
     low = time[window <= 4.0]
@@ -342,13 +340,9 @@ def test_windows_and_losses_are_those_of_the_kernel(
     rule: Any, buffer: float, drops: int, mean: float, peak: float
 ) -> None:
     """Linux 6.12 and 6.18 on this path for 30 s: drops within 10 % or 8, mean windows 1.5 %, peaks a packet."""
-    run = simulate(
-        path(rule, buffer, stack="linux-6.12"), level="packets", method=Packets(ack_delay=0.04)
-    )
+    run = simulate(path(rule, buffer, stack="linux-6.12"), level="packets", method=Packets(ack_delay=0.04))
     found = late_windows(run)
     assert float(np.asarray(run.lost).sum()) == pytest.approx(drops, rel=0.1, abs=8)
     assert found[0] == pytest.approx(mean, rel=0.015)
-    assert math.floor(found[1]) == pytest.approx(
-        peak, abs=1.0
-    )  # the kernel's windows are whole packets
+    assert math.floor(found[1]) == pytest.approx(peak, abs=1.0)  # the kernel's windows are whole packets
     assert int(np.asarray(run.timeouts).sum()) == 0

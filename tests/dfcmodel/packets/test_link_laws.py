@@ -16,9 +16,7 @@ from tests.oracles.engines import equal_records, plan_scenario
 
 RATE = 1e6
 QUICK = range(5)
-FABRICS = [
-    pytest.param(seed, marks=[] if seed in QUICK else [pytest.mark.slow]) for seed in range(100)
-]
+FABRICS = [pytest.param(seed, marks=[] if seed in QUICK else [pytest.mark.slow]) for seed in range(100)]
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,7 @@ def under_law(seed: int) -> dfc.Scenario:
 @pytest.mark.parametrize("seed", FABRICS)
 def test_random_fabrics_lose_nothing_and_are_those_of_the_reference(seed: int) -> None:
     scenario = under_law(seed)
-    plan = plan_scenario(
-        scenario, dfc.Packets(seed=1), duration=scenario.duration, sample=scenario.duration / 10
-    )
+    plan = plan_scenario(scenario, dfc.Packets(seed=1), duration=scenario.duration, sample=scenario.duration / 10)
     records = equal_records(plan)
     law = scenario.links[0].discipline
     assert isinstance(law, dfc.LinkLaw)
@@ -96,13 +92,11 @@ def test_lines_are_those_of_the_reference(seed: int) -> None:
     rate, hops = 1e6, int(rng.integers(2, 5))
     law = dfc.Credits(buffer=float(rng.integers(1, 8)), signalling=float(rng.integers(3)) / rate)
     links = [
-        dfc.Link(n, n + 1, rate * rng.uniform(0.5, 1.5), rng.uniform(0.3, 9.0) / rate, 1e4, law)
-        for n in range(hops)
+        dfc.Link(n, n + 1, rate * rng.uniform(0.5, 1.5), rng.uniform(0.3, 9.0) / rate, 1e4, law) for n in range(hops)
     ]
     sources = (FixedRate(), NewReno(), dfc.CBR(0.7 * rate))
     flows = [
-        dfc.Flow(f"{k}", tuple(range(hops + 1)), source, size=60.0, max_window=40.0)
-        for k, source in enumerate(sources)
+        dfc.Flow(f"{k}", tuple(range(hops + 1)), source, size=60.0, max_window=40.0) for k, source in enumerate(sources)
     ]
     scenario = dfc.Scenario("line", links, flows, duration=2000.0 / rate)
     plan = plan_scenario(scenario, dfc.Packets(seed=1), duration=2000.0 / rate, sample=200.0 / rate)
@@ -114,17 +108,13 @@ def line(law: dfc.LinkLaw, delay: float, packets: int) -> Any:
     links = dfc.chain(3, rate=RATE, delay=delay / RATE, buffer=1e4, discipline=law)
     flow = dfc.Flow("a", (1, 2, 3), FixedRate(RATE), size=float(packets))
     duration = 20.0 * packets * (1.0 + delay) / RATE
-    return dfc.simulate(
-        dfc.Scenario("window", links, [flow], duration=duration), dfc.Packets(seed=1)
-    )
+    return dfc.simulate(dfc.Scenario("window", links, [flow], duration=duration), dfc.Packets(seed=1))
 
 
 @pytest.mark.parametrize("signalling", [0.0, 1.4])
 @pytest.mark.parametrize("delay", [0.5, 3.25])
 @pytest.mark.parametrize("buffer", [1.0, 2.0, 3.0, 5.0, 8.0, 20.0])
-def test_throughput_is_that_of_the_buffer_per_round_trip(
-    buffer: float, delay: float, signalling: float
-) -> None:
+def test_throughput_is_that_of_the_buffer_per_round_trip(buffer: float, delay: float, signalling: float) -> None:
     packets = 300
     run = line(dfc.Credits(buffer=buffer, signalling=signalling / RATE), delay, packets)
     round_trip = 2.0 + 2.0 * delay + signalling
@@ -166,9 +156,7 @@ def test_the_calculator_and_the_law_agree_on_the_credits_of_full_rate(seed: int)
         law = dfc.Credits(buffer=buffer, signalling=signalling)
         links = dfc.chain(3, rate=rate, delay=delay, buffer=1e4, discipline=law)
         flow = dfc.Flow("a", (1, 2, 3), FixedRate(rate), size=500.0)
-        run = dfc.simulate(
-            dfc.Scenario("credits", links, [flow], duration=5e3 / rate), dfc.Packets(seed=1)
-        )
+        run = dfc.simulate(dfc.Scenario("credits", links, [flow], duration=5e3 / rate), dfc.Packets(seed=1))
         return float((2.0 * delay + 501.0 / rate) / run.finished[0])
 
     assert part_of_line_rate(found.credits) == pytest.approx(1.0, rel=1e-9)
@@ -187,9 +175,7 @@ def around(law: dfc.LinkLaw, load: float, hops: int = 2) -> Any:
     for n in SIDES:
         nodes = tuple((n + k - 1) % 4 + 1 for k in range(hops + 1))
         flows.append(dfc.Flow(f"{n}", (f"h{n}", *nodes, f"d{nodes[-1]}"), dfc.CBR(load * RATE)))
-    return dfc.simulate(
-        dfc.Scenario("ring", links, flows, duration=4e3 / RATE), dfc.Packets(seed=1)
-    )
+    return dfc.simulate(dfc.Scenario("ring", links, flows, duration=4e3 / RATE), dfc.Packets(seed=1))
 
 
 def test_credits_deadlock_on_a_ring_as_pauses_do() -> None:
@@ -252,9 +238,7 @@ def test_what_a_law_cannot_return_is_refused(function: str, value: float, messag
     given = {"may_send": {"answer": value}, "send": {"send": value}}
     law = Wrong(**given.get(function, {"send": 1.0, "message": value}))
     links = [dfc.Link(*ends, RATE, 1e-6, 100.0, law) for ends in (("a", "s"), ("s", "b"))]
-    scenario = dfc.Scenario(
-        "wrong", links, [dfc.Flow("f", ("a", "s", "b"), dfc.CBR(RATE))], duration=1e-3
-    )
+    scenario = dfc.Scenario("wrong", links, [dfc.Flow("f", ("a", "s", "b"), dfc.CBR(RATE))], duration=1e-3)
     with pytest.raises(ArithmeticError, match=message):
         dfc.simulate(scenario, dfc.Packets(seed=1))
 
@@ -266,9 +250,7 @@ def test_refusals_name_what_is_allowed() -> None:
 
     def refused(links: Any, flow: dfc.Flow, message: str, method: Any = None) -> None:
         with pytest.raises(ValueError, match=message):
-            dfc.simulate(
-                dfc.Scenario("refused", links, [flow], duration=1e-3), method or dfc.Packets(seed=1)
-            )
+            dfc.simulate(dfc.Scenario("refused", links, [flow], duration=1e-3), method or dfc.Packets(seed=1))
 
     refused(links, replace(flow, host="unshaped"), "needs an interface.*use host='nic'")
     longer = [
@@ -300,9 +282,7 @@ def test_refusals_name_what_is_allowed() -> None:
 # Links that repeat frames.
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 40))]
-)
+@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 40))])
 def test_fabrics_with_errors_are_those_of_the_reference(seed: int) -> None:
     scenario = under_law(seed) if seed % 2 else random_fabric(seed)
     rng = np.random.default_rng([2049, seed])
@@ -329,10 +309,7 @@ def test_the_throughput_is_that_of_the_chain(errors: float) -> None:
     links = dfc.chain(3, rate=RATE, delay=(loop - 1.0) / 2.0 / RATE, buffer=1e5)
     flow = dfc.Flow("a", (1, 2, 3), FixedRate(RATE), size=float(packets), host="nic")
     scenario = dfc.Scenario("errors", links, [flow], duration=1.0)
-    runs = [
-        dfc.simulate(scenario, dfc.Packets(seed=n, frame_errors={"1->2": errors}), sample=1.0)
-        for n in range(1, 6)
-    ]
+    runs = [dfc.simulate(scenario, dfc.Packets(seed=n, frame_errors={"1->2": errors}), sample=1.0) for n in range(1, 6)]
     assert sum(run.lost.sum() for run in runs) == 0
     times = np.array([RATE * run.finished[0] - 2.0 * (loop - 1.0) / 2.0 - 1.0 for run in runs])
     slots = times / packets

@@ -44,9 +44,7 @@ class Trim(FIFO):
 
 
 @pytest.mark.parametrize("method", [Fluid(), Packets()])
-def test_a_discipline_that_no_level_runs_is_not_sent_to_the_other_level(
-    one_link, refused, method
-) -> None:
+def test_a_discipline_that_no_level_runs_is_not_sent_to_the_other_level(one_link, refused, method) -> None:
     scenario = replace(one_link, links=(replace(one_link.links[0], discipline=Trim()),))
     refused(("link a->b", "not Trim", "no level runs it"), lambda: simulate(scenario, method))
 
@@ -67,9 +65,7 @@ def test_buffers_that_flows_do_not_share_are_refused(one_link, refused) -> None:
 def test_ns2_has_its_own_rules_and_disciplines_alone(one_link, refused) -> None:
     ns2 = Packets(convention="ns2")
     cubic = replace(one_link, flows=(replace(one_link.flows[0], source=CUBIC()),))
-    pause = replace(
-        one_link, links=(replace(one_link.links[0], discipline=Pause(high=6.0, low=3.0)),)
-    )
+    pause = replace(one_link, links=(replace(one_link.links[0], discipline=Pause(high=6.0, low=3.0)),))
     refused(("source of flow 'flow'",), lambda: simulate(cubic, method=ns2))
     refused(("discipline of link a->b",), lambda: simulate(pause, method=ns2))
 
@@ -137,12 +133,8 @@ def test_ns2_has_no_managers_but_red(one_link, refused) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("source", "method"), [(None, Packets(convention="ns2")), (BBR(), Packets()), (None, Fluid())]
-)
-def test_idle_times_are_refused_where_they_would_be_something_else(
-    one_link, refused, source, method
-) -> None:
+@pytest.mark.parametrize(("source", "method"), [(None, Packets(convention="ns2")), (BBR(), Packets()), (None, Fluid())])
+def test_idle_times_are_refused_where_they_would_be_something_else(one_link, refused, source, method) -> None:
     (flow,) = one_link.flows
     flow = replace(flow, source=source or flow.source, size=10.0, idle=0.1)
     refused(

@@ -52,9 +52,7 @@ def test_a_rate_beyond_the_sequence_numbers_is_refused_before_it_runs(one_link) 
     """10^12 packets would take hours."""
     flow = replace(one_link.flows[0], source=CBR(1e18), size=np.inf)
     scenario = replace(one_link, flows=(flow,))
-    with pytest.raises(
-        OverflowError, match=r"flow 'flow', before t = 1e-06 s: more than 2147483646 packets"
-    ):
+    with pytest.raises(OverflowError, match=r"flow 'flow', before t = 1e-06 s: more than 2147483646 packets"):
         simulate(scenario, Packets(seed=1, max_cpu_time=np.inf), duration=1e-6)
 
 
@@ -102,9 +100,7 @@ class NoPace(DeliveryRule):
 
 
 TIME = "t = [0-9.]+ s"
-NO_NUMBER = {
-    name: f"{TIME}: the {name} of flow 'flow' is not a number" for name in ("window", "rate")
-}
+NO_NUMBER = {name: f"{TIME}: the {name} of flow 'flow' is not a number" for name in ("window", "rate")}
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,7 @@ def test_a_port_with_pause_pauses_what_feeds_it_which_has_lanes_then(one_link) -
 def test_columns_are_those_of_the_ports(one_link) -> None:
     plan = chain_of(one_link, dfc.FIFO(), dfc.Fair())
     for name, values in (("rooms", "room"), ("bits", "bits"), ("delays", "delay")):
-        np.testing.assert_array_equal(
-            getattr(plan, name), [getattr(port, values) for port in plan.ports]
-        )
+        np.testing.assert_array_equal(getattr(plan, name), [getattr(port, values) for port in plan.ports])
 
 
 # Ports of links and of their mirrors: rates, rooms, and which one ACKs return over.
@@ -108,9 +106,7 @@ def test_acks_return_over_the_link_of_the_scenario_where_there_is_one(one_link) 
 
 
 def test_ns2_holds_one_packet_less(one_link) -> None:
-    rooms = [
-        plan_of(one_link, dfc.Packets(convention=c)).ports[0].room for c in ("standard", "ns2")
-    ]
+    rooms = [plan_of(one_link, dfc.Packets(convention=c)).ports[0].room for c in ("standard", "ns2")]
     assert rooms == [20, 19]
 
 
@@ -166,9 +162,7 @@ def test_transmission_times_are_no_queue() -> None:
     run = dfc.simulate(replace(one, flows=(replace(flow, pacing=True),)), dfc.Packets())
     late = run.time > 3.0
     assert 1.0 <= run.queued[0, late].mean() <= 5.0
-    assert np.ptp(run.delivered[0, late]) / np.ptp(run.time[late]) == pytest.approx(
-        1000.0, rel=0.01
-    )
+    assert np.ptp(run.delivered[0, late]) / np.ptp(run.time[late]) == pytest.approx(1000.0, rel=0.01)
 
 
 # Hosts: whose calendar queue the events of interfaces and of the ends of flows are in.
@@ -178,14 +172,9 @@ def plan_between(hosts: int, **options: object) -> Plan:
     """Return the plan of hosts at a switch, of which each sends to the next one."""
     rule = dfc.PFC((0,), 20.0, 10.0)
     ends = [(f"h{n}", "s") for n in range(hosts)]
-    links = [
-        dfc.Link(a, b, 1e5, 1e-5, 900.0, rule)
-        for here, there in ends
-        for a, b in ((here, there), (there, here))
-    ]
+    links = [dfc.Link(a, b, 1e5, 1e-5, 900.0, rule) for here, there in ends for a, b in ((here, there), (there, here))]
     flows = [
-        dfc.Flow(f"flow{n}", (f"h{n}", "s", f"h{(n + 1) % hosts}"), NewReno(), max_window=64.0)
-        for n in range(hosts)
+        dfc.Flow(f"flow{n}", (f"h{n}", "s", f"h{(n + 1) % hosts}"), NewReno(), max_window=64.0) for n in range(hosts)
     ]
     flows = [replace(flow, **options) for flow in flows]
     return plan_of(dfc.Scenario("hosts", links, flows, duration=0.05), dfc.Packets(seed=1))
@@ -251,9 +240,7 @@ def test_flows_to_an_agent_that_answers_over_several_links_share_one_queue() -> 
     assert (hosts.queue[plan.at_senders] == senders).all()
     assert (hosts.sender == senders).all()
     assert (hosts.receiver == senders).all()
-    alone = plan_of(
-        dfc.Scenario("agent", links, [flows[0], *flows[2:]], duration=0.05), dfc.Packets(seed=1)
-    )
+    alone = plan_of(dfc.Scenario("agent", links, [flows[0], *flows[2:]], duration=0.05), dfc.Packets(seed=1))
     assert alone.hosts.receiver[0] == alone.backward[0][0]
 
 

@@ -67,9 +67,7 @@ def one_path(rule: RateRule, **given: Any) -> Scenario:
 def test_a_window_below_the_path_is_sent_once_per_round_trip(window: float) -> None:
     """Packets leave at the rate of the link; the next burst begins as the first ACK comes: whole packets per round trip."""
     scenario = one_path(Windowed(window))
-    round_trip = (
-        4.0 * DELAY + 2.0 / RATE + 2.0 * 64.0 / 1500.0 / RATE
-    )  # ACKs of rate rules have 64 bytes
+    round_trip = 4.0 * DELAY + 2.0 / RATE + 2.0 * 64.0 / 1500.0 / RATE  # ACKs of rate rules have 64 bytes
     run = simulate(scenario, Packets(seed=1), sample=1e-3)
     sent = run.delivered[0, -1] - run.delivered[0, 10]
     expected = math.ceil(window) / round_trip * (run.time[-1] - run.time[10])
@@ -99,19 +97,14 @@ def test_senders_of_hpcc_have_no_more_than_their_window_in_flight() -> None:
         sample=1e-6,
     )
     assert run.peak_queue.max() <= n * math.ceil(rate * base)
-    assert (
-        run.peak_queue.max() > (n - 2) * rate * base
-    )  # which the first round trip needs: they are full
+    assert run.peak_queue.max() > (n - 2) * rate * base  # which the first round trip needs: they are full
 
 
 def star(seed: int) -> Scenario:
     """Return senders with windows of several kinds over one link that marks, writes telemetry, or drops."""
     rng = np.random.default_rng([17, seed])
     n = int(rng.integers(2, 6))
-    links = [
-        Link(f"h{k}", "s", RATE * rng.uniform(0.5, 2.0), 1e-4 * rng.uniform(0.2, 2.0), 200)
-        for k in range(n)
-    ]
+    links = [Link(f"h{k}", "s", RATE * rng.uniform(0.5, 2.0), 1e-4 * rng.uniform(0.2, 2.0), 200) for k in range(n)]
     links.append(Link("s", "d", RATE, 1e-4, int(rng.integers(3, 40)), INT()))
     rules = [Windowed(float(rng.integers(1, 30))), Shrinking(4.0), HPCC(base_rtt=1e-3)]
     flows = [

@@ -64,9 +64,7 @@ def test_a_delayed_ack_is_in_the_network(simulate) -> None:
 def test_what_will_be_dropped_after_the_end_is_in_the_network(simulate) -> None:
     """Over a first delay of 50 ms, of which 2 ms came to a full queue before the end."""
     links = [dfc.Link("a", "b", 1e4, 0.05, 1e4), dfc.Link("b", "c", 1e3, 0.05, 2)]
-    scenario = dfc.Scenario(
-        "far ahead", links, [dfc.Flow("f", ("a", "b", "c"), PatchedTIMELY())], 0.052
-    )
+    scenario = dfc.Scenario("far ahead", links, [dfc.Flow("f", ("a", "b", "c"), PatchedTIMELY())], 0.052)
     run = simulate(scenario, dfc.Packets(seed=1))
     assert run.lost.sum() > 0.0
     assert run.inside.tolist() == [run.emitted[0] - run.lost.sum()]
@@ -102,10 +100,7 @@ def test_what_waits_at_interfaces_is_that_of_the_reference(rule) -> None:
 @pytest.mark.parametrize("rule", [dfc.PFC(xoff=30, xon=20), dfc.Pause(high=30, low=20)], ids=str)
 def test_what_waits_adds_up_to_the_queues(rule) -> None:
     links = dfc.chain(3, rate=1e3, delay=1e-3, buffer=90, discipline=rule)
-    flows = [
-        dfc.Flow(n, p, dfc.CBR(1.5e3), host="unshaped")
-        for n, p in (("a", (1, 2, 3)), ("b", (2, 3)))
-    ]
+    flows = [dfc.Flow(n, p, dfc.CBR(1.5e3), host="unshaped") for n, p in (("a", (1, 2, 3)), ("b", (2, 3)))]
     run = simulate(dfc.Scenario("two", links, flows, duration=1.0), dfc.Packets(seed=1))
     for n in range(2):
         waits = run.remaining["packets"][run.remaining["link"] == n].sum()

@@ -12,9 +12,7 @@ from responsefn.linux import LinuxCUBIC, LinuxHSTCP, LinuxScalable
 from tests.dfcmodel.packets.conftest import plan_of
 from tests.oracles.engines import equal_records
 
-BBR_OF_LINUX = BBRv1(
-    pacing_margin=0.01, probe_packets=2.0, min_rtt_tick=1e-6, extra_acked_rounds=10.0, segments=1
-)
+BBR_OF_LINUX = BBRv1(pacing_margin=0.01, probe_packets=2.0, min_rtt_tick=1e-6, extra_acked_rounds=10.0, segments=1)
 
 
 def path(rules: Any, rate: float, buffer: float, duration: float, **options: Any) -> Scenario:
@@ -38,9 +36,7 @@ def path(rules: Any, rate: float, buffer: float, duration: float, **options: Any
     ],
     ids=["windows", "BBR", "large", "paced"],
 )
-def test_segments_run_bit_equal_in_both_engines(
-    rules: Any, rate: float, options: Any, jitter: float
-) -> None:
+def test_segments_run_bit_equal_in_both_engines(rules: Any, rate: float, options: Any, jitter: float) -> None:
     method = Packets(seed=3, ack_delay=0.04, loss={"a->b": 1e-3})
     scenario = path(rules, rate, 30.0, duration=max(2000.0 / rate, 0.6), **options)
     run = equal_records(plan_of(scenario, method, jitter=jitter))

@@ -31,9 +31,7 @@ def test_a_seed_repeats_a_run_and_another_one_differs(one_link) -> None:
 
 
 def test_rng_gives_the_seed_that_the_method_lacks(one_link) -> None:
-    one, other = (
-        simulate(one_link, method=Packets(), packet_jitter=1e-3, seed=rng) for rng in (3, 4)
-    )
+    one, other = (simulate(one_link, method=Packets(), packet_jitter=1e-3, seed=rng) for rng in (3, 4))
     assert (one.window != other.window).any()
 
 

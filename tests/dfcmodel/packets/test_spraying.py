@@ -61,9 +61,7 @@ def random_spray(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
     return dfc.Scenario(f"spray {seed}", links, flows, duration=1e3 / rate, min_rto=2e-4), method
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(4), *(pytest.param(n, marks=pytest.mark.slow) for n in range(4, 60))]
-)
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(n, marks=pytest.mark.slow) for n in range(4, 60))])
 def test_sprayed_flows_are_those_of_the_reference(seed: int) -> None:
     scenario, method = random_spray(seed)
     plan = plan_scenario(scenario, method, duration=1e-3, sample=1e-4, may_spray=True)
@@ -130,9 +128,7 @@ def test_collectives_and_fat_trees_spray() -> None:
     )
     assert {len(flow.paths) for flow in flows} == {0, 1, 3}  # of one edge switch, pod, other pods
     scenario = fabric.scenario("ring", flows, duration=0.01, min_rto=1e-3)
-    job = dfc.job_completion(
-        dfc.simulate(scenario, dfc.Packets(seed=1, recovery="selective")), "all_reduce", 160
-    )
+    job = dfc.job_completion(dfc.simulate(scenario, dfc.Packets(seed=1, recovery="selective")), "all_reduce", 160)
     assert job.unfinished == 0
     assert job.time >= job.bound * (1.0 - 1e-12)
 
@@ -147,17 +143,13 @@ def test_refusals_name_what_is_allowed_spraying() -> None:
 
     def refused(flow: dfc.Flow, message: str, links: Any = links, method: Any = None) -> None:
         with pytest.raises(ValueError, match=message):
-            dfc.simulate(
-                dfc.Scenario("refused", links, [flow], duration=1e-3), method or dfc.Packets(seed=1)
-            )
+            dfc.simulate(dfc.Scenario("refused", links, [flow], duration=1e-3), method or dfc.Packets(seed=1))
 
     refused(replace(flow, host="direct"), "host of flow 'f' = 'direct': a sprayed flow needs")
     slower = [replace(link, rate=5e5) if link.name == "t->b" else link for link in links]
     refused(flow, "t->b must have the rate and delay of s->b", slower)
     refused(flow, "there is no link t->b", [link for link in links if link.name != "t->b"])
-    refused(
-        replace(flow, size=float("inf")), "paths of flow 'f'.*method=Packets", links, dfc.Fluid()
-    )
+    refused(replace(flow, size=float("inf")), "paths of flow 'f'.*method=Packets", links, dfc.Fluid())
     for paths, message in (
         ((own,), "must differ from each other and from path"),
         ((("h", "a", "b", "d"),), r"paths\[0\] of flow 'f'.*must have as many nodes"),
@@ -167,9 +159,7 @@ def test_refusals_name_what_is_allowed_spraying() -> None:
     with pytest.raises(ValueError, match="spraying = 'hash'"):
         dfc.Packets(spraying="hash")
     with pytest.raises(ValueError, match="sprayed flows are for simulate alone"):
-        plan_scenario(
-            dfc.Scenario("refused", links, [flow]), dfc.Packets(), duration=1e-3, sample=1e-3
-        )
+        plan_scenario(dfc.Scenario("refused", links, [flow]), dfc.Packets(), duration=1e-3, sample=1e-3)
 
 
 # Routes that switches choose, routing loops and times to live, links that fail: both engines agree, and what follows by arithmetic.
@@ -193,10 +183,7 @@ def leaf_links(spines: int, rule: Any, rate: float = 1e6, buffer: float = 60.0) 
         for host in range(3):
             ends = f"h{leaf}.{host}", f"leaf{leaf}"
             delay = (1.3 + 0.11 * host + 0.07 * leaf) / rate
-            links += [
-                dfc.Link(*way, (0.9 + 0.031 * host) * rate, delay, buffer, rule)
-                for way in (ends, ends[::-1])
-            ]
+            links += [dfc.Link(*way, (0.9 + 0.031 * host) * rate, delay, buffer, rule) for way in (ends, ends[::-1])]
         for spine in range(spines):
             ends = f"leaf{leaf}", f"spine{spine}"
             links += [dfc.Link(*way, rate, 2.9 / rate, buffer, rule) for way in (ends, ends[::-1])]
@@ -245,9 +232,7 @@ def test_links_fail_as_in_the_reference(seed: int) -> None:
 def looping(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
     """Return a flow in a loop of switches and one that bounces, beside one that arrives."""
     rng = np.random.default_rng([2052, seed])
-    rule = (dfc.FIFO(), dfc.PFC(xoff=8.0, xon=6.0, counts=("switch", "output")[seed // 2 % 2]))[
-        seed % 2
-    ]
+    rule = (dfc.FIFO(), dfc.PFC(xoff=8.0, xon=6.0, counts=("switch", "output")[seed // 2 % 2]))[seed % 2]
     ends = (
         ("h", "a"),
         ("a", "b"),
@@ -283,9 +268,7 @@ def test_routes_return_as_in_the_reference(seed: int) -> None:
     plan = plan_scenario(scenario, method, duration=5e-4, sample=1e-4)
     assert equal_records(plan).imbalance.max() == 0.0
     run = dfc.simulate(scenario, method)
-    loop, bounce, short = run.delivered[
-        :, -1
-    ]  # buffers of 12 packets may lose, and loops under PFC deadlock
+    loop, bounce, short = run.delivered[:, -1]  # buffers of 12 packets may lose, and loops under PFC deadlock
     assert loop == short == 0.0
     assert 0.0 < bounce == 40.0 - run.lost_by_flow[1] - run.inside[1]
     drops = run.drops()
@@ -296,13 +279,10 @@ def test_the_rate_into_a_loop_that_deadlocks_it() -> None:
     """Each packet of TTL 16 crosses the first link of a loop of two switches 8 times: it is full at an eighth of its rate."""
     rate, ttl = 5e6, 16
     links = [
-        dfc.Link(*ends, rate, 1e-6, 5000, dfc.PFC(xoff=40, xon=38, counts="switch"))
-        for ends in ("hA", "AB", "BA")
+        dfc.Link(*ends, rate, 1e-6, 5000, dfc.PFC(xoff=40, xon=38, counts="switch")) for ends in ("hA", "AB", "BA")
     ]
     for share, label in ((0.8, "ended"), (1.25, "deadlocked")):
-        flow = dfc.Flow(
-            "caught", tuple("hABA"), dfc.CBR(share * 2 * rate / ttl), host="nic", ttl=ttl
-        )
+        flow = dfc.Flow("caught", tuple("hABA"), dfc.CBR(share * 2 * rate / ttl), host="nic", ttl=ttl)
         run = dfc.simulate(
             dfc.Scenario("loop", links, [flow], duration=2e-3, packet_size=1000),
             dfc.Packets(seed=1),
@@ -326,16 +306,10 @@ def test_least_queues_avoid_what_others_fill() -> None:
         "links": fabric.links,
         "host": "nic",
     }
-    hashed = next(
-        iter(dfc.flows_from([hosts[0]], [hosts[3]], routes="ecmp", names=["hashed"], **given))
-    )
-    sprayed = next(
-        iter(dfc.flows_from([hosts[1]], [hosts[4]], routes="spray", names=["sprayed"], **given))
-    )
+    hashed = next(iter(dfc.flows_from([hosts[0]], [hosts[3]], routes="ecmp", names=["hashed"], **given)))
+    sprayed = next(iter(dfc.flows_from([hosts[1]], [hosts[4]], routes="spray", names=["sprayed"], **given)))
     scenario = fabric.scenario("two", [hashed, sprayed], duration=0.01, min_rto=1e-3)
-    alone = dfc.simulate(
-        fabric.scenario("one", [hashed], duration=0.01, min_rto=1e-3), dfc.Packets(seed=1)
-    ).finished[0]
+    alone = dfc.simulate(fabric.scenario("one", [hashed], duration=0.01, min_rto=1e-3), dfc.Packets(seed=1)).finished[0]
     turns, least = (
         dfc.simulate(scenario, dfc.Packets(seed=1, recovery=patient, spraying=spraying))
         for spraying in ("turns", "least queue")
@@ -369,11 +343,7 @@ def test_a_fat_tree_chooses_at_two_levels() -> None:
     )
     assert least.lost.sum() == 0
     assert np.isfinite(least.finished).all()
-    assert (
-        least.finished.max()
-        > 1.1 * turns.finished.max()
-        > 1.1 * dfc.completion_bounds(scenario).job * (1.0 - 1e-12)
-    )
+    assert least.finished.max() > 1.1 * turns.finished.max() > 1.1 * dfc.completion_bounds(scenario).job * (1.0 - 1e-12)
 
 
 def test_refusals_name_what_is_allowed_switch_routes() -> None:
@@ -395,9 +365,7 @@ def test_refusals_name_what_is_allowed_switch_routes() -> None:
     )
     both = {f"leaf0->spine{n}": (0.0, 1e-5) for n in range(2)}
     refused("must leave a path that never fails, for ACKs", failures=both)
-    refused(
-        "end of pair 0 = 1: must be a finite number > 2", failures={"leaf0->spine0": (2.0, 1.0)}
-    )
+    refused("end of pair 0 = 1: must be a finite number > 2", failures={"leaf0->spine0": (2.0, 1.0)})
     refused(
         "begin of pair 1 = 1.5: must be",
         failures={"leaf0->spine0": [(1.0, 2.0), (1.5, 3.0)]},
@@ -415,9 +383,7 @@ def test_refusals_name_what_is_allowed_switch_routes() -> None:
     assert replace(loop, ttl=3).path == ("h", "a", "b", "a", "b")
     with pytest.raises(ValueError, match="ttl of flow 'f' = 5: times to live are for packets"):
         dfc.simulate(
-            dfc.Scenario(
-                "refused", [dfc.Link(*ends, 1e5, 1e-5, 100) for ends in ("ha", "ab", "ba")], [loop]
-            ),
+            dfc.Scenario("refused", [dfc.Link(*ends, 1e5, 1e-5, 100) for ends in ("ha", "ab", "ba")], [loop]),
             dfc.Fluid(),
         )
 
@@ -430,9 +396,7 @@ def test_elements_of_paths_stand_where_packets_keep_their_path() -> None:
     with pytest.raises(ValueError, match=r"elements of 'x': must be \(\) with failures"):
         dfc.simulate(scenario, dfc.Packets(failures={"b->c": ((0.01, 0.02),)}))
     limited = replace(scenario, flows=(replace(flow, ttl=3),))
-    with pytest.raises(
-        ValueError, match=r"elements of 'x': must be \(\) with failures of links and times to live"
-    ):
+    with pytest.raises(ValueError, match=r"elements of 'x': must be \(\) with failures of links and times to live"):
         dfc.simulate(limited, dfc.Packets())
     fed = replace(scenario, links=tuple(replace(link, discipline=dfc.BFC()) for link in links))
     with pytest.raises(ValueError, match=r"elements: link of Jitter = 'b->c' with BFC"):

@@ -64,9 +64,7 @@ def test_both_engines_have_the_same_trace_under_flow_control(network: Any) -> No
 
 def test_both_engines_have_the_same_acks_of_rate_rules(one_link) -> None:
     links = (replace(one_link.links[0], discipline=StepMarking(3.0)),)
-    flows = tuple(
-        replace(one_link.flows[0], name=name, source=DCQCN()) for name in ("one", "other")
-    )
+    flows = tuple(replace(one_link.flows[0], name=name, source=DCQCN()) for name in ("one", "other"))
     method = Packets(seed=1, recovery="none")
     found = of_both_engines(replace(one_link, links=links, flows=flows), method).events
     acks = found[found["ack"] & (found["flow"] == 0)]

@@ -20,9 +20,7 @@ from tests.dfcmodel.intervals import student_interval
 
 @pytest.fixture(scope="module")
 def many() -> Ensemble:
-    return dfc.ensemble(
-        dfc.takano2006("1", dfc=False), runs=4, jitter=1e-3, duration=0.12, level="fluid"
-    )
+    return dfc.ensemble(dfc.takano2006("1", dfc=False), runs=4, jitter=1e-3, duration=0.12, level="fluid")
 
 
 def test_dataset_and_intervals(many) -> None:
@@ -37,10 +35,7 @@ def test_dataset_and_intervals(many) -> None:
     target = found["efficiency"].sel(flow="target")
     assert float(target.sel(estimate="mean")) == pytest.approx(values[:, 0].mean(), rel=1e-12)
     began = int(np.searchsorted(many.time, 0.05, side="right"))
-    told = [
-        (r.delivered[:, -1] - r.delivered[:, began - 1]) / (r.time[-1] - r.time[began - 1])
-        for r in many.runs
-    ]
+    told = [(r.delivered[:, -1] - r.delivered[:, began - 1]) / (r.time[-1] - r.time[began - 1]) for r in many.runs]
     goodput = found["goodput"].sel(estimate="mean")
     np.testing.assert_allclose(goodput, np.mean(told, axis=0), rtol=1e-12)
     np.testing.assert_array_equal(goodput, np.mean(many.mean_goodput(0.05), axis=0))
@@ -88,9 +83,7 @@ def test_intervals_refuse(many) -> None:
 def some(name="s", buffer=20, runs=3):
     links = dfc.chain(2, rate=1e4, delay=1e-3, buffer=buffer)
     flows = [dfc.Flow(each, (1, 2), dfc.CBR(6e3)) for each in "ab"]
-    return dfc.ensemble(
-        dfc.Scenario(name, links, flows), runs, jitter=5e-3, duration=0.05, level="fluid"
-    )
+    return dfc.ensemble(dfc.Scenario(name, links, flows), runs, jitter=5e-3, duration=0.05, level="fluid")
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +105,7 @@ def test_the_figure_has_a_panel_for_each_and_one_for_all(found) -> None:
     ax = found.plot()
     assert len(ax.figure.axes) == 3
     line, band = ax.lines[1], ax.collections[1]
-    runs = [
-        np.diff(run.delivered.sum(axis=0), prepend=0.0) / 0.01
-        for run in found.compared["small"].runs
-    ]
+    runs = [np.diff(run.delivered.sum(axis=0), prepend=0.0) / 0.01 for run in found.compared["small"].runs]
     np.testing.assert_allclose(line.get_ydata(), np.median(runs, axis=0))
     assert band.get_facecolor()[0][:3] == pytest.approx(colours.to_rgb(line.get_color()))
     assert found.plot(ax) is ax
@@ -161,9 +151,7 @@ def _random_scenario(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
     rule = rules[random.integers(1 if lossless else 0, 3)]
     size = "3 MB" if isinstance(rule, dfc.PFC) else random.choice(["20 kB", "200 kB"])
     graph = GRAPHS[random.integers(len(GRAPHS))]
-    fabric = dfc.Fabric(
-        graph, dfc.Cable(speed, lengths[0]), dfc.Cable(trunk, lengths[1]), size, discipline=rule
-    )
+    fabric = dfc.Fabric(graph, dfc.Cable(speed, lengths[0]), dfc.Cable(trunk, lengths[1]), size, discipline=rule)
     count, hosts = int(random.integers(2, 25)), len(fabric.hosts)
     ends = random.integers(hosts, size=count)
     others = (ends + random.integers(1, hosts, size=count)) % hosts
@@ -206,12 +194,8 @@ def test_random_runs_are_of_all_kinds() -> None:
 
 def test_an_incast_at_line_rate_reaches_its_bound() -> None:
     """Senders at line rate keep the last link busy from the first packet on: rounding errors apart."""
-    fabric = dfc.Fabric(
-        leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch")
-    )
-    flows = dfc.incast(
-        fabric.hosts[1:4], fabric.hosts[0], sizes=40, source=FixedRate(), links=fabric.links
-    )
+    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
+    flows = dfc.incast(fabric.hosts[1:4], fabric.hosts[0], sizes=40, source=FixedRate(), links=fabric.links)
     scenario = fabric.scenario("incast", flows, 1e-3)
     bound = dfc.completion_bounds(scenario)
     assert bound.link == "('leaf', 0)->('host', 0)"
@@ -252,9 +236,7 @@ def test_a_link_of_many_flows_bounds_their_job() -> None:
 
 def test_without_transfers_there_is_no_bound() -> None:
     links = dfc.chain(2, rate=1e3, delay=0.1, buffer=10)
-    bound = dfc.completion_bounds(
-        dfc.Scenario("endless", links, [dfc.Flow("a", (1, 2), dfc.CBR(9.0))])
-    )
+    bound = dfc.completion_bounds(dfc.Scenario("endless", links, [dfc.Flow("a", (1, 2), dfc.CBR(9.0))]))
     assert math.isnan(bound.job)
 
 
@@ -265,9 +247,7 @@ def test_an_empty_network_takes_its_time_to_the_rounding_error() -> None:
         dfc.Cable("400Gbps", "90m"),
         discipline=dfc.PFC(counts="switch"),
     )
-    flows = dfc.flows_from(
-        [fabric.hosts[0]], [fabric.hosts[-1]], 9, source=FixedRate(), links=fabric.links
-    )
+    flows = dfc.flows_from([fabric.hosts[0]], [fabric.hosts[-1]], 9, source=FixedRate(), links=fabric.links)
     scenario = fabric.scenario("one", flows, 1e-3)
     run = dfc.simulate(scenario, dfc.Packets(seed=1), sample=1e-3)
     bound = dfc.completion_bounds(scenario)
@@ -286,12 +266,8 @@ def test_an_access_link_counts() -> None:
 
 
 def test_many_flows_are_bounded_at_once() -> None:
-    fabric = dfc.Fabric(
-        leaf_spine(8, 8, hosts=8), buffer="1 MB", discipline=dfc.PFC(counts="switch")
-    )
-    flows = dfc.all_to_all(
-        fabric.hosts, sizes=3, source=FixedRate(), links=fabric.links, routes="even"
-    )
+    fabric = dfc.Fabric(leaf_spine(8, 8, hosts=8), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
+    flows = dfc.all_to_all(fabric.hosts, sizes=3, source=FixedRate(), links=fabric.links, routes="even")
     bound = dfc.completion_bounds(fabric.scenario("all to all", flows, 1e-3))
     assert len(bound.finished) == 64 * 63
     # 63 x 3 packets at each host, of which the first comes over a switch, and the least way out
@@ -303,9 +279,7 @@ def test_many_flows_are_bounded_at_once() -> None:
 
 @pytest.fixture(scope="module")
 def side_by_side(run):
-    return dfc.compare(
-        run, dfc=dfc.simulate(dfc.takano2006("1"), duration=0.15, sample=5e-3, level="fluid")
-    )
+    return dfc.compare(run, dfc=dfc.simulate(dfc.takano2006("1"), duration=0.15, sample=5e-3, level="fluid"))
 
 
 @pytest.fixture(scope="module")
@@ -319,9 +293,7 @@ def test_the_table_has_the_measures_of_each_run(side_by_side, run) -> None:
     rows = side_by_side.summary()
     name, first = next(iter(rows.items()))
     assert name == "goodput of target (packets/s)"
-    goodput = {
-        label: float(one.measures.goodput[0]) for label, one in side_by_side.compared.items()
-    }
+    goodput = {label: float(one.measures.goodput[0]) for label, one in side_by_side.compared.items()}
     assert first == {label: f"{each:.4g}" for label, each in goodput.items()}
     assert rows["lost (packets)"] == {"takano2006/1": f"{run.lost.sum():.0f}", "dfc": "0"}
     assert "<td" in side_by_side._repr_html_()
@@ -350,9 +322,7 @@ def test_panels_have_common_scales(side_by_side, run) -> None:
     assert {each.images[0].get_clim() for each in panels} == {(0.0, run.queued.max())}
 
 
-def test_runs_of_other_scenarios_have_a_table_but_no_common_axis(
-    side_by_side, other_run, run
-) -> None:
+def test_runs_of_other_scenarios_have_a_table_but_no_common_axis(side_by_side, other_run, run) -> None:
     mixed = dfc.compare(run, other_run)
     assert mixed.summary()["goodput of target (packets/s)"]["other"] == "-"
     assert mixed.plot() is not None

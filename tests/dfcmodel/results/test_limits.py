@@ -13,9 +13,7 @@ from responsefn import DCQCN, DCTCP, HPCC, FixedRate
 def _all_reduce(source, discipline, routes: str) -> dfc.Scenario:
     """Return an all-reduce of 8 hosts over 2 spines."""
     cables = {"access": dfc.Cable("100Gbps", "10m"), "trunk": dfc.Cable("100Gbps", "50m")}
-    fabric = dfc.Fabric(
-        leaf_spine(2, 2, hosts=4), buffer="2 MB", packet_size=4096, discipline=discipline, **cables
-    )
+    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=4), buffer="2 MB", packet_size=4096, discipline=discipline, **cables)
     options = {"source": source, "links": fabric.links, "routes": routes}
     flows = dfc.all_reduce(fabric.hosts, 100, "halving-doubling", **options)
     return fabric.scenario("all-reduce", flows, duration=1e-3)
@@ -53,9 +51,7 @@ def test_sprayed_flows_say_what_spraying_spoils(source, routes, recovery, expect
 
 
 def test_flows_that_went_back_are_counted() -> None:
-    run = dfc.simulate(
-        _all_reduce(FixedRate(), dfc.PFC(counts="switch"), "spray"), dfc.Packets(seed=1)
-    )
+    run = dfc.simulate(_all_reduce(FixedRate(), dfc.PFC(counts="switch"), "spray"), dfc.Packets(seed=1))
     (limit,) = run.limits
     back = run.loss_events > 0
     assert f"went back {run.loss_events.sum()} times" in limit
@@ -86,9 +82,5 @@ def test_a_rule_that_answers_marks_says_where_nothing_marks(source, method) -> N
         (dfc.RED(20, 60, 0.1, ecn=True), False),
     ):
         limits = dfc.simulate(_to_one(source, discipline), method).limits
-        said = [
-            each
-            for each in limits
-            if each.startswith("no marks: no link marks packets of flows a, b")
-        ]
+        said = [each for each in limits if each.startswith("no marks: no link marks packets of flows a, b")]
         assert len(said) == silent

@@ -22,8 +22,7 @@ def into_one(discipline, senders: int = 8, source=None, host: str = "unshaped") 
     links = [dfc.Link(f"h{n}", "s", 3e6, 1e-6, 5000, discipline) for n in range(senders)]
     links.append(dfc.Link("s", "d", 3e6, 1e-6, 5000, discipline))
     flows = [
-        dfc.Flow(f"{n}", (f"h{n}", "s", "d"), source or dfc.CBR(3e6), size=1000, host=host)
-        for n in range(senders)
+        dfc.Flow(f"{n}", (f"h{n}", "s", "d"), source or dfc.CBR(3e6), size=1000, host=host) for n in range(senders)
     ]
     return dfc.Scenario("into one", links, flows, duration=5e-3)
 
@@ -32,9 +31,7 @@ def into_one(discipline, senders: int = 8, source=None, host: str = "unshaped") 
 def test_losses_at_a_senders_own_link_are_marked(method) -> None:
     """A sender without a host puts its packets into the first buffer; behind an access link they come at its rate."""
     links = dfc.Link("a", "b", 1000.0, 1e-3, 5), dfc.Link("b", "c", 500.0, 1e-3, 5)
-    scenario = dfc.Scenario(
-        "two", links, [dfc.Flow("f", ("a", "b", "c"), dfc.CBR(2000.0))], duration=1.0
-    )
+    scenario = dfc.Scenario("two", links, [dfc.Flow("f", ("a", "b", "c"), dfc.CBR(2000.0))], duration=1.0)
     run = simulate(scenario, method)
     own, network = (run.lost.sum(axis=(0, 2))[n] for n in (0, 1))
     assert own > network > 0.0
@@ -49,18 +46,14 @@ def test_losses_of_hosts_that_dfc_does_not_slow_down_name_the_remedy(method) -> 
     links = dfc.chain(3, rate=1e3, delay=5e-3, buffer=50, discipline=dfc.DFC())
     scenario = dfc.Scenario("dfc", links, [dfc.Flow("f", (1, 2, 3), NewReno())], duration=3.0)
     said = simulate(scenario, method).summary()["lost at"]
-    assert said.endswith(
-        '(at the senders\' own link: DFC slows a host down only with host="shaped")'
-    )
+    assert said.endswith('(at the senders\' own link: DFC slows a host down only with host="shaped")')
     shaped = replace(scenario, flows=(replace(scenario.flows[0], host="shaped"),))
     assert "lost at" not in simulate(shaped, method).summary()
 
 
 @pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES)
 def test_where_nothing_is_lost_no_place_is_named(method) -> None:
-    scenario = dfc.Scenario(
-        "one", (dfc.Link(1, 2, 1e3, 1e-3, 5),), [dfc.Flow("f", (1, 2), dfc.CBR(100.0))], 1.0
-    )
+    scenario = dfc.Scenario("one", (dfc.Link(1, 2, 1e3, 1e-3, 5),), [dfc.Flow("f", (1, 2), dfc.CBR(100.0))], 1.0)
     run = simulate(scenario, method)
     assert "lost at" not in run.summary()
 
@@ -69,12 +62,8 @@ def test_where_nothing_is_lost_no_place_is_named(method) -> None:
 def test_packets_that_a_marking_manager_drops_are_said_to_be(method) -> None:
     run = simulate(into_one(dfc.RampMarking(at="arrival")), method)
     assert run.peak_queue.max() < 4999.0
-    assert (
-        "(dropped by the manager, as these flows do not react to marks)" in run.summary()["lost at"]
-    )
-    red = dfc.Scenario(
-        "red", (dfc.Link(1, 2, 1e3, 1e-3, 500, dfc.RED()),), [dfc.Flow("f", (1, 2), NewReno())], 5.0
-    )
+    assert "(dropped by the manager, as these flows do not react to marks)" in run.summary()["lost at"]
+    red = dfc.Scenario("red", (dfc.Link(1, 2, 1e3, 1e-3, 500, dfc.RED()),), [dfc.Flow("f", (1, 2), NewReno())], 5.0)
     flows = (replace(red.flows[0], max_window=40.0),)
     said = simulate(replace(red, flows=flows), method).summary()["lost at"]
     assert "dropped by the manager before the buffer was full" in said
@@ -116,9 +105,7 @@ def test_too_little_room_for_a_pause_is_named() -> None:
 
 
 def test_many_places_are_summed() -> None:
-    run = simulate(
-        into_one(dfc.RED(), senders=9, host="direct", source=NewReno()), dfc.Packets(seed=1)
-    )
+    run = simulate(into_one(dfc.RED(), senders=9, host="direct", source=NewReno()), dfc.Packets(seed=1))
     many = replace(run, lost=np.ones_like(run.lost))
     said = many.summary()["lost at"]
     assert said.count(",") == 6
@@ -173,9 +160,7 @@ def ring(rule, *, third: bool = True, size: float = np.inf) -> dfc.Scenario:
     ],
     ids=["packets", "oracle", "fluid"],
 )
-def test_a_ring_that_stands_still_is_deadlocked_whatever_the_switches_count(
-    rule, simulate, method
-) -> None:
+def test_a_ring_that_stands_still_is_deadlocked_whatever_the_switches_count(rule, simulate, method) -> None:
     scenario = ring(rule)
     if simulate is plain_simulate:
         scenario = replace(scenario, duration=4e-4)
@@ -223,9 +208,7 @@ def test_sources_that_stopped_leave_a_completed_run(method) -> None:
     assert run.unfinished == ()
 
 
-@pytest.mark.parametrize(
-    "method", [PACKETS, dfc.Fluid(steps_per_delay=16)], ids=["packets", "fluid"]
-)
+@pytest.mark.parametrize("method", [PACKETS, dfc.Fluid(steps_per_delay=16)], ids=["packets", "fluid"])
 def test_links_that_move_beside_a_deadlock_are_not_among_those_that_are_stuck(method) -> None:
     scenario = ring(RULES[1])
     links = (*scenario.links, *dfc.chain(2, rate=C, delay=1e-6, buffer=5000, discipline=RULES[1]))
@@ -355,9 +338,7 @@ def test_what_a_source_lost_that_has_ended_before_its_size_is_never_sent_again(s
     flow = dfc.Flow("a", (2, 3), source, size=1500.0, stop=0.2)
     found = {}
     for duration in (0.15, 0.5):
-        (found[duration],) = simulate(
-            transfers(flow, duration=duration), dfc.Packets(seed=1)
-        ).unfinished
+        (found[duration],) = simulate(transfers(flow, duration=duration), dfc.Packets(seed=1)).unfinished
     assert 0.0 < found[0.5].delivered < found[0.5].sent < 1500.0
     ended = isinstance(source, dfc.Replay)  # its trace, before the stop
     reasons = ["still sending", "lost packets, which its source never sends again"]
@@ -368,9 +349,7 @@ def test_what_a_source_lost_that_has_ended_before_its_size_is_never_sent_again(s
 # Drops by flow, link and cause.
 
 
-def incast(
-    rule, *, senders: int = 4, buffer: float = 2000.0, host: str = "unshaped"
-) -> dfc.Scenario:
+def incast(rule, *, senders: int = 4, buffer: float = 2000.0, host: str = "unshaped") -> dfc.Scenario:
     """Return senders at line rate into one link; links are 300 packets long."""
     links = [dfc.Link(f"h{n}", "s", 3e6, 1e-4, buffer, rule) for n in range(senders)]
     links.append(dfc.Link("s", "d", 3e6, 1e-4, buffer, rule))
@@ -381,8 +360,7 @@ def incast(
 def causes(run) -> dict[str, float]:
     table = run.drops()
     return {
-        str(cause): float(table.packets[(table.cause == cause) & ~table.ack].sum())
-        for cause in np.unique(table.cause)
+        str(cause): float(table.packets[(table.cause == cause) & ~table.ack].sum()) for cause in np.unique(table.cause)
     }
 
 
@@ -428,9 +406,7 @@ def test_other_losses_are_no_losses_of_a_lossless_class(method) -> None:
     assert set(causes(run)) == {"manager"}
     assert run.status is Status.COMPLETED
     two = [dfc.Flow(n, ("h", "s", "d"), dfc.CBR(3e6), host="direct") for n in "ab"]
-    links = [
-        dfc.Link(*ends, 3e6, 1e-6, 100, dfc.PFC((0,), 30, 20)) for ends in (("h", "s"), ("s", "d"))
-    ]
+    links = [dfc.Link(*ends, 3e6, 1e-6, 100, dfc.PFC((0,), 30, 20)) for ends in (("h", "s"), ("s", "d"))]
     run = simulate(dfc.Scenario("one NIC", links, two, duration=1e-3), method)
     assert set(causes(run)) == {"own link"}
     assert run.lost.sum() > 0.0
@@ -463,9 +439,7 @@ def test_random_losses_are_told_from_those_of_a_full_buffer() -> None:
     assert found["random"] == pytest.approx(400.0, abs=4 * np.sqrt(400.0))
 
 
-@pytest.mark.parametrize(
-    "rule", [dfc.PFC((0,), 60, 30, headroom=100), dfc.Pause(high=100, low=50)], ids=str
-)
+@pytest.mark.parametrize("rule", [dfc.PFC((0,), 60, 30, headroom=100), dfc.Pause(high=100, low=50)], ids=str)
 def test_both_packet_engines_record_the_same_drops(rule) -> None:
     buffer = 300.0 if isinstance(rule, dfc.Pause) else 2000.0
     scenario = replace(incast(rule, buffer=buffer), duration=1e-3)

@@ -20,9 +20,7 @@ PAUSE = dfc.Pause(high=50.0, low=25.0)
 
 def overloaded(nodes: int = 4, **changes: object) -> dfc.Scenario:
     """Return two flows of 8000 packets/s whose last link carries 10,000."""
-    links = dfc.chain(
-        nodes, rate=1e4, delay=1e-3, buffer=200.0, discipline=replace(PAUSE, **changes)
-    )
+    links = dfc.chain(nodes, rate=1e4, delay=1e-3, buffer=200.0, discipline=replace(PAUSE, **changes))
     path = tuple(range(1, nodes + 1))
     flows = [
         dfc.Flow("a", path, dfc.CBR(8e3), host="direct"),
@@ -113,9 +111,7 @@ def test_a_circle_of_links_that_still_pass_packets_is_no_deadlock() -> None:
 def test_a_ring_without_overload_has_no_pauses() -> None:
     links = dfc.ring(4, rate=1e4, delay=1e-3, buffer=200.0, discipline=PAUSE)
     run = simulate(
-        dfc.Scenario(
-            "ring", links, [dfc.Flow("a", (1, 2, 3), dfc.CBR(5e3), host="direct")], duration=0.1
-        ),
+        dfc.Scenario("ring", links, [dfc.Flow("a", (1, 2, 3), dfc.CBR(5e3), host="direct")], duration=0.1),
         level="fluid",
     )
     assert run.pauses().sizes["pause"] == 0
@@ -229,9 +225,7 @@ def _incast(hosts: int = 4):
         buffer="1 MB",
         discipline=dfc.PFC(xoff=10, xon=5, counts="switch"),
     )
-    flows = dfc.incast(
-        fabric.hosts, fabric.hosts[0], sizes=300, source=FixedRate(), links=fabric.links
-    )
+    flows = dfc.incast(fabric.hosts, fabric.hosts[0], sizes=300, source=FixedRate(), links=fabric.links)
     return simulate(fabric.scenario("incast", flows, 0.01), dfc.Packets(seed=1), sample=1e-3)
 
 
@@ -300,8 +294,7 @@ def test_origins_are_judged_at_the_time_of_each_pause() -> None:
     run = simulate(dfc.Scenario("pauses", links, flows, duration=0.1), level="fluid")
     place = {link.name: n for n, link in enumerate(links)} | {"host of 9": -10}
     rows = [
-        (place[link], place[by], priority, begin, end, 0)
-        for (link, by, priority, begin, end), _ in PAUSE_ROWS.values()
+        (place[link], place[by], priority, begin, end, 0) for (link, by, priority, begin, end), _ in PAUSE_ROWS.values()
     ]
     found = dfc.pause_propagation(replace(run, paused=np.array(rows, dtype=run.paused.dtype)))
     expected = {"2": 0.0, "3": 0.0}
@@ -316,12 +309,8 @@ def test_origins_are_judged_at_the_time_of_each_pause() -> None:
 
 def test_a_node_that_is_paused_once_can_be_an_origin() -> None:
     """Hashed flows of an all-reduce: leaves pause hosts long before a spine pauses any leaf."""
-    fabric = dfc.Fabric(
-        leaf_spine(4, 4, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch")
-    )
-    flows = dfc.all_reduce(
-        fabric.hosts, 2000, "halving-doubling", source=FixedRate(), links=fabric.links
-    )
+    fabric = dfc.Fabric(leaf_spine(4, 4, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
+    flows = dfc.all_reduce(fabric.hosts, 2000, "halving-doubling", source=FixedRate(), links=fabric.links)
     run = simulate(fabric.scenario("all-reduce", flows, 0.01), dfc.Packets(seed=1), sample=1e-3)
     found, links = dfc.pause_propagation(run), run.scenario.links
     first = str(links[run.paused["by"][0]].source)

@@ -72,16 +72,12 @@ def test_a_part_of_a_run_begins_at_a_sample_whose_time_is_rounded() -> None:
 
 
 def test_transfers_say_how_long_they_took() -> None:
-    flows = [
-        Flow(name, (1, 2), CBR(1e3), size=size) for name, size in (("short", 10), ("long", 1e4))
-    ]
+    flows = [Flow(name, (1, 2), CBR(1e3), size=size) for name, size in (("short", 10), ("long", 1e4))]
     rows = simulate(
         Scenario("two", chain(2, rate=1e4, delay=1e-3, buffer=200), flows, duration=0.1), Packets()
     ).summary()
     assert "CBR: 10 packets in 10.1 ms, lost 0 packets" in rows["short"]
-    assert (
-        "CBR: goodput 990 packets/s (11.88 Mb/s, 0.099 of the slowest link), lost 0" in rows["long"]
-    )
+    assert "CBR: goodput 990 packets/s (11.88 Mb/s, 0.099 of the slowest link), lost 0" in rows["long"]
 
 
 def test_goodput_is_what_was_delivered_over_the_time(run) -> None:
@@ -171,9 +167,7 @@ def test_completion_times_of_transfers(crowd) -> None:
     done = table.finished.notnull()
     assert done.sum() > 0
     assert ((table.delivered >= 20.0) == done).all()
-    np.testing.assert_array_equal(
-        table.completion_time.values[done.values], crowd.finished[1::2][done.values]
-    )
+    np.testing.assert_array_equal(table.completion_time.values[done.values], crowd.finished[1::2][done.values])
     np.testing.assert_allclose(table.ideal_time, 4e-3 + 20.0 / 1e4, rtol=1e-12)
     assert table.slowdown.min() >= 4.5 * 8e-3 / 6e-3  # windows of 1, 2, 4, 8 and 5 packets
 
@@ -236,9 +230,7 @@ def test_constant_rates_over_a_bottleneck() -> None:
     flows = [Flow("a", (1, 2, 3), CBR(0.5 * RATE)), Flow("b", (2, 3), CBR(0.75 * RATE))]
     run = simulate(Scenario("two", links, flows, duration=2.0), level="fluid")
     found = run.measures
-    assert_allclose(
-        found.utilisation, [0.5, 1.0], rtol=2 * DELAY / 2.0
-    )  # but for the first packets
+    assert_allclose(found.utilisation, [0.5, 1.0], rtol=2 * DELAY / 2.0)  # but for the first packets
     arrived = 0.75 * 2.0 + 0.5 * (2.0 - DELAY)  # of link rates
     lost = RATE * (arrived - (2.0 - DELAY)) - 100
     assert_allclose(found.packets_lost.sum(), lost, rtol=0.02)  # a step more or less at the start
@@ -448,9 +440,7 @@ def goodput(scenario: Scenario, method: Fluid | Packets) -> float:
         (one_way(10.0, Reno()), "classic Reno", 0.95),
     ],
 )
-def test_a_limit_is_stated_where_the_fluid_differs_from_packets(
-    scenario: Scenario, topic: str, factor: float
-) -> None:
+def test_a_limit_is_stated_where_the_fluid_differs_from_packets(scenario: Scenario, topic: str, factor: float) -> None:
     """The goodput of the first flow over that of packets is beyond ``factor``."""
     run = simulate(scenario, seed=1, level="fluid")
     assert [limit.partition(":")[0] for limit in run.limits] == [topic]

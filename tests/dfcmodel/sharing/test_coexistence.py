@@ -97,9 +97,7 @@ def test_one_flow_under_random_loss_has_the_rules_response():
     """
     p, rtt = 1e-3, 0.01
     run = coexist(Reno(), rtt, 1e6, 10_000, loss=p, duration=1000.0, max_window=1e4)
-    bare = simulate_rule(
-        Reno(), p, rtt, Gilbert(1 / (1 - p)), events=50_000, options=DirectSimulation(method="acks")
-    )
+    bare = simulate_rule(Reno(), p, rtt, Gilbert(1 / (1 - p)), events=50_000, options=DirectSimulation(method="acks"))
 
     def rounds_and_packets(peak, recovery, missing):
         fallen = 0.5 * peak
@@ -143,9 +141,7 @@ def test_reno_fills_the_link_with_a_buffer_of_the_path():
     rising = np.arange(45.0, 90.0)
     times = np.maximum(rising, 80.0) / 2000.0
     expected = (rising.sum() / 2000.0) / times.sum()
-    assert less.utilisation == pytest.approx(
-        expected, abs=0.02
-    )  # one of 45 round trips is recovery
+    assert less.utilisation == pytest.approx(expected, abs=0.02)  # one of 45 round trips is recovery
 
 
 def test_phase_effects_without_processing_time():
@@ -158,10 +154,7 @@ def test_phase_effects_without_processing_time():
     far = 0.05 + np.arange(4) * 2.5e-4
     means = {}
     for processing in (0.0, None):
-        runs = [
-            coexist([Reno(), Reno()], [0.04, r], 2000.0, 80, processing=processing, duration=400.0)
-            for r in far
-        ]
+        runs = [coexist([Reno(), Reno()], [0.04, r], 2000.0, 80, processing=processing, duration=400.0) for r in far]
         means[processing] = np.mean([run.share[0] for run in runs])
     trips = np.array([0.04, far.mean()]) + runs[0].queueing_delay
     apart, together = (trips[1] ** n / (trips**n).sum() for n in (1, 2))
@@ -580,7 +573,5 @@ def test_what_is_no_rule_is_refused():
 
 @pytest.mark.parametrize("call", [coexist, coexist_sweep])
 def test_an_unknown_keyword_is_refused_with_those_that_there_are(call: Any) -> None:
-    with pytest.raises(
-        TypeError, match=r"unexpected keyword argument 'warmup'; .* warm_up, recovery"
-    ):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'warmup'; .* warm_up, recovery"):
         call([Reno()], rtt=0.04, bandwidth=500.0, buffer=20, warmup=1.0)

@@ -60,9 +60,7 @@ def test_shares_that_still_drift_are_named_or_simulated_for_longer() -> None:
 
 def test_compare_without_a_duration_prolongs(monkeypatch) -> None:
     passed = []
-    monkeypatch.setattr(
-        "dfcmodel.comparing.compare_rules", lambda rules, path, **options: passed.append(options)
-    )
+    monkeypatch.setattr("dfcmodel.comparing.compare_rules", lambda rules, path, **options: passed.append(options))
     compare([BBR()], **SLOW_PATH)
     compare([BBR()], **SLOW_PATH, duration="60s")
     assert [options["prolong"] for options in passed] == [True, False]
@@ -70,9 +68,7 @@ def test_compare_without_a_duration_prolongs(monkeypatch) -> None:
 
 def test_a_sweep_of_compare_takes_every_option_of_it() -> None:
     path = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20}
-    data = hopflow.sweep(
-        compare, rules=[CUBIC(), NewReno()], duration=["5s", "10s"], loss=0.0, runs=1, **path
-    )
+    data = hopflow.sweep(compare, rules=[CUBIC(), NewReno()], duration=["5s", "10s"], loss=0.0, runs=1, **path)
     assert data.duration.to_numpy().tolist() == [5.0, 10.0]
     alone = compare([CUBIC(), NewReno()], **path, duration=10.0, runs=1)
     np.testing.assert_array_equal(data.share.sel(duration=10.0), alone.share)
@@ -112,9 +108,7 @@ def test_a_wrong_parameter_is_named(changed, part: str) -> None:
 
 
 def test_a_run_too_short_for_any_rate_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r"^duration = 0\.04: with warm_up = .* to deliver a packet"
-    ):
+    with pytest.raises(ValueError, match=r"^duration = 0\.04: with warm_up = .* to deliver a packet"):
         compare([Reno()], **(PATH | {"duration": 0.04}))
 
 
@@ -182,9 +176,7 @@ def test_shares_are_between_none_and_all_and_undecided_ones_are_grey() -> None:
     np.testing.assert_array_equal(wide.undecided, [[False, True], [True, False]])
     texts = [text.get_text() for text in wide.plot().texts]
     assert texts[1].endswith("(0 .. 100)")
-    narrow = replace(
-        found, share=np.array([[0.6, 0.7], [0.3, 0.6]]), share_half_width=0.01 * np.ones((2, 2))
-    )
+    narrow = replace(found, share=np.array([[0.6, 0.7], [0.3, 0.6]]), share_half_width=0.01 * np.ones((2, 2)))
     assert not narrow.undecided.any()
     image = narrow.plot().images[0].get_array()
     assert not np.ma.getmaskarray(image).any()
@@ -236,16 +228,12 @@ SHORT_PATH = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "r
 @pytest.fixture(scope="module")
 def run():
     links = chain(2, rate=1e4, delay=1e-3, buffer=20)
-    return simulate(
-        Scenario("s", links, [Flow("a", (1, 2), CBR(2e4))], duration=0.05), level="fluid"
-    )
+    return simulate(Scenario("s", links, [Flow("a", (1, 2), CBR(2e4))], duration=0.05), level="fluid")
 
 
 def test_rules_one_after_another_are_those_of_a_list() -> None:
     assert hopflow.compare is compare
-    assert repr(compare(NewReno(), CUBIC(), **SHORT_PATH)) == repr(
-        compare([NewReno(), CUBIC()], **SHORT_PATH)
-    )
+    assert repr(compare(NewReno(), CUBIC(), **SHORT_PATH)) == repr(compare([NewReno(), CUBIC()], **SHORT_PATH))
 
 
 def test_equal_runs_have_labels_of_their_own(run) -> None:

@@ -26,10 +26,7 @@ DEVIATIONS = {18, 19}
 
 @pytest.mark.parametrize(
     "number",
-    [
-        pytest.param(n, marks=() if n in QUICK else pytest.mark.slow)
-        for n in range(1, len(CASES) + 1)
-    ],
+    [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in range(1, len(CASES) + 1)],
 )
 def test_each_case_of_the_appendix(number: int) -> None:
     (case,) = conformance(RULE, cases=(number,)).cases
@@ -101,9 +98,7 @@ def text(*states: tuple[float, str], every: float = 20.0, **others: Any) -> str:
     """Return a trace of states that begin at times in ms, whose variables are those of the state at its begin and later."""
     variables = {"cwnd": {}, "pacing": {}, "flight": {}, "rtt": 40.0, **others}
     events = [event("parameters_set", 0.0, max_datagram_size=SIZE)]
-    for (begin, mode), (end, _) in zip(
-        states, [*states[1:], (states[-1][0] + 20.0, "")], strict=True
-    ):
+    for (begin, mode), (end, _) in zip(states, [*states[1:], (states[-1][0] + 20.0, "")], strict=True):
         events.append(event("congestion_state_updated", begin, new=mode))
         for time in np.arange(begin, end, every).tolist():
             numbers = {
@@ -123,9 +118,7 @@ CYCLE = ((0.0, "STARTUP"), (200.0, "DRAIN"), (260.0, "DOWN"), (300.0, "CRUISE"),
 def wrong(states: Any = CYCLE, **others: Any) -> list[str]:
     """Return what does not hold of a trace with the draft's pacing rates and window of ProbeRTT unless given."""
     given = {"pacing": PACING, "cwnd": {"PROBE_RTT": 20.0}, **others}
-    return [
-        check.expected for check in conformance(read_qlog_trace(text(*states, **given))).deviations
-    ]
+    return [check.expected for check in conformance(read_qlog_trace(text(*states, **given))).deviations]
 
 
 def test_a_run_written_and_read_is_the_same(run: bbr_observations.Observation, file: Path) -> None:
@@ -195,16 +188,12 @@ def test_lines_of_newer_drafts_are_read() -> None:
         {"time": 3.0, "name": "quic:congestion_state_updated", "data": {"new": "startup"}},
         {"time": 5.0, "name": "quic:recovery_metrics_updated", "data": {"congestion_window": 12_000}},
     ]  # fmt: skip
-    trace = read_qlog_trace(
-        "\x1e".join(json.dumps(line) + "\n" for line in lines), packet_size=1200
-    )
+    trace = read_qlog_trace("\x1e".join(json.dumps(line) + "\n" for line in lines), packet_size=1200)
     assert (trace.modes, trace.cwnd.tolist(), trace.end) == (("STARTUP",), [10.0], 0.002)
     assert conformance(trace).checks == ()
 
 
-def test_logs_that_are_refused(
-    refused: Any, run: bbr_observations.Observation, tmp_path: Path
-) -> None:
+def test_logs_that_are_refused(refused: Any, run: bbr_observations.Observation, tmp_path: Path) -> None:
     one = event("congestion_state_updated", 5.0, new="slow_start")
     window = [
         event("metrics_updated", 1.0, congestion_window=1e4),
@@ -219,9 +208,7 @@ def test_logs_that_are_refused(
         ["0.001 s follows", "0.005 s"],
         lambda: read_qlog_trace(json.dumps({"events": window[::-1]}), 1200.0),
     )
-    refused(
-        ["congestion_state_updated"], lambda: read_qlog_trace(json.dumps({"events": window[:1]}))
-    )
+    refused(["congestion_state_updated"], lambda: read_qlog_trace(json.dumps({"events": window[:1]})))
     refused(["packet_size = 0"], lambda: write_qlog(run, tmp_path / "x", packet_size=0.0))
     trace: Any = read_qlog_trace(text((0.0, "up")))
     refused(["cases = (1,)", "None for a trace"], lambda: conformance(trace, cases=(1,)))

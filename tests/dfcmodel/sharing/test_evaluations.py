@@ -79,9 +79,7 @@ def test_other_queues_and_senders(rule: WindowRule) -> None:
 
 def test_intervals_end_where_a_measure_does() -> None:
     found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=5.0, runs=2).table
-    shares = found.query(
-        "measure.str.startswith('losses') or measure.str.startswith('utilisation')"
-    )
+    shares = found.query("measure.str.startswith('losses') or measure.str.startswith('utilisation')")
     assert (shares["half_width"] > shares["value"]).any()  # which would reach below 0
     assert (shares["low"] >= 0.0).all()
     assert (shares["high"] <= np.maximum(1.0, shares["value"])).all()
@@ -89,9 +87,7 @@ def test_intervals_end_where_a_measure_does() -> None:
     assert jain["low"].item() >= 1 / 8
     assert (found["low"] <= found["value"]).all()
     assert (found["value"] <= found["high"]).all()
-    assert (
-        found.query("measure.str.startswith('RTT exponent')")["low"].item() < 0.0
-    )  # it may be anything
+    assert found.query("measure.str.startswith('RTT exponent')")["low"].item() < 0.0  # it may be anything
 
 
 # What is measured for RFC 9743: each queue of 7.1 keeps the delay below that of drop-tail.
@@ -187,9 +183,7 @@ def test_a_section_is_judged_by_all_its_rows(rows: list[tuple[float, float]], an
 def test_differences_are_better_where_they_are_positive() -> None:
     """Points of a share; a part of the standard's value otherwise; a flow that never finishes is the worst."""
     assert differences("utilisation alone", [0.9, 0.9], [0.8, 0.8]).value == pytest.approx(0.1)
-    assert differences("losses of 8 flows", [0.02, 0.02], [0.01, 0.01]).value == pytest.approx(
-        -0.01
-    )
+    assert differences("losses of 8 flows", [0.02, 0.02], [0.01, 0.01]).value == pytest.approx(-0.01)
     delay = differences("queueing delay of one flow", [30.0, 30.0], [20.0, 20.0])
     assert delay.value == pytest.approx(-0.5)
     short = "50 packets of the rule beside it"
@@ -251,10 +245,7 @@ def rates(rule, trips, elements=()) -> np.ndarray:
     """Return the mean rates of flows over 120 Mb/s from 10 s to 60 s, Mb/s."""
     names = ("first", "second")[: len(trips)]
     links = [Link("router", "end", "120Mbps", "1ms", 10_000)]
-    links += [
-        Link(name, "router", "1200Mbps", 0.5 * trip - 1e-3, 1e5)
-        for name, trip in zip(names, trips, strict=True)
-    ]
+    links += [Link(name, "router", "1200Mbps", 0.5 * trip - 1e-3, 1e5) for name, trip in zip(names, trips, strict=True)]
     flows = [Flow(name, (name, "router", "end"), rule) for name in names]
     scenario = Scenario("flows", links, flows, duration=60.0, elements=elements)
     run = simulate(scenario, Packets(seed=1), sample=0.1, packet_jitter="1pkt")

@@ -159,9 +159,7 @@ def test_second_order_convergence_to_the_diffusion_equation() -> None:
     for nodes in (32, 64, 128):
         x = np.arange(nodes) / nodes
         periods = round(0.01 * nodes**2 / 0.1)
-        end = bare_law(1 + np.cos(2 * np.pi * x), 0.01 * nodes**2 / periods, periods, rate=0 * x)[
-            -1
-        ]
+        end = bare_law(1 + np.cos(2 * np.pi * x), 0.01 * nodes**2 / periods, periods, rate=0 * x)[-1]
         exact = 1 + np.exp(-0.01 * (2 * np.pi) ** 2) * np.cos(2 * np.pi * x)
         errors.append(np.abs(end - exact).max())
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.05)
@@ -297,10 +295,7 @@ def unequal(D: float = 0.1, **law):
     plain = takano2006("4S")
     delays = [2e-4, 1e-4, 5e-5, 1e-4] * 4
     rule = DFC(diffusion=D, **law)
-    links = tuple(
-        replace(link, delay=d, discipline=rule)
-        for link, d in zip(plain.links, delays, strict=False)
-    )
+    links = tuple(replace(link, delay=d, discipline=rule) for link, d in zip(plain.links, delays, strict=False))
     return replace(plain, links=links)
 
 
@@ -318,8 +313,7 @@ def test_spectrum_with_random_phases_and_with_unequal_delays() -> None:
     assert modes.transient_growth.max() > 1
     for of, near in {"diffusion": (1e-6, 0.0), "intensity": (0.0, 1e-6)}.items():
         up, down = (
-            spectrum(unequal(0.1 + s * near[0], intensity=1.01 + s * near[1]), steps_per_delay=1)
-            for s in (1, -1)
+            spectrum(unequal(0.1 + s * near[0], intensity=1.01 + s * near[1]), steps_per_delay=1) for s in (1, -1)
         )
         slope = spectrum(unequal(intensity=1.01), steps_per_delay=1).sensitivity(of)
         assert slope == pytest.approx((up.radius - down.radius) / 2e-6, rel=1e-5)
@@ -339,9 +333,7 @@ def test_synchronous_disciplines_have_no_phases() -> None:
     scenario = takano2006("4S")
     links = tuple(replace(link, discipline=DFC(phases="synchronous")) for link in scenario.links)
     assert spectrum(replace(scenario, links=links), seed=5).clocks is None
-    assert Fraction(clocks_of(scenario, law_of(scenario)).period).limit_denominator(
-        10**6
-    ) == Fraction(1, 10**4)
+    assert Fraction(clocks_of(scenario, law_of(scenario)).period).limit_denominator(10**6) == Fraction(1, 10**4)
 
 
 # The continuous limits: coefficients of a scenario, refused parameters.

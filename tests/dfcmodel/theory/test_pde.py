@@ -58,9 +58,7 @@ def steady_fluxes(cells: int) -> float:
         return 1 + 0.3 * np.sin(3 * x)
 
     last = (1.2 - rate(1.0)) * 0.1 / kappa(1.0)
-    bar = DiffusionEquation(
-        bump, kappa, rate=lambda x, t: 1 + 0.3 * np.sin(3 * x), inflow=1.2, outflow=Empty(0.1)
-    )
+    bar = DiffusionEquation(bump, kappa, rate=lambda x, t: 1 + 0.3 * np.sin(3 * x), inflow=1.2, outflow=Empty(0.1))
     faces = np.linspace(0, 1, cells + 1)
     x = (faces[1:] + faces[:-1]) / 2
     n = steady_state(x, kappa, rate, flow=1.2, last=last)
@@ -173,9 +171,7 @@ def test_an_external_node_feeds_a_bar_as_eq_9_says() -> None:
 
     The slowest mode falls by exp(-0.4 t); by then only the tolerance of the steps is left.
     """
-    bar = DiffusionEquation(
-        lambda x: 0 * x, 0.2, rate=1.0, inflow=Empty(0.05), outflow=lambda t: 0.8 + 0 * t
-    )
+    bar = DiffusionEquation(lambda x: 0 * x, 0.2, rate=1.0, inflow=Empty(0.05), outflow=lambda t: 0.8 + 0 * t)
     found = evolve(bar, [0.1, 60.0], Lines(20))
     assert found.inflow[-1] == pytest.approx(0.8, abs=1e-7)
     exact = steady_state(found.x, 0.2, 1.0, flow=0.8, last=0.0)
@@ -286,8 +282,6 @@ def test_what_is_not_finite_or_negative_stops(changed, error, words) -> None:
 
 def test_a_time_whose_steps_would_underflow_is_refused() -> None:
     bar = DiffusionEquation(bump, coefficient=0.1)
-    with pytest.raises(
-        ValueError, match=re.escape("times = 1e-300: the last must be 0, or at least 1e-150 s")
-    ):
+    with pytest.raises(ValueError, match=re.escape("times = 1e-300: the last must be 0, or at least 1e-150 s")):
         evolve(bar, 1e-300, Lines(cells=20))
     assert evolve(bar, [0.0, 1e-149], Lines(cells=20)).steps > 0

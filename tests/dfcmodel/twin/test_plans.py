@@ -171,9 +171,7 @@ def test_derivatives_by_thresholds() -> None:
 
     def outcome(at):
         high, low, paused, buffer, rate = at
-        p = twin.parameters._replace(
-            high=high, low=low, paused_rate=paused, buffer=buffer, rate=jnp.array([B, rate])
-        )
+        p = twin.parameters._replace(high=high, low=low, paused_rate=paused, buffer=buffer, rate=jnp.array([B, rate]))
         found = twin.merits(p, since=0.02, tolerance=0.05)
         found = found._replace(loss=found.loss.sum())  # the second flow loses nothing
         merits = jnp.concatenate([jnp.atleast_1d(merit) for merit in found])
@@ -322,9 +320,7 @@ def test_between_two_ticks_nothing_changes(start) -> None:
 # Order of arrival in the JAX model: who came first leaves first, in proportion within a step.
 
 
-TWO_FLOWS: Any = SimpleNamespace(
-    flow_of=np.arange(2), link_of=np.zeros(2, dtype=int), delay=np.ones(1)
-)
+TWO_FLOWS: Any = SimpleNamespace(flow_of=np.arange(2), link_of=np.zeros(2, dtype=int), delay=np.ones(1))
 
 
 @pytest.fixture

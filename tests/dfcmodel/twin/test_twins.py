@@ -43,9 +43,7 @@ def network(D: float = 0.1, buffer: float = 1e6, joins=None, **flow) -> Scenario
     return Scenario("two flows", links, (target, other), duration=0.06)
 
 
-@pytest.mark.parametrize(
-    ("phases", "delays"), [("synchronous", (1,) * 5), ("random", (2, 1, 1, 3, 1))]
-)
+@pytest.mark.parametrize(("phases", "delays"), [("synchronous", (1,) * 5), ("random", (2, 1, 1, 3, 1))])
 @pytest.mark.slow
 def test_twin_takes_the_engines_steps(phases: str, delays) -> None:
     """Two shaped hosts: amounts on the engine's grid of 2^-26 packets drift apart by 1e-6.
@@ -55,10 +53,7 @@ def test_twin_takes_the_engines_steps(phases: str, delays) -> None:
     """
     plain = network(buffer=1000.0)
     law = DFC(phases=phases)
-    links = [
-        replace(link, delay=n * d, discipline=law)
-        for link, n in zip(plain.links, delays, strict=True)
-    ]
+    links = [replace(link, delay=n * d, discipline=law) for link, n in zip(plain.links, delays, strict=True)]
     scenario = replace(plain, links=tuple(links))
     engine = simulate(scenario, sample=d, seed=6, level="fluid")
     twin = Twin(scenario, sample=d, seed=6)()
@@ -225,9 +220,7 @@ def test_derivatives_of_the_fluid() -> None:
     np.testing.assert_allclose(slopes, apart, rtol=1e-6, atol=1e-6 * scale.max())
 
 
-@pytest.mark.parametrize(
-    ("source", "most"), [(CBR(B), 2.0), pytest.param(NewReno(), 1.5, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("source", "most"), [(CBR(B), 2.0), pytest.param(NewReno(), 1.5, marks=pytest.mark.slow)])
 def test_buffer_that_loses_nothing(source, most: float) -> None:
     """Largest queue where a flow joins a saturated one, D -> 0, in units of B d.
 
@@ -249,9 +242,7 @@ def test_buffer_that_loses_nothing(source, most: float) -> None:
     for D in (0.03, 0.1, 0.5):  # synchronous clocks
         queued = twin(twin.parameters._replace(diffusion=D)).queued
         expected = 1.5 if constant else (4 + D) / (4 + 2 * D)
-        assert float(queued[:, :, 3].sum(axis=1).max()) / (B * d) == pytest.approx(
-            expected, abs=1e-10
-        )
+        assert float(queued[:, :, 3].sum(axis=1).max()) / (B * d) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.slow
@@ -301,9 +292,7 @@ def test_bad_input() -> None:
     scenario = network()
     marking = replace(scenario.links[0], discipline=RED())
     direct = tuple(replace(flow, host="direct") for flow in scenario.flows)
-    with pytest.raises(
-        ValueError, match=r"discipline of link 1->2 = RED.*: must be DFC, FIFO or P"
-    ):
+    with pytest.raises(ValueError, match=r"discipline of link 1->2 = RED.*: must be DFC, FIFO or P"):
         Twin(replace(scenario, links=(marking, *scenario.links[1:]), flows=direct))
     by_input = [replace(link, discipline=DFC(per="input")) for link in scenario.links]
     with pytest.raises(ValueError, match="per of link 1->2 = 'input': must be 'flow'"):

@@ -243,9 +243,7 @@ def test_a_rule_in_a_file_is_one_on_the_command_line(tmp_path: Path) -> None:
     done = invoke(["compare", str(file), "reno", *path, "--json"], catch_exceptions=False)
     assert json.loads(done.stdout)["buffer"] == 20
     file.write_text("x = 1\n", encoding="utf-8")
-    with pytest.raises(
-        ValueError, match="0 rules: must have one Response, or a variable named rule"
-    ):
+    with pytest.raises(ValueError, match="0 rules: must have one Response, or a variable named rule"):
         invoke(words, catch_exceptions=False)
     with pytest.raises(FileNotFoundError, match="there is no such file"):
         invoke(["response", str(tmp_path / "none.py")], catch_exceptions=False)
@@ -325,12 +323,8 @@ def installed(tmp_path: Path) -> Path:
     (tmp_path / "markov/__init__.py").write_text("x = 1\n", encoding="utf-8")
     about = tmp_path / "othermarkov-1.0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: othermarkov\nVersion: 1.0\n", encoding="utf-8"
-    )
-    (about / "RECORD").write_text(
-        "markov/__init__.py,,\nothermarkov-1.0.dist-info/METADATA,,\n", encoding="utf-8"
-    )
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: othermarkov\nVersion: 1.0\n", encoding="utf-8")
+    (about / "RECORD").write_text("markov/__init__.py,,\nothermarkov-1.0.dist-info/METADATA,,\n", encoding="utf-8")
     return tmp_path
 
 
@@ -368,9 +362,7 @@ def test_a_module_that_a_file_of_the_user_lacks_is_no_damage(tmp_path: Path) -> 
 
 
 def test_a_chain_larger_than_memory_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from markov import MM1K\nchain = MM1K(capacity=10**9)\n", encoding="utf-8"
-    )
+    (tmp_path / "mine.py").write_text("from markov import MM1K\nchain = MM1K(capacity=10**9)\n", encoding="utf-8")
     limited = "import resource as r, sys; r.setrlimit(r.RLIMIT_AS, (8 * 10**9,) * 2); from hopflow.console.commands import run; sys.argv[1:] = ['solve', 'mine.py']; run()"
     done = python("-c", limited, cwd=tmp_path)
     assert done.returncode == 1
@@ -623,10 +615,7 @@ print(json.dumps([(each.exit_code, each.stdout, f"{{each.stderr}}{{each.exceptio
 
 def run(folder, name):
     """Run the commands of some kinds in one process with a distribution on its path; return status, output and errors of each."""
-    calls = [
-        [name[kind] if word == "OFFER" else word for word in (*CALLS[kind], "--json")]
-        for kind in name
-    ]
+    calls = [[name[kind] if word == "OFFER" else word for word in (*CALLS[kind], "--json")] for kind in name]
     code = RUN.format(folder=str(folder), calls=calls)
     return dict(zip(name, json.loads(printed_by("-c", code).splitlines()[-1]), strict=True))
 

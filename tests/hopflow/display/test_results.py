@@ -76,9 +76,7 @@ class TestResults:
             assert f"{dark}] .hopflow-figure" in page or f".{dark} .hopflow-figure" in page
 
     def test_the_same_picture_twice(self):
-        pictures = {
-            png(Answer(Status.CONVERGED).plot().figure, 'a "quoted" text') for _ in range(2)
-        }
+        pictures = {png(Answer(Status.CONVERGED).plot().figure, 'a "quoted" text') for _ in range(2)}
         assert len(pictures) == 1
         assert 'alt="a &#34;quoted&#34; text"' in pictures.pop()
 
@@ -230,9 +228,7 @@ def _from_example(kind: type[Any]) -> Any:
     if kind.__name__ in MADE:
         return MADE[kind.__name__]()
     names = dict(vars(importlib.import_module(kind.__module__)))
-    test = doctest.DocTestParser().get_doctest(
-        inspect.getdoc(kind) or "", names, kind.__name__, None, 0
-    )
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(kind) or "", names, kind.__name__, None, 0)
     for example in test.examples:
         with contextlib.redirect_stdout(io.StringIO()):
             try:
@@ -280,9 +276,7 @@ def test_it_is_equal_by_value_to_its_copies(result, tmp_path) -> None:
 
 def test_other_results_are_not_equal() -> None:
     scenario = dfcmodel.takano2006("1")
-    one, two, again = (
-        dfcmodel.simulate(scenario, level="fluid", duration=0.02, seed=n) for n in (1, 2, 1)
-    )
+    one, two, again = (dfcmodel.simulate(scenario, level="fluid", duration=0.02, seed=n) for n in (1, 2, 1))
     assert one == again
     assert one != two
     first, other = (markov.stationary(markov.MM1K(capacity=n)) for n in (3, 4))
@@ -506,15 +500,11 @@ Answer(Status.COMPLETED).save(sys.argv[1])
 """
 
 
-@pytest.mark.parametrize(
-    ("moment", "status"), [("file", Status.CONVERGED), ("folder", Status.COMPLETED)]
-)
+@pytest.mark.parametrize(("moment", "status"), [("file", Status.CONVERGED), ("folder", Status.COMPLETED)])
 def test_a_killed_process_leaves_the_old_file_or_the_new_one(moment, status, tmp_path):
     path = Answer(Status.CONVERGED).save(tmp_path / "answer")
     command = [sys.executable, "-c", KILLED, str(path), moment]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "reached\n"
         process.kill()
@@ -546,12 +536,8 @@ def test_no_flipped_bit_of_a_saved_result_is_read(tmp_path):
 def test_a_result_without_its_class_is_named(tmp_path, monkeypatch):
     path = Answer(Status.CONVERGED).save(tmp_path / "answer")
     monkeypatch.delattr(sys.modules[__name__], "Answer")
-    with pytest.raises(
-        ValueError, match=r"answer': was saved by other code than is installed \(AttributeError: "
-    ):
+    with pytest.raises(ValueError, match=r"answer': was saved by other code than is installed \(AttributeError: "):
         Result.load(path)
     path.write_bytes(b"hopflow result 1\n" + pickle.dumps(3))
-    with pytest.raises(
-        ValueError, match="has no checksum, as an older version wrote it: save it again"
-    ):
+    with pytest.raises(ValueError, match="has no checksum, as an older version wrote it: save it again"):
         Result.load(path)

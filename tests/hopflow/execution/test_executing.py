@@ -294,10 +294,7 @@ def test_on_a_scheduler_and_workers_started_by_their_commands(work, tmp_path):
     dask = [sys.executable, "-m", "dask"]
     commands = [
         [*dask, "scheduler", "--scheduler-file", str(file), "--port", "0", "--no-dashboard"],
-        *[
-            [*dask, "worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-dashboard"]
-            for _ in range(2)
-        ],
+        *[[*dask, "worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-dashboard"] for _ in range(2)],
     ]
     log = (tmp_path / "log").open("w")
     started = []

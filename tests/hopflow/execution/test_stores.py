@@ -91,16 +91,12 @@ def test_a_store_of_something_else_is_refused_and_the_difference_named(store):
     over_grid(Products(), grid(), about=ABOUT, store=store).close()
     wrong = Products()
     other = grid(values(b=[0, 1, 2, 5]))
-    with pytest.raises(
-        ValueError, match=r"another sweep: b: \[0, 1, 2, 3\] there, \[0, 1, 2, 5\] "
-    ):
+    with pytest.raises(ValueError, match=r"another sweep: b: \[0, 1, 2, 3\] there, \[0, 1, 2, 5\] "):
         over_grid(wrong, other, about=ABOUT, store=store)
     with pytest.raises(ValueError, match=r"model: products there, sums here$"):
         over_grid(wrong, grid(), about={"model": "sums"}, store=store)
     turned = grid({"b": list(range(4)), "a": [1.0, 2.0, 3.0]})
-    with pytest.raises(
-        ValueError, match=r"dimensions in another order, give the parameters in it: a, b$"
-    ):
+    with pytest.raises(ValueError, match=r"dimensions in another order, give the parameters in it: a, b$"):
         over_grid(wrong, turned, about=ABOUT, store=store)
     many = grid(values(b=range(100)))
     with pytest.raises(ValueError, match=r"100 values from 0 to 99 \(hash [0-9a-f]{16}\) here"):
@@ -176,9 +172,7 @@ def test_a_killed_process_loses_nothing_that_was_written(store, tmp_path):
     for _ in range(3):
         before = len(log.read_text().split("\n")) if log.exists() else 0
         process = subprocess.Popen(command, stdin=subprocess.PIPE)
-        while process.poll() is None and (
-            not log.exists() or len(log.read_text().split("\n")) < before + 60
-        ):
+        while process.poll() is None and (not log.exists() or len(log.read_text().split("\n")) < before + 60):
             time.sleep(0.005)
         assert process.poll() is None
         os.kill(process.pid, signal.SIGKILL)
@@ -302,9 +296,7 @@ def _check_random_rows(seed: int, store: Path) -> bool:
         with rows.sweep(store) as stored:
             direct = RandomRows(seed).sweep()
             assert stored.load().equals(direct)
-            assert {n: v.dtype for n, v in stored.items()} == {
-                n: v.dtype for n, v in direct.items()
-            }
+            assert {n: v.dtype for n, v in stored.items()} == {n: v.dtype for n, v in direct.items()}
         with RandomRows(seed).sweep(store) as again:
             assert again.load().equals(direct)
         return True
@@ -371,9 +363,7 @@ def test_dimensions_and_coordinates_that_differ_are_refused_in_memory_too(store)
             match=r"rate at x = 3 is .*: has the dimensions time: 3, at earlier points time: 2",
         ):
             sweep(lambda x: Curve(x, 0), x=[2, 3], **options)
-        with pytest.raises(
-            ValueError, match=r"time at y = 1 is .*: differs from the coordinate at earlier points"
-        ):
+        with pytest.raises(ValueError, match=r"time at y = 1 is .*: differs from the coordinate at earlier points"):
             sweep(lambda y: Curve(2, y), y=[0, 1], **{n: store.with_stem("y") for n in options})
 
 
@@ -452,9 +442,7 @@ def test_a_missing_file_of_a_store_is_not_read_as_nan(tmp_path, zarr):
     assert _read_or_refused(store, direct)
 
 
-def test_a_process_killed_while_it_replaces_an_array_leaves_the_old_one(
-    tmp_path, zarr, monkeypatch
-):
+def test_a_process_killed_while_it_replaces_an_array_leaves_the_old_one(tmp_path, zarr, monkeypatch):
     def rows(points, last=0.5):
         for a, b in points:
             yield Row({"n": ((), 1 if (a, b) != (3.0, 3) else last, {})}, {})
@@ -729,9 +717,7 @@ def test_other_values_are_not_taken_for_other_code(tmp_path, zarr) -> None:
         return sweep(scenario, levels="packets", store=tmp_path / "found.zarr", **options)
 
     swept()
-    with pytest.raises(
-        ValueError, match=r"another sweep: buffer: \[5\] there, \[6\] here; sweep further"
-    ):
+    with pytest.raises(ValueError, match=r"another sweep: buffer: \[5\] there, \[6\] here; sweep further"):
         swept(buffer=[6])
     with pytest.raises(ValueError, match=r"another sweep: seed: 1 there, 2 here$"):
         swept(seed=2)

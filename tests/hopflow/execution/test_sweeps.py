@@ -31,9 +31,7 @@ SHORT = {"duration": "20ms"}
 
 
 def one_link(rate: float, buffer: int = 20) -> Scenario:
-    links = dumbbell(
-        1, rate=rate, delay="5ms", access_rate="1Gbps", access_delay="1ms", buffer=buffer
-    )
+    links = dumbbell(1, rate=rate, delay="5ms", access_rate="1Gbps", access_delay="1ms", buffer=buffer)
     path = ("s1", "left", "right", "d1")
     return Scenario("one link", links, [Flow("f", path, NewReno())], duration=0.5)
 
@@ -53,9 +51,7 @@ def repairs(s, q):
 
 
 def test_scenarios_at_both_levels_are_their_runs() -> None:
-    found = sweep(
-        takano2006, name=["1", "4"], dfc=[True, False], levels=["fluid", "packets"], **SHORT
-    )
+    found = sweep(takano2006, name=["1", "4"], dfc=[True, False], levels=["fluid", "packets"], **SHORT)
     assert found.goodput.dims == ("name", "dfc", "level", "flow")
     assert found.goodput.attrs == {"units": "packets/s"}
     for name in ("1", "4"):
@@ -75,9 +71,7 @@ def test_coordinates_are_in_si_units_whether_declared_or_not() -> None:
     assert found.duration.values.tolist() == [0.1, 0.2]
     assert found.duration.attrs["units"] == "s"
     run = simulate(one_link(1000.0), duration=0.1)
-    np.testing.assert_array_equal(
-        found.goodput.sel(rate=1000.0, duration=0.1), run.measures.goodput
-    )
+    np.testing.assert_array_equal(found.goodput.sel(rate=1000.0, duration=0.1), run.measures.goodput)
 
 
 def test_a_function_is_called_with_strings_as_they_were_written() -> None:
@@ -86,9 +80,7 @@ def test_a_function_is_called_with_strings_as_they_were_written() -> None:
     def bytes_of(rate, buffer, loss) -> float:
         return headroom(rate, "100m").bytes + len(buffer) + len(loss)
 
-    found = sweep(
-        bytes_of, rate=["100Gbps", "400Gbps"], buffer=["80pkt", "9 packets"], loss=["1%", "20%"]
-    )
+    found = sweep(bytes_of, rate=["100Gbps", "400Gbps"], buffer=["80pkt", "9 packets"], loss=["1%", "20%"])
     assert float(found.value[1, 0, 0]) == headroom("400Gbps", "100m").bytes + 7
     units = {name: each.attrs["units"] for name, each in found.coords.items()}
     assert units == {"rate": "packets/s", "buffer": "packets", "loss": "1"}
@@ -106,9 +98,7 @@ def test_rules_take_losses_in_per_cent() -> None:
 
 
 def test_a_scenario_is_swept_over_its_fields_and_settings() -> None:
-    with pytest.warns(
-        UserWarning, match="^seed: the 2 seeds gave identical results at level 'pack"
-    ):
+    with pytest.warns(UserWarning, match="^seed: the 2 seeds gave identical results at level 'pack"):
         found = sweep(one_link(1000.0), min_rto=["200ms", "1s"], seed=[1, 2], levels="packets")
     assert found.goodput.sizes == {"min_rto": 2, "seed": 2, "level": 1, "flow": 1}
     run = simulate(one_link(1000.0), Packets(seed=None), seed=2)
@@ -147,9 +137,7 @@ def test_limits_of_runs_are_flags_and_one_warning_names_their_points() -> None:
     with pytest.warns(UserWarning, match=r"^(seed|phase effects):") as said:
         found = sweep(two_rtts, **asked)
     (phases,) = [str(each.message) for each in said if "phase effects" in str(each.message)]
-    assert (
-        "at 4 of 4 points (rate = 500, level = 'packets'; rate = 1000, level = 'packets')" in phases
-    )
+    assert "at 4 of 4 points (rate = 500, level = 'packets'; rate = 1000, level = 'packets')" in phases
     flag = dict(zip(found.limits.flag_meanings.split(), found.limits.flag_masks, strict=True))
     assert (found.limits & flag["phase_effects"] > 0).all()
     with warnings.catch_warnings():
@@ -201,9 +189,7 @@ def test_labels_read_swept_parameters() -> None:
         if s.n > 0:
             yield s._replace(n=s.n - 1), 1.0
 
-    full = explore(
-        rules, start={"n": 0}, params={"room": 3}, labels=lambda s, q: {"full": s.n == q.room}
-    )
+    full = explore(rules, start={"n": 0}, params={"room": 3}, labels=lambda s, q: {"full": s.n == q.room})
     rooms = [3, 5]
     expected = [0.9**room / sum(0.9**n for n in range(room + 1)) for room in rooms]
     np.testing.assert_allclose(sweep(full, room=rooms)["full"], expected, rtol=1e-12)
@@ -230,9 +216,7 @@ def test_rules_are_swept_over_loss_and_parameters() -> None:
 
 def test_lists_of_rules_share_a_bottleneck() -> None:
     path = {"bandwidth": "6Mbps", "rtt": ["20ms", "40ms"], "buffer": 20, "duration": 2.0, "runs": 1}
-    xr.testing.assert_identical(
-        sweep([Reno(), CUBIC()], **path), coexist_sweep([Reno(), CUBIC()], **path)
-    )
+    xr.testing.assert_identical(sweep([Reno(), CUBIC()], **path), coexist_sweep([Reno(), CUBIC()], **path))
 
 
 def test_headrooms_are_swept() -> None:
@@ -250,9 +234,7 @@ def test_keywords_that_functions_share_are_swept() -> None:
     assert found.pipeline.values == pytest.approx([1e-7, 5e-7])
     assert found.pipeline.attrs["units"] == "s"
     assert found.bytes.values.tolist() == [headroom(**port, pipeline=p).bytes for p in (1e-7, 5e-7)]
-    with pytest.raises(
-        ValueError, match=r"pipelines: .* no such parameter, but rate, cable, .* pipeline, "
-    ):
+    with pytest.raises(ValueError, match=r"pipelines: .* no such parameter, but rate, cable, .* pipeline, "):
         sweep(headroom, **port, pipelines=["100ns"])
 
 
@@ -264,11 +246,7 @@ def test_a_function_of_numbers_is_swept() -> None:
 @pytest.mark.parametrize("kind", ["threads", "processes"])
 def test_executors_do_not_change_results(kind) -> None:
     asked = {"name": ["1", "4"], "levels": ["fluid"], **SHORT}
-    pool = (
-        ThreadPoolExecutor(2)
-        if kind == "threads"
-        else ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-    )
+    pool = ThreadPoolExecutor(2) if kind == "threads" else ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     with pool:
         found = sweep(takano2006, executor=pool, **asked)
     xr.testing.assert_identical(found, sweep(takano2006, **asked))

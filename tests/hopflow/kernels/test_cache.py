@@ -160,9 +160,7 @@ def test_files_that_others_can_write_are_absent(folder, mode):
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
-def test_a_folder_that_others_can_write_is_not_used_and_named_once(
-    tmp_path, monkeypatch, capsys, mode
-):
+def test_a_folder_that_others_can_write_is_not_used_and_named_once(tmp_path, monkeypatch, capsys, mode):
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(mode)
@@ -233,11 +231,7 @@ def test_the_folder_is_the_first_usable_one(tmp_path, monkeypatch, capsys):
 def mounted(path: Path, options: str) -> Iterator[Path]:
     path.mkdir(parents=True)
     command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)]
-    if (
-        not IS_ROOT
-        or shutil.which("mount") is None
-        or subprocess.run(command, check=False).returncode
-    ):
+    if not IS_ROOT or shutil.which("mount") is None or subprocess.run(command, check=False).returncode:
         pytest.skip("cannot mount a file system")
     try:
         yield path
@@ -394,9 +388,7 @@ def test_clear_removes_what_hopflow_wrote_and_nothing_else(folder):
     before = cache.contents()
     # A package, a module, a finding, a result and two tables of code hashes.
     assert before.entries == len(ENTRIES) + 6
-    assert before.size == sum(map(size_of, folder.rglob("*"))) - sum(
-        size_of(folder / name) for name in OTHERS
-    )
+    assert before.size == sum(map(size_of, folder.rglob("*"))) - sum(size_of(folder / name) for name in OTHERS)
     assert cache.clear() == before
     left = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert left == set(OTHERS)

@@ -163,9 +163,7 @@ def test_an_exception_in_a_callback_of_an_engine_is_raised_by_the_engine(run, tm
     assert message.startswith("small_engine.loop.run: a compiled function raised an exception")
 
 
-def test_what_an_engine_shares_with_other_packages_is_part_of_its_name(
-    tmp_path, monkeypatch
-) -> None:
+def test_what_an_engine_shares_with_other_packages_is_part_of_its_name(tmp_path, monkeypatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "homes").mkdir()
     home = tmp_path / "homes" / "gains.py"
@@ -196,9 +194,7 @@ def test_kinds_of_arguments_are_part_of_its_name(tmp_path, monkeypatch) -> None:
     assert len(names) == 3
 
 
-def test_an_engine_that_was_edited_after_the_process_started_is_refused(
-    tmp_path, monkeypatch
-) -> None:
+def test_an_engine_that_was_edited_after_the_process_started_is_refused(tmp_path, monkeypatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     file = write(tmp_path) / "loop.py"
     os.utime(file, (time.time() + 1.0, time.time() + 1.0))
@@ -316,9 +312,7 @@ class Missing:
 
 sys.meta_path.insert(0, Missing())
 """
-EXAMPLES = re.findall(
-    r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
-)
+EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
 QUESTIONS = [
     "dfcmodel: credits in a fabric",
     "dfcmodel: fluid",

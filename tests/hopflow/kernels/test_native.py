@@ -138,9 +138,7 @@ def sums(x: Any, out: Any) -> None:
             out[i] += x[i, j]
 
 
-@pytest.mark.parametrize(
-    "part", [np.s_[:, 1:3], np.s_[::2, ::-1], np.s_[::-1, :1], np.s_[2:0:-1, ::2]]
-)
+@pytest.mark.parametrize("part", [np.s_[:, 1:3], np.s_[::2, ::-1], np.s_[::-1, :1], np.s_[2:0:-1, ::2]])
 def test_arrays_that_are_not_contiguous_are_read_and_written_where_they_are(part: Any) -> None:
     matrix, out = np.arange(20.0).reshape(4, 5)[part], np.full(8, np.nan)
     make_kernel(sums)(matrix, out[: 2 * len(matrix) : 2])
@@ -240,9 +238,7 @@ def callbacks(function, *, compiled: bool = True):
 
 def test_an_exception_in_a_function_is_raised_once() -> None:
     numbers, kernel = np.zeros(1), make_kernel(at)
-    with pytest.raises(
-        RuntimeError, match="at: a compiled function raised an exception; run it as"
-    ):
+    with pytest.raises(RuntimeError, match="at: a compiled function raised an exception; run it as"):
         kernel(numbers, 3)
     kernel(numbers, 1)
     assert numbers[0] == 0.5
@@ -346,9 +342,7 @@ def test_a_unit_without_its_function_is_refused(empty_cache) -> None:
     assert make_kernel(triple)(1.5) == 4.5
     content = cache.read(cache.names("code/")[0])
     assert content is not None
-    unit = native.decode_unit(content)._replace(
-        symbols={"call_with_words": "hopflow.no_such_function"}
-    )
+    unit = native.decode_unit(content)._replace(symbols={"call_with_words": "hopflow.no_such_function"})
     with pytest.raises(ImportError, match="object code without 'call_with_words'"):
         native.load_unit("of_a_test", lambda: unit)
 

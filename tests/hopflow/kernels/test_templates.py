@@ -64,12 +64,9 @@ def build_rules(rules, **options):
     """Return a function of n and a rate, which returns the new states by rule and state."""
     functions = {f"rule{k}": rule for k, rule in enumerate(rules)}
     text = "\n".join(
-        f"new{k} = rule{k}(s, q)\nout[{k}, x, 0] = new{k}.i\nout[{k}, x, 1] = new{k}.j"
-        for k in range(len(rules))
+        f"new{k} = rule{k}(s, q)\nout[{k}, x, 0] = new{k}.i\nout[{k}, x, 1] = new{k}.j" for k in range(len(rules))
     )
-    kernel = make_kernel(
-        apply_rules, functions=functions, snippets={"apply_all": text}, tuples=TUPLES, **options
-    )
+    kernel = make_kernel(apply_rules, functions=functions, snippets={"apply_all": text}, tuples=TUPLES, **options)
 
     def run(n=4, rate=0.3):
         out = np.full((len(rules), 12, 2), -1.0)
@@ -136,9 +133,7 @@ def constants(s, q):
 
 def branch_free(s, q):
     r = s.i - 1.5
-    return s._replace(
-        i=where(s.i > 1, 7.0, s.j), j=where(s.j == 2, maximum(r, 0.25), minimum(r, q.rate))
-    )
+    return s._replace(i=where(s.i > 1, 7.0, s.j), j=where(s.j == 2, maximum(r, 0.25), minimum(r, q.rate)))
 
 
 def greatest_of_nan(s, q):
@@ -487,9 +482,7 @@ def test_a_file_edited_after_its_import_is_refused(tmp_path):
 def test_threads_share_one_unit(empty_cache, tmp_path):
     results: list = []
     rules = [write_module(tmp_path, "q.rate + 0.125").rule for _ in range(4)]
-    threads = [
-        threading.Thread(target=lambda r=r: results.append(build_rules([r])())) for r in rules
-    ]
+    threads = [threading.Thread(target=lambda r=r: results.append(build_rules([r])())) for r in rules]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -65,9 +65,7 @@ def test_public_functions_have_at_most_eight_parameters() -> None:
     rows = [row for row in public_signatures(ROOT, TIDIED) if not row.is_class]
     assert len(rows) > 30
     assert not {row.name for row in rows if row.parameters > MAX_PARAMETERS}
-    assert {row.name for row in rows if row.has_keywords} == {
-        "hopflow.sweep"
-    }  # names of any model's parameters
+    assert {row.name for row in rows if row.has_keywords} == {"hopflow.sweep"}  # names of any model's parameters
 
 
 @for_each(PUBLIC)
@@ -111,9 +109,7 @@ def test_an_old_import_warns_where_it_stands() -> None:
 
 
 def test_hopflow_has_the_old_names_too() -> None:
-    with pytest.warns(
-        DeprecationWarning, match=r"^hopflow\.Trajectory .* dfcmodel\.results"
-    ) as said:
+    with pytest.warns(DeprecationWarning, match=r"^hopflow\.Trajectory .* dfcmodel\.results") as said:
         found = hopflow.Trajectory
     assert said[0].filename == __file__
     assert found.__module__ == "dfcmodel.results.trajectories"
@@ -312,9 +308,7 @@ def test_every_public_function_has_an_explicit_signature() -> None:
 # Files of a user that hide hopflow's packages.
 
 
-@pytest.mark.parametrize(
-    "wanted", ["hopflow; hopflow.PauseTandem", "hopflow; hopflow.markov", "validation"]
-)
+@pytest.mark.parametrize("wanted", ["hopflow; hopflow.PauseTandem", "hopflow; hopflow.markov", "validation"])
 def test_a_file_that_hides_a_package_is_named(tmp_path, wanted):
     """A user's script or module called markov.py comes before ours."""
     (tmp_path / "markov.py").write_text("x = 1\n", encoding="utf-8")
@@ -382,9 +376,7 @@ def test_the_light_installation_leaves_out_those_and_no_others() -> None:
     root = Path(hopflow.__file__).parents[1]
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     given = [
-        line
-        for line in (root / "requirements-light.txt").read_text(encoding="utf-8").splitlines()
-        if line[:1] != "#"
+        line for line in (root / "requirements-light.txt").read_text(encoding="utf-8").splitlines() if line[:1] != "#"
     ]
     left = [each for each in project["dependencies"] if each.partition(">")[0] not in LEFT_OUT]
     assert sorted(given) == sorted(left)

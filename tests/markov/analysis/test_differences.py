@@ -50,9 +50,7 @@ def ask(function: Callable[[float], float], side: Any = None) -> tuple[float, fl
         (lambda x: 1e-300 * x, 1e-300),
     ],
 )
-def test_derivatives_of_smooth_functions_are_within_their_errors(
-    function: Any, slope: float, side: Any
-) -> None:
+def test_derivatives_of_smooth_functions_are_within_their_errors(function: Any, slope: float, side: Any) -> None:
     value, error = ask(function, side)
     assert abs(value - slope) <= error
     if side is None:
@@ -150,9 +148,7 @@ def agree(model: Any, parameter: str) -> None:
     assert abs(near - far).max() <= 10.0 * (abs(estimate).max() + abs(error).max()) + 1e-11 * scale
 
 
-@pytest.mark.parametrize(
-    "parameter", ["link_rate", "paused_rate", "bottleneck_rate", "rtt", "arrival_rates[1]"]
-)
+@pytest.mark.parametrize("parameter", ["link_rate", "paused_rate", "bottleneck_rate", "rtt", "arrival_rates[1]"])
 def test_derivatives_of_the_pause_tandem(parameter: str) -> None:
     agree(PauseTandem(buffers=(30, 60), high_threshold=25), parameter)  # by regions
     agree(PauseTandem(buffers=(4, 5), high_threshold=3), parameter)

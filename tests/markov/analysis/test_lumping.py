@@ -66,9 +66,7 @@ def test_measures_probabilities_and_passage_times_stay() -> None:
     np.testing.assert_allclose(found.start(answer.pi), small.pi, rtol=1e-12)
     start = found.start((np.arange(model.chain.size) == model.chain.number_of((True,) * 6)) * 1.0)
     over_time = transient(found.chain, [0.7], start=start).pi[0]
-    assert over_time @ found.of_blocks("up") == pytest.approx(
-        transient(model, [0.7])["up"][0], rel=1e-12
-    )
+    assert over_time @ found.of_blocks("up") == pytest.approx(transient(model, [0.7])["up"][0], rel=1e-12)
     down = found.of_blocks("up") == 0.0
     mean = passage(found.chain, to=down, start=start).mean
     assert mean == pytest.approx(passage(model, to=(False,) * 6).mean, rel=1e-10)

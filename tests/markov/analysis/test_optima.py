@@ -120,9 +120,7 @@ PORT = {"link_rate": 100.0, "bottleneck_rate": 15.0, "rtt": 1.0, "buffers": (10,
 
 def test_each_row_of_the_table_is_the_chain_of_its_threshold():
     found = pause_thresholds(**PORT, load=2.0, levels=(3,), thresholds=(12,))
-    model = PauseTandem(
-        high_threshold=12, paused_rate=0.0, arrival_rates=(30.0, 15.0, 10.0), rtt=1.0
-    )
+    model = PauseTandem(high_threshold=12, paused_rate=0.0, arrival_rates=(30.0, 15.0, 10.0), rtt=1.0)
     answer, row = stationary(model), found.table.sel(levels=3, threshold=12)
     assert float(row.throughput) == pytest.approx(answer.throughput, rel=1e-13)
     offered = answer["effective_rate"][0] + answer["loss_rate"][0]
@@ -180,17 +178,13 @@ def test_that_pausing_changes_hardly_anything_is_said_of_the_whole_range():
 def test_one_level_stands_for_senders_that_do_not_react() -> None:
     given = {name: value for name, value in PORT.items() if name != "rtt"}
     found = pause_thresholds(**given, levels=(1,), load="80%", thresholds=(12,))
-    assert found.table.equals(
-        pause_thresholds(**given, rtt=7.0, levels=(1,), load="80%", thresholds=(12,)).table
-    )
+    assert found.table.equals(pause_thresholds(**given, rtt=7.0, levels=(1,), load="80%", thresholds=(12,)).table)
     with pytest.raises(ValueError, match=r"rtt = None: must be given with levels = \(1, 2\)"):
         pause_thresholds(**given, levels=(1, 2))
     (model,) = found.models
     assert model.arrival_rates == (0.8 * model.bottleneck_rate,)
     alone = stationary(model.replace(high_threshold=12)).throughput
-    assert float(found.table.throughput.sel(threshold=12, levels=1)) == pytest.approx(
-        alone, rel=1e-9
-    )
+    assert float(found.table.throughput.sel(threshold=12, levels=1)) == pytest.approx(alone, rel=1e-9)
 
 
 def test_percentages_are_parts_of_the_ports_buffer():
@@ -250,8 +244,7 @@ def test_a_threshold_is_not_called_safe_without_a_response_time() -> None:
         "levels": (2,),
     }  # fmt: skip
     without, given = (
-        str(pause_thresholds(**ends, response=response).summary()["highest safe threshold"])
-        for response in (0.0, 2e-4)
+        str(pause_thresholds(**ends, response=response).summary()["highest safe threshold"]) for response in (0.0, 2e-4)
     )
     assert without.startswith("9, only if a pause takes effect within one packet: response=")
     assert given == "8 (2 packets arrive before a pause takes effect)"
@@ -290,10 +283,7 @@ def test_losses_of_the_chain_are_said_not_to_be_those_of_tcp() -> None:
             Link("a", "b", "10Gbps", "0.5us", 20),
             Link("b", "c", "5Gbps", "40us", 60, rule),
         ]
-        flows = [
-            Flow(f"tcp{n}", (f"host{n}", "a", "b", "c"), NewReno(), max_window=1000)
-            for n in range(4)
-        ]
+        flows = [Flow(f"tcp{n}", (f"host{n}", "a", "b", "c"), NewReno(), max_window=1000) for n in range(4)]
         tandem = Scenario("tandem", links, flows, duration=0.2, min_rto=0.01)
         run = simulate(tandem, Packets(recovery="rack"), packet_jitter="1pkt", seed=0)
         return float(run.lost.sum() / (run.lost.sum() + run.delivered[:, -1].sum()))

@@ -40,9 +40,7 @@ def test_a_derivative_is_that_of_the_formula() -> None:
     assert by_service.derivative == pytest.approx((7.0 / 17.0) ** 2, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "parameter", ["link_rate", "paused_rate", "bottleneck_rate", "rtt", "arrival_rates[0]"]
-)
+@pytest.mark.parametrize("parameter", ["link_rate", "paused_rate", "bottleneck_rate", "rtt", "arrival_rates[0]"])
 @pytest.mark.parametrize("of", ["throughput", "pause_fraction", "loss_probability"])
 def test_derivatives_are_those_of_solutions_at_other_parameters(parameter: str, of: str) -> None:
     model = PauseTandem(buffers=(6, 8), high_threshold=5)
@@ -212,9 +210,7 @@ def test_whole_numbers_have_differences() -> None:
         weights = [Fraction(2) ** k / math.factorial(k) for k in range(c + 1)]
         return weights[-1] / sum(weights, Fraction(0))
 
-    model = explore(
-        erlang, start=0, params={"servers": 3}, labels=lambda n, q: {"full": n == q.servers}
-    )
+    model = explore(erlang, start=0, params={"servers": 3}, labels=lambda n, q: {"full": n == q.servers})
     answer = stationary(model)
     more: Any = answer.sensitivity("servers", of="full")
     assert "kind='difference', side='right'" in repr(more)
@@ -227,9 +223,7 @@ def test_whole_numbers_have_differences() -> None:
 
 
 def test_a_float_that_is_given_as_a_whole_number_has_a_derivative() -> None:
-    found: Any = stationary(PauseTandem(buffers=(3, 4), high_threshold=2, rtt=1)).sensitivity(
-        "rtt", of="throughput"
-    )
+    found: Any = stationary(PauseTandem(buffers=(3, 4), high_threshold=2, rtt=1)).sensitivity("rtt", of="throughput")
     assert found.kind == "derivative"
 
 
@@ -288,9 +282,7 @@ def test_a_function_of_the_state_has_gradients_too() -> None:
     def rules(up: bool, q: Any) -> Any:
         yield not up, q.fails if up else q.repair
 
-    found = explore(
-        rules, start=True, params={"fails": 0.25, "repair": 1.0}, labels=lambda up: {"up": up}
-    )
+    found = explore(rules, start=True, params={"fails": 0.25, "repair": 1.0}, labels=lambda up: {"up": up})
     slope = jax.grad(differentiable(found, of="up"))({"repair": 1.0})
     assert float(slope["repair"]) == pytest.approx(0.16, rel=1e-10)  # 0.25 / 1.25^2
 

@@ -209,9 +209,7 @@ def test_no_state_is_lost_or_twice(count, seeds):
 
 
 CHAIN = "from markov import PauseTandem, stationary; stationary(PauseTandem())"
-ASKED = (
-    "import sys; print([m for m in ('scipy.linalg', 'scipy.sparse.csgraph') if m in sys.modules])"
-)
+ASKED = "import sys; print([m for m in ('scipy.linalg', 'scipy.sparse.csgraph') if m in sys.modules])"
 
 
 def random_graph(seed: int) -> sp.csr_matrix:

@@ -30,9 +30,7 @@ def test_work_of_levels_is_the_inverse_of_their_seconds() -> None:
 
 
 def test_a_proof_with_levels_of_the_solution_is_cheaper_than_with_others() -> None:
-    assert costs.multigrid_proof(100, 400, shared=True) < costs.multigrid_proof(
-        100, 400, shared=False
-    )
+    assert costs.multigrid_proof(100, 400, shared=True) < costs.multigrid_proof(100, 400, shared=False)
 
 
 # What does not fit is refused, with a prediction that covers what is held.
@@ -81,9 +79,7 @@ def test_filled_in_too_large_is_predicted(monkeypatch, method):
     used = stationary(chain, method).memory
     monkeypatch.setattr(markov.computing.memory, "available", lambda: 1e5)
     monkeypatch.setattr(markov.computing.memory, "MIN_CHECKED_BYTES", 0.0)
-    with pytest.raises(
-        TooLargeError, match=rf"^{type(method).__name__}\(\) o.* states: "
-    ) as caught:
+    with pytest.raises(TooLargeError, match=rf"^{type(method).__name__}\(\) o.* states: ") as caught:
         stationary(chain, method)
     assert used <= caught.value.predicted <= 2 * used
 
@@ -170,9 +166,7 @@ def cpu_of(process):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 @pytest.mark.parametrize(("module", "method", "arguments", "model"), LONG)
 def test_a_factorization_is_interrupted(module, method, arguments, model):
-    script = SCRIPT.format(
-        STARTS=STARTS, module=module, method=method, arguments=arguments, model=model
-    )
+    script = SCRIPT.format(STARTS=STARTS, module=module, method=method, arguments=arguments, model=model)
     assert "KeyboardInterrupt" in interrupted(script, 1.0)
 
 

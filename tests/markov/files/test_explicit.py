@@ -104,9 +104,7 @@ RING = "3 3\n0 1 2\n1 2 2\n2 0 4\n"  # pi = 2/5, 2/5, 1/5
     ],
     ids=["PRISM", "PRISM with states", "Storm"],
 )  # fmt: skip
-def test_labels_and_rewards_are_measures_and_in_properties(
-    tmp_path: Path, texts: dict[str, str]
-) -> None:
+def test_labels_and_rewards_are_measures_and_in_properties(tmp_path: Path, texts: dict[str, str]) -> None:
     model = read_explicit(files(tmp_path, **texts))
     answer = stationary(model)
     assert (answer["full"], answer["reward"]) == (pytest.approx(0.2), pytest.approx(0.8))
@@ -177,11 +175,7 @@ def polling() -> dict[str, str]:
             rates[s, 1, x, y] = 200.0
         else:
             rates[3 - s, 0, x, y] = 200.0
-        rows += [
-            (states.index((s, a, x, y)), states.index(to), rate)
-            for to, rate in rates.items()
-            if rate
-        ]
+        rows += [(states.index((s, a, x, y)), states.index(to), rate) for to, rate in rates.items() if rate]
     marks = [
         f"{k}:{' 0' * (k == 0)}{' 2' * (state[2] == 0)}" for k, state in enumerate(states)
     ]  # states without a label have a line of their own here
@@ -369,9 +363,7 @@ def test_a_random_walk_of_sparskit(tmp_path: Path) -> None:
     ],
     ids=["nist", "sprs", "kratos"],
 )  # fmt: skip
-def test_matrices_that_are_no_generators_are_refused(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_matrices_that_are_no_generators_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         stationary(read_explicit(files(tmp_path, mtx=text)))
 

@@ -125,9 +125,7 @@ def kanban_text() -> str:
 
 
 @pytest.mark.parametrize("tickets", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
-def test_kanban_as_a_file_has_the_throughput_and_the_bound_of_python(
-    tickets: int, tmp_path: Path
-) -> None:
+def test_kanban_as_a_file_has_the_throughput_and_the_bound_of_python(tickets: int, tmp_path: Path) -> None:
     """The bound of the reward is stated, not that of the whole distribution: 1e-9 with 3 tickets."""
     found = model_of(tmp_path, kanban_text(), tickets=tickets).property('R{"throughput"}=? [ S ]')
     bound = stationary(Kanban(tickets=tickets)).bound("throughput")

@@ -104,9 +104,7 @@ def test_files_that_are_left_out_have_their_defaults(tmp_path: Path) -> None:
 def test_rationals_are_multiplied_before_they_are_rounded(tmp_path: Path) -> None:
     def rationals(half: int, *values: Fraction) -> bytes:
         return b"".join(
-            v.numerator.to_bytes(half, "little", signed=True)
-            + v.denominator.to_bytes(half, "little")
-            for v in values
+            v.numerator.to_bytes(half, "little", signed=True) + v.denominator.to_bytes(half, "little") for v in values
         )
 
     third = Fraction(1, 3)
@@ -348,9 +346,7 @@ def test_components_of_all_kinds_have_their_states(tmp_path: Path, values) -> No
 
 def test_names_of_labels_that_are_no_names_of_files(tmp_path: Path) -> None:
     names = ["../x", "..-x", "A", "a", "", "é" * 300]
-    model = explore(
-        lambda n: [((n + 1) % 3, 1.0)], start=0, labels=lambda n: dict.fromkeys(names, n == 1)
-    )
+    model = explore(lambda n: [((n + 1) % 3, 1.0)], start=0, labels=lambda n: dict.fromkeys(names, n == 1))
     write_explicit(model, tmp_path / "m.umb")
     found = read_explicit(tmp_path / "m.umb").labels
     assert set(found) == {"init", *names}
@@ -373,10 +369,7 @@ def test_the_library_of_the_format_reads_what_is_written(tmp_path: Path, exact: 
     Q = chain.Q.tocoo()
     ours = {(s, t): v for s, t, v in zip(Q.row, Q.col, Q.data, strict=True) if s != t}
     assert rates.keys() == ours.keys()
-    assert all(
-        abs(rates[key] - Fraction(v)) <= (0 if exact else Fraction(v) / 2**51)
-        for key, v in ours.items()
-    )
+    assert all(abs(rates[key] - Fraction(v)) <= (0 if exact else Fraction(v) / 2**51) for key, v in ours.items())
     assert list(other.initial_states) == [chain.number_of(Machine.State(-3, True))]
     assert "down" in other.ap_annotation_names  # umbi 0.2.5 keeps the last label alone
     umbi.ats.write(other, str(tmp_path / "back.umb"))
@@ -395,9 +388,7 @@ def test_the_library_of_the_format_reads_what_is_written(tmp_path: Path, exact: 
         ("choice-to-choice-action.bin", bytes((1 << 26) + 1), "has 67108865 bytes"),
     ],
 )
-def test_solver_and_checker_refuse_the_same_archives(
-    tmp_path: Path, name: str, data: bytes, said: str
-) -> None:
+def test_solver_and_checker_refuse_the_same_archives(tmp_path: Path, name: str, data: bytes, said: str) -> None:
     """Else they might read two chains from one file."""
     path = archive(tmp_path / "m.umb", index(), FILES)
     read_explicit(path)

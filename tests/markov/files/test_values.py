@@ -76,9 +76,7 @@ def test_operators_are_those_of_python(
         ("(1 / 0 > x ? 1 : 0)", lambda x, y, on: math.inf > x),
     ],
 )
-def test_an_expression_means_what_its_parts_mean(
-    tmp_path: Path, text: str, python: Callable[..., float]
-) -> None:
+def test_an_expression_means_what_its_parts_mean(tmp_path: Path, text: str, python: Callable[..., float]) -> None:
     for (x, y, on), found in values(tmp_path, text):
         assert found == pytest.approx(float(python(int(x), int(y), bool(on))), rel=1e-15)
 

@@ -56,9 +56,7 @@ rewards "mean" true : x; endrewards
 def test_variables_are_components_even_where_a_name_is_pythons(tmp_path: Path) -> None:
     chain = model_of(tmp_path, LIGHT).chain
     assert chain.states._fields == ("vclass", "on")
-    assert sorted(zip(*chain.states, strict=True)) == [
-        (kind, on) for kind in (3, 4, 5) for on in (False, True)
-    ]
+    assert sorted(zip(*chain.states, strict=True)) == [(kind, on) for kind in (3, 4, 5) for on in (False, True)]
     assert chain.model.start() == (4, False)
     assert chain.number_of((4, False)) == chain.states.vclass.tolist().index(4)
 
@@ -249,9 +247,7 @@ def test_states_earn_by_time_and_transitions_by_their_rates(tmp_path: Path) -> N
     np.testing.assert_array_equal(both, [0.0, *[10.0] * 10])
 
 
-@pytest.mark.parametrize(
-    ("value", "said"), [("n>3", "is a truth value"), ("1/(n-3)", "that is no finite number")]
-)
+@pytest.mark.parametrize(("value", "said"), [("n>3", "is a truth value"), ("1/(n-3)", "that is no finite number")])
 def test_what_is_no_number_is_refused(value: str, said: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, f'{QUEUE}\nrewards "wrong" true : {value}; endrewards', arrival=7.0)
     with pytest.raises(FileError, match=said):
@@ -261,12 +257,8 @@ def test_what_is_no_number_is_refused(value: str, said: str, tmp_path: Path) -> 
 # What is said of a file that cannot be read.
 
 
-@pytest.mark.parametrize(
-    ("line", "said"), [(3, "queue.sm, line 3: no rate"), (None, "queue.sm: no rate")]
-)
-def test_an_error_names_the_file_and_the_line_where_it_is_known(
-    line: int | None, said: str
-) -> None:
+@pytest.mark.parametrize(("line", "said"), [(3, "queue.sm, line 3: no rate"), (None, "queue.sm: no rate")])
+def test_an_error_names_the_file_and_the_line_where_it_is_known(line: int | None, said: str) -> None:
     error = FileError(("queue.sm", line), "no rate")
     assert str(error) == said
     assert (error.file, error.line, error.reason) == ("queue.sm", line, "no rate")

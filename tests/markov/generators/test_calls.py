@@ -36,9 +36,7 @@ def test_a_division_by_zero_is_an_error(size, operation):
     text = f"def rules(s, q):\n rate = {operation}\n yield s._replace(n=(s.n + 1) % q.size), 1.0 + rate"
     scope: dict[str, Any] = {}
     exec(text, scope)  # noqa: S102
-    with pytest.raises(
-        ZeroDivisionError, match=r"^rules: State\(n=0\): ZeroDivisionError"
-    ) as caught:
+    with pytest.raises(ZeroDivisionError, match=r"^rules: State\(n=0\): ZeroDivisionError") as caught:
         build_chain(one_component(range(size), scope["rules"], {"size": size}))
     assert isinstance(caught.value, RuleError)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -194,9 +192,7 @@ def test_what_counts_as_asking_for_identity(test):
     assert asks_for_identity(rules_with(test)) == (test in ASKING)
 
 
-@pytest.mark.parametrize(
-    "test", ["s.n is THREE", "type(s.n) is int", "s.n == 3 and type(s.n) is int"]
-)
+@pytest.mark.parametrize("test", ["s.n is THREE", "type(s.n) is int", "s.n == 3 and type(s.n) is int"])
 def test_such_rules_mean_what_they_mean_in_python(test):
     size = 3000
     model = one_component(range(size), rules_with(test), {"size": size})

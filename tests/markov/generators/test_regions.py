@@ -426,9 +426,7 @@ def test_a_box_gives_the_chain_of_plain_python(name):
     assert found == plain
     assert found.chain.space.components == plain.chain.space.components
     for part in ("indptr", "indices", "data"):
-        np.testing.assert_array_equal(
-            getattr(found.chain.Q, part), getattr(plain.chain.Q, part), strict=True
-        )
+        np.testing.assert_array_equal(getattr(found.chain.Q, part), getattr(plain.chain.Q, part), strict=True)
 
 
 @pytest.mark.usefixtures("boxes_early")
@@ -541,9 +539,7 @@ def test_a_float_that_equals_an_int_is_left_to_plain_python():
 def test_rules_that_leave_the_box_are_left_to_plain_python(monkeypatch):
     """The box is not believed: one that is too small is noticed."""
     box_of = boxes._box_of
-    monkeypatch.setattr(
-        boxes, "_box_of", lambda hull: box_of(hull).within([range(60), range(70)], exact=True)
-    )
+    monkeypatch.setattr(boxes, "_box_of", lambda hull: box_of(hull).within([range(60), range(70)], exact=True))
     found, plain = both(CASES["grid"])
     assert found.chain.how == plain.chain.how == PLAIN
     assert found == plain

@@ -150,9 +150,7 @@ def test_a_search_may_be_continued():
 
 def test_a_closed_search_allows_no_other_states():
     some = [(n,) for n in range(5)]
-    with pytest.raises(
-        RuleError, match=r"^tree: State\(n=2\) -> State\(n=5\) .* outside the space"
-    ):
+    with pytest.raises(RuleError, match=r"^tree: State\(n=2\) -> State\(n=5\) .* outside the space"):
         search(one_component(range(5), tree), some, closed=True).run(9)
     assert search(Queue(capacity=4), some, closed=True).run(9)
 
@@ -235,9 +233,7 @@ def test_labels_and_rewards_are_measures() -> None:
     exact, n = model.exact(), np.arange(10)
     answer = stationary(model)
     found = {name: float(answer[name]) for name in ("idle", "always", "throughput", "customers")}
-    assert_allclose(
-        list(found.values()), [exact[0], 1.0, 2.0 * (1.0 - exact[0]), exact @ n], rtol=1e-13
-    )
+    assert_allclose(list(found.values()), [exact[0], 1.0, 2.0 * (1.0 - exact[0]), exact @ n], rtol=1e-13)
     assert "throughput" in repr(answer)
     assert MarkovChain(MM1K()).model.measures(MM1K().exact()) == {}
 

@@ -77,9 +77,7 @@ def trial():
 def weeks(time, treated, relapsed=True):
     states = [{"remission": True, "treated": treated}]
     if relapsed:
-        return ObservedPath(
-            [0.0, time], [*states, {"remission": False, "treated": treated}], end=time
-        )
+        return ObservedPath([0.0, time], [*states, {"remission": False, "treated": treated}], end=time)
     return ObservedPath([0.0], states, end=time)
 
 
@@ -92,9 +90,7 @@ def test_relapses_with_and_without_treatment_have_the_rates_of_the_trial():
     assert found.values["rate"] == pytest.approx(21 / 182, rel=1e-8)
     assert found.values["ratio"] == pytest.approx(ratio, rel=1e-8)
     assert found.standard_errors["rate"] == pytest.approx(math.sqrt(21) / 182, rel=1e-5)
-    assert found.standard_errors["ratio"] == pytest.approx(
-        ratio * math.sqrt(1 / 9 + 1 / 21), rel=1e-5
-    )
+    assert found.standard_errors["ratio"] == pytest.approx(ratio * math.sqrt(1 / 9 + 1 / 21), rel=1e-5)
     truth = 21 * math.log(21 / 182) + 9 * math.log(9 / 359) - 30
     assert abs(found.log_likelihood - truth) <= found.log_likelihood_error + 1e-9
     assert found.observations == 30
@@ -205,9 +201,7 @@ def test_transitions_that_appear_with_the_parameters_are_used():
     found = estimate(model, Panel([0.0, 0.1], [0, 2]), ["a"], on_failure="return")
     assert found.values["a"] > 1.0
     Q = found.chain.Q.toarray()
-    assert found.log_likelihood == pytest.approx(
-        math.log(scipy.linalg.expm(0.1 * Q)[0, 2]), rel=1e-10
-    )
+    assert found.log_likelihood == pytest.approx(math.log(scipy.linalg.expm(0.1 * Q)[0, 2]), rel=1e-10)
 
 
 def test_what_data_do_not_determine_is_reported():
@@ -218,9 +212,7 @@ def test_what_data_do_not_determine_is_reported():
             yield 1, q.a + q.b
 
     model = explore(rules, start=0, params={"a": 1.0, "b": 1.0})
-    found = estimate(
-        model, ObservedPath([0.0, 2.0], [0, 1], end=3.0), ["a", "b"], on_failure="return"
-    )
+    found = estimate(model, ObservedPath([0.0, 2.0], [0, 1], end=3.0), ["a", "b"], on_failure="return")
     assert not found.status.ok
     assert math.isnan(found.standard_errors["a"])
     assert found.values["a"] + found.values["b"] == pytest.approx(0.5, rel=1e-6)

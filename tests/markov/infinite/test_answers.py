@@ -56,9 +56,7 @@ def test_bound_holds_and_is_sharp_for_one_queue(tolerance):
 def test_bound_holds_for_the_product_form():
     share = 0.6 / 0.845
     rewards = {"jobs": 0.6 / 0.4 + share / (1.0 - share)}
-    answer = stationary(
-        explore(tandem, start=(0, 0), rewards=lambda s: {"jobs": s[0] + s[1]}), tolerance=1e-4
-    )
+    answer = stationary(explore(tandem, start=(0, 0), rewards=lambda s: {"jobs": s[0] + s[1]}), tolerance=1e-4)
     found = distance(answer, lambda a, b: 0.4 * 0.6**a * (1.0 - share) * share**b)
     assert found <= answer.error_bound <= 1e-4
     jobs = answer.bound("jobs")

@@ -170,9 +170,7 @@ def test_what_cannot_be_bounded_is_refused():
     with pytest.raises(RuleError, match="no Lyapunov function of degree 2 or less was found"):
         passage(chain, to=0, start=5)
     stable = explore(mm1, start=0)
-    with pytest.raises(
-        RuleError, match=r"the drift of lyapunov= is not proved.*An unstable chain has none"
-    ):
+    with pytest.raises(RuleError, match=r"the drift of lyapunov= is not proved.*An unstable chain has none"):
         passage(stable, to=0, start=2, lyapunov=lambda n: 1.0 + 0.0 * n)
     for to, said in (
         (np.zeros(3, dtype=bool), "is an array"),

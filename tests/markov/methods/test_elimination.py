@@ -61,9 +61,7 @@ def test_no_transition_reaches_below_the_first_place(name, reference):
 
 
 def test_a_birth_death_chain_needs_a_band_of_two():
-    Q = MarkovChain(
-        np.diag(np.ones(99), 1) + np.diag(np.ones(99), -1) - np.diag([1.0, *[2.0] * 98, 1])
-    ).Q
+    Q = MarkovChain(np.diag(np.ones(99), 1) + np.diag(np.ones(99), -1) - np.diag([1.0, *[2.0] * 98, 1])).Q
     form = band(Q)
     assert form.span == 1
     assert form.memory <= 8 * 5 * 100
@@ -185,9 +183,7 @@ BOTH = pytest.mark.parametrize("method", [GTH(), GTH(block=3), SparseLU()], ids=
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "form", [np.asarray, sp.csr_matrix, sp.coo_matrix, sp.csc_array, sp.lil_array]
-)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.coo_matrix, sp.csc_array, sp.lil_array])
 def test_mm1k(method, form):
     K, rho = 30, 0.7
     Q = birth_death([7.0] * K, [10.0] * K)

@@ -351,14 +351,10 @@ def test_absorption_against_a_dense_solver(limit, monkeypatch):
     inside = np.linalg.inv(-Q[:24, :24])
     for column, states in enumerate(chain.recurrent_classes):
         expected = inside @ rates[:24][:, states].sum(axis=1)
-        np.testing.assert_allclose(
-            chain.absorption_probabilities[:24, column], expected, rtol=1e-12
-        )
+        np.testing.assert_allclose(chain.absorption_probabilities[:24, column], expected, rtol=1e-12)
         assert (chain.absorption_probabilities[states, column] == 1.0).all()
     np.testing.assert_allclose(
-        chain.absorption_probabilities
-        @ np.array([answer.pi for answer in stationary_by_class(chain)])
-        @ Q,
+        chain.absorption_probabilities @ np.array([answer.pi for answer in stationary_by_class(chain)]) @ Q,
         0.0,
         atol=1e-14,
     )
@@ -452,8 +448,7 @@ def test_every_exported_method_is_registered():
     exported = {
         name
         for name in markov.__all__
-        if callable(getattr(kind := getattr(markov, name), "solve", None))
-        and isinstance(kind, type)
+        if callable(getattr(kind := getattr(markov, name), "solve", None)) and isinstance(kind, type)
     }
     assert {type(entry.method).__name__ for entry in REGISTERED} == exported - {"Method"}
     for entry in REGISTERED:

@@ -111,9 +111,7 @@ def test_what_is_not_a_number_ends(project):
 # Iteration on the jump chain: residuals on the way, and sweeps without Numba.
 
 
-@pytest.mark.parametrize(
-    "method", [GaussSeidel(), Krylov(), Multilevel(), Power()], ids=lambda m: type(m).__name__
-)
+@pytest.mark.parametrize("method", [GaussSeidel(), Krylov(), Multilevel(), Power()], ids=lambda m: type(m).__name__)
 def test_methods_report_their_residuals(method):
     answer = stationary(PauseTandem(), method)
     iterations, residuals = zip(*answer.history, strict=True)

@@ -24,9 +24,7 @@ from markov import (
     stationary,
 )
 
-BOTH = pytest.mark.parametrize(
-    "method", [Multilevel(), Multilevel(geometric=False)], ids=["geometric", "algebraic"]
-)
+BOTH = pytest.mark.parametrize("method", [Multilevel(), Multilevel(geometric=False)], ids=["geometric", "algebraic"])
 
 
 def random_chain(n, decades, seed):
@@ -94,9 +92,7 @@ def test_closed_form_of_a_tandem(method):
 def test_explored_states_have_groups():
     """4,600 states of a Kanban system, as a matrix, beside Gauss-Seidel."""
     Q = MarkovChain(explore(Kanban(tickets=2)).chain.Q)
-    groups, sweeps = (
-        stationary(Q, method, proof=False) for method in (Multilevel(), GaussSeidel())
-    )
+    groups, sweeps = (stationary(Q, method, proof=False) for method in (Multilevel(), GaussSeidel()))
     assert groups.residual <= 1e-12
     assert groups.iterations < sweeps.iterations
     assert 0.5 * np.abs(groups.pi - sweeps.pi).sum() < 1e-9
@@ -123,9 +119,7 @@ def test_hard_parameters(name):
 
 def test_cycles_do_not_depend_on_the_size():
     counts = [
-        stationary(
-            PauseTandem(buffers=(10 * n, 20 * n), high_threshold=15 * n), Multilevel()
-        ).iterations
+        stationary(PauseTandem(buffers=(10 * n, 20 * n), high_threshold=15 * n), Multilevel()).iterations
         for n in (2, 4, 8)
     ]
     assert max(counts) - min(counts) <= 3

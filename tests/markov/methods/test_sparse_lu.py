@@ -144,9 +144,7 @@ def balanced(Q, found):
     """Whether fractions solve the balance equations of off-diagonal rates."""
     into, out = [Fraction(0)] * len(found), [Fraction(0)] * len(found)
     entries = Q.tocoo()
-    for s, t, rate in zip(
-        *map(np.ndarray.tolist, (entries.row, entries.col, entries.data)), strict=True
-    ):
+    for s, t, rate in zip(*map(np.ndarray.tolist, (entries.row, entries.col, entries.data)), strict=True):
         if s != t:
             into[t] += found[s] * Fraction(rate)
             out[s] += found[s] * Fraction(rate)
@@ -185,9 +183,7 @@ def test_what_has_no_inverse_modulo_the_first_numbers_is_lifted_modulo_another()
 
 
 def test_probabilities_below_the_smallest_float():
-    answer = stationary(
-        [[-1e-200, 1e-200, 0.0], [1e200, -2e200, 1e200], [0.0, 1e300, -1e300]], exact=True
-    )
+    answer = stationary([[-1e-200, 1e-200, 0.0], [1e200, -2e200, 1e200], [0.0, 1e300, -1e300]], exact=True)
     assert answer.exact == tuple(exact(answer.chain.Q.toarray()))
     assert answer.pi.tolist()[2] == 0.0
     assert 1.0 <= answer.entry_error < 1.0 + 1e-15
@@ -195,9 +191,7 @@ def test_probabilities_below_the_smallest_float():
 
 
 def test_what_is_refused():
-    with pytest.raises(
-        ValueError, match=f"exact = True: 501 recurrent states: must be at most {MAX_EXACT_STATES}"
-    ):
+    with pytest.raises(ValueError, match=f"exact = True: 501 recurrent states: must be at most {MAX_EXACT_STATES}"):
         stationary(MM1K(capacity=500), exact=True)
     with pytest.raises(ValueError, match="exact = True: goes without a method"):
         stationary(Coin(), GTH(), exact=True)

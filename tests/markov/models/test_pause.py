@@ -54,9 +54,7 @@ def test_bad_buffer(place, value):
 
 
 def test_lists_arrays_and_whole_floats_are_welcome():
-    model = PauseTandem(
-        buffers=[10, np.int64(20)], high_threshold=15.0, arrival_rates=np.array([25.0, 1.0]), rtt=1
-    )
+    model = PauseTandem(buffers=[10, np.int64(20)], high_threshold=15.0, arrival_rates=np.array([25.0, 1.0]), rtt=1)
     np.testing.assert_array_equal(stationary(model).pi, stationary(PauseTandem()).pi)
     assert hash(model) == hash(PauseTandem())
     assert model == PauseTandem()
@@ -112,13 +110,7 @@ def reading(model):
 
 
 def space(P):
-    return [
-        (i, j, k, a)
-        for i in range(P.B1 + 1)
-        for j in range(P.B2 + 1)
-        for k in (1, 2)
-        for a in range(1, P.N + 1)
-    ]
+    return [(i, j, k, a) for i in range(P.B1 + 1) for j in range(P.B2 + 1) for k in (1, 2) for a in range(1, P.N + 1)]
 
 
 def printed(state, P):
@@ -314,9 +306,7 @@ def mm1k(rho, K):
 @pytest.mark.parametrize("arrival_rate", [0.1, 9.0, 10.0, 300.0])
 def test_first_queue_alone_is_mm1k(arrival_rate):
     """With N = 1 and T1 = B2 nothing acts back on queue 1, and every state of it sends at mu1."""
-    model = PauseTandem(
-        buffers=(7, 4), high_threshold=4, link_rate=10.0, arrival_rates=(arrival_rate,)
-    )
+    model = PauseTandem(buffers=(7, 4), high_threshold=4, link_rate=10.0, arrival_rates=(arrival_rate,))
     answer = stationary(model)
     exact = mm1k(arrival_rate / 10.0, 7)
     first = answer.to_xarray().pi.sum(["j", "k", "a"])
@@ -369,9 +359,7 @@ def test_time_has_no_unit(factor):
     one, two = stationary(model), stationary(faster)
     np.testing.assert_allclose(two.pi, one.pi, rtol=1e-12)
     assert two.throughput == pytest.approx(factor * one.throughput, rel=1e-12)
-    np.testing.assert_allclose(
-        two["waiting_time"], np.array(one["waiting_time"]) / factor, rtol=1e-12
-    )
+    np.testing.assert_allclose(two["waiting_time"], np.array(one["waiting_time"]) / factor, rtol=1e-12)
 
 
 def test_states_that_are_never_entered():

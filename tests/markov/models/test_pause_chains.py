@@ -59,9 +59,7 @@ def test_plain_python_is_the_same(compiled):
 
 def test_a_fast_first_link_without_control_is_a_shorter_chain():
     """At 1e9 packets/s a queue that never pauses holds nothing."""
-    long = stationary(
-        PauseChain(hops=2, buffers=(8, 8, 8), high_threshold=8, link_rate=1e9, rtt=0.5)
-    )
+    long = stationary(PauseChain(hops=2, buffers=(8, 8, 8), high_threshold=8, link_rate=1e9, rtt=0.5))
     short = stationary(PauseChain(hops=1, buffers=(8, 8), high_threshold=8, link_rate=1e9, rtt=0.5))
     assert long.throughput == pytest.approx(short.throughput, rel=1e-6)
     np.testing.assert_allclose(long["mean_queue"][2], short["mean_queue"][1], rtol=1e-6)

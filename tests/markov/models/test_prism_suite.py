@@ -132,12 +132,8 @@ LARGE = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("model", "name", "states", "transitions", "copied", "wrong"), LARGE, ids=repr
-)
-def test_two_methods_agree_above_a_million_states(
-    model, name, states, transitions, copied, wrong, capsys
-):
+@pytest.mark.parametrize(("model", "name", "states", "transitions", "copied", "wrong"), LARGE, ids=repr)
+def test_two_methods_agree_above_a_million_states(model, name, states, transitions, copied, wrong, capsys):
     found = explore(model)
     edges = found.chain.Q.nnz - found.chain.size
     assert found.chain.size == states

@@ -102,9 +102,7 @@ def test_mappings_are_read_in_both_ways():
     )
     assert len(found.states.n) == 8
     answer = stationary(found)
-    assert answer["low"] == pytest.approx(
-        answer.pi[(found.states.n < 2) & (found.states.m == 0)].sum()
-    )
+    assert answer["low"] == pytest.approx(answer.pi[(found.states.n < 2) & (found.states.m == 0)].sum())
     assert answer["flow"] == pytest.approx(2.0 * answer.pi @ found.states.n)
 
 

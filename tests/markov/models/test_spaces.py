@@ -66,9 +66,7 @@ def test_names_of_components_and_states():
     data = answer.to_xarray()
     assert data.pi.dims == ("mode", "phase", "n[0]", "n[1]")
     assert float(data.pi.sum()) == pytest.approx(1.0, rel=1e-14)
-    assert float(data.pi.sel(phase="hot", mode=Mode.IDLE)[1, 2]) == answer.probability(
-        (Mode.IDLE, "hot", (1, 2))
-    )
+    assert float(data.pi.sel(phase="hot", mode=Mode.IDLE)[1, 2]) == answer.probability((Mode.IDLE, "hot", (1, 2)))
     assert answer.chain.number_of((Mode.BUSY, "cold", (0, 3))) == 3
     with pytest.raises(KeyError):
         answer.probability((Mode.BUSY, "tepid", (0, 3)))

@@ -24,9 +24,7 @@ def jumps_of(model, components=True):
     inflow = sp.csr_matrix((sp.diags(1.0 / exits) @ rates).T)
     inflow.sort_indices()
     known = chain.components_of(chain.recurrent_classes[0]) if components else None
-    pi = np.linalg.lstsq(
-        np.vstack([Q.toarray().T, np.ones(Q.shape[0])]), np.eye(Q.shape[0] + 1)[-1]
-    )[0]
+    pi = np.linalg.lstsq(np.vstack([Q.toarray().T, np.ones(Q.shape[0])]), np.eye(Q.shape[0] + 1)[-1])[0]
     return inflow, pi * exits, known
 
 
@@ -145,9 +143,7 @@ def test_shares_have_the_least_residual():
     products = np.column_stack([changes @ changes.T, -changes @ residual])
     expected = np.linalg.lstsq(changes.T, -residual, rcond=None)[0]
     np.testing.assert_allclose(best_shares(products), expected, rtol=1e-10)
-    twice = np.column_stack(
-        [np.full((2, 2), changes[0] @ changes[0]), np.full(2, -changes[0] @ residual)]
-    )
+    twice = np.column_stack([np.full((2, 2), changes[0] @ changes[0]), np.full(2, -changes[0] @ residual)])
     assert np.isfinite(best_shares(twice)).all()  # of equal iterates
 
 

@@ -153,9 +153,7 @@ def test_poisson_arrivals_give_pollaczek_and_khinchines_mean(scv):
 
 def test_renewal_arrivals_give_the_root_of_gi_m_1():
     """P(n) falls by sigma = A*(mu (1 - sigma)) a level; Erlang's transform is (k m / (k m + s))^k."""
-    answer = stationary_by_level(
-        PhaseQueue(PhaseType.erlang(3, mean=1.25), PhaseType.exponential(1.0))
-    )
+    answer = stationary_by_level(PhaseQueue(PhaseType.erlang(3, mean=1.25), PhaseType.exponential(1.0)))
     sigma = brentq(lambda x: (2.4 / (2.4 + 1.0 - x)) ** 3 - x, 0.0, 0.99)
     assert answer.decay_rate == pytest.approx(sigma, rel=1e-10)
     assert answer["mean_customers"] == pytest.approx(0.8 / (1.0 - sigma), rel=1e-9)
@@ -164,8 +162,7 @@ def test_renewal_arrivals_give_the_root_of_gi_m_1():
 def test_correlated_arrivals_wait_longer():
     service = phase_type_of(0.7, 0.5)
     means = [
-        stationary_by_level(PhaseQueue(MAP.correlated(1.0, 3.0, c), service))["mean_customers"]
-        for c in (0.0, 0.1, 0.3)
+        stationary_by_level(PhaseQueue(MAP.correlated(1.0, 3.0, c), service))["mean_customers"] for c in (0.0, 0.1, 0.3)
     ]
     assert means == sorted(means)
     renewal = stationary_by_level(PhaseQueue(phase_type_of(1.0, 3.0), service))
@@ -177,9 +174,7 @@ def test_a_finite_queue_loses_what_its_flow_balance_says():
     answer = stationary(PhaseQueue(stream, service, capacity=6))
     busy = 1.0 - answer.pi[answer.states.n == 0].sum()
     assert answer["throughput"] == pytest.approx(busy / service.mean, rel=1e-12)
-    assert answer["loss_probability"] == pytest.approx(
-        1.0 - answer["throughput"] / stream.rate, rel=1e-12
-    )
+    assert answer["loss_probability"] == pytest.approx(1.0 - answer["throughput"] / stream.rate, rel=1e-12)
 
 
 def test_the_generator_is_the_sum_of_kronecker_products():

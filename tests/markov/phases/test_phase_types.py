@@ -86,9 +86,7 @@ def test_three_moments_are_met(scv, skewness):
 
 def test_a_fit_finds_what_the_sample_was_drawn_from():
     """Twice the gain in log likelihood over the truth is below chi-square's 99.9 % quantile."""
-    truth = PhaseType.mixture(
-        [0.6, 0.4], [PhaseType.exponential(5.0), PhaseType.erlang(2, mean=3.0)]
-    )
+    truth = PhaseType.mixture([0.6, 0.4], [PhaseType.exponential(5.0), PhaseType.erlang(2, mean=3.0)])
     times = truth.sample(3000, seed=3)
     found = fit_phase_type(times, phases=3)
     assert found.branches == (1, 2)

@@ -110,7 +110,5 @@ def _closed_classes(a):
                     seen.add(j)
                     left.append(j)
         reached.append(seen)
-    closed = {
-        frozenset(seen) for s, seen in enumerate(reached) if all(s in reached[t] for t in seen)
-    }
+    closed = {frozenset(seen) for s, seen in enumerate(reached) if all(s in reached[t] for t in seen)}
     return sorted(map(sorted, closed))

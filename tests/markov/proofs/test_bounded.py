@@ -36,16 +36,12 @@ def test_an_exact_interval_prints_what_it_holds() -> None:
         (Fraction(2), Fraction(2), 0.0, 0.0),
     ],
 )
-def test_errors_of_exact_intervals(
-    low: Fraction, high: Fraction, error: float, relative: float
-) -> None:
+def test_errors_of_exact_intervals(low: Fraction, high: Fraction, error: float, relative: float) -> None:
     found = ExactBounded.between(low, high)
     assert (found.error, found.relative_error) == (error, relative)
 
 
-@pytest.mark.parametrize(
-    "width", [Fraction(1, 3), Fraction(2, 7), Fraction(1, 10), Fraction(1, 10**400)]
-)
+@pytest.mark.parametrize("width", [Fraction(1, 3), Fraction(2, 7), Fraction(1, 10), Fraction(1, 10**400)])
 def test_an_error_is_rounded_up(width: Fraction) -> None:
     found = ExactBounded.between(Fraction(1), 1 + 2 * width)
     assert width <= Fraction(found.error) <= width * (1 + Fraction(1, 2**52)) + Fraction(5e-324)

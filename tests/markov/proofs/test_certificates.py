@@ -245,9 +245,7 @@ def test_cycles_that_diverge_get_more_sweeps():
     flow, weights = pi * -chain.Q.diagonal(), (pi / pi.max()) ** -0.1
     components = chain.components_of(chain.recurrent_classes[0])
     levels = build_hierarchy(jumps(chain.Q).inflow, flow, flow, components)
-    found = supersolution(
-        DoubleDouble(chain.Q), MultigridPoisson(chain.Q, pi, levels, weights), weights
-    )
+    found = supersolution(DoubleDouble(chain.Q), MultigridPoisson(chain.Q, pi, levels, weights), weights)
     assert found.c > SHARP
     # mean costs until the reference, by dense linear algebra; (Q h)(x) <= -c puts h above c times them
     others = np.flatnonzero(found.h)
@@ -300,9 +298,7 @@ def test_bound_without_factors(geometric, monkeypatch):
     """Multigrid and elimination prove bounds; multigrid's is larger, and none without enough cycles."""
     chain = MarkovChain(PauseTandem(low_threshold=10))
     Q = chain.irreducible(0)
-    found = Multilevel(geometric=geometric).solve(
-        Q, chain.components_of(chain.recurrent_classes[0])
-    )
+    found = Multilevel(geometric=geometric).solve(Q, chain.components_of(chain.recurrent_classes[0]))
     truth = 0.5 * np.abs(found.pi - GTH().solve(Q).pi).sum() - 1e-15  # GTH's own rounding
     by_factors = error_bound(Q, found.pi)
     monkeypatch.setattr(markov.proofs.poisson, "MAX_PREDICTION_COST", 0.0)

@@ -207,9 +207,7 @@ def test_it_runs_alone_with_the_standard_library(tmp_path):
     own.write_text(Path(module.__file__).read_text())
     path = tmp_path / "two.cert"
     path.write_text(TWO)
-    told = subprocess.run(
-        [sys.executable, "-I", "-S", own, path], capture_output=True, text=True, check=True
-    )
+    told = subprocess.run([sys.executable, "-I", "-S", own, path], capture_output=True, text=True, check=True)
     assert "mean of second in [0.25000000000000000000" in told.stdout
 
 
@@ -376,9 +374,7 @@ def test_a_rare_end_of_a_stiff_walk_is_certified(tmp_path):
     for i in range(1, n - 1):
         Q[i, i - 1], Q[i, i + 1] = 1.0, 1e3
     f = {"left": np.arange(n) == 0}
-    found = write_long_run(
-        tmp_path / "w.cert", MarkovChain(Q - np.diag(Q.sum(axis=1))), 15, measures=f
-    )
+    found = write_long_run(tmp_path / "w.cert", MarkovChain(Q - np.diag(Q.sum(axis=1))), 15, measures=f)
     ((low, high),) = check(tmp_path / "w.cert").means.values()
     mean = exact_long_run(found.rows, found.reference, found.functions[0].F)
     assert low <= mean <= high

@@ -120,9 +120,7 @@ def test_vectors_single_states_and_pickled_answers():
     again = pickle.loads(pickle.dumps(answer))
     assert "_exact_means" not in again.__dict__
     assert again.bound([0.0, 1.0], exact=True).value == Fraction(1, 4)
-    assert stationary([[0.0]]).bound([2.5], exact=True) == ExactBounded.between(
-        Fraction(5, 2), Fraction(5, 2)
-    )
+    assert stationary([[0.0]]).bound([2.5], exact=True) == ExactBounded.between(Fraction(5, 2), Fraction(5, 2))
 
 
 def test_what_is_refused():

@@ -72,9 +72,7 @@ def test_rates_of_decimals_and_of_modules_together_are_exact(line: Path, tmp_pat
     proved = checked(path, line, "t=2")
     assert proved["rows"] == "re-derived from line.sm, exactly, t = 2"
     assert Fraction(proved["total_variation_bound"]) < 3e-16  # without the rounding of rates
-    assert all(
-        holds(proved, name, exact_mean(line_rows, (0,) * 4, k)) for k, name in enumerate("wx")
-    )
+    assert all(holds(proved, name, exact_mean(line_rows, (0,) * 4, k)) for k, name in enumerate("wx"))
     bound = answer.bound("out")
     assert float(Fraction(proved["means"]["out"]["low"])) == pytest.approx(bound.value, rel=1e-14)
 
@@ -108,9 +106,7 @@ def test_other_rates_and_constants_are_noticed(line: Path, tmp_path: Path) -> No
         ("", "", "t=1.5", "must be whole"),
     ],
 )  # fmt: skip
-def test_prism_files_that_are_refused(
-    line: Path, tmp_path: Path, old: str, new: str, const: str, said: str
-) -> None:
+def test_prism_files_that_are_refused(line: Path, tmp_path: Path, old: str, new: str, const: str, said: str) -> None:
     path = tmp_path / "line.cert"
     stationary(read_prism(line, constants={"t": 2})).certificate(path)
     line.write_text(line.read_text().replace(old, new, 1))
@@ -132,9 +128,7 @@ FLIP = "ctmc module m x : [0..1]; [] x = 0 -> {} : (x' = 1); [] x = 1 -> 1 : (x'
         ("0.3", Fraction(3, 10)),
     ],
 )
-def test_expressions_mean_what_they_mean_in_prism(
-    tmp_path: Path, written: str, value: Fraction
-) -> None:
+def test_expressions_mean_what_they_mean_in_prism(tmp_path: Path, written: str, value: Fraction) -> None:
     path = tmp_path / "one.sm"
     path.write_text(FLIP.format(written))
     stationary(read_prism(path)).certificate(tmp_path / "one.cert", model=path)
@@ -380,9 +374,7 @@ def test_states_by_their_variables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize(
-    "model", [JacksonTandem(capacity=3), PauseTandem(buffers=(3, 4), high_threshold=3)], ids=repr
-)
+@pytest.mark.parametrize("model", [JacksonTandem(capacity=3), PauseTandem(buffers=(3, 4), high_threshold=3)], ids=repr)
 def test_rows_of_umb_files_are_those_of_the_chain(tmp_path: Path, model: Any, exact: bool) -> None:
     write_explicit(model, tmp_path / "m.umb", exact=exact)
     stationary(read_explicit(tmp_path / "m.umb").chain).certificate(tmp_path / "m.cert")
@@ -452,9 +444,7 @@ def test_the_ending_names_the_reader(tmp_path: Path) -> None:
         model = tmp_path / f"queue{suffix}"
         model.write_text(QUEUE)
         stationary(read_prism(model, constants={"N": 1})).certificate(certificate)
-        assert checked(certificate, model, "N=1")["rows"].startswith(
-            f"re-derived from queue{suffix}, "
-        )
+        assert checked(certificate, model, "N=1")["rows"].startswith(f"re-derived from queue{suffix}, ")
     rows = tmp_path / "queue.tra"
     rows.write_text("2 2\n0 1 1\n1 0 2\n")
     rows.with_suffix(".sta").write_text("(x)\n0:(0)\n1:(1)\n")

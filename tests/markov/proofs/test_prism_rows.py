@@ -14,9 +14,7 @@ from tests.markov.proofs.test_checker import TWO
 
 def test_every_changed_rate_or_target_is_noticed(line, tmp_path):
     path, source = tmp_path / "line.cert", PrismRows(line, {"t": 2})
-    stationary(read_prism(line, constants={"t": 2})).certificate(
-        path, measures=[], model=line, constants={"t": 2}
-    )
+    stationary(read_prism(line, constants={"t": 2})).certificate(path, measures=[], model=line, constants={"t": 2})
     text = path.read_text().splitlines(keepends=True)
     first = next(n for n, each in enumerate(text, 1) if each.startswith("states "))
     first_target = len(source.ranges) + 3

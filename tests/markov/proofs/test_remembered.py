@@ -10,9 +10,7 @@ import pytest
 from markov.proofs import remembered
 from markov.proofs.remembered import Remembered
 
-STATES = [
-    dict(zip("abc", values, strict=True)) for values in product(range(4), (False, True), range(3))
-]
+STATES = [dict(zip("abc", values, strict=True)) for values in product(range(4), (False, True), range(3))]
 
 
 def counted(function):

@@ -289,9 +289,7 @@ def test_flows_arrive_where_the_changes_say(flows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "halved", [(True, True, False), (False, True, True), (True, False, False)], ids=str
-)
+@pytest.mark.parametrize("halved", [(True, True, False), (False, True, True), (True, False, False)], ids=str)
 def test_pairs_keep_the_flows_between_them(flows, halved):
     changes = coarse_changes(JUMPS, halved)
     level = Level(SHAPE, JUMPS, halved, 1)
@@ -301,10 +299,7 @@ def test_pairs_keep_the_flows_between_them(flows, halved):
     assert found.shape == (len(changes), *shape)
     expected: dict = {}
     for ends, flow in edges(flows, JUMPS).items():
-        pairs = tuple(
-            tuple(n // 2 if half else n for n, half in zip(place, halved, strict=True))
-            for place in ends
-        )
+        pairs = tuple(tuple(n // 2 if half else n for n, half in zip(place, halved, strict=True)) for place in ends)
         if pairs[0] != pairs[1]:
             expected[pairs] = expected.get(pairs, 0.0) + flow
     assert edges(found, changes) == pytest.approx(expected, rel=1e-14)

@@ -114,9 +114,7 @@ def two_processes(file):
     commands = [[sys.executable, "-c", PROCESSES, address, str(n), str(file)] for n in range(2)]
     log = file.with_suffix(".log")
     with log.open("w") as errors:
-        started = [
-            subprocess.Popen(command, env=environment(1), stderr=errors) for command in commands
-        ]
+        started = [subprocess.Popen(command, env=environment(1), stderr=errors) for command in commands]
         try:
             first = started[0].wait(HANG)
             if first != 0:  # the second would wait for it
@@ -178,9 +176,7 @@ def test_devices_wait_as_long_as_they_are_told(patience: float, late: float, sta
     assert (done.stdout.strip() == "1.0") == (status == 0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"), [((0,), "devices = 0"), ((2, 0.5), "patience = 0.5")]
-)
+@pytest.mark.parametrize(("arguments", "said"), [((0,), "devices = 0"), ((2, 0.5), "patience = 0.5")])
 def test_devices_and_patience_are_checked(arguments: tuple[float, ...], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         host_device_flags(*arguments)  # type: ignore[arg-type]
@@ -306,12 +302,12 @@ def judged():
         place = tuple(int(k) for k in np.unravel_index(REFERENCE, shape))
         many = [each.reshape(shape) for each in (counted, h, x)]
         everywhere, into = chain.everywhere, chain.of_data
-        top = chain.compiled(
-            lambda *a: drift(level, place, *a), [*into, *[chain.spread] * 2], everywhere
-        )(*chain.data, *many[:2])
-        sums = chain.compiled(
-            lambda *a: misfit(level, place, *a), [*into, *[chain.spread] * 3], (everywhere,) * 5
-        )(*chain.data, *many)
+        top = chain.compiled(lambda *a: drift(level, place, *a), [*into, *[chain.spread] * 2], everywhere)(
+            *chain.data, *many[:2]
+        )
+        sums = chain.compiled(lambda *a: misfit(level, place, *a), [*into, *[chain.spread] * 3], (everywhere,) * 5)(
+            *chain.data, *many
+        )
         flows = np.stack([np.asarray(f) for f in rated(*chain.data, np.ones(shape))])
     numbers = np.arange(n).reshape(shape)
     moves = [

@@ -17,17 +17,13 @@ def exact(rates, time, digits=300):
     x = [[round(v * Fraction(time) * 2**bits) >> halvings for v in row] for row in a]
 
     def times(p, q):
-        return [
-            [sum(p[i][k] * q[k][j] for k in range(n)) >> bits for j in range(n)] for i in range(n)
-        ]
+        return [[sum(p[i][k] * q[k][j] for k in range(n)) >> bits for j in range(n)] for i in range(n)]
 
     unit = [[(1 << bits) * (i == j) for j in range(n)] for i in range(n)]
     total, term = unit, unit
     for k in range(1, 7):
         term = [[v // k for v in row] for row in times(term, x)]
-        total = [
-            [v + w for v, w in zip(r, s, strict=True)] for r, s in zip(total, term, strict=True)
-        ]
+        total = [[v + w for v, w in zip(r, s, strict=True)] for r, s in zip(total, term, strict=True)]
     for _ in range(halvings):
         total = times(total, total)
     return [[Fraction(v, 1 << bits) for v in row] for row in total]

@@ -45,9 +45,7 @@ def test_moments_are_those_of_the_fundamental_matrix(seed):
         found = chain.passage(to=6, start=start)
         assert found.mean.value == pytest.approx(mean[start], rel=1e-9)
         assert found.variance.value == pytest.approx(variance[start], rel=1e-8)
-        assert found.survival(4)[0] == pytest.approx(
-            np.linalg.matrix_power(B, 4)[start].sum(), rel=1e-12
-        )
+        assert found.survival(4)[0] == pytest.approx(np.linalg.matrix_power(B, 4)[start].sum(), rel=1e-12)
 
 
 def test_steps_are_powers_and_the_limit_is_stationary():

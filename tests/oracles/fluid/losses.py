@@ -154,9 +154,7 @@ def places(curves: Sequence[LossCurve], left: float, *, after: bool) -> list[flo
     return found[::-1]
 
 
-def pieces(
-    curves: Sequence[LossCurve], begin: float, end: float
-) -> Iterator[tuple[float, float, float]]:
+def pieces(curves: Sequence[LossCurve], begin: float, end: float) -> Iterator[tuple[float, float, float]]:
     """Return what a receiver takes in, from ``begin`` to ``end``, up to each change of the density of losses.
 
     Yields

@@ -53,9 +53,7 @@ class ManagedLink:
         self.due = {"drop": 0.0, "mark": 0.0}  # asked for, and not a whole packet yet
         self.owed = {name: np.zeros(len(hears)) for name in self.due}  # and have not come yet
 
-    def manage(
-        self, seen: Arrivals, came: Floats, random: Callable[[], float]
-    ) -> tuple[Floats, Floats]:
+    def manage(self, seen: Arrivals, came: Floats, random: Callable[[], float]) -> tuple[Floats, Floats]:
         """Return what is dropped and what is marked of what came; whole packets are drawn in proportion to it."""
         self.state = self.manager.on_step(self.state, self.numbers, seen)
         if seen.arrivals <= 0.0:

@@ -46,6 +46,4 @@ class RateQueues:
                 fresh = np.minimum(came[own], traffic.queue[cells[own]])
                 lost = drop_in_turn(fresh, excess, self.plan.quantum)
                 for c, amount, new in zip(cells[own], lost, came[own], strict=True):
-                    traffic.drop_tail(
-                        c, amount, new, fits, k * self.plan.step + fits * self.plan.step
-                    )
+                    traffic.drop_tail(c, amount, new, fits, k * self.plan.step + fits * self.plan.step)

@@ -64,13 +64,9 @@ class Receiver:
         self.missing: dict[int, float] = {}
         self.lost: set[int] = set()  # packets that were decided to be lost, filled or not
         self.begun = 0  # packets below it were decided
-        self.held = self.held_lost = (
-            0.0  # of a packet sent again, what came of it and what of that was lost
-        )
+        self.held = self.held_lost = 0.0  # of a packet sent again, what came of it and what of that was lost
 
-    def receive(
-        self, log: Sequence[tuple[float, float]], arrived: float, gone: float
-    ) -> tuple[float, float]:
+    def receive(self, log: Sequence[tuple[float, float]], arrived: float, gone: float) -> tuple[float, float]:
         """Take in ``arrived`` packets and the ``gone`` lost among them; return their ACKs, and how many move rcv_nxt.
 
         ``log`` tells with which sequence number the packets from a position in emission order on were sent.
@@ -89,9 +85,7 @@ class Receiver:
         self.advance()
         return acks, advancing
 
-    def stretches(
-        self, log: Sequence[tuple[float, float]], amount: float
-    ) -> Iterator[tuple[float, float, bool]]:
+    def stretches(self, log: Sequence[tuple[float, float]], amount: float) -> Iterator[tuple[float, float, bool]]:
         """Return the runs of sequence numbers of the next packets: first, how many, whether it ends there."""
         while amount > 0.0:
             n = bisect_right(log, self.position + TINY, key=lambda each: each[0]) - 1
@@ -101,9 +95,7 @@ class Receiver:
             amount -= own
             yield first, own, own == rest
 
-    def take_again(
-        self, end: float, amount: float, missing: float, *, whole: bool
-    ) -> tuple[float, float]:
+    def take_again(self, end: float, amount: float, missing: float, *, whole: bool) -> tuple[float, float]:
         """Take in packets up to sequence number ``end`` that were sent before, a whole one at a time or what is left."""
         self.held += amount
         self.held_lost += missing * amount

@@ -51,11 +51,7 @@ class SackSender(Sender):
 
     def missing(self, ack: Ack, receiver: Receiver) -> float:
         """Return how many packets from una to ``rcv_max`` have not come."""
-        return sum(
-            amount
-            for c, amount in receiver.missing.items()
-            if int(self.una) <= c < ack.rcv_max - TINY
-        )
+        return sum(amount for c, amount in receiver.missing.items() if int(self.una) <= c < ack.rcv_max - TINY)
 
     def tells_of_loss(self, ack: Ack, receiver: Receiver) -> bool:
         """Return whether three packets beyond una have come, and no timeout is being repaired (5, step 2; 5.1)."""
@@ -95,10 +91,7 @@ class SackSender(Sender):
         window = min(self.window.cwnd, self.window.most)
         end = max(self.una, ack.rcv_max - THRESHOLD) if ack.acks > 0.0 else self.una
         while self.following + 1.0 <= end and window - self.pipe >= 1.0:
-            if (
-                self.following >= self.una - TINY
-                and receiver.missing.get(self.following, 0.0) > TINY
-            ):
+            if self.following >= self.una - TINY and receiver.missing.get(self.following, 0.0) > TINY:
                 self.emit(float(self.following), 1.0)
                 self.pipe += 1.0
             self.following += 1

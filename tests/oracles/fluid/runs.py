@@ -47,8 +47,7 @@ def advance(plan: Plan, steps: int, every: int) -> Records:
         if (k + 1) % every == 0 or k + 1 == steps:
             flows[n, :, 0] /= k + 1 - n * every
             flows[n, :, 1:] = [
-                (each.rcv_nxt, each.window, run.traffic.queue[f], each.rtt)
-                for f, each in enumerate(run.ends)
+                (each.rcv_nxt, each.window, run.traffic.queue[f], each.rtt) for f, each in enumerate(run.ends)
             ]
             queued[n, F:] = run.traffic.queue[F:]
             lost[n] = run.traffic.lost

@@ -41,9 +41,7 @@ class SharedQueues:
         self.cells = np.arange(*plan.layout.queues[i])
         first, end = plan.layout.bands_at[i : i + 2]
         self.ranks = plan.layout.bands[first:end, 1]
-        self.bands = [
-            slice(a - self.first, b - self.first) for a, b in plan.layout.bands[first:end, 2:]
-        ]
+        self.bands = [slice(a - self.first, b - self.first) for a, b in plan.layout.bands[first:end, 2:]]
         self.lines = [WaitingLine(own.stop - own.start, self.q) for own in self.bands]
         self.pooled = range(int(self.link["first_pooled"] - first), len(self.bands))
         self.owed = np.zeros(len(self.cells))
@@ -52,9 +50,7 @@ class SharedQueues:
         self.in_rooms: dict[int, float] = {}  # by row of `PAUSE`, after the last step
         self.manager = None
         if self.link["manager"] >= 0:
-            seen = slice(
-                *(int(self.link[name]) - first for name in ("first_managed", "end_managed"))
-            )
+            seen = slice(*(int(self.link[name]) - first for name in ("first_managed", "end_managed")))
             self.managed_lines = self.lines[seen]
             self.managed = slice(self.bands[seen][0].start, self.bands[seen][-1].stop)
             scenario = plan.scenario
@@ -109,9 +105,7 @@ class SharedQueues:
     def seen(self, k: int, pace: float, amount: float) -> Arrivals:
         """Return what the manager sees of a step in which an amount comes, or leaves."""
         waits = sum(line.waits() for line in self.managed_lines)
-        delay = (
-            min((line.delay() for line in self.managed_lines if line.steps), default=0.0) * self.h
-        )
+        delay = min((line.delay() for line in self.managed_lines if line.steps), default=0.0) * self.h
         return Arrivals(k * self.h, self.h, waits, amount, pace / self.h, delay, self.random())
 
     def mark_leaving(self, k: int, pace: float, left: Floats) -> None:
@@ -150,9 +144,7 @@ class SharedQueues:
         """Return what came of some flows in the step and waits."""
         return np.minimum(self.came[own], self.waits()[own])
 
-    def drop_from(
-        self, b: int, own: slice, excess: float, part: float, k: int, fits: float
-    ) -> float:
+    def drop_from(self, b: int, own: slice, excess: float, part: float, k: int, fits: float) -> float:
         """Drop a part of what came of some flows to a FIFO queue, at most ``excess``; return how much that is."""
         fresh, flows = self.fresh(own), own.stop - own.start
         if self.drawn is not None and flows > 1:
@@ -221,7 +213,5 @@ class SharedQueues:
         fresh = self.fresh(slice(None))
         for b, own in enumerate(self.bands):
             growth = self.came[own] - left[own]
-            fits = np.array(
-                [time_until_full(*each) for each in zip(excess[own], growth, strict=True)]
-            )
+            fits = np.array([time_until_full(*each) for each in zip(excess[own], growth, strict=True)])
             self.take(b, np.minimum(fresh[own], excess[own]), k, fits)

@@ -41,9 +41,7 @@ def parts_by_rank(most: Floats, ranks: NDArray[np.int64], left: float, quantum: 
     return found
 
 
-def paces(
-    waits: Floats, ranks: NDArray[np.int64], stopped: Floats, pace: float, quantum: float
-) -> Floats:
+def paces(waits: Floats, ranks: NDArray[np.int64], stopped: Floats, pace: float, quantum: float) -> Floats:
     """Return what each FIFO queue of a link may send in a step in which the link sends ``pace``.
 
     One that is paused for a part ``stopped`` of the step sends in the rest of it what it would have, were it

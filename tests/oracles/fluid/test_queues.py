@@ -156,9 +156,7 @@ def test_what_exceeds_a_buffer_is_lost(shared: bool, lost: list[float]) -> None:
     """Of 2 and 4 packets each queue sends one; there is room for 2, of both or of each."""
     link = dfc.Link("a", "b", 1000.0, 4e-3, 2.0, dfc.DFC(phases="synchronous"), shared)
     flows = [dfc.Flow(name, "ab", dfc.CBR(900.0), host="direct") for name in ("one", "two")]
-    plan = compile_scenario(
-        dfc.Scenario("one", (link,), flows), dfc.Fluid(), np.random.default_rng(0)
-    )
+    plan = compile_scenario(dfc.Scenario("one", (link,), flows), dfc.Fluid(), np.random.default_rng(0))
     traffic = Traffic(plan)
     queues = RateQueues(plan, 0, traffic)
     for f, amount in enumerate((2.0, 4.0)):
@@ -173,15 +171,11 @@ def test_what_exceeds_a_buffer_is_lost(shared: bool, lost: list[float]) -> None:
 # Links whose flows share them, in the reference, by hand: order, full buffers, rooms of classes.
 
 
-def served_of_shared_queues(
-    rule, *, shared: bool = True
-) -> tuple[list[float], list[float], list[float]]:
+def served_of_shared_queues(rule, *, shared: bool = True) -> tuple[list[float], list[float], list[float]]:
     """Return what leaves, waits and is lost of 3 and 6 packets of classes 0 and 1 where one leaves and four find room."""
     link = dfc.Link("a", "b", 1000.0, 4e-3, 4.0, rule, shared)
     flows = [dfc.Flow(f"{n}", "ab", dfc.CBR(900.0), host="direct", priority=n) for n in range(2)]
-    plan = compile_scenario(
-        dfc.Scenario("one", (link,), flows), dfc.Fluid(), np.random.default_rng(0)
-    )
+    plan = compile_scenario(dfc.Scenario("one", (link,), flows), dfc.Fluid(), np.random.default_rng(0))
     traffic = Traffic(plan)
     queues = SharedQueues(plan, 0, traffic, RandomNumbers(1))
     for c, f in zip(queues.cells, plan.layout.flow_of[queues.cells], strict=True):
@@ -248,9 +242,7 @@ def test_the_lowest_rank_comes_first() -> None:
 def test_a_class_that_is_paused_for_half_a_step_sends_half_of_its_share() -> None:
     ranks, waits = np.zeros(2, int), np.array([9.0, 9.0])
     assert paces(waits, ranks, np.array([0.0, 0.0]), 4.0, Q_SHARES).tolist() == [2.0, 2.0]
-    assert paces(waits, ranks, np.array([0.0, 0.5]), 4.0, Q_SHARES).tolist() == pytest.approx(
-        [3.0, 1.0]
-    )
+    assert paces(waits, ranks, np.array([0.0, 0.5]), 4.0, Q_SHARES).tolist() == pytest.approx([3.0, 1.0])
     assert paces(waits, ranks, np.array([0.0, 1.0]), 4.0, Q_SHARES).tolist() == [4.0, 0.0]
 
 

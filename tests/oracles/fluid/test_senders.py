@@ -93,9 +93,7 @@ def delays_of_fluid(spacing: float, longest: float) -> np.ndarray:
     return (1.0 + np.arange(NUMBER) - released * spacing)[256:]
 
 
-@pytest.mark.parametrize(
-    ("spacing", "longest"), [(10.0, 0.5), (10.0, 3.0), (0.1, 3.0), (0.01, 3.0), (0.01, 0.8)]
-)
+@pytest.mark.parametrize(("spacing", "longest"), [(10.0, 0.5), (10.0, 3.0), (0.1, 3.0), (0.01, 3.0), (0.01, 0.8)])
 def test_random_waits_delay_the_fluid_as_they_delay_packets(spacing: float, longest: float) -> None:
     """Mean and deviation, of the longest wait; 0.028 is four standard errors of 350 waits' mean.
 
@@ -138,9 +136,7 @@ def test_a_packet_is_lost_where_the_losses_make_one_and_fills_when_it_comes_agai
     assert one.rcv_nxt == one.rcv_max == 7.0
 
 
-def test_a_packet_sent_again_can_be_lost_again_and_what_came_before_answers_but_fills_nothing() -> (
-    None
-):
+def test_a_packet_sent_again_can_be_lost_again_and_what_came_before_answers_but_fills_nothing() -> None:
     one = Receiver(0.5, Q)
     one.receive(LOG, 3.0, 1.0)
     lost = dict(one.missing)

@@ -71,9 +71,7 @@ class Traffic:
         self.way[c].append(part + self.late[c])
         self.late[c] = amount - part
 
-    def lose(
-        self, c: int, lost: float, when: float, begin: float, end: float, marked: float = 0.0
-    ) -> None:
+    def lose(self, c: int, lost: float, when: float, begin: float, end: float, marked: float = 0.0) -> None:
         """Note what is lost or marked, at ``when`` s, of the packets from ``begin`` to ``end`` that came to a queue."""
         self.count(c, lost, when)
         if self.hears[c]:

@@ -23,9 +23,7 @@ def receivers_of(simulation: EventSimulation) -> dict[int, AgentReceiver]:
     found = {}
     for f, flow in enumerate(simulation.plan.scenario.flows):
         if flow.receiver is not None:
-            state = shared.setdefault(
-                (flow.path[-1], flow.receiver), type(flow.receiver).State()._asdict()
-            )
+            state = shared.setdefault((flow.path[-1], flow.receiver), type(flow.receiver).State()._asdict())
             found[f] = AgentReceiver(simulation, f, state)
     return found
 
@@ -42,9 +40,7 @@ class AgentReceiver:
         self.own = {name: getattr(first, name) for name in agent.of_flow}
         self.due, self.sent = math.inf, 0.0
 
-    def call(
-        self, event: str, number: int, marked: bool, trimmed: bool = False
-    ) -> dict[str, Any] | None:
+    def call(self, event: str, number: int, marked: bool, trimmed: bool = False) -> dict[str, Any] | None:
         """Let the agent see an event; return what it answers, None for nothing."""
         simulation, f, kind = self.simulation, self.f, self.kind
         plan, now = simulation.plan, simulation.now

@@ -113,23 +113,14 @@ class FlowQueues(Queue):
         q = simulation.route_of(packet)[packet.hop - 1]
         feeder = simulation.queues[q]
         round_trip = 2.0 * feeder.port.delay + rule.signalling + float(plan.transmission[q, 0])
-        limit = (
-            rule.threshold
-            * round_trip
-            / float(plan.transmission[self.p, 0])
-            * float(plan.taken[self.p, 0])
-        )
+        limit = rule.threshold * round_trip / float(plan.transmission[self.p, 0]) * float(plan.taken[self.p, 0])
         active = sum(other not in self.stopped for other in self.turns)
         held = sum(self.taken(each) for _, each in self.lines.get(key, ()))
         wanted = held > limit / max(1, active)
         if wanted == (key in self.asked):
             return
         (self.asked.add if wanted else self.asked.discard)(key)
-        f = (
-            packet.flow
-            if simulation.spraying is None
-            else packet.flow - simulation.spraying.lenders
-        )
+        f = packet.flow if simulation.spraying is None else packet.flow - simulation.spraying.lenders
         simulation.records.switch(self.p, simulation.now, wanted, q, f)
         time = simulation.now + (feeder.port.delay + rule.signalling)
         before = key[0], False, packet.hop - 1

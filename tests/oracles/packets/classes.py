@@ -68,13 +68,9 @@ class ClassQueues(Queue):
         self.lines: dict[int, deque[tuple[float, Packet]]] = {}
         self.deficit: dict[int, float] = {}
         self.turns: deque[int] = deque()
-        self.counts: defaultdict[tuple[int, int], float] = defaultdict(
-            float
-        )  # by feeding port and class
+        self.counts: defaultdict[tuple[int, int], float] = defaultdict(float)  # by feeding port and class
         self.pausing: set[tuple[int, int]] = set()
-        self.excess: defaultdict[tuple[int, int], float] = defaultdict(
-            float
-        )  # without room since the pause began
+        self.excess: defaultdict[tuple[int, int], float] = defaultdict(float)  # without room since the pause began
         packet = self.packet = float(simulation.plan.taken[p, 0])
         self.rooms = self.rooms_of_switch(simulation.plan)
         self.pooled = 0.0

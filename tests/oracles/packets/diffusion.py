@@ -75,9 +75,7 @@ class Diffusive(Queue):
         self.rule = self.port.discipline
         self.gain = self.rule.diffusion / self.port.delay
         self.capacity = 1.0 / float(simulation.plan.transmission[p, 0])
-        self.lanes = {
-            key: RatedLane(self.capacity, self.capacity) for key in simulation.plan.users(p)
-        }
+        self.lanes = {key: RatedLane(self.capacity, self.capacity) for key in simulation.plan.users(p)}
         self.started = 0  # only the last start that was scheduled happens
 
     def packets(self) -> Iterable[tuple[float, Packet]]:
@@ -156,14 +154,10 @@ class Diffusive(Queue):
             lane.settle(self.simulation.now)
             lane.rate = rates[key]
 
-    def report(
-        self, keys: Iterable[tuple[int, bool]]
-    ) -> dict[tuple[int, bool], tuple[float, float]]:
+    def report(self, keys: Iterable[tuple[int, bool]]) -> dict[tuple[int, bool], tuple[float, float]]:
         """Return nominal rates and packets of the active ones of some flows (eq. 5)."""
         rates = self.wanted(1.0)
-        return {
-            key: (rates[key], self.lanes[key].counted) for key in keys if self.lanes[key].active
-        }
+        return {key: (rates[key], self.lanes[key].counted) for key in keys if self.lanes[key].active}
 
     def receive_report(self, report: dict[tuple[int, bool], tuple[float, float]]) -> None:
         """Process feedback: what the next node reports of its flows."""

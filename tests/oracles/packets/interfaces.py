@@ -57,17 +57,13 @@ class HostQueues(BlockedQueue):
 
     def may_leave(self, priority: int) -> bool:
         """Return whether packets of a class may leave."""
-        return priority not in self.blocked and not any(
-            who in (ALL, priority) for _, who in self.paused_by
-        )
+        return priority not in self.blocked and not any(who in (ALL, priority) for _, who in self.paused_by)
 
     def ready(self) -> bool:
         """Return whether a packet may leave."""
         if self.busy or self.is_stopped():
             return False
-        return bool(self.control) or any(
-            turns and self.may_leave(priority) for priority, turns in self.turns.items()
-        )
+        return bool(self.control) or any(turns and self.may_leave(priority) for priority, turns in self.turns.items())
 
     def is_refused(self, packet: Packet) -> bool:
         """Return False: an interface drops nothing."""
@@ -143,9 +139,7 @@ class HostQueues(BlockedQueue):
             return self.control.popleft()
         K = len(self.classes)
         order = [(self.next_class + k) % K for k in range(K)]
-        n = next(
-            n for n in order if self.turns[self.classes[n]] and self.may_leave(self.classes[n])
-        )
+        n = next(n for n in order if self.turns[self.classes[n]] and self.may_leave(self.classes[n]))
         self.next_class = (n + 1) % K
         turns = self.turns[self.classes[n]]
         key = turns.popleft()

@@ -285,9 +285,7 @@ class Called(Manager):
 
     def __init__(self, queue: ManagedQueue) -> None:
         super().__init__(queue)
-        self.numbers = SimpleNamespace(
-            **self.rule.numbers(self.simulation.plan.scenario.packet_size)
-        )
+        self.numbers = SimpleNamespace(**self.rule.numbers(self.simulation.plan.scenario.packet_size))
         self.state = type(self.rule).State()
         self.due = self.due_marks = self.last = 0.0
         self.most = queue.port.room / queue.units(1.0) + 1.0

@@ -62,12 +62,8 @@ class Delaying(Passing):
             time = now
             if given.period < math.inf:
                 time = now - math.floor(now / given.period) * given.period
-            return (
-                now + [d for t, d in zip(given.times, given.delays, strict=True) if t <= time][-1]
-            )
-        return now + (
-            given.bound if given.distribution == "constant" else given.bound * self.draw()
-        )
+            return now + [d for t, d in zip(given.times, given.delays, strict=True) if t <= time][-1]
+        return now + (given.bound if given.distribution == "constant" else given.bound * self.draw())
 
 
 class Overtaken(Passing):

@@ -72,11 +72,7 @@ class RankedQueue(Queue):
         if key not in self.hashes:
             found = flow_hash(*(np.array([each]) for each in (plan.seeds[self.p], *key)))
             self.hashes[key] = float(found[0])
-        left = (
-            1.0
-            if packet.is_ack
-            else float(flow.all_packets + plan.opening[packet.flow]) - packet.number
-        )
+        left = 1.0 if packet.is_ack else float(flow.all_packets + plan.opening[packet.flow]) - packet.number
         rank, came, queue, backlog, size = view or View(0.0, now)
         return QueuedPacket(
             now, float(packet.flow), float(flow.priority), float(packet.is_ack),
@@ -90,9 +86,7 @@ class RankedQueue(Queue):
         """Let the program see a packet that comes, or with a view that is to leave; return whether it is dropped."""
         own = self.own_numbers(packet)
         before = self.state._replace(**self.reset, **own, **self.carried(packet, view))
-        return self.apply(
-            packet, "on_enqueue" if view is None else "on_dequeue", before, self.see(packet, view)
-        )
+        return self.apply(packet, "on_enqueue" if view is None else "on_dequeue", before, self.see(packet, view))
 
     def carried(self, packet: Packet, view: View | None) -> dict[str, float]:
         """Return what a packet carries of the port: zeros of one that comes, and of ACKs."""
@@ -228,9 +222,7 @@ class ProgramQueues(RankedQueue):
 
     def judge(self, packet: Packet, view: View | None = None) -> bool:
         """Let the program see a packet, as `RankedQueue.judge`; one that comes gets a queue before."""
-        before = self.state._replace(
-            **self.reset, **self.own_numbers(packet), **self.carried(packet, view)
-        )
+        before = self.state._replace(**self.reset, **self.own_numbers(packet), **self.carried(packet, view))
         seen = self.see(packet, view)
         if view is None:
             blank = before._replace(**dict.fromkeys(self.first, 0.0))

@@ -51,9 +51,7 @@ class Programmed(Sack):
         }  # fmt: skip
         return self.recovery.Sender(**{k: float(v) for k, v in numbers.items()})
 
-    def call(
-        self, event: str, acked: int, delivered: int, newly_lost: int, unrepaired: bool = False
-    ) -> None:
+    def call(self, event: str, acked: int, delivered: int, newly_lost: int, unrepaired: bool = False) -> None:
         """Call a function of the recovery, and do what it asks for."""
         timed = acked > 0 and self.timing and self.acked >= self.timed
         seen = RecoveryEvent(
@@ -63,9 +61,7 @@ class Programmed(Sack):
         )  # fmt: skip
         s = getattr(self.recovery, event)(self.sender(), seen)
         name = self.simulation.plan.scenario.flows[self.f].name
-        place = (
-            f"{self.simulation.plan.scenario.name}, t = {self.simulation.now:g} s, flow {name!r}"
-        )
+        place = f"{self.simulation.plan.scenario.name}, t = {self.simulation.now:g} s, flow {name!r}"
         check_sender(self.recovery, s, place)
         self.state = self.state._replace(cwnd=s.cwnd, ssthresh=s.ssthresh)
         self.next, self.recover, self.duplicates = int(s.snd_nxt), int(s.recover), int(s.dupacks)

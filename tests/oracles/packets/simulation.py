@@ -148,9 +148,7 @@ class Simulation:
         self.count = itertools.count()
         self.records = EventRecords(plan)
         self.streams = [int(seed) for seed in plan.seeds]
-        self.queues: list[Any] = [
-            queue_of(port.discipline)(self, p) for p, port in enumerate(plan.ports)
-        ]
+        self.queues: list[Any] = [queue_of(port.discipline)(self, p) for p, port in enumerate(plan.ports)]
         self.records.queues = self.queues
         self.paths = Paths(self)
         self.spraying = plan.spraying
@@ -277,9 +275,7 @@ class Simulation:
         number = ways.index(packet.way if packet.way >= 0 else f)
         own = self.route_of(packet)[hop]
         others = [port for port in onwards if port != own]
-        best = min(
-            [own, *others], key=lambda port: self.queues[port].length() + self.queues[port].busy
-        )
+        best = min([own, *others], key=lambda port: self.queues[port].length() + self.queues[port].busy)
         if best != own:
             packet.way = onwards[best][number % len(onwards[best])]
 
@@ -355,9 +351,7 @@ class Simulation:
             self.emit(Packet(f, sent=packet.sent, size=OF_RATE, **ack))
         if not listens:
             return
-        new = (
-            packet.number > 0 if self.plan.method.is_ns2 else came > 0
-        )  # ns-2 answers its SYN at once
+        new = packet.number > 0 if self.plan.method.is_ns2 else came > 0  # ns-2 answers its SYN at once
         if isinstance(sender, Sender) and (
             packet.number < sender.quick or packet.number == sender.fin or packet.pushed
         ):
@@ -393,9 +387,7 @@ class Simulation:
                 self.records.wait_on(queue.p, came, queue.taken(packet))
         paused = has_pauses(plan)
         rows = itertools.chain.from_iterable(
-            queue.remaining((1.0 - LAST_PART) * plan.end)
-            for queue in self.queues
-            if paused[queue.p]
+            queue.remaining((1.0 - LAST_PART) * plan.end) for queue in self.queues if paused[queue.p]
         )
         self.records.remaining = waiting_rows(plan, Counter(rows))
         self.records.inside += [receiver.pending is not None for receiver in self.receivers]

@@ -43,10 +43,7 @@ FIRST = {type(rule): rule for rule in reversed(SMOOTH)}.values()
 
 @pytest.mark.parametrize(
     "rule",
-    [
-        pytest.param(rule, id=repr(rule), marks=[] if rule in FIRST else pytest.mark.slow)
-        for rule in SMOOTH
-    ],
+    [pytest.param(rule, id=repr(rule), marks=[] if rule in FIRST else pytest.mark.slow) for rule in SMOOTH],
 )
 def test_fused(rule):
     law = fused(rule, RTT)
@@ -129,9 +126,7 @@ def test_derivatives_are_differences_of_the_root():
     at = {u: 1.0, beta: 0.7}
     for n, symbol in enumerate((u, beta)):
         slope = PlateauRatio(u, beta).diff(symbol).subs(at)
-        slope = slope.replace(
-            PlateauRatio, lambda *args: sp.Float(solve_plateau(*map(float, args)))
-        )
+        slope = slope.replace(PlateauRatio, lambda *args: sp.Float(solve_plateau(*map(float, args))))
         up, down = ([1.0, 0.7] for _ in range(2))
         up[n], down[n] = up[n] + h, down[n] - h
         difference = (solve_plateau(*up) - solve_plateau(*down)) / (2 * h)

@@ -55,9 +55,7 @@ def root_of_packets(packets, loss_rate):
 
 
 def aimd_peak(form, loss_rate, increase, decrease):
-    return root_of_packets(
-        lambda window: aimd_packets_and_rounds(form, window, increase, decrease)[0], loss_rate
-    )
+    return root_of_packets(lambda window: aimd_packets_and_rounds(form, window, increase, decrease)[0], loss_rate)
 
 
 def aimd_rate(form, loss_rate, rtt, increase, decrease):
@@ -93,9 +91,7 @@ def zheng_printed(loss_rate, rtt, increase, decrease):
 
 
 def tfrc_rate(loss_rate, rtt, per_ack, rto):
-    timeout = rto * (
-        3 * mp.sqrt(3 * per_ack * loss_rate / mp.mpf(8)) * loss_rate * (1 + 32 * loss_rate**2)
-    )
+    timeout = rto * (3 * mp.sqrt(3 * per_ack * loss_rate / mp.mpf(8)) * loss_rate * (1 + 32 * loss_rate**2))
     return 1 / (rtt * mp.sqrt(2 * per_ack * loss_rate / mp.mpf(3)) + timeout)
 
 
@@ -162,12 +158,8 @@ def test_precise_form_is_the_one_that_zheng2002_prints(increase, decrease):
 @pytest.mark.parametrize("form", ["sqrt", "precise", "recovery"])
 def test_reno_has_the_response_of_aimd_one_half(form):
     for rule in (Reno(form), NewReno(form)):
-        np.testing.assert_allclose(
-            rule.rate(LOSS_RATES, RTT), AIMD(1, 0.5, form).rate(LOSS_RATES, RTT), rtol=1e-14
-        )
-        np.testing.assert_allclose(
-            rule.peak_window(LOSS_RATES), AIMD(1, 0.5, form).peak_window(LOSS_RATES), rtol=1e-14
-        )
+        np.testing.assert_allclose(rule.rate(LOSS_RATES, RTT), AIMD(1, 0.5, form).rate(LOSS_RATES, RTT), rtol=1e-14)
+        np.testing.assert_allclose(rule.peak_window(LOSS_RATES), AIMD(1, 0.5, form).peak_window(LOSS_RATES), rtol=1e-14)
 
 
 def test_tahoe_is_its_cycle():
@@ -200,10 +192,7 @@ ALL = [
     *(NewReno(form) for form in ("sqrt", "precise", "recovery")),
     Tahoe(),
     *(TFRC(per_ack, rto) for per_ack, rto in itertools.product((1, 2), TIMEOUTS)),
-    *(
-        PFTK(per_ack, rto, form)
-        for per_ack, rto, form in itertools.product((1, 2), TIMEOUTS, ("full", "approximate"))
-    ),
+    *(PFTK(per_ack, rto, form) for per_ack, rto, form in itertools.product((1, 2), TIMEOUTS, ("full", "approximate"))),
 ]
 
 
@@ -238,9 +227,7 @@ def test_rate_falls_with_p_and_mean_window_is_rate_times_rtt(rule):
 @pytest.mark.parametrize(("increase", "decrease"), PAIRS)
 def test_corrected_forms_tend_to_the_square_root_with_order_one_half(form, increase, decrease):
     points = np.logspace(-12, -9, 4) * increase * decrease
-    ratio = AIMD(increase, decrease, form).rate(points, RTT) / AIMD(increase, decrease).rate(
-        points, RTT
-    )
+    ratio = AIMD(increase, decrease, form).rate(points, RTT) / AIMD(increase, decrease).rate(points, RTT)
     order = np.diff(np.log(1 - ratio)) / np.diff(np.log(points))
     np.testing.assert_allclose(order, 0.5, atol=2e-3)
 
@@ -281,9 +268,7 @@ def test_window_of_a_rule_does_not_depend_on_the_rtt(rule):
     points = np.array([1e-4, 0.1])
     assert type(rule.mean_window(0.01)) is float
     assert type(rule.peak_window(0.01)) is float
-    np.testing.assert_allclose(
-        rule.mean_window(points), rule.mean_window(points, rtt=0.3), rtol=1e-15
-    )
+    np.testing.assert_allclose(rule.mean_window(points), rule.mean_window(points, rtt=0.3), rtol=1e-15)
     assert rule.mean_window(0.01, rtt=[0.1, 0.2, 0.3]).shape == (3,)
     assert np.all(rule.peak_window(LOSS_RATES) > rule.mean_window(LOSS_RATES))
 

@@ -73,9 +73,7 @@ def test_sequence_numbers_may_wrap(scapy, transfer, read, tmp_path, kind: str) -
     write(str(tmp_path / "moved"), moved)
     found = read_pcap(tmp_path / "moved")
     assert (found.p[0], found.packets[0]) == (read.p[0], read.packets[0])
-    np.testing.assert_allclose(
-        [found.rtt[0], found.rate[0]], [read.rtt[0], read.rate[0]], rtol=1e-4
-    )
+    np.testing.assert_allclose([found.rtt[0], found.rate[0]], [read.rtt[0], read.rate[0]], rtol=1e-4)
 
 
 def test_segments_made_by_offloads_count_as_packets(scapy, tmp_path) -> None:
@@ -139,9 +137,7 @@ def ipv4(tcp: bytes, length: int | None = None, options: bytes = b"", fragment: 
     return head + options + tcp
 
 
-def ipv6(
-    tcp: bytes, length: int | None = None, extensions: bytes = b"", following: int = 6
-) -> bytes:
+def ipv6(tcp: bytes, length: int | None = None, extensions: bytes = b"", following: int = 6) -> bytes:
     size = len(extensions) + len(tcp) if length is None else length
     ends = (bytes(15) + b"\1", bytes(15) + b"\2")
     head = struct.pack(">IHBB", 6 << 28, size, following, 64)
@@ -164,9 +160,7 @@ def transfer_of(wrap: Any, per: int = 1, handshake: bool = False) -> list[tuple[
     return packets
 
 
-def pcap(
-    packets: Any, link: int = 101, order: str = "<", nano: bool = False, cut: int = 10**6
-) -> bytes:
+def pcap(packets: Any, link: int = 101, order: str = "<", nano: bool = False, cut: int = 10**6) -> bytes:
     magic, unit = (0xA1B23C4D, 1e-9) if nano else (0xA1B2C3D4, 1e-6)
     out = [struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 65535, link)]
     for time, data in packets:
@@ -181,9 +175,7 @@ def block(kind: int, body: bytes, order: str = "<") -> bytes:
     return struct.pack(f"{order}I", kind) + length + body + length
 
 
-def pcapng(
-    packets: Any, link: int = 1, order: str = "<", resolution: int = 6, others: bytes = b""
-) -> bytes:
+def pcapng(packets: Any, link: int = 1, order: str = "<", resolution: int = 6, others: bytes = b"") -> bytes:
     """Return a file with an interface without options before the one of the packets."""
     section = block(0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1), order)
     option = struct.pack(f"{order}HHBxxx", 9, 1, resolution)
@@ -192,9 +184,7 @@ def pcapng(
     out = [section, *(block(1, face, order) for face in faces), others]
     for time, data in packets:
         ticks = round(time * per)
-        head = struct.pack(
-            f"{order}IIIII", 1, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data)
-        )
+        head = struct.pack(f"{order}IIIII", 1, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data))
         out.append(block(6, head + data, order))
     return b"".join(out)
 

@@ -51,9 +51,7 @@ def test_intervals_end_where_the_rule_does() -> None:
         limited += high == 1.0
     assert 89 <= held <= 99  # binomial: 95 +- 2.7 standard deviations
     assert limited >= 10
-    low, high = fit(TFRC, p, 0.1, TFRC(1.0).rate(p, 0.1), by="packets_per_ack").intervals[
-        "packets_per_ack"
-    ]
+    low, high = fit(TFRC, p, 0.1, TFRC(1.0).rate(p, 0.1), by="packets_per_ack").intervals["packets_per_ack"]
     assert 1.0 <= low <= high
 
 
@@ -175,13 +173,9 @@ AGENT = """ESTAB 0 0 192.0.2.35:443 203.0.113.20:50123 sk:2D43A0
     # a test of an agent's parser, from `ss -Htoein`
     (AGENT, 3 / 1400, 45.2e-3, 12e6 / (8 * 1428), 1400),
 ])  # fmt: skip
-def test_lines_of_ss_from_other_programs(
-    text: str, p: float, rtt: float, rate: float, packets: int
-) -> None:
+def test_lines_of_ss_from_other_programs(text: str, p: float, rtt: float, rate: float, packets: int) -> None:
     found = read_ss(text)
-    np.testing.assert_allclose(
-        (found.p, found.rtt, found.rate, found.packets), [[p], [rtt], [rate], [packets]]
-    )
+    np.testing.assert_allclose((found.p, found.rtt, found.rate, found.packets), [[p], [rtt], [rate], [packets]])
 
 
 @for_each([

@@ -18,9 +18,7 @@ RATE, LOSS = 101.0, 1.0 / 101
 """101 packets in 100 gaps of 10 ms; one loss event."""
 
 
-def history(
-    *, gap: float = GAP, lost: int = LOST, rtt: float = RTT
-) -> list[tuple[float, str, int]]:
+def history(*, gap: float = GAP, lost: int = LOST, rtt: float = RTT) -> list[tuple[float, str, int]]:
     """Return times in ms, kinds and packet numbers of a connection."""
     events = [(gap * n, "sent", n) for n in range(PACKETS)]
     events += [(gap * lost + 2.0 * rtt, "lost", lost), (5.0, "rtt", 0), (105.0, "rtt", 0)]
@@ -93,9 +91,7 @@ def quictrace() -> str:
     trace = {"vantage_point": {"type": "SERVER"}, "configuration": {"time_offset": 0, "time_units": "us"},
              "common_fields": {"group_id": "AA=", "dcid": "AA=", "scid": "", "reference_time": 0},
              "event_fields": ["relative_time", "CATEGORY", "EVENT_TYPE", "TRIGGER", "DATA"], "events": [*events, []]}  # fmt: skip
-    return json.dumps(
-        {"qlog_version": "draft-00", "summary": {"trace_count": 1}, "traces": [trace]}
-    )
+    return json.dumps({"qlog_version": "draft-00", "summary": {"trace_count": 1}, "traces": [trace]})
 
 
 def current() -> str:
@@ -187,8 +183,7 @@ def test_packets_that_are_not_counted() -> None:
 
 def test_initial_packets_may_begin_again_after_a_retry() -> None:
     first = [
-        event("quic:packet_sent", 0.0, {"header": {"packet_number": 0, "packet_type": "initial"}})
-        for _ in range(2)
+        event("quic:packet_sent", 0.0, {"header": {"packet_number": 0, "packet_type": "initial"}}) for _ in range(2)
     ]
     assert read_qlog(written(plain(*first))).packets[0] == 13
 
@@ -309,10 +304,7 @@ def test_states_of_bbr_by_the_format_of_times(form: str, unit: float, units: str
 
 
 def test_states_of_two_connections_and_impossible_variables() -> None:
-    states = [
-        event("quic:congestion_state_updated", 0.0, {"new": "startup"}, group_id=name)
-        for name in "ab"
-    ]
+    states = [event("quic:congestion_state_updated", 0.0, {"new": "startup"}, group_id=name) for name in "ab"]
     with pytest.raises(ValueError, match="a, b: states of more than one connection"):
         read_qlog_trace(written(states))
     for data in ({"min_rtt": -1}, {"congestion_window": -1}, {"pacing_rate": 1e308 * 10}):
@@ -349,9 +341,7 @@ def test_files_have_marks_limits_and_names(tmp_path: Any) -> None:
 # Files of the qlog visualizer (quiclog/qvis, visualizations/public/standalone_data, MIT): fields, their order and figures as there.
 
 
-def of_qvis(
-    packets: int, first: float, last: float, trips: list[float], more: list[list[Any]]
-) -> str:
+def of_qvis(packets: int, first: float, last: float, trips: list[float], more: list[list[Any]]) -> str:
     """Return the form of aioquic of 2019: draft-01, rows by ``event_fields``, numbers as strings, no units, handshake and data numbered apart."""
     kinds = ["initial", *["1RTT"] * (packets - 1)]
     rows: list[list[Any]] = [
@@ -378,9 +368,7 @@ def of_qvis(
         (110, 2.0, 2084.0, [172.0, 171.0, 171.0]),
     ],
 )
-def test_files_of_the_visualizer(
-    packets: int, first: float, last: float, trips: list[float]
-) -> None:
+def test_files_of_the_visualizer(packets: int, first: float, last: float, trips: list[float]) -> None:
     found = read_qlog(of_qvis(packets, first, last, trips, []))
     assert found.names[0].endswith("connection b0bf29d0abe27b8b")
     assert (found.p[0], found.packets[0]) == (0.0, packets)

@@ -134,9 +134,7 @@ def test_growth_of_a_round_trip_makes_up_for_one_loss():
 
 def test_the_closed_form_is_the_numerical_cycle():
     p = np.geomspace(1e-6, 0.02, 5)
-    np.testing.assert_allclose(
-        Relentless().cycle(p, 0.1).rate, Relentless().rate(p, 0.1), rtol=1e-3
-    )
+    np.testing.assert_allclose(Relentless().cycle(p, 0.1).rate, Relentless().rate(p, 0.1), rtol=1e-3)
 
 
 # Vegas and FAST rest with alpha packets in the queue.
@@ -167,9 +165,7 @@ def test_the_slow_start_of_ns2_doubles_in_every_other_round_trip_and_ends_at_a_q
     assert windows[:-1] == [2.0, 2.0, 4.0, 4.0, 8.0, 8.0]
     assert windows[-1] == state.ssthresh < 16.0  # it ended before it had doubled
     same = Vegas(alpha=1.0, beta=3.0)
-    assert rule.rate(1e-3, 0.04, bandwidth=8333.0) == pytest.approx(
-        same.rate(1e-3, 0.04, bandwidth=8333.0), rel=1e-9
-    )
+    assert rule.rate(1e-3, 0.04, bandwidth=8333.0) == pytest.approx(same.rate(1e-3, 0.04, bandwidth=8333.0), rel=1e-9)
 
 
 WINDOWS = Path(__file__).with_name("vegas_windows.csv")
@@ -230,9 +226,7 @@ class Endless(Westwood):
 
 @pytest.mark.slow
 def test_a_window_that_does_not_come_to_rest_has_no_rate():
-    with pytest.raises(
-        ArithmeticError, match=r"^Endless\(\): p = 0.02, .* drifts after 4194304 loss"
-    ):
+    with pytest.raises(ArithmeticError, match=r"^Endless\(\): p = 0.02, .* drifts after 4194304 loss"):
         Endless().rate(0.02, 0.08)
 
 
@@ -339,9 +333,7 @@ class Backing(WindowRule):
 
 
 def test_a_rule_that_reads_the_round_trip_time_needs_the_capacity_unless_it_says_otherwise():
-    with pytest.raises(
-        ValueError, match=r"Backing reads e\.rtt.*capacity = \"optional\" in the class"
-    ):
+    with pytest.raises(ValueError, match=r"Backing reads e\.rtt.*capacity = \"optional\" in the class"):
         Backing().rate(1e-4, 0.03)
     assert 950.0 < Backing().rate(1e-4, 0.03, bandwidth=1000.0) <= 1000.0
 
@@ -350,6 +342,4 @@ def test_a_rule_that_reads_the_round_trip_time_needs_the_capacity_unless_it_says
 
     without = Fixed().rate(1e-4, 0.03)
     assert without == pytest.approx(Reno().rate(1e-4, 0.03), rel=0.02)  # never more than the bound
-    assert Fixed().rate(1e-4, 0.03, bandwidth=1000.0) == Backing().rate(
-        1e-4, 0.03, bandwidth=1000.0
-    )
+    assert Fixed().rate(1e-4, 0.03, bandwidth=1000.0) == Backing().rate(1e-4, 0.03, bandwidth=1000.0)

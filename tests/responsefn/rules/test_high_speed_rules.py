@@ -243,21 +243,15 @@ def test_rfc9438_windows(row):
     assert abs(reno / Reno().mean_window(p) - 1) == pytest.approx(0.0202, abs=1e-4)
     published = max(reno, 0.12 / p**0.835) if p < 1e-3 else reno
     assert rounds_to(published, row["hstcp"])
-    if (
-        1e-7 <= p < 1e-3
-    ):  # 0.12/p^0.835 is printed; through the two points of its Sect. 5 it is 1 % off
+    if 1e-7 <= p < 1e-3:  # 0.12/p^0.835 is printed; through the two points of its Sect. 5 it is 1 % off
         assert HSTCP().mean_window(p) == pytest.approx(float(row["hstcp"]), rel=0.02)
     if p < 1e-7:  # the RFC's line ends at 83000 packets, and the printed value is on its extension
-        assert HSTCP().mean_window(p) == pytest.approx(
-            highspeed_cycle_beyond_the_table(p), rel=1e-6
-        )
+        assert HSTCP().mean_window(p) == pytest.approx(highspeed_cycle_beyond_the_table(p), rel=1e-6)
     for C in ("0.04", "0.4", "4"):
         cubic = CUBIC(C=float(C), friendly=0, form="published")
         window = max(reno, float(cubic.value_of(cubic.closed_form().mean_window, p=p, R=rtt)))
         assert rounds_to(window, row[f"cubic_C{C}"]), C
-        assert CUBIC(C=float(C), form="published").mean_window(p, rtt) == pytest.approx(
-            window, rel=0.0207
-        )
+        assert CUBIC(C=float(C), form="published").mean_window(p, rtt) == pytest.approx(window, rel=0.0207)
 
 
 @pytest.mark.parametrize("row", rows("rfc9438_required_p.csv"), ids=lambda r: r["throughput_mbps"])

@@ -152,9 +152,7 @@ class WestwoodRounds(ByRounds):
         if e.time - s.last >= max(e.rtt, 0.05):
             rate = s.cnt / (e.time - s.last)
             filtered = (7.0 * s.other + rate) / 8.0
-            s = s._replace(
-                other=filtered, value=(7.0 * s.value + filtered) / 8.0, last=e.time, cnt=0.0
-            )
+            s = s._replace(other=filtered, value=(7.0 * s.value + filtered) / 8.0, last=e.time, cnt=0.0)
         return s._replace(cwnd=s.cwnd + (1.0 if s.cwnd < s.ssthresh else 1.0 / s.cwnd))
 
     @staticmethod

@@ -46,14 +46,10 @@ def test_a_curve_is_its_points():
     """To the last bit, in the order of p."""
     p = [1e-2, 5e-3, 0.3, 8e-3]
     for losses, events in ((Deterministic(), 200), (Independent(), [16000, 500, 50, 2000])):
-        runs = simulate_curve(
-            CUBIC(), p, RTT, losses, events=events, options=DirectSimulation(seed=2)
-        )
+        runs = simulate_curve(CUBIC(), p, RTT, losses, events=events, options=DirectSimulation(seed=2))
         for n, run in enumerate(runs):
             one = events if isinstance(events, int) else events[n]
-            alone = simulate_rule(
-                CUBIC(), p[n], RTT, losses, events=one, options=DirectSimulation(seed=2)
-            )
+            alone = simulate_rule(CUBIC(), p[n], RTT, losses, events=one, options=DirectSimulation(seed=2))
             assert run.p == p[n]
             assert (run.rate, run.half_width) == (alone.rate, alone.half_width)
             np.testing.assert_array_equal(run.windows, alone.windows)
@@ -61,14 +57,10 @@ def test_a_curve_is_its_points():
 
 def test_queue():
     """A window beyond the path waits: the rate is the capacity, and a full buffer loses packets."""
-    run = simulate_rule(
-        Reno(), 1e-5, 0.04, options=DirectSimulation(bandwidth=1000.0, buffer=40.0), events=50
-    )
+    run = simulate_rule(Reno(), 1e-5, 0.04, options=DirectSimulation(bandwidth=1000.0, buffer=40.0), events=50)
     assert run.rate == pytest.approx(1000.0, rel=5e-3)
     assert run.peak_window == pytest.approx(80.0, abs=0.5)
-    starved = simulate_rule(
-        Reno(), 1e-5, 0.04, options=DirectSimulation(bandwidth=1000.0, buffer=0.0), events=50
-    )
+    starved = simulate_rule(Reno(), 1e-5, 0.04, options=DirectSimulation(bandwidth=1000.0, buffer=0.0), events=50)
     assert starved.rate == pytest.approx(750.0, rel=5e-3)  # windows from 20 to 40
     held = Vegas().cycle(1e-6, 0.04, 1000.0)
     assert 42.0 <= float(held.mean_window) <= 44.5
@@ -80,15 +72,12 @@ def test_queue():
 def test_cycle_map_does_what_blocks_of_acks_do(rule):
     """Of the same losses; blocks of an eighth of a window are a second-order rule."""
     runs = [
-        simulate_rule(rule, 1e-6, RTT, events=200, options=DirectSimulation(method=m))
-        for m in ("cycles", "blocks")
+        simulate_rule(rule, 1e-6, RTT, events=200, options=DirectSimulation(method=m)) for m in ("cycles", "blocks")
     ]
     for name in ("rate", "mean_window", "packet_mean_window", "peak_window"):
         assert getattr(runs[0], name) == pytest.approx(getattr(runs[1], name), rel=1e-6)
     runs = [
-        simulate_rule(
-            rule, 1e-5, RTT, Independent(), events=999, options=DirectSimulation(method=m, seed=5)
-        )
+        simulate_rule(rule, 1e-5, RTT, Independent(), events=999, options=DirectSimulation(method=m, seed=5))
         for m in ("cycles", "blocks")
     ]
     np.testing.assert_allclose(runs[0].windows, runs[1].windows, rtol=0.02)
@@ -167,13 +156,9 @@ def test_constant_of_independent_loss(b):
     error = 4 * np.std(y**-0.5) / np.sqrt(y.size) / inverse_root
     exact = 2 * np.sqrt(b / (2 - b)) / inverse_root
     assert exact == pytest.approx(independent_constant(b), rel=error)
-    run = simulate_rule(
-        AIMD(1, b), 1e-5, RTT, Independent(), events=20_000, options=DirectSimulation(seed=3)
-    )
+    run = simulate_rule(AIMD(1, b), 1e-5, RTT, Independent(), events=20_000, options=DirectSimulation(seed=3))
     ratio = run.rate / AIMD(1, b).rate(1e-5, RTT)
-    assert ratio == pytest.approx(
-        independent_constant(b), abs=4 * run.half_width / run.rate * ratio
-    )
+    assert ratio == pytest.approx(independent_constant(b), abs=4 * run.half_width / run.rate * ratio)
 
 
 def test_loss_models():
@@ -185,9 +170,7 @@ def test_loss_models():
     assert np.mean(gaps == 1) == pytest.approx(0.75, abs=0.01)
     bursts = simulate_rule(Reno(), 1e-3, RTT, Gilbert(4.0), events=20_000)
     assert bursts.loss_event_rate < 0.3e-3  # a burst is one loss event
-    assert bursts.rate == pytest.approx(
-        independent_constant(0.5) * Reno().rate(bursts.loss_event_rate, RTT), rel=0.05
-    )
+    assert bursts.rate == pytest.approx(independent_constant(0.5) * Reno().rate(bursts.loss_event_rate, RTT), rel=0.05)
 
 
 # Closed forms over direct simulation.

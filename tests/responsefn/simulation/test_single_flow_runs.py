@@ -36,13 +36,9 @@ def check(rule: WindowRule, p: float, rtt: float) -> None:
         cycles = 2000 if rtt == 0.6 else 1200 if rtt == 0.1 else 400
     if isinstance(rule, TimedProbe) and (p, rtt) == (1e-6, 1e-3):  # 50 have 4 probes
         cycles = 400
-    truth = simulate_rule(
-        rule, p, rtt, options=DirectSimulation(method="acks"), events=max(50, cycles)
-    ).rate
+    truth = simulate_rule(rule, p, rtt, options=DirectSimulation(method="acks"), events=max(50, cycles)).rate
     assert rule.rate(p, rtt) == pytest.approx(truth, rel=ACCURACY)
-    assert simulate_rule(rule, p, rtt, events=max(50, cycles)).rate == pytest.approx(
-        truth, rel=ACCURACY
-    )
+    assert simulate_rule(rule, p, rtt, events=max(50, cycles)).rate == pytest.approx(truth, rel=ACCURACY)
 
 
 @pytest.mark.parametrize("rule", QUICK, ids=lambda rule: type(rule).__name__)
@@ -74,9 +70,7 @@ def test_a_rule_that_counts_acks_is_solved_ack_by_ack():
     assert simulate_rule(Flagged(), 1e-5, 0.1, events=50).method == "acks"
 
 
-@pytest.mark.parametrize(
-    "rule", [CountedReno(), PerRound(), Timer()], ids=lambda r: type(r).__name__
-)
+@pytest.mark.parametrize("rule", [CountedReno(), PerRound(), Timer()], ids=lambda r: type(r).__name__)
 def test_blocks_are_not_taken_where_they_do_not_follow(rule):
     assert simulate_rule(rule, 1e-5, 0.1, events=50).method == "acks"
     with pytest.raises(ValueError, match="must be 'acks' or 'auto'"):

@@ -25,10 +25,7 @@ from validation.records import entries, group_of, recorded_thresholds
 FOLDER = Path(inspect.getfile(validation.claims)).parent
 PAPERS = ("takano2006", "malhotra2005", "kaneko2007", "zheng2002", "yang2001")
 MODULES = sorted(
-    f"{paper}.{path.stem}"
-    for paper in PAPERS
-    for path in (FOLDER / paper).glob("*.py")
-    if path.stem != "__init__"
+    f"{paper}.{path.stem}" for paper in PAPERS for path in (FOLDER / paper).glob("*.py") if path.stem != "__init__"
 )
 UNITS = (0.0, 1.0)
 """Signs, and quantities relative to their like."""
@@ -125,11 +122,7 @@ def hidden(name: str, source: str) -> list[str]:
     full = module.__name__
     claims = {id for id, subject in subjects().items() if full in subject.check.modules()}
     known = {t.value for (id, _), t in recorded_thresholds().items() if id in claims}
-    return [
-        text
-        for text, value in limits(module, source)
-        if abs(value) not in known and (name, text) not in EXCUSED
-    ]
+    return [text for text, value in limits(module, source) if abs(value) not in known and (name, text) not in EXCUSED]
 
 
 def source_of(name: str) -> str:

@@ -62,10 +62,7 @@ def victims(*rates: float) -> Functions:
     return {
         "victim_rates": always(runs(*rates)),
         "victim_rates_by_choice": always(
-            [
-                [[rate] * len(each) for rate, each in zip(run, sharing.CHOICES, strict=True)]
-                for run in runs(*rates)
-            ]
+            [[[rate] * len(each) for rate, each in zip(run, sharing.CHOICES, strict=True)] for run in runs(*rates)]
         ),
         "victim_rates_of_fluid": always(list(rates)),
     }

@@ -71,9 +71,7 @@ class Forgery(NamedTuple):
 def params(forgeries: list[Forgery]) -> list[Any]:
     """Return forgeries as parameters of a test, of which some are slow."""
     return [
-        pytest.param(
-            each, id=f"{each.claim}, {each.what}", marks=pytest.mark.slow if each.slow else ()
-        )
+        pytest.param(each, id=f"{each.claim}, {each.what}", marks=pytest.mark.slow if each.slow else ())
         for each in forgeries
     ]
 
@@ -171,10 +169,7 @@ def with_drops(**changed: Change) -> Change:
     return lambda frame: frame.assign(drops=np.arange(len(frame)), **changed)
 
 
-WITHOUT = [
-    tuple(f"takano2006/scenario-{n}-{kind}without-dfc" for kind in ("", "starts-"))
-    for n in range(6)
-]
+WITHOUT = [tuple(f"takano2006/scenario-{n}-{kind}without-dfc" for kind in ("", "starts-")) for n in range(6)]
 SHAPED = ("takano2006/scenario-1-with-dfc-shaped", "takano2006/scenario-1-with-dfc-shaped-seeds")
 QUEUES, DFC = "takano2006/scenario-4-without-dfc", "takano2006/scenario-4-with-dfc"
 PAUSE = {
@@ -182,8 +177,7 @@ PAUSE = {
     for name in ("thresholds", "granularity", "levels", "low-threshold", "off", "load", "large-rtt")
 }
 RTT_FAIRNESS = tuple(
-    f"kaneko2007/rtt-fairness-{case}"
-    for case in ("ns3", "more-seeds-ns3", "ns2", "seeds-ns2", "more-seeds-ns2")
+    f"kaneko2007/rtt-fairness-{case}" for case in ("ns3", "more-seeds-ns3", "ns2", "seeds-ns2", "more-seeds-ns2")
 )
 ALONE = tuple(f"kaneko2007/windows-alone-{case}" for case in ("ns3", "seeds-ns3", "more-seeds-ns3"))
 PARKING_LOTS = tuple(f"kaneko2007/parking-lot-{case}" for case in ("ns3", "ns2", "more-seeds-ns2"))
@@ -312,9 +306,7 @@ def test_forged_events_of_the_chain_turn_verdicts(doctor, process, forgery: Forg
     ],
     ids=["an influence of the RTT that grows", "N = 4 far from N = 3"],
 )  # fmt: skip
-def test_forged_events_of_the_chain_end_that_a_statement_holds(
-    doctor, process, claim, place, case, change
-):
+def test_forged_events_of_the_chain_end_that_a_statement_holds(doctor, process, claim, place, case, change):
     doctor(case, change)
     assert list(process(claim).values())[place] is not R
 

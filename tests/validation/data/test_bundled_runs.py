@@ -68,13 +68,10 @@ BALANCES = {
 }
 RING = "takano2006/loaded-node"
 PACKETS = {
-    f"packets/{name}-ns2"
-    for name in ("dumbbells", "parking-lots", "delayed-acks", "takano2006", "random-networks")
+    f"packets/{name}-ns2" for name in ("dumbbells", "parking-lots", "delayed-acks", "takano2006", "random-networks")
 }
 """Acknowledgements and drops alone, equal to those of our packet engine one by one."""
-SHARED = {"packets/sharing-ns3"} | {
-    f"packets/sharing-{name}-ns3" for name in ("rfc6937", "departures", "bbr-rfc6937")
-}
+SHARED = {"packets/sharing-ns3"} | {f"packets/sharing-{name}-ns3" for name in ("rfc6937", "departures", "bbr-rfc6937")}
 MANAGED = {"packets/codel-ns3", "packets/pie-ns3", *SHARED}
 """Goodputs and drops, without what was sent."""
 EXPLAINED = "packets/explained-claims"
@@ -121,9 +118,7 @@ def test_packets_balance(case: str) -> None:
             needed = {*columns[0], *columns[1], *(["transfer_time"] if name == "transfer" else [])}
             if needed <= set(frame.columns):
                 left = frame[columns[0]].sum(axis=1) - frame[columns[1]].sum(axis=1)
-                assert left.between(low, high).all(), (
-                    f"{file}, {name}: {left.min()} to {left.max()}"
-                )
+                assert left.between(low, high).all(), f"{file}, {name}: {left.min()} to {left.max()}"
                 applied.append(name)
     assert applied, "no table of this case counts packets"
 
@@ -290,11 +285,7 @@ def test_no_host_is_faster_than_its_link(case: str, end: str) -> None:
     flows = evidence.table(case, "flows")
     rates = evidence.table(case, "runs").set_index("run")["access"]
     seeds = [each for each in ("seed",) if each in flows]
-    hosts = (
-        flows.groupby(["run", *seeds, end])
-        .agg({"packets": "sum", "finish": "max"})
-        .reset_index("run")
-    )
+    hosts = flows.groupby(["run", *seeds, end]).agg({"packets": "sum", "finish": "max"}).reset_index("run")
     assert (hosts["packets"] * BITS[case] / hosts["run"].map(rates) < hosts["finish"]).all()
 
 
@@ -488,9 +479,7 @@ def test_two_stacks_deliver_the_same_under_dfc() -> None:
 # kaneko2007's cases cover the slides; few loss events say so; goodput fits the link.
 
 
-BUNDLED = [
-    case for case in evidence.cases() if case.startswith("kaneko2007/") and "unstated" not in case
-]
+BUNDLED = [case for case in evidence.cases() if case.startswith("kaneko2007/") and "unstated" not in case]
 
 
 @for_each(BUNDLED)
@@ -514,9 +503,7 @@ def test_goodput_fits_the_link(case: str) -> None:
 # zheng2002's cases: balances, and what their notes say of their numbers.
 
 
-ZHENG_CASES = [
-    case for case in evidence.cases() if case.startswith("zheng2002/") and "unstated" not in case
-]
+ZHENG_CASES = [case for case in evidence.cases() if case.startswith("zheng2002/") and "unstated" not in case]
 DUMBBELLS = [case for case in ZHENG_CASES if "link.csv" in evidence.provenance(case)["files"]]
 TRACE = "zheng2002/tfrc-receiver-trace"
 
@@ -603,13 +590,9 @@ def test_no_run_carries_more_than_its_link(case: str) -> None:
     size = np.where(flows["protocol"] == "TCP", flows["packet"], flows["udp_packet"])
     flows["bits"] = 8 * flows["received"] * size
     run = [
-        key
-        for key in flows
-        if key in {"parameter", "value", "environment", "discipline", "size", "tcp_flows", "seed"}
+        key for key in flows if key in {"parameter", "value", "environment", "discipline", "size", "tcp_flows", "seed"}
     ]
-    total = flows.groupby(run).agg(
-        bits=("bits", "sum"), end=("transfer_time", "max"), rate=("bandwidth", "first")
-    )
+    total = flows.groupby(run).agg(bits=("bits", "sum"), end=("transfer_time", "max"), rate=("bandwidth", "first"))
     # The start is up to 0.01 s (1 s where it is varied) after 0.
     assert (total["bits"] <= total["rate"] * (total["end"] + 6)).all()
 

@@ -160,14 +160,10 @@ ALIKE = {"htsim/roce runs"}
 
 def tables(each_kind_once: bool) -> Iterator[tuple[str, dict[str, Any], pd.DataFrame]]:
     """Yield case and table, what is known of it, and the table; the shortest of each kind."""
-    every = [
-        (case, file, about) for case in cases() for file, about in provenance(case)["files"].items()
-    ]
+    every = [(case, file, about) for case in cases() for file, about in provenance(case)["files"].items()]
     if each_kind_once:
         every.sort(key=lambda each: -each[2]["rows"])
-        every = list(
-            {(*a["index"], "", *a["columns"]): (case, file, a) for case, file, a in every}.values()
-        )
+        every = list({(*a["index"], "", *a["columns"]): (case, file, a) for case, file, a in every}.values())
     for case, file, about in every:
         name = file.split(".")[0]
         yield f"{case} {name}", about, table(case, name)
@@ -391,9 +387,7 @@ def test_points_have_their_intervals() -> None:
     (container,) = ax.containers
     ends = [segment[:, 1] for segment in container.lines[2][0].get_segments()]
     for (low, high), value in zip(ends, values, strict=True):
-        assert np.isclose(
-            [low, high], [value.value - value.half_width, value.value + value.half_width]
-        ).all()
+        assert np.isclose([low, high], [value.value - value.half_width, value.value + value.half_width]).all()
     assert container.lines[0].get_color() == COLOURS[1]
 
 

@@ -30,9 +30,7 @@ from validation.explore.calculators import CALCULATORS, answer, calculator
 
 
 @pytest.mark.skipif("bokeh" not in MISSING, reason="Bokeh is installed")
-@pytest.mark.parametrize(
-    "use", [lambda: serve(browser=False), lambda: show("tcp")], ids=["serve", "show"]
-)
+@pytest.mark.parametrize("use", [lambda: serve(browser=False), lambda: show("tcp")], ids=["serve", "show"])
 def test_without_bokeh_the_extra_is_named(use: Any) -> None:
     with pytest.raises(ImportError, match=r"pip install 'hopflow\[explore\]'"):
         use()
@@ -40,9 +38,7 @@ def test_without_bokeh_the_extra_is_named(use: Any) -> None:
 
 @pytest.mark.parametrize("name", ["threshhold", 3], ids=repr)
 def test_an_unknown_page(name: Any) -> None:
-    with pytest.raises(
-        ValueError, match=r"view = .*: must be one of 'threshold', 'dfc', 'tcp', 'headroom'"
-    ):
+    with pytest.raises(ValueError, match=r"view = .*: must be one of 'threshold', 'dfc', 'tcp', 'headroom'"):
         serve(name, browser=False)
 
 
@@ -216,9 +212,7 @@ def notebook() -> Iterator[str]:
 def test_two_views_turn_their_knobs_in_a_notebook(chromium: Any, notebook: str) -> None:
     """Each has a server of its own, at a port of its own."""
     page, errors = opened(chromium, notebook, 1280)
-    page.wait_for_function(
-        "Bokeh.documents.length == 2 && Bokeh.documents.every(one => one.is_idle)"
-    )
+    page.wait_for_function("Bokeh.documents.length == 2 && Bokeh.documents.every(one => one.is_idle)")
     page.locator("select").first.select_option("HSTCP")
     page.get_by_text("import HSTCP, NewReno").wait_for()
     assert [said for said in errors if "404" not in said] == []  # no favicon
@@ -227,9 +221,7 @@ def test_two_views_turn_their_knobs_in_a_notebook(chromium: Any, notebook: str) 
 
 # The page of calculators: its archive, its forms, and what it answers in Chromium.
 
-SPEC = importlib.util.spec_from_file_location(
-    "calculator_page", ROOT / "docs" / "calculator_page.py"
-)
+SPEC = importlib.util.spec_from_file_location("calculator_page", ROOT / "docs" / "calculator_page.py")
 calculator_page = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(calculator_page)
 FOLDER = os.environ.get("HOPFLOW_PYODIDE_FOLDER")
@@ -267,14 +259,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_archive_is_the_same_each_time_and_complete(page: Path, tmp_path: Path) -> None:
     calculator_page.write_archive(tmp_path / "again.zip")
-    assert (tmp_path / "again.zip").read_bytes() == (
-        page / "calculators" / "hopflow.zip"
-    ).read_bytes()
+    assert (tmp_path / "again.zip").read_bytes() == (page / "calculators" / "hopflow.zip").read_bytes()
     names = zipfile.ZipFile(tmp_path / "again.zip").namelist()
     assert {"hopflow/__init__.pyi", "validation/explore/calculators.py", "lazy_loader/__init__.py", "LICENSE"} <= set(names)  # fmt: skip
-    assert not [
-        name for name in names if "__pycache__" in name or name.startswith("validation/data")
-    ]
+    assert not [name for name in names if "__pycache__" in name or name.startswith("validation/data")]
     assert (tmp_path / "again.zip").stat().st_size < 2.5e6, "it is loaded with the page"
 
 

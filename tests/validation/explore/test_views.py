@@ -145,25 +145,19 @@ def test_the_gain_is_that_of_two_chains() -> None:
         buffers=(10, 8), high_threshold=8, link_rate="10Gbps", paused_rate=0.0, rtt="200us",
         bottleneck_rate="5Gbps", arrival_rates=("7Gbps", "3.5Gbps", "2.33333Gbps"),
     )  # fmt: skip
-    with_pause, without = (
-        stationary(port.replace(high_threshold=high)).throughput for high in (6, 8)
-    )
+    with_pause, without = (stationary(port.replace(high_threshold=high)).throughput for high in (6, 8))
     assert found[8.0] == 0.0
     assert found[6.0] == pytest.approx(100.0 * (with_pause / without - 1.0), rel=1e-9)
 
 
 @pytest.mark.parametrize(("rtt", "buffer"), [("200us", 20), ("1ms", 30)])
 def test_the_finding_is_the_best_of_all_thresholds(rtt: str, buffer: int) -> None:
-    found = BY_NAME["threshold"].draw(
-        **BY_NAME["threshold"].values(rtt=rtt, buffer=f"{buffer} packets")
-    )
+    found = BY_NAME["threshold"].draw(**BY_NAME["threshold"].values(rtt=rtt, buffer=f"{buffer} packets"))
     port = PauseTandem(
         buffers=(10, buffer), high_threshold=buffer, link_rate="10Gbps", paused_rate=0.0, rtt=rtt,
         bottleneck_rate="5Gbps", arrival_rates=("7Gbps", "3.5Gbps", "2.33333Gbps"),
     )  # fmt: skip
-    throughput = [
-        stationary(port.replace(high_threshold=high)).throughput for high in range(1, buffer + 1)
-    ]
+    throughput = [stationary(port.replace(high_threshold=high)).throughput for high in range(1, buffer + 1)]
     best = int(np.argmax(throughput))
     gain = 100.0 * (throughput[best] / throughput[-1] - 1.0)
     assert f"at a threshold of {best + 1} of {buffer} packets: {gain:+.2f} %" in found.finding
@@ -197,9 +191,7 @@ def test_the_code_gives_the_number_the_items_and_the_curve(choices: dict[str, st
     assert bars is not None
     assert bars.names == tuple(item.name for item in port.items)
     assert bars.lengths.sum() == pytest.approx(port.bytes / 1e3)
-    small = list(BY_NAME["headroom"].knobs[2].options.values()).index(
-        BY_NAME["headroom"].values(**choices)["small"]
-    )
+    small = list(BY_NAME["headroom"].knobs[2].options.values()).index(BY_NAME["headroom"].values(**choices)["small"])
     here = curves.lines[small].x == port.metres[1]
     assert curves.lines[small].y[here].tolist() == [port.bytes / 1e3]
 
@@ -251,9 +243,7 @@ def test_the_finding_and_the_curve_are_those_of_the_code(blocked: str, verdict: 
     np.testing.assert_allclose(10.0**line.y, risk.survival(line.x * 1e6), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("text", "alpha"), [("1/8", 0.125), ("1/3", 1 / 3), ("0.3", 0.3), ("4", 4.0)]
-)
+@pytest.mark.parametrize(("text", "alpha"), [("1/8", 0.125), ("1/3", 1 / 3), ("0.3", 0.3), ("4", 4.0)])
 def test_thresholds_are_fractions_or_numbers(text: str, alpha: float) -> None:
     assert BY_NAME["pool"].values(alpha=text)["alpha"] == alpha
 

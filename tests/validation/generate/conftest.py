@@ -51,12 +51,8 @@ def repeats(tmp_path: Path) -> Callable[..., None]:
     def run_one(name: str, **chosen: object) -> None:
         case = all_cases()[name]
         if not installed(case.program.tool):
-            pytest.skip(
-                f"{case.program.tool} is not installed: {INSTALLED_BY[case.program.tool]} does it"
-            )
-        run = next(
-            r for r in case.runs if all(r.get(key) == value for key, value in chosen.items())
-        )
+            pytest.skip(f"{case.program.tool} is not installed: {INSTALLED_BY[case.program.tool]} does it")
+        run = next(r for r in case.runs if all(r.get(key) == value for key, value in chosen.items()))
         found = case.execute(run, tmp_path)
         for table, columns in case.tables.items():
             bundled = evidence.table(name, table)

@@ -329,11 +329,7 @@ def test_readings_differ_only_for_other_decreases_than_one_half() -> None:
     for case in dumbbell_cases.CASES:
         for run in case.runs:
             if run["factors"].get("reading", "1-b") != "1-b":
-                assert any(
-                    "/0.5/" not in kind
-                    for kind in run["options"]["kinds"].split(",")
-                    if "sack" in kind
-                )
+                assert any("/0.5/" not in kind for kind in run["options"]["kinds"].split(",") if "sack" in kind)
 
 
 def test_runs_of_a_case_differ() -> None:
@@ -348,12 +344,7 @@ EXCHANGED = [case for case in dumbbell_cases.CASES if "/exchanged-" in case.name
 
 
 def test_only_the_gentle_rules_are_exchanged() -> None:
-    kinds = {
-        part
-        for case in EXCHANGED
-        for run in case.runs
-        for part in run["options"]["kinds"].split(",")
-    }
+    kinds = {part for case in EXCHANGED for run in case.runs for part in run["options"]["kinds"].split(",")}
     rules = {kind.rpartition("/")[0] for kind in kinds}
     assert rules == {"sack/0.125/0.8", f"sack/0.25/{1 - 3 / 7!r}", "sack/1.0/0.5", "tfrc/0/0"}
 
@@ -376,10 +367,7 @@ def test_the_decrease_is_given_as_what_is_kept() -> None:
 
 def test_a_row_counts_drops_since_the_start(tmp_path: Path) -> None:
     (tmp_path / "drops.txt").write_text("d 0.5\nd 1.5\nd 1.51\nd 2.5\n")
-    printed = (
-        "start 1.0 duration 10.0 sent 300 drops 3 acked 290 resent 3 cuts 2 timeouts 0 rtt 0.05 "
-        "window 10.0"
-    )
+    printed = "start 1.0 duration 10.0 sent 300 drops 3 acked 290 resent 3 cuts 2 timeouts 0 rtt 0.05 window 10.0"
     run = {"loss": "periodic", "rule": "TCP(1,1/2)", "packets_per_loss": 100, "seed": 1}
     (row,) = loss.read(run, tmp_path, [printed])["rates"]
     assert (row["loss_events"], row["p"], row["rate"]) == (2, 0.01, 30.0)
@@ -413,9 +401,7 @@ def test_events_begin_at_lost_packets() -> None:
 def test_every_setting_of_every_pair_is_run_once() -> None:
     commands = [command for run in ZHENG.runs for command in ZHENG.commands(run)]
     assert len(set(commands)) == len(ZHENG.runs) == 1044
-    gentle = [
-        run for run in ZHENG.runs if run["factors"]["experiment"] == "TCP(1/5,1/8) with TCP(1,1/2)"
-    ]
+    gentle = [run for run in ZHENG.runs if run["factors"]["experiment"] == "TCP(1/5,1/8) with TCP(1,1/2)"]
     assert len(gentle) == len(settings("zheng2002"))
 
 

@@ -70,9 +70,7 @@ def test_a_script_that_sources_another_is_hashed_with_it() -> None:
         "priority_min_rto.tcl",
         "priority.tcl",
     ]
-    assert (
-        program.command(["seed", "1"]) == "ns validation/generate/ns2/priority_min_rto.tcl seed 1"
-    )
+    assert program.command(["seed", "1"]) == "ns validation/generate/ns2/priority_min_rto.tcl seed 1"
 
 
 def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
@@ -270,9 +268,7 @@ def test_a_case_has_what_all_have_and_what_it_says(written: dict[str, Any]) -> N
     assert list(tables["rows"].columns) == ["seed", "flow", "goodput"]
     assert tables["rows"].index["flow"].meaning == "from 0 to 3"
     program = Toy(Path(), Path())
-    driver = case_tables.Driver(
-        "paper", program, calls, read, seconds, written, texts=written["texts"]
-    )
+    driver = case_tables.Driver("paper", program, calls, read, seconds, written, texts=written["texts"])
     found = driver.case(about, [], tables)
     assert (found.name, found.claims) == ("paper/one", ("S01",))
     assert found.parameters == {"rate": (1e6, "bit/s"), "delay": ("varied", "s")}
@@ -300,8 +296,7 @@ def test_a_record_is_what_its_case_says(name: str) -> None:
     for file, about in record["files"].items():
         columns = case.tables[file.split(".")[0]].columns
         assert list(about["columns"].items()) == [
-            (key, {"unit": column.unit, "meaning": column.meaning})
-            for key, column in columns.items()
+            (key, {"unit": column.unit, "meaning": column.meaning}) for key, column in columns.items()
         ]
 
 
@@ -407,9 +402,7 @@ def test_what_comes_out_the_same_another_day_leaves_the_files_as_they_are(toy, t
     (tmp_path / "allowed").touch()
     generate(toy, jobs=1)
     place = tmp_path / "data/paper/toy/provenance.json"
-    before = json.dumps(
-        dict(reversed((json.loads(place.read_text()) | {"date": "2001-01-01"}).items()))
-    )
+    before = json.dumps(dict(reversed((json.loads(place.read_text()) | {"date": "2001-01-01"}).items())))
     place.write_text(before)
     generate(toy, jobs=1)
     assert place.read_text() == before
@@ -429,9 +422,7 @@ def test_options_of_a_run() -> None:
     (words,) = rdma_cases.calls(RUN)
     assert words[-1] == "--flows=1-0-2,2-0-1"
     assert {"--xoff=20", "--xon=10", "--access=100000000000"} <= set(words)
-    assert (
-        rdma_program.Ns3Rdma().command(words).startswith("build/data/bin/rdma-fabric --leaves=4 ")
-    )
+    assert rdma_program.Ns3Rdma().command(words).startswith("build/data/bin/rdma-fabric --leaves=4 ")
 
 
 def test_rows_of_a_run() -> None:

@@ -68,11 +68,7 @@ def test_coordinates_invert_values() -> None:
     for paper, parameters in PARAMETERS.items():
         settings = sobol(parameters, 8, seed=5)
         for setting, point in zip(settings, points(parameters, settings), strict=True):
-            ranges = [
-                (each, u)
-                for each, u in zip(parameters, point, strict=True)
-                if isinstance(each, Range)
-            ]
+            ranges = [(each, u) for each, u in zip(parameters, point, strict=True) if isinstance(each, Range)]
             again = [each.value(u) for each, u in ranges]
             own = [setting[each.name] for each, _ in ranges]
             assert again == pytest.approx(own, rel=0.01), paper  # values have three digits
@@ -102,9 +98,7 @@ def test_snapped_points_are_those_of_their_values() -> None:
 
 def _cells(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     smooth = np.sin(2 * points[:, 0]) + points[:, 1] * points[:, 2]
-    return np.column_stack([1 + points @ [1.0, -2.0, 0.5, 0.0], smooth]) + rng.normal(
-        0, 0.02, (len(points), 2)
-    )
+    return np.column_stack([1 + points @ [1.0, -2.0, 0.5, 0.0], smooth]) + rng.normal(0, 0.02, (len(points), 2))
 
 
 def test_a_line_and_a_curve_are_found_again_within_the_stated_error() -> None:
@@ -188,9 +182,7 @@ def test_errors_of_the_model_are_recovered() -> None:
     tau, omega = 0.1, 0.3
     shared = np.repeat(rng.normal(0, omega, 100), 4)
     right = shared + rng.normal(0, tau, 400)
-    posterior = infer(
-        np.stack([right, right + 0.5]), np.zeros(400), np.repeat(range(100), 4).astype(str).tolist()
-    )
+    posterior = infer(np.stack([right, right + 0.5]), np.zeros(400), np.repeat(range(100), 4).astype(str).tolist())
     assert posterior.weights[0] > 0.999
     assert posterior.model_errors == pytest.approx((tau, omega), rel=0.25)
 
@@ -285,9 +277,7 @@ def test_marginals_are_weights_of_alternatives_and_weighted_quantiles() -> None:
     assert (kind.before, x.before) == ("a, b", "1 to 100")
 
 
-@pytest.mark.parametrize(
-    ("part", "words"), [(0.0, "less than 1 %"), (0.5, "50 %"), (1.0, "more than 99 %")]
-)
+@pytest.mark.parametrize(("part", "words"), [(0.0, "less than 1 %"), (0.5, "50 %"), (1.0, "more than 99 %")])
 def test_percentages_do_not_pretend_to_certainty(part: float, words: str) -> None:
     assert percent(part) == words
 
@@ -348,14 +338,10 @@ def test_rules_have_the_values_of_the_setting() -> None:
 def test_a_bundled_row_is_found_again() -> None:
     """The last experiment but six, 20 s at 30 Mb/s: the same seed gives the same packets."""
     n, (name, pair, link) = next(
-        (n, each)
-        for n, each in enumerate(experiments(SETTING))
-        if each[:2] == ("small", ("CUBIC", "Reno"))
+        (n, each) for n, each in enumerate(experiments(SETTING)) if each[:2] == ("small", ("CUBIC", "Reno"))
     )
     rows = table("kaneko2007/unstated-parameters", "pairs")
-    (row,) = rows[
-        (rows["setting"] == 1) & (rows["experiment"] == name) & (rows["first"] == pair[0])
-    ].to_dict("records")
+    (row,) = rows[(rows["setting"] == 1) & (rows["experiment"] == name) & (rows["first"] == pair[0])].to_dict("records")
     found = throughputs(SETTING, pair, link, seed=100 + n)
     assert found == pytest.approx((row["goodput_first"], row["goodput_second"]), abs=1e-4)
 
@@ -480,9 +466,7 @@ def test_the_interpolation_comes_near_to_the_runs() -> None:
 def test_what_is_inferred_yang2001() -> None:
     found = yang2001.inferred()
     assert (found.used, found.aside) == (116, 28)
-    assert (
-        found.covered >= 21
-    )  # 25.2 expected, binomial deviation 1.6; the intervals have it within thrice that
+    assert found.covered >= 21  # 25.2 expected, binomial deviation 1.6; the intervals have it within thrice that
     assert not found.compatible
     assert {each.claim for each in found.claims} == {
         "Y03", "Y04", "Y05", "Y06", "Y07", "Y11", "Y12",
@@ -529,10 +513,7 @@ def test_halves_are_reproduced_by_exchanged_parameters_alone() -> None:
     wide = np.array([each["window"] == 10000 for each in every])
     means = {
         way: np.mean(
-            [
-                abs(each.residuals[wide & np.array([s["decrease"] == way for s in every])]).mean()
-                for each in half
-            ]
+            [abs(each.residuals[wide & np.array([s["decrease"] == way for s in every])]).mean() for each in half]
         )
         for way in ("1-b", "b", "exchanged")
     }

@@ -84,9 +84,7 @@ def test_workers_import_every_module_of_the_claims(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(context, "set_forkserver_preload", asked.extend, raising=False)
     monkeypatch.setattr(running.multiprocessing, "get_context", lambda _: context)
     running._context()
-    assert {subject.check.measure.__module__ for subject in running.subjects().values()} <= set(
-        asked
-    )
+    assert {subject.check.measure.__module__ for subject in running.subjects().values()} <= set(asked)
     assert all(importlib.util.find_spec(name) for name in asked)
 
 
@@ -601,11 +599,7 @@ def test_every_setting_has_its_last_seed_when_it_is_run_again() -> None:
 
 
 def test_the_plan_has_each_setting_once_and_as_many_seeds_as_a_claim_needs() -> None:
-    settings = [
-        (run["function"], *setting)
-        for run in further_seeds_plan.runs()
-        for setting in run["settings"]
-    ]
+    settings = [(run["function"], *setting) for run in further_seeds_plan.runs() for setting in run["settings"]]
     keys = [(function, arguments) for function, _, _, arguments in settings]
     assert len(keys) == len(set(keys))
     seeds = {key: last - first + 1 for key, (_, first, last, _) in zip(keys, settings, strict=True)}

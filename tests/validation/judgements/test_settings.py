@@ -52,9 +52,7 @@ def finding(**readings: tuple[Verdict, Verdict]) -> Finding:
     def part(model: Verdict, packets: Verdict) -> Part:
         return Part("x", model, packets, simulators={"ns-2": packets} if packets is not A else {})
 
-    others = tuple(
-        Reading(name.replace("_", " "), (part(*each),)) for name, each in readings.items()
-    )
+    others = tuple(Reading(name.replace("_", " "), (part(*each),)) for name, each in readings.items())
     return Finding((part(A, C),), "", readings=others, cases=(CASE,))
 
 
@@ -91,7 +89,5 @@ def test_a_claim_is_settled_where_all_that_was_judged_holds() -> None:
     held = Part("x", R, R, simulators={"ns-2": R})
     open_ = Part("x", A, N, simulators={"ns-2": N})
     missing = Part("x", A, A)
-    assert is_settled(
-        Finding((held,), "", readings=(Reading("a", (held,)), Reading("b", (missing,))))
-    )
+    assert is_settled(Finding((held,), "", readings=(Reading("a", (held,)), Reading("b", (missing,)))))
     assert not is_settled(Finding((held,), "", readings=(Reading("a", (open_,)),)))

@@ -263,9 +263,7 @@ def test_windows_of_takano2006_exceed_the_bandwidth_delay_product() -> None:
     rates = published("takano2006_table1").set_index("scenario")
     cases = [(row, 30, row["max_window_packets"]) for _, row in rates.iterrows()]
     sizes = published("takano2006_table2")
-    cases += [
-        (rates.loc["4"], row["nodes"], row["max_window_packets"]) for _, row in sizes.iterrows()
-    ]
+    cases += [(rates.loc["4"], row["nodes"], row["max_window_packets"]) for _, row in sizes.iterrows()]
     for row, nodes, window in cases:
         round_trip = 2 * (nodes - 1) * row["link_delay_s"]
         assert window > row["link_rate_bit_per_s"] * round_trip / (8 * 1500)

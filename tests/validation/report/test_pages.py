@@ -212,9 +212,7 @@ def test_the_waterfall_stands_with_its_table(tmp_path: Path, toy) -> None:
 # The layout of the pages in Chromium: height of the start page, nothing wider than a phone, the filter.
 
 
-in_chromium_only = pytest.mark.skipif(
-    not shutil.which("chromium"), reason="needs Chromium on the path"
-)
+in_chromium_only = pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium on the path")
 DESKTOP, PHONE = 1280, 390
 """Widths of screens, in CSS pixels."""
 TALLEST = 6000
@@ -233,9 +231,7 @@ def in_chromium(folder: Path, page: Path) -> str:
     options += [f"--user-data-dir={folder / 'user'}", "--virtual-time-budget=60000"]
     command = ["chromium", *options, "--dump-dom", page]
     settings = {**os.environ, "XDG_CONFIG_HOME": str(folder / "settings")}  # of its crash reports
-    run = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=HANG, env=settings
-    )
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG, env=settings)
     return run.stdout
 
 
@@ -269,9 +265,7 @@ def recorded(claim: Claim, finding: Finding) -> tuple[Claim, Finding]:
 @in_chromium_only
 def test_the_start_page_is_short_with_all_claims(tmp_path: Path, toy) -> None:
     _, finding = toy()
-    page = report.write(
-        dict(recorded(claim, finding) for claim in ledger().values()), tmp_path, 1.0
-    )
+    page = report.write(dict(recorded(claim, finding) for claim in ledger().values()), tmp_path, 1.0)
     texts = page.read_text().count('<th scope="row"><a href="claims/')
     assert texts == len(subjects())
     headlines = [row["headline"] for row in json.loads((tmp_path / "claims.json").read_text())]
@@ -533,10 +527,7 @@ def test_a_family_has_one_figure_with_panels() -> None:
     family = next(family for family in grouped(rows()) if len(family) == 6)
     (figure,) = panels(family)
     assert [row["id"] for row, _ in figure] == ["D04", "D05", "D06", "D07", "D08", "D09"]
-    assert (
-        common_caption(figure)
-        == "Means over the seeds, 95 %. D09: Run D09: means over the seeds, 95 %."
-    )
+    assert common_caption(figure) == "Means over the seeds, 95 %. D09: Run D09: means over the seeds, 95 %."
     assert panels(family[:1]) == []
 
 
@@ -579,9 +570,7 @@ def test_a_row_survives_json(tmp_path: Path, toy) -> None:
 
 
 def test_a_row_has_the_claim_the_verdicts_and_what_they_stand_on(toy) -> None:
-    wanted = (
-        "id paper where claim model simulation as_recorded summary cases robustness experiments"
-    )
+    wanted = "id paper where claim model simulation as_recorded summary cases robustness experiments"
     row = row_of(*toy(), {})
     assert set(wanted.split()) <= set(row)
     assert {"threshold", "value", "half", "twice"} <= set(row["robustness"][0])
@@ -613,9 +602,7 @@ def test_csv_has_a_line_for_each_row(toy) -> None:
 
 def test_curves_over_the_same_values_share_a_table() -> None:
     numbers = [
-        Number(
-            "rate, Reno; flows: 1, 2, 4", model="9, 5, 2", simulation="8, 5, 3", tolerance="5 %"
-        ),
+        Number("rate, Reno; flows: 1, 2, 4", model="9, 5, 2", simulation="8, 5, 3", tolerance="5 %"),
         Number("rate, BIC; flows: 1, 2, 4", simulation="7, 6, 5"),
     ]
     rest, (table,) = arranged(numbers)
@@ -799,9 +786,7 @@ def test_findings_on_linux_stand_under_a_heading_of_their_own(tmp_path: Path, to
         parts = (replace(finding.parts[0], simulators={simulator: C}),)
         claims[claim] = replace(finding, parts=parts)
     text = report.write(claims, tmp_path, 1.0).read_text()
-    models, linux = (
-        text.index(f"<h2>{title}") for title in ("hopflow's own models", "Linux, against")
-    )
+    models, linux = (text.index(f"<h2>{title}") for title in ("hopflow's own models", "Linux, against"))
     assert models < text.index('href="claims/S03.html" class="verdict') < linux
     assert linux < text.index('href="claims/S09.html" class="verdict')
 
@@ -815,9 +800,7 @@ def test_what_no_sentence_of_a_paper_states_is_not_counted() -> None:
     assert tally.tables(rows)["Models"].rows["yang2001"][:2] == (17, 1)
 
 
-def test_a_source_that_judges_a_part_of_the_statements_says_so_in_the_table(
-    tmp_path: Path, toy
-) -> None:
+def test_a_source_that_judges_a_part_of_the_statements_says_so_in_the_table(tmp_path: Path, toy) -> None:
     claim, finding = toy("K12", "kaneko2007", ((C, C), (C, A), (C, A)))
     parts = [replace(each, simulators={"ns-3": each.simulation}) for each in finding.parts]
     parts[1:] = [replace(each, simulators={}) for each in parts[1:]]

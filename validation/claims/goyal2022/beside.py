@@ -57,11 +57,7 @@ def traffic(scheme: str, seed: int) -> list[Flow]:
         "routes": "ecmp",
         "host": "nic",
     }
-    flows = list(
-        random_traffic(
-            network.hosts, "hadoop", LOAD, TRAFFIC, seed, packet_size=fabric_runs.PACKET, **given
-        )
-    )
+    flows = list(random_traffic(network.hosts, "hadoop", LOAD, TRAFFIC, seed, packet_size=fabric_runs.PACKET, **given))
     random = np.random.default_rng(seed)
     for n in range(INCASTS):
         target, *others = random.permutation(len(network.hosts)).tolist()
@@ -85,9 +81,7 @@ def measured(seed: int, scheme: str) -> tuple[float, float]:
     slow = run.completion_times()["slowdown"].to_numpy()[short]
     if not np.isfinite(slow).all():
         raise RuntimeError(f"{scheme}, seed {seed}: short flows are not complete after {END:g} s")
-    switches = [
-        n for n, node in enumerate(run.scenario.senders) if node not in fabric(scheme).hosts
-    ]
+    switches = [n for n, node in enumerate(run.scenario.senders) if node not in fabric(scheme).hosts]
     inside = run.queued[switches][:, run.time <= TRAFFIC]
     return float(np.quantile(slow, 0.99)), float(np.quantile(inside, 0.99))
 
@@ -103,9 +97,7 @@ def _curve(which: int) -> Curve:
 @fabric_runs.on_fabrics("B03", cases=(CASE,), least=1.3)
 def tail_latency() -> Effects:
     """Compare the tail of short flows under BFC with that under control between ends."""
-    ratios = [
-        fabric_runs.gain(_column(scheme, 0), _column(SCHEMES[0], 0)) for scheme in SCHEMES[1:]
-    ]
+    ratios = [fabric_runs.gain(_column(scheme, 0), _column(SCHEMES[0], 0)) for scheme in SCHEMES[1:]]
     return Effects(
         {"tail": Statement(level=fabric_runs.over(*ratios))},
         {"99th percentile of slowdowns": _curve(0)},
@@ -116,9 +108,7 @@ def tail_latency() -> Effects:
 @fabric_runs.on_fabrics("B04", cases=(CASE,))
 def buffer_in_use() -> Effects:
     """Compare the buffer in use under BFC with that under control between ends."""
-    ratios = [
-        fabric_runs.gain(_column(scheme, 1), _column(SCHEMES[0], 1)) for scheme in SCHEMES[1:]
-    ]
+    ratios = [fabric_runs.gain(_column(scheme, 1), _column(SCHEMES[0], 1)) for scheme in SCHEMES[1:]]
     return Effects(
         {"buffer": Statement(level=tuple(ratios))},
         {"99th percentile of the packets at a switch": _curve(1)},

@@ -50,9 +50,7 @@ def active(seed: int, load: float, speed: float) -> float:
         for n, (size, start) in enumerate(zip(sizes, begins, strict=True))
     ]
     end = 2.0 * float(begins[-1])
-    scenario = Scenario(
-        "fair", links, flows, duration=end, packet_size=fabric_runs.PACKET, min_rto=end
-    )
+    scenario = Scenario("fair", links, flows, duration=end, packet_size=fabric_runs.PACKET, min_rto=end)
     run = simulate(scenario, Packets(seed=seed, recovery="none"), sample=end / 10)
     return float((run.finished - begins).sum() / begins[-1])
 
@@ -94,9 +92,7 @@ def bytes_within(sizes: FlowSizes, limit: float) -> float:
     def of(upper: Any) -> float:
         inside = np.append(points[points < upper], upper)
         below = np.interp(inside, points, shares)
-        return float(
-            points[0] * shares[0] + (np.diff(below) * (inside[1:] + inside[:-1]) / 2.0).sum()
-        )
+        return float(points[0] * shares[0] + (np.diff(below) * (inside[1:] + inside[:-1]) / 2.0).sum())
 
     return of(min(limit, points[-1])) / of(points[-1])
 
@@ -105,16 +101,9 @@ def bytes_within(sizes: FlowSizes, limit: float) -> float:
 def within_a_round_trip() -> Effects:
     """Compute the part of the bytes in flows within a product of bandwidth and delay."""
     names = ("web search", "hadoop")
-    parts = {
-        name: [bytes_within(flow_sizes(name), rate * 1e9 / 8.0 * ROUND_TRIP) for rate in RATES]
-        for name in names
-    }
+    parts = {name: [bytes_within(flow_sizes(name), rate * 1e9 / 8.0 * ROUND_TRIP) for rate in RATES] for name in names}
     return Effects(
-        {
-            "grows": Statement(
-                model=fabric_runs.steps([parts[names[0]]]) + fabric_runs.steps([parts[names[1]]])
-            )
-        },
+        {"grows": Statement(model=fabric_runs.steps([parts[names[0]]]) + fabric_runs.steps([parts[names[1]]]))},
         {name: Curve(RATES, model=each) for name, each in parts.items()},
         ("link (Gb/s)", "part of the bytes"),
         log="x",

@@ -37,9 +37,7 @@ def go_back_n() -> list[float]:
     """Return the goodput of go-back-N over the link's rate with losses of one in 256, for each run."""
     found = []
     for seed in fabric_runs.SEEDS:
-        scenario = fabric_runs.star(
-            1, FixedRate(), FIFO(), 0.01, begins=fabric_runs.starts(1, seed)
-        )
+        scenario = fabric_runs.star(1, FixedRate(), FIFO(), 0.01, begins=fabric_runs.starts(1, seed))
         run = fabric_runs.packets(scenario, seed, 1e-3, 1e-4, loss={"switch->receiver": DROPPED})
         found.append(float(run.rates[0] / C))
     return found
@@ -92,10 +90,7 @@ def storm_network(xoff: float) -> tuple[Scenario, list[list[str]]]:
     ]
     links = [Link(*way, RATE, 1e-6, 2000, rule) for way in ways]
     paths = [[f"h{n}", f"leaf{n // 4}", "spine", "leaf4", ends[n % 2]] for n in range(16)]
-    flows = [
-        Flow(f"flow {n}", (*path, f"{path[-1]} memory"), CBR(RATE / 20))
-        for n, path in enumerate(paths)
-    ]
+    flows = [Flow(f"flow {n}", (*path, f"{path[-1]} memory"), CBR(RATE / 20)) for n, path in enumerate(paths)]
     return Scenario("storm", links, flows, duration=END, packet_size=fabric_runs.PACKET), paths
 
 
@@ -109,15 +104,11 @@ def victims(watched: str) -> list[float]:
     for seed in fabric_runs.SEEDS:
         scenario, paths = storm_network(40.0)
         begins = fabric_runs.starts(16, seed)
-        flows = [
-            replace(flow, start=begin) for flow, begin in zip(scenario.flows, begins, strict=True)
-        ]
+        flows = [replace(flow, start=begin) for flow, begin in zip(scenario.flows, begins, strict=True)]
         scenario = replace(scenario, flows=flows)
         dog = DOG if watched != "none" else NEVER
         links = ["leaf4->stormy", "leaf4->neighbour"] if watched == "hosts" else None
-        run = watch_packets(
-            scenario, dog, storms={FAULT: [(STORM, END)]}, links=links, method=Packets(seed=seed)
-        ).run
+        run = watch_packets(scenario, dog, storms={FAULT: [(STORM, END)]}, links=links, method=Packets(seed=seed)).run
         to_neighbour = [n for n, path in enumerate(paths) if path[-1] == "neighbour"]
         time, own = run.time, run.delivered[to_neighbour].sum(axis=0)
         at = np.interp([BEFORE, STORM, LATE, END], time, own)
@@ -134,11 +125,7 @@ def storm() -> Effects:
     stopped = len(set(spread.victims) & to_neighbour) / len(to_neighbour)
     own = of_runs(victims("none"))
     return Effects(
-        {
-            "victims": Statement(
-                model=fabric_runs.under(Estimate(1.0 - stopped, 0.0)), level=fabric_runs.under(own)
-            )
-        },
+        {"victims": Statement(model=fabric_runs.under(Estimate(1.0 - stopped, 0.0)), level=fabric_runs.under(own))},
         {"flows to the neighbour that go on": Curve(["storm"], model=[1.0 - stopped], level=[own])},
         ("fault", "part"),
     )
@@ -154,9 +141,7 @@ def watchdogs() -> Effects:
         {"flows to the neighbour": Curve(list(own), level=list(own.values()))},
         ("watchdogs", "rate over that before the storm"),
         readings={
-            "watchdogs at ports that face hosts": {
-                "freed": Statement(level=fabric_runs.over(own[places["hosts"]]))
-            }
+            "watchdogs at ports that face hosts": {"freed": Statement(level=fabric_runs.over(own[places["hosts"]]))}
         },
     )
 
@@ -191,20 +176,14 @@ def pauses_of_slow_receiver(xoff: float) -> list[float]:
 @fabric_runs.on_fabrics("G04", least=0.5)
 def slow_receiver() -> Effects:
     """Count the pauses that a slow receiver causes between switches, by threshold."""
-    small, large = (
-        np.array(pauses_of_slow_receiver(xoff)) for xoff in (SMALL_THRESHOLD, LARGE_THRESHOLD)
-    )
+    small, large = (np.array(pauses_of_slow_receiver(xoff)) for xoff in (SMALL_THRESHOLD, LARGE_THRESHOLD))
     fewer = of_runs((small - large) / np.maximum(large, 1.0))
     return Effects(
         {
             "spreads": Statement(level=(of_runs(small),)),
             "absorbed": Statement(level=fabric_runs.over(fewer)),
         },
-        {
-            "pauses": Curve(
-                [SMALL_THRESHOLD, LARGE_THRESHOLD], level=[of_runs(small), of_runs(large)]
-            )
-        },
+        {"pauses": Curve([SMALL_THRESHOLD, LARGE_THRESHOLD], level=[of_runs(small), of_runs(large)])},
         ("threshold (packets)", "pauses of links between switches"),
     )
 
@@ -248,9 +227,7 @@ def smaller_alpha() -> Effects:
         {"pauses": Statement(level=fabric_runs.over(more)), "latency": Statement(level=(slower,))},
         {
             "pauses": Curve([LOW, HIGH], level=[of_runs(low[:, 0]), of_runs(high[:, 0])]),
-            "short flows (us)": Curve(
-                [LOW, HIGH], level=[of_runs(1e6 * low[:, 1]), of_runs(1e6 * high[:, 1])]
-            ),
+            "short flows (us)": Curve([LOW, HIGH], level=[of_runs(1e6 * low[:, 1]), of_runs(1e6 * high[:, 1])]),
         },
         ("threshold (packets)", "pauses, or microseconds"),
         values={"slower": slower},

@@ -59,9 +59,7 @@ def scenario(rule: str, flows: int, buffer: float, rtt: float = RTT) -> Scenario
 
 
 @kept
-def percentiles(
-    level: str, rule: str, flows: int, buffer: float, rtt: float = RTT
-) -> tuple[tuple[float, ...], ...]:
+def percentiles(level: str, rule: str, flows: int, buffer: float, rtt: float = RTT) -> tuple[tuple[float, ...], ...]:
     """Return `PERCENTILES` of the queue at a level, packets to two decimals, by seed."""
     runs = (
         simulate(
@@ -74,9 +72,7 @@ def percentiles(
     return tuple(tuple(np.percentile(queue, PERCENTILES).round(2).tolist()) for queue in queues)
 
 
-def estimates(
-    level: str, rule: str, flows: int, buffer: float, rtt: float = RTT
-) -> dict[int, Estimate]:
+def estimates(level: str, rule: str, flows: int, buffer: float, rtt: float = RTT) -> dict[int, Estimate]:
     """Return the mean of each percentile over the seeds; parameters of `percentiles`."""
     runs = np.array(percentiles(level, rule, flows, buffer, rtt))
     return {p: of_runs(runs[:, n], (0.0, buffer)) for n, p in enumerate(PERCENTILES)}
@@ -124,10 +120,7 @@ def summary(found: list[Queue]) -> dict[str, Any]:
     return {
         "queues": found,
         "off": {
-            level: [
-                max(abs(each) for q in found if q.flows == n for each in q.apart(level).values())
-                for n in FLOWS
-            ]
+            level: [max(abs(each) for q in found if q.flows == n for each in q.apart(level).values()) for n in FLOWS]
             for level in LEVELS
         },
         "above": sum(each > 0.0 for each in cubic),
@@ -146,9 +139,7 @@ def draw(found: list[Queue]) -> Figure:
             named = n == 0
             ax.hlines(depths, n - 0.3, n + 0.3, color=GREY, label="switch" if named else None)
             for shift, level in ((-0.12, "fluid"), (0.12, "packets")):
-                each = [
-                    combine((e,), (1.0 / queue.buffer,)) for e in getattr(queue, level).values()
-                ]
+                each = [combine((e,), (1.0 / queue.buffer,)) for e in getattr(queue, level).values()]
                 colour = tuple(LEVELS).index(level)
                 name = level if named else None
                 points(ax, [n + shift] * len(each), each, colour, label=name)

@@ -110,9 +110,7 @@ def queue_depths() -> Effects:
         chosen = table[(table["algorithm"] == rule) & (table["flows"] == number)]
         return chosen.set_index("buffer")[column]
 
-    found: dict[str, dict[float, float]] = {
-        rule: dict(depths(rule, FEWEST_FLOWS, "depth_p01")) for rule in CUTS
-    }
+    found: dict[str, dict[float, float]] = {rule: dict(depths(rule, FEWEST_FLOWS, "depth_p01")) for rule in CUTS}
 
     def troughs(rtt: float) -> list[Trough]:
         every = (

@@ -54,9 +54,7 @@ def ring(case: str, counts: str, seed: int) -> Scenario:
 def deadlocked(case: str, level: str) -> list[float]:
     """Return for each run of a case whether it was deadlocked, 1 or 0."""
     found = []
-    for counts, seed in itertools.product(
-        COUNTS, fabric_runs.SEEDS if level == "packets" else fabric_runs.SEEDS[:1]
-    ):
+    for counts, seed in itertools.product(COUNTS, fabric_runs.SEEDS if level == "packets" else fabric_runs.SEEDS[:1]):
         method = Packets(seed=seed) if level == "packets" else Fluid(steps_per_delay=16)
         run = simulate(ring(case, counts, seed), method, sample=5e-5)
         found.append(float(run.status.label == "deadlocked"))
@@ -173,16 +171,12 @@ def without_cycles() -> Effects:
     free = {name: deadlock(graph).is_free for name, graph in graphs.items()}
     return Effects(
         {
-            "free": Statement(
-                model=fabric_runs.exact(*(1.0 if each else -1.0 for each in free.values()))
-            ),
+            "free": Statement(model=fabric_runs.exact(*(1.0 if each else -1.0 for each in free.values()))),
             "moves": Statement(level=every(overloaded(), 0.0)),
         },
         {
             "free of cycles": Curve(list(free), model=[float(each) for each in free.values()]),
-            "incast deadlocked": Curve(
-                ["leaf-spine"], level=[Estimate(float(np.mean(overloaded())), 0.0)]
-            ),
+            "incast deadlocked": Curve(["leaf-spine"], level=[Estimate(float(np.mean(overloaded())), 0.0)]),
         },
         ("network", "part"),
     )
@@ -204,9 +198,7 @@ def caught(load: float) -> list[float]:
         links = [Link(*ends, C, DELAY, 5000, rule) for ends in (("h", "A"), ("A", "B"), ("B", "A"))]
         begin = float(np.random.default_rng(seed).uniform(0.0, 5e-7))
         flow = Flow("caught", tuple("hABA"), CBR(rate), host="nic", start=begin, ttl=TTL)
-        scenario = Scenario(
-            "routing loop", links, [flow], duration=END, packet_size=fabric_runs.PACKET
-        )
+        scenario = Scenario("routing loop", links, [flow], duration=END, packet_size=fabric_runs.PACKET)
         run = simulate(scenario, Packets(seed=seed), sample=5e-5)
         found.append(float(run.status.label == "deadlocked"))
     return found

@@ -45,9 +45,7 @@ HALF = (0.5 * (1.0 - runs.FAIR), 0.5 * (1.0 + runs.FAIR))
 """Shares that are equal within the margin."""
 
 
-def _shares(
-    tools: dict[str, tuple[str, ...]], column: str = "goodput_bits"
-) -> dict[str, dict[str, Estimate]]:
+def _shares(tools: dict[str, tuple[str, ...]], column: str = "goodput_bits") -> dict[str, dict[str, Estimate]]:
     """Return the share of each rule beside Reno, by rule and simulator."""
     each_rule = runs.apart(*((tool, runs.of_cases(*cases)) for tool, cases in tools.items()))
     return {
@@ -158,21 +156,16 @@ def _with_areno(
     areno: list[Estimate],
 ) -> dict[str, Statement]:
     """Return the statements with the shares that another ARENO has in the model and at hopflow's packet level."""
-    own, seen = (
-        {**each, "areno": share} for each, share in zip((model, level), areno, strict=True)
-    )
+    own, seen = ({**each, "areno": share} for each, share in zip((model, level), areno, strict=True))
     return {rule: _fair(rule, packets, own, seen) for rule in rules}
 
 
 def _with_buffer(size: float) -> dict[str, dict[str, Estimate]]:
     """Return the share of each rule beside Reno on the short path with a smaller buffer, by rule and simulator."""
     frames = {tool: runs.of_cases(case) for tool, case in SMALLER_BDP.items()}
-    each_rule = runs.apart(
-        *((tool, frame[frame["buffer_bdp"] == size]) for tool, frame in frames.items())
-    )
+    each_rule = runs.apart(*((tool, frame[frame["buffer_bdp"] == size]) for tool, frame in frames.items()))
     return {
-        rule: {tool: runs.share(frame, 1) for tool, frame in by_tool.items()}
-        for rule, by_tool in each_rule.items()
+        rule: {tool: runs.share(frame, 1) for tool, frame in by_tool.items()} for rule, by_tool in each_rule.items()
     }
 
 
@@ -252,9 +245,7 @@ def fast_links() -> Effects:
     level = pd.concat([more, levelled(FAST_LINKS[0], "rule in ('areno', 'compound')", seeds=3)])
     beside = levelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=3)
     seen = tuple(
-        runs.relative(
-            *(runs.seeds_of(packets, rule=rule, flow=2, link_rate=r) for rule in ("fusion", "reno"))
-        )
+        runs.relative(*(runs.seeds_of(packets, rule=rule, flow=2, link_rate=r) for rule in ("fusion", "reno")))
         for r in rates[:2]
     )
     friendly = tuple(

@@ -30,16 +30,11 @@ def westwood_decrease() -> Effects:
 
     def ratio(case: str, rule: str, size: float) -> Estimate:
         frame = of_cases(case)
-        return relative(
-            *(seeds_of(frame, rule=rule, buffer_bdp=size, flow=flow) for flow in (1, 2))
-        )
+        return relative(*(seeds_of(frame, rule=rule, buffer_bdp=size, flow=flow) for flow in (1, 2)))
 
     def statements(case: str, rule: str, tool: str, *, model: bool) -> dict[str, Statement]:
         frame = of_cases(case)
-        found = {
-            x: uneven(*(seeds_of(frame, rule=rule, buffer_bdp=x, flow=flow) for flow in (1, 2)))
-            for x in SIZES
-        }
+        found = {x: uneven(*(seeds_of(frame, rule=rule, buffer_bdp=x, flow=flow) for flow in (1, 2))) for x in SIZES}
         ratios = {x: share_ratio(x) for x in SIZES}
         derived = {x: Estimate((q - 1.0) / (q + 1.0), 0.0) for x, q in ratios.items()}
 
@@ -53,10 +48,7 @@ def westwood_decrease() -> Effects:
 
         packets, exact = said(found), said(derived)
         return {
-            key: Statement(
-                {tool: packets[key]}, exact[key] if model else None, equal=key == "equal"
-            )
-            for key in packets
+            key: Statement({tool: packets[key]}, exact[key] if model else None, equal=key == "equal") for key in packets
         }
 
     slide = {x: ratio(BUFFERS, "rate_estimate", x) for x in SIZES}

@@ -74,11 +74,7 @@ def _splits(case: str) -> dict[str, Values]:
     frame = of_cases(case)
     runs = frame.groupby(["rule", "seed", "flow"])["goodput_bits"].sum().unstack()
     part = runs.div(runs.sum(axis=1), axis=0)
-    return {
-        rule: part.loc[rule].to_numpy()
-        for rule in RULES
-        if rule in set(runs.index.get_level_values(0))
-    }
+    return {rule: part.loc[rule].to_numpy() for rule in RULES if rule in set(runs.index.get_level_values(0))}
 
 
 def fits(splits: Mapping[str, Values], level: float) -> NDArray[np.bool_]:

@@ -61,10 +61,7 @@ def two_flows(
     links, flows = [Link("left", "right", rate, min(rtts) / 4, buffer)], []
     for n, (name, rtt, start) in enumerate(zip(rules, rtts, starts, strict=True)):
         rest = (rtt / 2 - min(rtts) / 4) / 2
-        links += [
-            Link(*ends, FAST * rate, rest, LARGE)
-            for ends in ((f"s{n}", "left"), ("right", f"d{n}"))
-        ]
+        links += [Link(*ends, FAST * rate, rest, LARGE) for ends in ((f"s{n}", "left"), ("right", f"d{n}"))]
         path = (f"s{n}", "left", "right", f"d{n}")
         largest = WINDOW * max(1.0, bits / 1e8)
         flows.append(Flow(f"{n}", path, WITH_VERSIONS[name], largest, start, ssthresh=slow_start))

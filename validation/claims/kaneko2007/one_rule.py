@@ -64,9 +64,7 @@ def other_round_trips() -> Effects:
         for found, table in zip((model, level), of_linux, strict=True)
     )
 
-    wild = runs.modelled(
-        RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG_RTTS}", overshoot=True
-    )
+    wild = runs.modelled(RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG_RTTS}", overshoot=True)
 
     def each(quantities: Callable[[Shares], Estimates]) -> dict[str, Estimates]:
         found = {tool: quantities(seen) for tool, seen in shares.items()}
@@ -140,9 +138,7 @@ def _by_model_and_level(shares: dict[str, Shares]) -> tuple[Shares, Shares]:
                 own = runs.modelled(RTTS[tool], chosen, rules=tuple(runs.RULES), seeds=RTT_SEEDS)
                 packets = levelled(RTTS[tool], chosen, rules=tuple(runs.RULES))
                 for into, table in ((model, own), (level, packets)):
-                    into[rule] = {
-                        rtt: runs.share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG_RTTS
-                    }
+                    into[rule] = {rtt: runs.share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG_RTTS}
     return model, level
 
 
@@ -157,12 +153,7 @@ def _order(found: Shares, more: str, less: str) -> Estimates:
 
 def _as_reno(found: Shares) -> Estimates:
     """Return by how much each friendly rule differs from Reno, at both round-trip times."""
-    return tuple(
-        difference(found[r][rtt], found["reno"][rtt])
-        for r in FRIENDLY
-        if r in found
-        for rtt in LONG_RTTS
-    )
+    return tuple(difference(found[r][rtt], found["reno"][rtt]) for r in FRIENDLY if r in found for rtt in LONG_RTTS)
 
 
 MODELLED = {

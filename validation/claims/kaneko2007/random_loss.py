@@ -140,14 +140,8 @@ def packet_shares(*cases: str) -> Shares:
     found: dict[float, dict[str, Estimate]] = {}
     for p in sorted({float(value) for value in frame["loss_rate"]}):
         rows = frame[frame["loss_rate"] == p]
-        of_rules = {
-            name: rows.loc[rows["rule"] == name, "goodput"].to_numpy() for name in runs.RULES
-        }
-        found[p] = {
-            name: of_runs(rates / CAPACITY, PART)
-            for name, rates in of_rules.items()
-            if len(rates) > 1
-        }
+        of_rules = {name: rows.loc[rows["rule"] == name, "goodput"].to_numpy() for name in runs.RULES}
+        found[p] = {name: of_runs(rates / CAPACITY, PART) for name, rates in of_rules.items() if len(rates) > 1}
     return found
 
 
@@ -171,18 +165,14 @@ def first(shares: Mapping[str, Estimate], same: float) -> Verdict:
     own = shares[FUSION]
     others = [share for rule, share in shares.items() if rule != FUSION]
     ahead = all(own.value + same >= most(each) - own.half_width for each in others)
-    behind = any(
-        own.value + own.half_width + same < each.value - each.half_width for each in others
-    )
+    behind = any(own.value + own.half_width + same < each.value - each.half_width for each in others)
     return Verdict.of(ahead and not behind, behind)
 
 
 def not_below_reno(shares: Shares, same: float) -> Verdict:
     """Return whether Fusion has no less than Reno alone at every loss rate, to a part of the link."""
     pairs = [(each[FUSION], each["reno"]) for each in shares.values() if "reno" in each]
-    kept = all(
-        own.value + own.half_width + same >= reno.value - reno.half_width for own, reno in pairs
-    )
+    kept = all(own.value + own.half_width + same >= reno.value - reno.half_width for own, reno in pairs)
     return Verdict.of(kept)
 
 
@@ -199,14 +189,10 @@ def judge(found: RandomLoss, *, same: float = SAME) -> Judgement:
         return Verdict.all_of(first(each, same) for p, each in shares.items() if low < p <= high)
 
     return {
-        "moderate": Sides(
-            all_between(found.model, 0.0, LARGEST), all_between(found.ns3, 0.0, LARGEST)
-        ),
+        "moderate": Sides(all_between(found.model, 0.0, LARGEST), all_between(found.ns3, 0.0, LARGEST)),
         "heavy": packets_only(all_between(found.ns3, LARGEST, 1.0)),
         "reno": Sides(not_below_reno(found.model, same), not_below_reno(found.ns3, same)),
-        "increase": model_only(
-            Verdict.of(all(math.isclose(*packets_per_round_trip(rate)) for rate in RATES))
-        ),
+        "increase": model_only(Verdict.of(all(math.isclose(*packets_per_round_trip(rate)) for rate in RATES))),
     }
 
 

@@ -68,15 +68,9 @@ def _greedy(found: Cells) -> Estimates:
 
 def _beside_reno(found: Cells) -> Callable[[Mapping[str, float]], Estimates]:
     """Return by how much the poorer of Reno and HSTCP, BIC, CUBIC or FAST is below its fair share, relative to that."""
-    pairs = [
-        (("Reno", name), (name, "Reno"))
-        for name in (*map(runs.NAMES.__getitem__, runs.GREEDY), "FAST")
-    ]
+    pairs = [(("Reno", name), (name, "Reno")) for name in (*map(runs.NAMES.__getitem__, runs.GREEDY), "FAST")]
     both = [(found[a], found[b]) for a, b in pairs if a in found and b in found]
-    apart = [
-        -deviation(min(pair, key=lambda e: e.value), combine(pair, (0.5, 0.5)).value)
-        for pair in both
-    ]
+    apart = [-deviation(min(pair, key=lambda e: e.value), combine(pair, (0.5, 0.5)).value) for pair in both]
     return lambda given: tuple(beyond(each, given["margin"]) for each in apart)
 
 
@@ -107,12 +101,7 @@ def pairs() -> Effects:
     friendly = CASES["ns-3"][0]
     model = cells(runs.modelled(friendly).assign(case=friendly))
     level = cells(
-        pd.concat(
-            [
-                levelled(c, rules=tuple(runs.RULES), seeds=PAIR_SEEDS).assign(case=c)
-                for c in CASES["ns-3"][:2]
-            ]
-        )
+        pd.concat([levelled(c, rules=tuple(runs.RULES), seeds=PAIR_SEEDS).assign(case=c) for c in CASES["ns-3"][:2]])
     )
     inclusive = level | cells(
         pd.concat(
@@ -126,16 +115,14 @@ def pairs() -> Effects:
         )
     )  # fmt: skip
     printed = {
-        (row["rule"], row["against"]): float(row["throughput_mbit_per_s"])
-        for row in rows("kaneko2007_pairs.csv")
+        (row["rule"], row["against"]): float(row["throughput_mbit_per_s"]) for row in rows("kaneko2007_pairs.csv")
     }
     apart = {
         tool: tuple(deviation(seen[key], printed[key]) for key in printed if key in seen)
         for tool, seen in found.items()
     }
     own, other = (
-        tuple(deviation(seen[key], printed[key]) for key in printed if key in seen)
-        for seen in (level, inclusive)
+        tuple(deviation(seen[key], printed[key]) for key in printed if key in seen) for seen in (level, inclusive)
     )
     curves = {}
     for tool, seen in found.items():

@@ -176,9 +176,7 @@ def share(frame: pd.DataFrame, flow: int, column: str = "goodput_bits", **where:
     return of_runs((own / every).to_numpy(), PART)
 
 
-def alone(
-    rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float, **others: Any
-) -> Coexistence:
+def alone(rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float, **others: Any) -> Coexistence:
     """Return one flow over 100 Mb/s by `dfcmodel.coexist`: 40 s, after 10 s of warm-up."""
     return coexist(
         rule,

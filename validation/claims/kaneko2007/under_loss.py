@@ -33,20 +33,12 @@ def shares_under_loss() -> Effects:
     packets, model = frames["ns-3"], runs.modelled(LOSSES)
     own = levelled(LOSSES, "rule in ('fusion', 'reno')")
     derived = {rule: _under_loss(model, rule) for rule in OTHERS}
-    few = runs.modelled(
-        LOSSES, f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}", seeds=FEW_SEEDS
-    )
+    few = runs.modelled(LOSSES, f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}", seeds=FEW_SEEDS)
     derived["fusion"] |= {"fair": _fair_at_few(few, "fusion")}
     level = _under_loss(own, "fusion")
-    wild = runs.modelled(
-        LOSSES, f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}", overshoot=True
-    )
+    wild = runs.modelled(LOSSES, f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}", overshoot=True)
     seen = {
-        rule: {
-            tool: _under_loss(frame, rule)
-            for tool, frame in frames.items()
-            if rule in set(frame["rule"])
-        }
+        rule: {tool: _under_loss(frame, rule) for tool, frame in frames.items() if rule in set(frame["rule"])}
         for rule in VARIANTS
     }
 
@@ -88,9 +80,7 @@ def shares_under_loss() -> Effects:
 shares_under_loss.constants_of(runs)
 
 
-def _curves_under_loss(
-    frames: dict[str, pd.DataFrame], model: pd.DataFrame, own: pd.DataFrame
-) -> dict[str, Curve]:
+def _curves_under_loss(frames: dict[str, pd.DataFrame], model: pd.DataFrame, own: pd.DataFrame) -> dict[str, Curve]:
     """Return the share of each rule by the loss rate, in ns-3 with the model and our packets, and in ns-2."""
     rates = sorted(frames["ns-3"]["loss_rate"].unique())
     ours = {
@@ -120,9 +110,7 @@ def _under_loss(frame: pd.DataFrame, rule: str) -> dict[str, Estimates]:
 
     return {
         "fair": _fair_at_few(frame, rule),
-        "leaves": tuple(
-            runs.relative(rate(rule, 2, p), rate("reno", 2, p)) for p in LARGE_LOSS_RATES
-        ),
+        "leaves": tuple(runs.relative(rate(rule, 2, p), rate("reno", 2, p)) for p in LARGE_LOSS_RATES),
         "more": tuple(runs.relative(rate(rule, 1, p), rate(rule, 2, p)) for p in LARGE_LOSS_RATES),
     }
 

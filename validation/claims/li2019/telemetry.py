@@ -115,10 +115,7 @@ def incast_queue() -> Effects:
 def early(name: str) -> list[tuple[float, float]]:
     """Return packets delivered in the first 0.3 ms of an incast, and the mean queue, for each run."""
     runs = (incast(name, seed, 3e-4, 0.0) for seed in fabric_runs.SEEDS)
-    return [
-        (float(run.records.delivered[:, -1].sum()), float(run.queue(BOTTLENECK).mean()))
-        for run in runs
-    ]
+    return [(float(run.records.delivered[:, -1].sum()), float(run.queue(BOTTLENECK).mean())) for run in runs]
 
 
 REACTIONS = ("HPCC", "each ACK", "each round trip")
@@ -224,9 +221,7 @@ def queues(part: float) -> list[float]:
     found = []
     for seed in fabric_runs.SEEDS:
         one = scenario([rule] * SENDERS, 4e-3, fabric_runs.starts(SENDERS, seed))
-        found.append(
-            float(fabric_runs.packets(one, seed, 2e-3, SAMPLE).queue(BOTTLENECK).mean() / WINDOW)
-        )
+        found.append(float(fabric_runs.packets(one, seed, 2e-3, SAMPLE).queue(BOTTLENECK).mean() / WINDOW))
     return found
 
 
@@ -238,9 +233,7 @@ def additive_step() -> Effects:
     loads = [load(part) for part in PARTS]
     return Effects(
         {
-            "below": Statement(
-                model=fabric_runs.exact(1.0 - loads[0]), level=fabric_runs.under(low)
-            ),
+            "below": Statement(model=fabric_runs.exact(1.0 - loads[0]), level=fabric_runs.under(low)),
             "above": Statement(
                 model=fabric_runs.exact(loads[1] - 1.0),
                 level=fabric_runs.over(fabric_runs.gain(found[1], found[0])),

@@ -77,9 +77,7 @@ def runs(*cases: str) -> Runs:
             known = row["service"] == "exponential" and row["signal_delay"] == 0
             if known and row["paused_rate"] > 0:
                 by_setting.setdefault(_setting(row), []).append(row)
-    (batches,) = {
-        int(evidence.provenance(case)["parameters"]["batches_per_seed"]["value"]) for case in cases
-    }
+    (batches,) = {int(evidence.provenance(case)["parameters"]["batches_per_seed"]["value"]) for case in cases}
     found = Runs()
     for setting, seeds in by_setting.items():
         estimates = {measure: _pooled(seeds, measure, batches - 1) for measure in MEASURES}

@@ -134,9 +134,7 @@ def measure() -> Conservation:
         )
     )
     sample = grid[:: len(grid) // 8]
-    ratios = [
-        stationary(s.model, SparseLU()).throughput / chain.solve(s).throughput for s in sample
-    ]
+    ratios = [stationary(s.model, SparseLU()).throughput / chain.solve(s).throughput for s in sample]
     sets = tuple(run for case in CASES for run in runs(case).values())
     answers = tuple(map(chain.solve, grid))
     worst = max(abs(ratio - 1.0) for ratio in ratios)
@@ -151,12 +149,8 @@ def judge(found: Conservation, *, exact: float = EXACT) -> Judgement:
     """Judge the chain by rounding, the packets by those left in the queues."""
     runs = len(found.counts)
     return {
-        "expressions": Sides(
-            Verdict.of(bool(found.defects.max() <= exact)), Verdict.of(found.explained == runs)
-        ),
-        "balance": Sides(
-            Verdict.of(bool(found.flows.max() <= exact)), Verdict.of(found.conserved == runs)
-        ),
+        "expressions": Sides(Verdict.of(bool(found.defects.max() <= exact)), Verdict.of(found.explained == runs)),
+        "balance": Sides(Verdict.of(bool(found.flows.max() <= exact)), Verdict.of(found.conserved == runs)),
     }
 
 

@@ -77,19 +77,14 @@ def idle_times() -> Effects:
     think, endless = protocol.over_rtt().default, protocol.gains(protocol.ENDLESS)
     own = {rtt: level.idle_gain(level.Bridges(rtt)) for rtt in level.RTTS}
     also = {rtt: level.gain(rtt) for rtt in level.RTTS}
-    bursty, granular = (
-        {rtt: gain(Setting(rates, rtt=rtt)) for rtt in IDLE} for rates in (HEAVY, THREE)
-    )
+    bursty, granular = ({rtt: gain(Setting(rates, rtt=rtt)) for rtt in IDLE} for rates in (HEAVY, THREE))
     long = {rtt: e for rtt, e in think.items() if rtt >= LONG_RTT}
     stack = "ns-3 NewReno with SACK"
     sets = [
         protocol.gains(STACKS, query=f"reading == {stack!r} and traffic == {traffic!r}")
         for traffic in ("think", "endless")
     ]
-    flows = {
-        traffic: protocol.gains(FLOWS, "flows", f"traffic == {traffic!r}")
-        for traffic in ("think", "endless")
-    }
+    flows = {traffic: protocol.gains(FLOWS, "flows", f"traffic == {traffic!r}") for traffic in ("think", "endless")}
     streams = flows["endless"]
     return Effects(
         {
@@ -131,13 +126,11 @@ def short_round_trips() -> Effects:
     frame = evidence.table(protocol.ENDLESS)
     frame = frame.assign(
         lost=(frame["dropped_1"] + frame["dropped_2"]) / frame["arrivals_1"],
-        bursts=(frame["dropped_1"] + frame["dropped_2"])
-        / (frame["fast_recoveries"] + frame["timeouts"]),
+        bursts=(frame["dropped_1"] + frame["dropped_2"]) / (frame["fast_recoveries"] + frame["timeouts"]),
     )
     alone = frame[frame["pause"] == "off"].groupby("rtt")
     lost, bursts = (
-        {float(str(rtt)): of_runs(seeds.to_numpy()) for rtt, seeds in alone[column]}
-        for column in ("lost", "bursts")
+        {float(str(rtt)): of_runs(seeds.to_numpy()) for rtt, seeds in alone[column]} for column in ("lost", "bursts")
     )
     exact = {rtt: gain(Setting(THREE, rtt=rtt)) for rtt in gains}
     stack = "ns-3 NewReno with SACK"

@@ -134,9 +134,7 @@ def measure() -> LargeRtt:
     def losses(rtt: float) -> bundled.Compared:
         setting = Setting(LIGHT, rtt=rtt).off
         estimates = [data[setting].estimates[f"loss_rate_{queue}"] for queue in (1, 2)]
-        return bundled.Compared(
-            math.fsum(chain.solve(setting).loss_rate), combine(estimates, (1.0, 1.0))
-        )
+        return bundled.Compared(math.fsum(chain.solve(setting).loss_rate), combine(estimates, (1.0, 1.0)))
 
     return LargeRtt(
         {rates: [gain(Setting(rates, rtt=rtt)) for rtt in FAR] for rates in LOADS},
@@ -179,9 +177,7 @@ def judge(found: LargeRtt, *, nothing: float = NOTHING, level: float = LEVEL) ->
 
 
 @measure.same_process
-def same_process(
-    found: LargeRtt, *, nothing: float = NOTHING, level: float = LEVEL
-) -> dict[str, Verdict]:
+def same_process(found: LargeRtt, *, nothing: float = NOTHING, level: float = LEVEL) -> dict[str, Verdict]:
     """Judge the chain's own events."""
     packets = everywhere(found.steps, level), everywhere(found.left(nothing), level)
     return {"falls": Verdict.all_of(packets), "ceases": everywhere([found.fewer], level)}

@@ -30,9 +30,7 @@ def _law(case: str, columns: list[str]) -> dict[tuple[float, ...], dict[str, Est
     frame = frame.assign(law=frame["goodput"] / flows * frame["mean_rtt"] * np.sqrt(lost))
     found: dict[tuple[float, ...], dict[str, Estimate]] = {}
     for (*key, pause), seeds in frame.groupby([*columns, "pause"])["law"]:
-        found.setdefault(tuple(float(str(each)) for each in key), {})[str(pause)] = of_runs(
-            seeds.to_numpy()
-        )
+        found.setdefault(tuple(float(str(each)) for each in key), {})[str(pause)] = of_runs(seeds.to_numpy())
     return found
 
 
@@ -41,9 +39,7 @@ def chain_law(rtt: float, *, pause: bool) -> float:
     setting = Setting(rtt=rtt)
     answer = chain.solve(setting if pause else setting.off)
     lost = lost_part(setting if pause else setting.off)
-    waiting = sum(
-        queue / rate for queue, rate in zip(answer.mean_queue, answer.effective_rate, strict=True)
-    )
+    waiting = sum(queue / rate for queue, rate in zip(answer.mean_queue, answer.effective_rate, strict=True))
     return answer.throughput * (rtt + waiting) * math.sqrt(lost)
 
 

@@ -125,9 +125,7 @@ def endless_run(seed: int, rtt: float, pause: bool, sender: str) -> tuple[float,
         Packets(),
     )
     if sender == "ns2":  # whose queues hold a packet less besides the one in transmission
-        links = tuple(
-            replace(link, buffer=scenario.buffer_of(n) + 1) for n, link in enumerate(scenario.links)
-        )
+        links = tuple(replace(link, buffer=scenario.buffer_of(n) + 1) for n, link in enumerate(scenario.links))
         scenario = replace(scenario, links=links)
         method = Packets(convention="ns2", recovery="reno", seed=seed + 1)
     run = simulate(scenario, method, sample=SAMPLE, seed=seed)

@@ -99,9 +99,7 @@ class NumberOfRates:
     @property
     def differences(self) -> dict[float, Estimate]:
         """The packets' gain of N = 2 less that of N = 3, by round-trip time."""
-        return {
-            rtt: difference(self.packets(HEAVY, rtt), self.packets(THREE, rtt)) for rtt in RUN_RTTS
-        }
+        return {rtt: difference(self.packets(HEAVY, rtt), self.packets(THREE, rtt)) for rtt in RUN_RTTS}
 
     @property
     def apart(self) -> Outcome:
@@ -153,17 +151,9 @@ def measure() -> NumberOfRates:
             (high, rtt): (gain(Setting(HEAVY, high, rtt=rtt)), gain(Setting(THREE, high, rtt=rtt)))
             for high, rtt in product(HIGHS, MAP_RTTS)
         },
-        {
-            f"mu2 = {mu2:g}": np.array(
-                [[ratio(high, rtt, mu2) for rtt in MAP_RTTS] for high in HIGHS]
-            )
-            for mu2 in PAUSED
-        },
+        {f"mu2 = {mu2:g}": np.array([[ratio(high, rtt, mu2) for rtt in MAP_RTTS] for high in HIGHS]) for mu2 in PAUSED},
         {rtt: [gain(Setting((50.0, m, 1.0), rtt=rtt)) for m in MIDDLE] for rtt in SCANNED},
-        {
-            key: gain(Setting(HEAVY).read(key)) / gain(Setting(THREE).read(key))
-            for key in chain.READINGS
-        },
+        {key: gain(Setting(HEAVY).read(key)) / gain(Setting(THREE).read(key)) for key in chain.READINGS},
         data,
         bundled.agreement(run for s, run in data.items() if s.rates in (HEAVY, THREE)),
     )
@@ -190,9 +180,7 @@ def _judged(found: NumberOfRates, rtt: float, times: float, near: float) -> Judg
 
 
 @measure.readings
-def readings(
-    found: NumberOfRates, *, times: float = 1.0, near: float = 1.0
-) -> dict[str, Judgement]:
+def readings(found: NumberOfRates, *, times: float = 1.0, near: float = 1.0) -> dict[str, Judgement]:
     """Judge longer round-trip times, and other readings of the rules at 1 s."""
     longer = {f"RTT {rtt:g} s": _judged(found, rtt, times, near) for rtt in SEEN if rtt > chain.RTT}
     rules = {

@@ -91,9 +91,7 @@ class GainByLoad:
     def events(self) -> Gains:
         """Gains of the packet runs of the chain's own events."""
         return {
-            (load, rtt): value
-            for rtt, values in self.gains.items()
-            for load, value in zip(LOADS, values, strict=True)
+            (load, rtt): value for rtt, values in self.gains.items() for load, value in zip(LOADS, values, strict=True)
         }
 
     @property
@@ -225,20 +223,14 @@ def measure() -> GainByLoad:
         bundled.tcp_gains(bundled.LINK_A),
         bundled.tcp_gains(bundled.RANDOM_THINK),
         bundled.agreement(data[at(load, rtt)] for rtt in RUN_RTTS for load in LOADS),
-        {
-            (load, rtt): level.idle_gain(level.Bridges(rtt, link_a=load))
-            for load in OWN_LOADS
-            for rtt in level.RTTS
-        },
+        {(load, rtt): level.idle_gain(level.Bridges(rtt, link_a=load)) for load in OWN_LOADS for rtt in level.RTTS},
     )
 
 
 measure.constants_of(chain)
 
 
-def judge_steps(
-    gains: Gains, loads: Sequence[float], rtts: Sequence[float], level: float
-) -> dict[str, Verdict]:
+def judge_steps(gains: Gains, loads: Sequence[float], rtts: Sequence[float], level: float) -> dict[str, Verdict]:
     """Return whether gain and range fall at every step of the load, by statement."""
     return {
         "gain": everywhere(falls(gains, loads, rtts), level),
@@ -273,9 +265,7 @@ def readings(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Judgement]
     }
     at_rtts = {
         f"RTT {rtt:g} s": {
-            "gain": Sides(
-                Verdict.of(found.falls[rtt]), everywhere(falls(found.tcp, LOADS, (rtt,)), level)
-            )
+            "gain": Sides(Verdict.of(found.falls[rtt]), everywhere(falls(found.tcp, LOADS, (rtt,)), level))
         }
         for rtt in TCP_RTTS
     }
@@ -299,10 +289,7 @@ def readings(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Judgement]
         rules
         | {f"RTT up to {TCP_RTTS[-1]:g} s, those of TCP": short}
         | at_rtts
-        | {
-            name: {key: packets_only(verdict) for key, verdict in verdicts.items()}
-            for name, verdicts in others.items()
-        }
+        | {name: {key: packets_only(verdict) for key, verdict in verdicts.items()} for name, verdicts in others.items()}
         | {"the slope over the loads, not each step": trend}
     )
 

@@ -154,8 +154,7 @@ class LowThreshold:
     def turn(self) -> dict[float, int]:
         """The largest T2 at which pausing is worse than TCP alone in the chain."""
         return {
-            rtt: max((low for low in LOWS if values[low - 1] < 0), default=0)
-            for rtt, values in self.curves.items()
+            rtt: max((low for low in LOWS if values[low - 1] < 0), default=0) for rtt, values in self.curves.items()
         }
 
     @property
@@ -212,17 +211,11 @@ def measure() -> LowThreshold:
         rates,
         {rtt: [ratio_gain(e, off[rtt]) for e in rates[rtt]] for rtt in TWO_RTTS},
         {rtt: [-ratio_gain(e, rates[rtt][-1]) for e in rates[rtt][:-1]] for rtt in TWO_RTTS},
-        {
-            room: cost(Setting(LIGHT, HIGH, 1, buffers=(room, chain.B2)))
-            for room in (chain.B1, 20, 40)
-        },
+        {room: cost(Setting(LIGHT, HIGH, 1, buffers=(room, chain.B2))) for room in (chain.B1, 20, 40)},
         (chain.solve(at(HIGH, 1.0)), chain.solve(at(1, 1.0))),
         bundled.agreement(data.values()),
         {rtt: protocol.by_low_threshold(rtt) for rtt in TWO_RTTS},
-        {
-            rtt: {low: of_runs(level.goodput(level.Bridges(rtt, HIGH, low))) for low in RUN_LOWS}
-            for rtt in TWO_RTTS
-        },
+        {rtt: {low: of_runs(level.goodput(level.Bridges(rtt, HIGH, low))) for low in RUN_LOWS} for rtt in TWO_RTTS},
         _against_at_other_rates(),
     )
 
@@ -242,9 +235,7 @@ def judge(found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL) 
 
 
 @measure.packet_level
-def at_packet_level(
-    found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL
-) -> dict[str, Verdict]:
+def at_packet_level(found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL) -> dict[str, Verdict]:
     """Judge TCP at hopflow's packet level."""
     return {
         "falls": everywhere(found.own_trends, level),
@@ -263,9 +254,7 @@ def _little(costs: list[float], slight: float) -> Verdict:
 
 
 @measure.readings
-def readings(
-    found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL
-) -> dict[str, Judgement]:
+def readings(found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL) -> dict[str, Judgement]:
     """Judge other readings of the rules, and each round-trip time by itself."""
     judged = {}
     for key in chain.READINGS[1:]:
@@ -285,8 +274,7 @@ def readings(
             "slightly": _little([found.cost_at(MILD, rtt)], slight),
         }
         judged[f"RTT {rtt:g} s"] = {
-            key: Sides(verdict, seen.get(key, Verdict.NOT_APPLICABLE))
-            for key, verdict in model.items()
+            key: Sides(verdict, seen.get(key, Verdict.NOT_APPLICABLE)) for key, verdict in model.items()
         }
     return judged
 
@@ -307,9 +295,7 @@ def _seen(run: Sequence[Estimate], slight: float, level: float) -> dict[str, Ver
 
 
 @measure.same_process
-def same_process(
-    found: LowThreshold, *, level: float = LEVEL, slight: float = SLIGHT
-) -> dict[str, Verdict]:
+def same_process(found: LowThreshold, *, level: float = LEVEL, slight: float = SLIGHT) -> dict[str, Verdict]:
     """Judge the chain's own events."""
     return {
         "falls": everywhere(found.steps, level),
@@ -353,9 +339,7 @@ def cost_maps(found: LowThreshold) -> Figure:  # noqa: ARG001
     """Draw the cost of T2 = T1 - 5 over threshold and round-trip time, for three settings."""
     grids, framed = {}, []
     for title, base in PANELS.items():
-        cells = [
-            base._replace(high=h, low=h - APART, rtt=r) for h, r in product(MAP_HIGHS, DRAWN_RTTS)
-        ]
+        cells = [base._replace(high=h, low=h - APART, rtt=r) for h, r in product(MAP_HIGHS, DRAWN_RTTS)]
         shape = len(MAP_HIGHS), len(DRAWN_RTTS)
         grids[title] = np.array([cost(s) for s in cells]).reshape(shape)
         visible = [gain(s._replace(low=None)) >= SLIGHT > cost(s) for s in cells]

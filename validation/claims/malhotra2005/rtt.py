@@ -125,9 +125,7 @@ def measure() -> GainByRtt:
     """Solve the chain over the round-trip time, and read the packet runs."""
     data = bundled.runs(bundled.THRESHOLDS, bundled.GRANULARITY)
     keys = [*product((LIGHT, HEAVY), SHOWN), ((20.0, 1.0), 15), ((100.0, 1.0), 15)]
-    kept = [
-        run for s, run in data.items() if s.rates in (LIGHT, HEAVY) and s.high in (8, 15, 19, 20)
-    ]
+    kept = [run for s, run in data.items() if s.rates in (LIGHT, HEAVY) and s.high in (8, 15, 19, 20)]
     return GainByRtt(
         {key: [gain(Setting(*key, rtt=rtt)) for rtt in RTTS] for key in keys},
         {
@@ -154,10 +152,7 @@ def judge(found: GainByRtt) -> Judgement:
 @measure.readings
 def readings(found: GainByRtt) -> dict[str, Judgement]:
     """Judge other ranges of the round-trip time, which the paper does not state, and other readings of the rules."""
-    ranges = {
-        f"RTT up to {last:g} s": {"grows": model_only(Verdict.of(found.grows_to(last)))}
-        for last in LASTS
-    }
+    ranges = {f"RTT up to {last:g} s": {"grows": model_only(Verdict.of(found.grows_to(last)))} for last in LASTS}
     rules = {
         chain.reading(key): {"grows": model_only(monotone(np.diff(values[:3])))}
         for key, values in found.readings.items()

@@ -45,9 +45,7 @@ def fitted(target: Mapping[int, float]) -> float:
     """Return the mu2 without a delay whose throughputs are nearest to the target's."""
 
     def distance(mu2: float) -> float:
-        return max(
-            abs(_instant(mu2, high) / throughput - 1.0) for high, throughput in target.items()
-        )
+        return max(abs(_instant(mu2, high) / throughput - 1.0) for high, throughput in target.items())
 
     return min(PAUSED, key=distance)
 
@@ -66,17 +64,11 @@ def mimicked_delay() -> Effects:
     rates = {d: fitted({h: packets[d, h].value for h in FITTED}) for d in DELAYS}
     own = {d: fitted({h: throughput(d, h) for h in FITTED}) for d in DELAYS}
     far = {
-        (d, high): difference(
-            ratio(Estimate(_instant(rates[d], high), 0.0), packets[d, high]), Estimate(1.0, 0.0)
-        )
+        (d, high): difference(ratio(Estimate(_instant(rates[d], high), 0.0), packets[d, high]), Estimate(1.0, 0.0))
         for d in DELAYS
         for high in JUDGED
     }
-    exact = tuple(
-        Estimate(_instant(own[d], high) / throughput(d, high) - 1.0, 0.0)
-        for d in DELAYS
-        for high in JUDGED
-    )
+    exact = tuple(Estimate(_instant(own[d], high) / throughput(d, high) - 1.0, 0.0) for d in DELAYS for high in JUDGED)
     none = {high: packets[0.0, high] for high in HIGHS}
     return Effects(
         {
@@ -126,9 +118,7 @@ def _gained_exactly(delay: float, mu2: float) -> Estimate:
     nearer = []
     for high in JUDGED:
         seen = throughput(delay, high)
-        far, near = (
-            abs(value / seen - 1.0) for value in (throughput(1e-5, high), _instant(mu2, high))
-        )
+        far, near = (abs(value / seen - 1.0) for value in (throughput(1e-5, high), _instant(mu2, high)))
         nearer.append(far - near)
     return Estimate(sum(nearer) / len(nearer), 0.0)
 
@@ -178,10 +168,7 @@ def _own_messages() -> dict[int, Estimate]:
 def thresholds_and_messages() -> Effects:
     """Measure the best threshold by the delay of a message, and messages by the low threshold."""
     frame = evidence.table(TCP)
-    tcp = {
-        rtt: by(frame[frame["rtt"] == rtt], ["signal_delay", "high_threshold"], "goodput")
-        for rtt in (1.0, 5.0)
-    }
+    tcp = {rtt: by(frame[frame["rtt"] == rtt], ["signal_delay", "high_threshold"], "goodput") for rtt in (1.0, 5.0)}
     tandem, sized = _tandem(TANDEM), _tandem(FIXED)
     exact = {(d, h): throughput(d, h) for d in (LATE,) for h in (LOW_END, HIGH_END)}
     at_once = {(0.0, h): throughput(1e-5, h) for h in (LOW_END, HIGH_END)}

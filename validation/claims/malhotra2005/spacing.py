@@ -98,8 +98,7 @@ class Spacing:
 
     def _room(self, n: int, rtt: float) -> Estimate:
         two, three, bent, straight = (
-            self.data.gain(Setting(rates, rtt=rtt))
-            for rates in (HEAVY, THREE, GEOMETRIC[n], LINEAR[n])
+            self.data.gain(Setting(rates, rtt=rtt)) for rates in (HEAVY, THREE, GEOMETRIC[n], LINEAR[n])
         )
         sign = math.copysign(1.0, two.value - three.value)
         other = math.copysign(1.0, self.packets[n, rtt].value)
@@ -141,20 +140,13 @@ def measure() -> Spacing:
     return Spacing(
         {(n, rtt): apart(Setting(rtt=rtt), n) for n, rtt in POINTS},
         {
-            (n, rtt): difference(
-                data.gain(Setting(GEOMETRIC[n], rtt=rtt)), data.gain(Setting(LINEAR[n], rtt=rtt))
-            )
+            (n, rtt): difference(data.gain(Setting(GEOMETRIC[n], rtt=rtt)), data.gain(Setting(LINEAR[n], rtt=rtt)))
             for n, rtt in POINTS
         },
         {rtt: major(Setting(rtt=rtt)) for rtt in SEEN},
         {key: [*(apart(base, n) for n in LINEAR), major(base)] for key, base in read.items()},
         {
-            title: np.array(
-                [
-                    [gain(base._replace(rates=(50.0, m, 1.0), rtt=rtt)) for rtt in MAP_RTTS]
-                    for m in MIDDLE
-                ]
-            )
+            title: np.array([[gain(base._replace(rates=(50.0, m, 1.0), rtt=rtt)) for rtt in MAP_RTTS] for m in MIDDLE])
             for title, base in PANELS.items()
         },
         data,
@@ -187,9 +179,7 @@ def readings(found: Spacing, *, times: float = 1.0) -> dict[str, Judgement]:
         for name, rates in OTHER.items()
     }
     return other | {
-        chain.reading(key): {
-            "minor": model_only(Verdict.of(max(map(abs, values[:-1])) < times * values[-1]))
-        }
+        chain.reading(key): {"minor": model_only(Verdict.of(max(map(abs, values[:-1])) < times * values[-1]))}
         for key, values in found.readings.items()
         if key != chain.READINGS[0]
     }

@@ -47,8 +47,7 @@ class SwitchedOff:
     def tests(self) -> dict[str, Outcome]:
         """Whether the packet runs are equal, by measure."""
         return {
-            measure.replace("_", " "): welch_test([run.estimates[measure] for run in self.runs])
-            for measure in MEASURES
+            measure.replace("_", " "): welch_test([run.estimates[measure] for run in self.runs]) for measure in MEASURES
         }
 
     @property
@@ -103,10 +102,7 @@ def judge(found: SwitchedOff, *, exact: float = EXACT) -> Judgement:
 def deviations(found: SwitchedOff) -> Figure:
     """Draw the deviations of the packet runs from the chain."""
     fig, ax = figure()
-    names = [
-        f"T2 = {r.setting.low or r.setting.high}\nmu2 = {r.setting.paused_rate:g}"
-        for r in found.runs
-    ]
+    names = [f"T2 = {r.setting.low or r.setting.high}\nmu2 = {r.setting.paused_rate:g}" for r in found.runs]
     for n, measure in enumerate(SHOWN):
         exact = Estimate(found.off[measure], 0.0)
         values = [ratio_gain(run.estimates[measure], exact) for run in found.runs]

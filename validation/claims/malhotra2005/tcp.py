@@ -37,10 +37,7 @@ class AgainstTcp:
     @property
     def loads(self) -> dict[str, list[float]]:
         """The rates of link A, by case."""
-        return {
-            case: [load for load, rtt in found if rtt == COMPARED[0]]
-            for case, found in self.gains.items()
-        }
+        return {case: [load for load, rtt in found if rtt == COMPARED[0]] for case, found in self.gains.items()}
 
     def chain(self, case: str, rtt: float) -> list[float]:
         """Return the chain's gains at the rates of a case, in per cent."""
@@ -70,10 +67,7 @@ class AgainstTcp:
     @property
     def chain_unused(self) -> list[float]:
         """Unused capacity of the chain without pausing, in per cent of its throughput."""
-        return [
-            100.0 * (chain.NU / chain.solve(Setting((load, 1.0)).off).throughput - 1.0)
-            for load in TOLD
-        ]
+        return [100.0 * (chain.NU / chain.solve(Setting((load, 1.0)).off).throughput - 1.0) for load in TOLD]
 
 
 def distance(setting: Setting, measured: Estimate) -> Estimate:
@@ -85,9 +79,7 @@ def distance(setting: Setting, measured: Estimate) -> Estimate:
 @claim("M13", cases=(LINK_A, RANDOM_THINK))
 def measure() -> AgainstTcp:
     """Read TCP's gains over two bridges."""
-    return AgainstTcp(
-        {case: tcp_gains(case) for case in CASES.values()}, tcp_goodput(LINK_A, "off")
-    )
+    return AgainstTcp({case: tcp_gains(case) for case in CASES.values()}, tcp_goodput(LINK_A, "off"))
 
 
 measure.constants_of(chain)

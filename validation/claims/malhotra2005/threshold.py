@@ -123,9 +123,7 @@ class BestThreshold:
     @property
     def tcp_best(self) -> dict[float, int]:
         """TCP's best threshold by round-trip time."""
-        return {
-            rtt: max(found, key=lambda high: found[high].value) for rtt, found in self.tcp.items()
-        }
+        return {rtt: max(found, key=lambda high: found[high].value) for rtt, found in self.tcp.items()}
 
     def won(self, rtt: float) -> Estimate:
         """Return the gain in throughput of T1 = 17 over 15 in packets, in per cent."""
@@ -142,8 +140,7 @@ class BestThreshold:
     def inside(self) -> dict[tuple[float, float], float]:
         """The smallest mu2 tried with the best threshold in the band, by RTT and lambda1."""
         return {
-            load: next((mu2 for mu2 in PAUSED if self.optimum[(*load, mu2)] in BAND), math.nan)
-            for load in EXAMPLES
+            load: next((mu2 for mu2 in PAUSED if self.optimum[(*load, mu2)] in BAND), math.nan) for load in EXAMPLES
         }
 
 
@@ -163,10 +160,7 @@ def measure() -> BestThreshold:
     """Solve the chain over the threshold, and read the packet runs."""
     data = bundled.runs(bundled.THRESHOLDS)
     return BestThreshold(
-        {
-            rtt: {high: gain(Setting(LIGHT, high, rtt=rtt)) for high in range(2, B2 + 1)}
-            for rtt in chain.RUN_RTTS
-        },
+        {rtt: {high: gain(Setting(LIGHT, high, rtt=rtt)) for high in range(2, B2 + 1)} for rtt in chain.RUN_RTTS},
         data,
         optima(),
         {key: chain.best_threshold(Setting(LIGHT, ABOVE).read(key)) for key in chain.READINGS},
@@ -186,10 +180,7 @@ def measure() -> BestThreshold:
         },
         bundled.agreement(data.values()),
         {rtt: protocol.by_threshold("think", rtt) for rtt in SEEN[:2]},
-        {
-            rtt: {h: of_runs(level.goodput(level.Bridges(rtt, h, h))) for h in OWN_HIGHS}
-            for rtt in SEEN[:2]
-        },
+        {rtt: {h: of_runs(level.goodput(level.Bridges(rtt, h, h))) for h in OWN_HIGHS} for rtt in SEEN[:2]},
     )
 
 
@@ -215,9 +206,7 @@ def _collapses(scans: dict[float, dict[int, float]], high: int) -> Verdict:
 def readings(found: BestThreshold) -> dict[str, Judgement]:
     """Judge the fall from the middle of the paper's band, and both statements in other readings of the rules, the optimum at 1 s."""
     middle = BAND[len(BAND) // 2]
-    return {
-        f"the fall from T1 = {middle}": {"collapse": model_only(_collapses(found.scans, middle))}
-    } | {
+    return {f"the fall from T1 = {middle}": {"collapse": model_only(_collapses(found.scans, middle))}} | {
         chain.reading(key): {
             "collapse": model_only(_collapses(found.reading_scans[key], ABOVE)),
             "optimum": model_only(Verdict.of(best in BAND)),
@@ -232,9 +221,7 @@ def same_process(found: BestThreshold, *, level: float = LEVEL) -> dict[str, Ver
     """Judge the chain's own events."""
     return {
         "collapse": everywhere((fall.packets for fall in found.collapse), level),
-        "optimum": everywhere(
-            (side.packets for sides in found.above.values() for side in sides), level
-        ).opposite,
+        "optimum": everywhere((side.packets for sides in found.above.values() for side in sides), level).opposite,
     }
 
 

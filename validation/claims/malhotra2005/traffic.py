@@ -49,28 +49,18 @@ def _own_growth(load: float, random: bool = False) -> Estimate:
 def _growth_in_other_readings() -> dict[str, dict[str, Statement]]:
     """Return the growth of TCP's gain with other traffic, and with other senders."""
     others = {
-        name: {
-            "grows": Statement((_growth(protocol.gains(READINGS, query=f"reading == {name!r}")),))
-        }
+        name: {"grows": Statement((_growth(protocol.gains(READINGS, query=f"reading == {name!r}")),))}
         for name in evidence.table(READINGS)["reading"].unique()
         if name not in ("default", "exponential think time")
     }
     stacks = {
         f"TCP of {name}": {
-            "grows": Statement(
-                (
-                    _growth(
-                        protocol.gains(STACKS, query=f"reading == {name!r} and traffic == 'think'")
-                    ),
-                )
-            )
+            "grows": Statement((_growth(protocol.gains(STACKS, query=f"reading == {name!r} and traffic == 'think'")),))
         }
         for name in evidence.table(STACKS)["reading"].unique()
     }
     traffic = {
-        "a file per second at fixed times": protocol.gains(
-            protocol.CLOCK, query="file_size == 80000"
-        ),
+        "a file per second at fixed times": protocol.gains(protocol.CLOCK, query="file_size == 80000"),
         "files of 80 kbit": protocol.gains(protocol.SMALL_FILES),
     }
     at = {name: {"grows": Statement((_growth(each),))} for name, each in traffic.items()}
@@ -97,15 +87,12 @@ def growth_by_load() -> Effects:
     loads = [load for load, rtt in gains if rtt == SHORT_RTT]
     found = {load: _growth({r: gains[load, r] for r in (SHORT_RTT, LONG_RTT)}) for load in loads}
     exact = {
-        load: gain(Setting((load, 1.0), rtt=LONG_RTT)) - gain(Setting((load, 1.0), rtt=SHORT_RTT))
-        for load in loads
+        load: gain(Setting((load, 1.0), rtt=LONG_RTT)) - gain(Setting((load, 1.0), rtt=SHORT_RTT)) for load in loads
     }
     random = bundled.tcp_gains(bundled.RANDOM_THINK)
     own = {load: _own_growth(load) for load in level.LOADS}
     rates = sorted({load for load, _ in random})
-    scattered = tuple(
-        difference(random[load, LONG_RTT], random[load, MIDDLE_RTT]) for load in rates
-    )
+    scattered = tuple(difference(random[load, LONG_RTT], random[load, MIDDLE_RTT]) for load in rates)
     kept = protocol.over_rtt().default
     return Effects(
         {

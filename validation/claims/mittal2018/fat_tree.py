@@ -65,9 +65,7 @@ def fabric(pauses: bool) -> Fabric:
     cable = Cable("40Gbps", "400m")
     rule: Any = fabric_runs.pfc(220.0) if pauses else FIFO()
     buffer = "300 kB" if pauses else "240 kB"
-    return Fabric(
-        fat_tree(6), cable, cable, buffer=buffer, packet_size=fabric_runs.PACKET, discipline=rule
-    )
+    return Fabric(fat_tree(6), cable, cable, buffer=buffer, packet_size=fabric_runs.PACKET, discipline=rule)
 
 
 def run(transport: Transport, flows: Flows, seed: int) -> Any:
@@ -88,9 +86,7 @@ def random_runs(seed: int, transport: tuple[bool, bool, bool]) -> tuple[float, f
     """Return mean slowdown, 99th percentile of completion times (s), and the part of flows that are complete."""
     chosen = Transport(*transport)
     hosts = fabric(chosen.pauses).hosts
-    flows = random_traffic(
-        hosts, SIZES, LOAD, TRAFFIC, seed, packet_size=fabric_runs.PACKET, **_options(chosen)
-    )
+    flows = random_traffic(hosts, SIZES, LOAD, TRAFFIC, seed, packet_size=fabric_runs.PACKET, **_options(chosen))
     records = run(chosen, flows, seed)
     slow = slowdowns(records)
     times = records.finished - np.array([flow.start for flow in flows])
@@ -110,9 +106,7 @@ NAMES = {
 
 def _curves(*transports: Transport) -> dict[str, Curve]:
     found = {NAMES[each]: np.array(random_runs(each)) for each in transports}
-    return {
-        "mean slowdown": Curve(list(found), level=[of_runs(each[:, 0]) for each in found.values()])
-    }
+    return {"mean slowdown": Curve(list(found), level=[of_runs(each[:, 0]) for each in found.values()])}
 
 
 def _worse(one: Transport, other: Transport, what: int = 0) -> Estimate:
@@ -145,9 +139,7 @@ def irn_and_roce() -> Effects:
 def irn_with_pfc() -> Effects:
     """Compare IRN with PFC and without."""
     worse = _worse(IRN_PFC, IRN)
-    return Effects(
-        {"worse": Statement(level=(worse,))}, _curves(IRN, IRN_PFC), AXES, values={"worse": worse}
-    )
+    return Effects({"worse": Statement(level=(worse,))}, _curves(IRN, IRN_PFC), AXES, values={"worse": worse})
 
 
 @fabric_runs.on_fabrics("I03", cases=(CASE,))

@@ -158,9 +158,7 @@ def reno_of_linux() -> Effects:
 def within(deviations: Sequence[Estimate], margin: float) -> tuple[Estimate, ...]:
     """Return quantities that are positive where deviations are within a margin of zero."""
     return tuple(
-        Estimate(margin + sign * each.value, each.error, each.dof)
-        for each in deviations
-        for sign in (1.0, -1.0)
+        Estimate(margin + sign * each.value, each.error, each.dof) for each in deviations for sign in (1.0, -1.0)
     )
 
 
@@ -191,9 +189,7 @@ def cubic_of_linux() -> Effects:
     return Effects(
         {
             "beta": Statement(kept, equal=True),
-            "curve": Statement(
-                lambda given: (Estimate(given["near"] - apart.value, apart.error, apart.dof),)
-            ),
+            "curve": Statement(lambda given: (Estimate(given["near"] - apart.value, apart.error, apart.dof),)),
         },
         kept_curves(CUBIC),
         AXES,
@@ -237,10 +233,7 @@ def highspeed_of_linux() -> Effects:
     cut = off([each.kept + highspeed_cut(each.before) for each in found])
     grown = off(
         [
-            each.growth
-            / sum(
-                highspeed_growth(w) * t for w, t in zip(each.window, each.trips[:-1], strict=False)
-            )
+            each.growth / sum(highspeed_growth(w) * t for w, t in zip(each.window, each.trips[:-1], strict=False))
             for each in growing(found)
         ]
     )
@@ -253,10 +246,7 @@ def scalable_of_linux() -> Effects:
     runs = two("scalable")
     found = cycles(runs)
     grown = off(
-        [
-            float(np.log(each.window[-1] / each.window[0]) / (0.01 * each.trips[:-1].sum()))
-            for each in growing(found)
-        ]
+        [float(np.log(each.window[-1] / each.window[0]) / (0.01 * each.trips[:-1].sum())) for each in growing(found)]
     )
     return _of_rule(off([each.kept for each in found], 0.875), grown, runs)
 
@@ -284,9 +274,7 @@ def probes() -> list[Probe]:
     found = []
     for begin in begins.tolist():
         end = begin + int(np.argmin(small[begin:])) - 1
-        found.append(
-            Probe(time[begin], time[end] + SAMPLE, window[begin : end + 1].min(), rtt[begin])
-        )
+        found.append(Probe(time[begin], time[end] + SAMPLE, window[begin : end + 1].min(), rtt[begin]))
     return found
 
 
@@ -359,11 +347,7 @@ def westwood_of_linux() -> Effects:
         later.append(float(np.mean([each.later / full for each in cycles_of(run, case)])))
     return Effects(
         {"pipe": Statement(tuple(beyond(each, 1.0) for each in parts.values()), equal=True)},
-        {
-            "threshold over product of rate and least round trip": Curve(
-                tuple(parts), [*parts.values()]
-            )
-        },
+        {"threshold over product of rate and least round trip": Curve(tuple(parts), [*parts.values()])},
         AXES,
         values={"later": later},
     )

@@ -64,26 +64,18 @@ def codel_of_linux() -> Effects:
     both = few | many
 
     def standing(runs: Mapping[str, QueueMeasures]) -> Statement:
-        return Statement(
-            lambda given: exact(
-                (1.0 + given["above"]) * TARGET - run.standing for run in runs.values()
-            )
-        )
+        return Statement(lambda given: exact((1.0 + given["above"]) * TARGET - run.standing for run in runs.values()))
 
     return Effects(
         {
             "few": standing(few),
             "many": standing(many),
             "less": Statement(
-                lambda given: exact(
-                    given["part"] * full[name].delay - run.delay for name, run in both.items()
-                )
+                lambda given: exact(given["part"] * full[name].delay - run.delay for name, run in both.items())
             ),
             "used": Statement(
                 lambda given: exact(
-                    run.used - given["least_used"]
-                    for name, run in both.items()
-                    if not name.startswith("one")
+                    run.used - given["least_used"] for name, run in both.items() if not name.startswith("one")
                 )
             ),
         },
@@ -109,26 +101,19 @@ def fq_codel_of_linux() -> Effects:
     one_queue = runs_of("codel", "mixed")
     return Effects(
         {
-            "even": Statement(
-                lambda given: exact(run.evenness - given["least_even"] for run in several.values())
-            ),
+            "even": Statement(lambda given: exact(run.evenness - given["least_even"] for run in several.values())),
             "contrast": Statement(
-                lambda given: exact(
-                    given["uneven"] - run.rates[2] / run.rates[0] for run in one_queue.values()
-                )
+                lambda given: exact(given["uneven"] - run.rates[2] / run.rates[0] for run in one_queue.values())
             ),
             "sparse": Statement(exact(TARGET - run.sparse for run in runs.values())),
             "first": Statement(
                 lambda given: exact(
-                    given["transmissions"] * transmission(name) - run.sparse
-                    for name, run in runs.items()
+                    given["transmissions"] * transmission(name) - run.sparse for name, run in runs.items()
                 )
             ),
         },
         {
-            "delay of 99 % of the sparse flow's packets": curve(
-                {name: run.sparse for name, run in runs.items()}
-            ),
+            "delay of 99 % of the sparse flow's packets": curve({name: run.sparse for name, run in runs.items()}),
             "transmission of a packet": curve({name: transmission(name) for name in runs}),
         },
         AXES,
@@ -147,18 +132,14 @@ def pie_of_linux() -> Effects:
 
     def near(runs: Mapping[str, QueueMeasures]) -> Statement:
         return Statement(
-            lambda given: exact(
-                given["near"] - abs(run.delay / PIE_TARGET - 1.0) for run in runs.values()
-            )
+            lambda given: exact(given["near"] - abs(run.delay / PIE_TARGET - 1.0) for run in runs.values())
         )
 
     return Effects(
         {
             "several": near(several),
             "one": near(one),
-            "used": Statement(
-                lambda given: exact(run.used - given["least_used"] for run in several.values())
-            ),
+            "used": Statement(lambda given: exact(run.used - given["least_used"] for run in several.values())),
         },
         {"mean delay": curve({name: run.delay for name, run in (one | several).items()})},
         AXES,
@@ -195,11 +176,7 @@ def red_of_linux() -> Effects:
     early = {name: float(rows_of("red", "runs", name)["queue_drops"].sum()) for name in above}
     return Effects(
         {
-            "marks": Statement(
-                exact(
-                    value for run in runs.values() for value in (0.5 - run.drops, run.marks - 0.5)
-                )
-            ),
+            "marks": Statement(exact(value for run in runs.values() for value in (0.5 - run.drops, run.marks - 0.5))),
             "low": Statement(exact(HIGH - run.delay for run in runs.values())),
             "upper": Statement(exact(drops - 0.5 for drops in early.values())),
         },
@@ -226,13 +203,9 @@ def dctcp_of_linux() -> Effects:
         wanted[name] = float(thresholds(*path_of(name))["step"] + len(flows))
     return Effects(
         {
-            "full": Statement(
-                lambda given: exact(run.used - given["least_used"] for run in runs.values())
-            ),
+            "full": Statement(lambda given: exact(run.used - given["least_used"] for run in runs.values())),
             "peak": Statement(
-                lambda given: exact(
-                    (1.0 + given["beyond"]) * wanted[name] - most[name] for name in runs
-                )
+                lambda given: exact((1.0 + given["beyond"]) * wanted[name] - most[name] for name in runs)
             ),
             "lossless": Statement(exact(0.5 - run.drops for run in runs.values())),
         },

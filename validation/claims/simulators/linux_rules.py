@@ -111,9 +111,9 @@ def judge(found: TwoSimulators, *, tolerance: float = TOLERANCE, apart: float = 
     larger = (bic["ratio"] - bic["error"] > 1.0).any()
     equal = (bic["ratio"] + bic["error"] < 1.0 + apart).all()
     same = {rule: found.of(rule) for rule in SAME_WINDOW_RULES}
-    return {
-        rule: packets_only(within(of["ratio"], of["error"], tolerance)) for rule, of in same.items()
-    } | {"bic": packets_only(Verdict.of(bool(larger), bool(equal)))}
+    return {rule: packets_only(within(of["ratio"], of["error"], tolerance)) for rule, of in same.items()} | {
+        "bic": packets_only(Verdict.of(bool(larger), bool(equal)))
+    }
 
 
 @measure.draw

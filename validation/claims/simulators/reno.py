@@ -52,9 +52,7 @@ class RenoWindows:
         found = {}
         for source in OTHERS:
             ratio = mean[source] / mean[REFERENCE]
-            error = (
-                2.0 * ratio * np.hypot(sem[source] / mean[source], sem[REFERENCE] / mean[REFERENCE])
-            )
+            error = 2.0 * ratio * np.hypot(sem[source] / mean[source], sem[REFERENCE] / mean[REFERENCE])
             pairs = zip(ratio.tolist(), error.tolist(), strict=True)
             found[source] = dict(zip(wide.index.tolist(), pairs, strict=True))
         return found
@@ -93,10 +91,7 @@ def measure() -> RenoWindows:
 @measure.judge
 def judge(found: RenoWindows, *, apart: float = APART) -> Judgement:
     """Judge whether the windows agree within a tolerance."""
-    return {
-        source: packets_only(within(found.values(source), found.errors(source), apart))
-        for source in OTHERS
-    }
+    return {source: packets_only(within(found.values(source), found.errors(source), apart)) for source in OTHERS}
 
 
 @measure.draw

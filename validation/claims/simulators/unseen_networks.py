@@ -77,9 +77,7 @@ class Comparison:
 
     def judged(self, network: str) -> Differences:
         """Return what was found on one of the networks set aside, as it is judged."""
-        shares, networks = (
-            table[table["network"] == network] for table in (self.aside.shares, self.aside.networks)
-        )
+        shares, networks = (table[table["network"] == network] for table in (self.aside.shares, self.aside.networks))
         return Differences(shares, networks, self.aside.seeds)
 
     @property
@@ -137,10 +135,7 @@ class HalvingAIMD(WindowRule):
 
 def with_rule(network: Network, kind: type[WindowRule], rule: WindowRule) -> Network:
     """Return a network with one kind of rule replaced, to be compared with the same packets."""
-    flows = (
-        replace(flow, source=rule) if isinstance(flow.source, kind) else flow
-        for flow in network.scenario.flows
-    )
+    flows = (replace(flow, source=rule) if isinstance(flow.source, kind) else flow for flow in network.scenario.flows)
     return replace(network, scenario=replace(network.scenario, flows=tuple(flows)))
 
 

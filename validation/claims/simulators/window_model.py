@@ -136,9 +136,7 @@ class WindowModel:
     def areno_in_ns3(self) -> float:
         """ARENO's share of the link in ns-3 at the same losses."""
         flows = evidence.table(NS3[0])
-        chosen = (flows["rule"] == "areno") & (
-            flows["loss_rate"] == self.of("areno", "ns-3")["p"].iloc[-1]
-        )
+        chosen = (flows["rule"] == "areno") & (flows["loss_rate"] == self.of("areno", "ns-3")["p"].iloc[-1])
         return float(flows[chosen]["goodput"].mean()) / CAPACITY
 
     @property
@@ -199,9 +197,7 @@ def experiments(ratios: pd.DataFrame, goodputs: list[Any]) -> pd.DataFrame:
         error = ratio * 2.0 * np.hypot(packets.error / packets.value, ours.error / ours.value)
         spread = float(np.std(rates, ddof=1)) / ours.value
         rows.append((tool, name, p, row["ratio"], ratio, error, spread))
-    return pd.DataFrame(
-        rows, columns=["tool", "rule", "p", "over_model", "ratio", "error", "spread"]
-    )
+    return pd.DataFrame(rows, columns=["tool", "rule", "p", "over_model", "ratio", "error", "spread"])
 
 
 def rule_of(tool: str, name: str) -> WindowRule:
@@ -224,18 +220,14 @@ def measure() -> WindowModel:
             if seen < MIN_LOSS_EVENTS:
                 continue
             lost = float(runs["random_drops"].sum() / runs["sent"].sum())
-            model, half = model_rate(
-                rule_of(tool, name), lost, min(EVENTS, PER_PACKET_EVENT * seen)
-            )
+            model, half = model_rate(rule_of(tool, name), lost, min(EVENTS, PER_PACKET_EVENT * seen))
             mean = float(np.mean(runs["goodput"]))
             if min(model, mean) > FULL * CAPACITY:
                 continue
             error = np.hypot(2.0 * of_runs(runs["goodput"]).error / mean, half / model)
             error *= mean / model
             ratio = mean / model
-            rows.append(
-                {"tool": tool, "rule": name, "p": p, "lost": lost, "ratio": ratio, "error": error}
-            )
+            rows.append({"tool": tool, "rule": name, "p": p, "lost": lost, "ratio": ratio, "error": error})
             goodputs.append(runs["goodput"])
     ratios = pd.DataFrame(rows)
     return WindowModel(ratios, experiments(ratios, goodputs))
@@ -245,10 +237,7 @@ def measure() -> WindowModel:
 def judge(found: WindowModel, *, apart: float = APART) -> Judgement:
     """Judge every rule in every simulator within a tolerance."""
     rows = {pair: found.of(*pair) for pair in found.pairs}
-    return {
-        f"{rule}, {tool}": model_only(within(of["ratio"], of["error"], apart))
-        for (rule, tool), of in rows.items()
-    }
+    return {f"{rule}, {tool}": model_only(within(of["ratio"], of["error"], apart)) for (rule, tool), of in rows.items()}
 
 
 @measure.draw

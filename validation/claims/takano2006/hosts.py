@@ -48,9 +48,7 @@ DFC_ALONE = frozenset({"settles", "dfc_low", "dfc_unstable", "dfc_lossy"})
 """Statements that do not need the runs without DFC."""
 
 
-def by_simulator(
-    readings: Mapping[str, Judgement], simulators: Mapping[str, tuple[str, ...]]
-) -> BySimulator:
+def by_simulator(readings: Mapping[str, Judgement], simulators: Mapping[str, tuple[str, ...]]) -> BySimulator:
     """Return the verdicts of packets under the simulators that ran what a statement compares.
 
     Parameters

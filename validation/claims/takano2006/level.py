@@ -31,9 +31,7 @@ def efficiencies(name: str, dfc: bool) -> Efficiencies:
     scenario = takano2006(name, dfc=dfc)
     jitter, packets = (20e-6, 0.0) if dfc else (SPREAD, PACKET_JITTER)
     runs = [
-        simulate(
-            scenario, Packets(), jitter=jitter, packet_jitter=packets, seed=seed, sample=SAMPLE
-        )
+        simulate(scenario, Packets(), jitter=jitter, packet_jitter=packets, seed=seed, sample=SAMPLE)
         for seed in range(RUNS)
     ]
     each = np.array([run.efficiency.to_numpy() for run in runs])

@@ -93,9 +93,7 @@ def judge(found: Refinement, *, slack: float = SLACK, error: float = ERROR) -> J
 
 
 @measure.readings
-def readings(
-    found: Refinement, *, slack: float = SLACK, error: float = ERROR
-) -> dict[str, Judgement]:
+def readings(found: Refinement, *, slack: float = SLACK, error: float = ERROR) -> dict[str, Judgement]:
     """Judge a delay that is proportional to the distance, as on links of one length each."""
     orders = np.log2(found.linear[:-1] / found.linear[1:])
     converges = bool(orders[-1] > 2.0 - slack and found.linear[-1] < error)

@@ -164,9 +164,7 @@ def less_steady(matrix: Matrix, hosts: Hosts, times: float, level: float) -> Sid
     return Sides(*verdicts)
 
 
-def of_sources(
-    judgement: Judgement, matrices: Iterable[Matrix], hosts: Hosts, factor: float
-) -> Judgement:
+def of_sources(judgement: Judgement, matrices: Iterable[Matrix], hosts: Hosts, factor: float) -> Judgement:
     """Return what the fluid and the simulators can say on a reading of the hosts.
 
     The simulators have no clocks. The fluid decides nothing on runs without DFC that packets show to be wrong.
@@ -226,10 +224,7 @@ def _with_dfc(study: Study, host: str) -> Sides[Cell]:
 
 
 def _without_dfc(study: Study) -> Sides[Cell]:
-    drops = [
-        table.groupby("seed")["dropped"].sum().to_numpy(float)
-        for table in study.tables_without_dfc("flows")
-    ]
+    drops = [table.groupby("seed")["dropped"].sum().to_numpy(float) for table in study.tables_without_dfc("flows")]
     losses = studies.fluid_without_dfc(study.name).lost, np.concatenate(drops)
     pairs = zip(study.without_dfc(), losses, strict=True)
     return Sides(*(_cell(runs, START, study.part, lost) for runs, lost in pairs))

@@ -114,9 +114,7 @@ def every(runs: Runs, holds: Callable[[Queues], bool]) -> Sides[Verdict]:
     return runs.each(lambda side: Verdict.of(all(map(holds, side))))
 
 
-def on_average(
-    runs: Runs, quantity: Callable[[Queues], float], limit: float, level: float
-) -> Sides[Verdict]:
+def on_average(runs: Runs, quantity: Callable[[Queues], float], limit: float, level: float) -> Sides[Verdict]:
     """Return whether the mean of a quantity over the runs is below a limit."""
     each = runs.each(lambda side: np.array([quantity(run) for run in side]))
     return each.each(lambda values: below(bounds(values, level), limit))
@@ -159,10 +157,7 @@ def _fluid(host: str | None, reading: str = "default") -> list[Queues]:
         shared = asked["buffers"] == "shared"
         links = (replace(link, discipline=law, shared=shared) for link in scenario.links)
         scenario = replace(scenario, links=tuple(links))
-    every = (
-        simulate(scenario, duration=0.5, jitter=jitter, seed=seed, level="fluid")
-        for seed in range(4)
-    )
+    every = (simulate(scenario, duration=0.5, jitter=jitter, seed=seed, level="fluid") for seed in range(4))
     return [of_run(run) for run in every]
 
 

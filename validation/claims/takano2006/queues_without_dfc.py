@@ -119,23 +119,16 @@ def judge(
 
 
 @measure.readings
-def readings(
-    found: AtNode15, *, most: float = MAJORITY, level: float = LEVEL
-) -> dict[str, Judgement]:
+def readings(found: AtNode15, *, most: float = MAJORITY, level: float = LEVEL) -> dict[str, Judgement]:
     """Judge the cause by losses after the background starts, and where hosts have links of their own (packet level only)."""
     after = packets_only(mostly(found.after_start > most, level))
     return {"losses after 0.1 s": {"cause": after}} | {name: {} for name in OWN_LINKS}
 
 
 @measure.level_in_readings
-def level_in_readings(
-    found: AtNode15, *, most: float = MAJORITY, level: float = LEVEL
-) -> ByReading:
+def level_in_readings(found: AtNode15, *, most: float = MAJORITY, level: float = LEVEL) -> ByReading:
     """Judge the cause at hopflow's packet level where hosts have links of their own."""
-    return {
-        name: {"cause": mostly(found.own_links[kind] > most, level)}
-        for name, kind in OWN_LINKS.items()
-    }
+    return {name: {"cause": mostly(found.own_links[kind] > most, level)} for name, kind in OWN_LINKS.items()}
 
 
 @measure.packet_level

@@ -145,11 +145,7 @@ def own_links(
     level: float = LEVEL,
 ) -> ByReading:
     """Judge hosts with a link of their own at hopflow's packet level."""
-    return in_own_links(
-        lambda kind, hosts: judged(
-            found.matrix.at_level(kind), hosts, near, unstable, steady, level
-        )
-    )
+    return in_own_links(lambda kind, hosts: judged(found.matrix.at_level(kind), hosts, near, unstable, steady, level))
 
 
 @measure.simulators
@@ -160,9 +156,7 @@ def apart(found: Scenario6, **asked: float) -> BySimulator:
     return by_simulator({"": judge(found, **asked)} | readings(found, **asked), needed)
 
 
-def judged(
-    matrix: Matrix, hosts: Hosts, near: float, unstable: float, steady: float, level: float
-) -> Judgement:
+def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float, steady: float, level: float) -> Judgement:
     """Judge one reading of the hosts."""
     limit = matrix.fair(hosts) - near
 

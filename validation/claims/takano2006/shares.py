@@ -140,9 +140,7 @@ def judge(found: LinkShares) -> Judgement:
 
 
 @measure.same_process
-def same_process(
-    found: LinkShares, *, apart: float = 0.01, congested: float = CONGESTED
-) -> dict[str, Verdict]:
+def same_process(found: LinkShares, *, apart: float = 0.01, congested: float = CONGESTED) -> dict[str, Verdict]:
     """Judge the instants of hopflow's own program of eq. (13) in ns-3, which tests that program."""
     both = found.queued(congested)
     kept = bool((found.instants["kept"] < 1.0)[both].all()) and bool(both.any())

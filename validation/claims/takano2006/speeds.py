@@ -87,9 +87,7 @@ def measure(name: str) -> Speed:
     """Return the efficiencies of the scenario."""
     kept = studies.without_overshoot(name).target()
     starts = Study(name).spread_starts()
-    return Speed(
-        name, matrix(name), starts, kept, swings_of(name), by_convention(name), first_losses(name)
-    )
+    return Speed(name, matrix(name), starts, kept, swings_of(name), by_convention(name), first_losses(name))
 
 
 measure.constants_of(studies)
@@ -117,9 +115,7 @@ def readings(found: Speed, **asked: float) -> dict[str, Judgement]:
 
 
 @measure.level_in_readings
-def own_links(
-    found: Speed, *, near: float = studies.NEAR, times: float = STEADIER, level: float = LEVEL
-) -> ByReading:
+def own_links(found: Speed, *, near: float = studies.NEAR, times: float = STEADIER, level: float = LEVEL) -> ByReading:
     """Judge hosts with a link of their own at hopflow's packet level."""
 
     def judged_at(kind: str, hosts: Hosts) -> Judgement:

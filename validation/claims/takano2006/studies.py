@@ -245,9 +245,7 @@ class Study:
 def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = None) -> FluidRuns:
     """Return fluid runs of a scenario with DFC that differ in their feedback phases (`WITH_DFC`)."""
     runs = WITH_DFC.get(name, 3)
-    many = ensemble(
-        takano2006(name, host=host), runs, jitter=20e-6, duration=duration, level="fluid"
-    )
+    many = ensemble(takano2006(name, host=host), runs, jitter=20e-6, duration=duration, level="fluid")
     return FluidRuns.of(many)
 
 
@@ -278,9 +276,7 @@ def random_runs(scenario: Scenario, runs: int) -> FluidRuns:
     """
     link = scenario.links[0]
     method = Fluid(steps_per_delay=min(STEPS, int(link.delay * link.rate)))
-    return FluidRuns.of(
-        ensemble(scenario, runs, jitter=SPREAD, packet_jitter=PACKET_JITTER, method=method)
-    )
+    return FluidRuns.of(ensemble(scenario, runs, jitter=SPREAD, packet_jitter=PACKET_JITTER, method=method))
 
 
 def recoveries(name: str) -> dict[str, tuple[str, str]]:
@@ -346,9 +342,7 @@ def band(ax: Any, runs: Efficiencies, label: str, colour: str) -> None:
     ax.plot(runs.time, means[0], color=colour, lw=0.9, label=label)
 
 
-def efficiency_axes(
-    ax: Any, title: str = "", until: float = 3.0, of: str = " of the target"
-) -> None:
+def efficiency_axes(ax: Any, title: str = "", until: float = 3.0, of: str = " of the target") -> None:
     """Label the axes of efficiencies over time, with a legend."""
     ax.set(xlim=(0, until), ylim=(0, 1.05), xlabel="time (s)", ylabel=f"efficiency{of}")
     ax.set_title(title, fontsize=10)

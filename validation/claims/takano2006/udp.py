@@ -94,9 +94,7 @@ class WithoutControl:
 @kept
 def fluid(setting: Setting) -> FluidRuns:
     """Return two fluid runs that differ in their feedback phases."""
-    return FluidRuns.of(
-        ensemble(setting.scenario, 2, jitter=20e-6, duration=DURATION, level="fluid")
-    )
+    return FluidRuns.of(ensemble(setting.scenario, 2, jitter=20e-6, duration=DURATION, level="fluid"))
 
 
 @kept
@@ -104,9 +102,7 @@ def packet_level(setting: Setting) -> Shares:
     """Return the same of hopflow's packet level."""
     many = ensemble(setting.scenario, LEVEL_RUNS, jitter=20e-6, duration=DURATION, method=Packets())
     runs = FluidRuns.of(many)
-    target, background = (
-        Efficiencies.of_fluid(runs).after(studies.SETTLED, f) for f in studies.FLOWS
-    )
+    target, background = (Efficiencies.of_fluid(runs).after(studies.SETTLED, f) for f in studies.FLOWS)
     return Shares((target, background), runs.lost)
 
 
@@ -137,9 +133,7 @@ def measure() -> WithoutControl:
         for host, where, load in product(KINDS, WHERE, LOADS)
     }
     flows = evidence.table(CASE, "flows").query("host == 'shaped' and load == 1")
-    flows = flows.query(
-        "target_source == 'udp' and background_source == 'udp' and flow == 'target'"
-    )
+    flows = flows.query("target_source == 'udp' and background_source == 'udp' and flow == 'target'")
     model = fluid(Setting("both flows", 1.0)).waiting.max()
     level = {setting: packet_level(setting) for setting in found if setting.host == "shaped"}
     return WithoutControl(found, Sides(float(model), float(flows["peak_host"].max())), level)

@@ -75,10 +75,7 @@ def network(spread: float, seed: int) -> tuple[Scenario, int]:
     plain = takano2006("1")
     draw = spread ** np.random.default_rng(seed).uniform(-1.0, 1.0, len(plain.links))
     eighths = np.maximum(1, np.round(8 * draw / draw.mean()))
-    links = [
-        replace(link, delay=link.delay * float(part) / 8)
-        for link, part in zip(plain.links, eighths, strict=True)
-    ]
+    links = [replace(link, delay=link.delay * float(part) / 8) for link, part in zip(plain.links, eighths, strict=True)]
     return replace(plain, links=tuple(links)), round(min(eighths))
 
 
@@ -110,10 +107,7 @@ def packets(name: str, diffusion: float, host: str = "shaped") -> pd.DataFrame:
 def _settled(diffusion: float, flow: str) -> dict[int, Values]:
     """Return the mean efficiency of a flow from `SINCE` on in each of ns-3's runs, by spread."""
     rows = packets("efficiency", diffusion)
-    return {
-        s: Efficiencies.of_packets(rows[rows["spread"] == s]).after(SINCE, flow).mean
-        for s in SPREADS
-    }
+    return {s: Efficiencies.of_packets(rows[rows["spread"] == s]).after(SINCE, flow).mean for s in SPREADS}
 
 
 @claim("D18", cases=(UNEQUAL,))
@@ -122,9 +116,7 @@ def measure() -> UnequalDelays:
     runs = {s: unequal(float(s)) for s in SPREADS}
     dropped = packets("flows", DIFFUSION)["dropped"].sum()
     unshaped = packets("flows", DIFFUSION, "unshaped").groupby("spread")["dropped"].sum()
-    target, background = (
-        {D: _settled(D, flow) for D in (DIFFUSION, LITTLE)} for flow in studies.FLOWS
-    )
+    target, background = ({D: _settled(D, flow) for D in (DIFFUSION, LITTLE)} for flow in studies.FLOWS)
     own = {s: packet_level(float(s)) for s in SPREADS}
     return UnequalDelays(
         {s: float(run.mean_efficiency(SINCE)[0]) for s, run in runs.items()},

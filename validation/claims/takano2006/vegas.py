@@ -98,11 +98,7 @@ def readings(
     level: float = LEVEL,
 ) -> dict[str, Judgement]:
     """Judge the oscillation of means over more than a round trip, which the paper says do not have it."""
-    return {
-        f"efficiency in bins of {studies.BIN}": oscillates(
-            found, lambda each: each.swing, unstable, steady, level
-        )
-    }
+    return {f"efficiency in bins of {studies.BIN}": oscillates(found, lambda each: each.swing, unstable, steady, level)}
 
 
 @measure.packet_level

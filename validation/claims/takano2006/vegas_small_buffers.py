@@ -90,11 +90,7 @@ def measure() -> SmallBuffers:
             float(evidence.table(vegas_runs.SMALL_BUFFER_RUNS, "nodes")["peak_queued"].max()),
             float(vegas_runs.packets("without DFC", "nodes", SMALL_BUFFER)["peak"].max()),
         ),
-        {
-            (side, times): by_threshold(side, times)
-            for side in ("without DFC", "with DFC")
-            for times in TIMES
-        },
+        {(side, times): by_threshold(side, times) for side in ("without DFC", "with DFC") for times in TIMES},
     )
 
 
@@ -102,9 +98,7 @@ measure.constants_of(vegas_runs)
 
 
 @measure.judge
-def judge(
-    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN
-) -> Judgement:
+def judge(found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN) -> Judgement:
     """Judge losses and a marked fall without DFC, and neither with it."""
     alone, shaped = found.small["without DFC"], found.small["with DFC"]
     few = zip(alone, found.large["without DFC"], strict=True)
@@ -126,14 +120,10 @@ def readings(
     found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN
 ) -> dict[str, Judgement]:
     """Judge a Vegas that keeps more packets in queues."""
-    alone, shaped = (
-        found.by_threshold[side, BUNDLED_FACTOR] for side in ("without DFC", "with DFC")
-    )
+    alone, shaped = (found.by_threshold[side, BUNDLED_FACTOR] for side in ("without DFC", "with DFC"))
     lossy = alone.each(lambda runs: Verdict.of(runs.lost[1] > 0.0))
     falls = alone.each(lambda runs: Verdict.of(runs.mean[1] < marked * runs.mean[0]))
-    same = shaped.each(
-        lambda runs: Verdict.of(runs.lost[1] == 0.0 and vegas_runs.alike(*runs.mean, apart))
-    )
+    same = shaped.each(lambda runs: Verdict.of(runs.lost[1] == 0.0 and vegas_runs.alike(*runs.mean, apart)))
     name = f"Vegas that keeps {BUNDLED_FACTOR} times as many packets in queues"
     return {name: {"lossy": lossy, "falls": falls, "dfc_same": same}}
 

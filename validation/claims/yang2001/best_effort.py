@@ -22,13 +22,9 @@ def best_effort_among_regulated() -> Effects:
     """Measure best-effort flows beside regulated ones."""
 
     def fastest(frame: pd.DataFrame, _: str) -> Estimates:
-        others = [
-            (c[0], c[1]) for c in frame.columns.to_list() if (c[0], c[1][:3]) != ("be", "UDP")
-        ]
+        others = [(c[0], c[1]) for c in frame.columns.to_list() if (c[0], c[1][:3]) != ("be", "UDP")]
         return tuple(
-            beyond(tables.apart(frame, other, ("be", udp)), FAR - 1.0)
-            for other in others
-            for udp in tables.UDP
+            beyond(tables.apart(frame, other, ("be", udp)), FAR - 1.0) for other in others for udp in tables.UDP
         )
 
     environments = ("cc/be", "ts/be")
@@ -41,9 +37,7 @@ def best_effort_among_regulated() -> Effects:
 
     udp = {
         f"{e} {d}": of_runs(
-            tables.under(tables.by_seed(tables.case_of(e, d)), "be")[list(tables.UDP)]
-            .mean(axis=1)
-            .to_numpy()
+            tables.under(tables.by_seed(tables.case_of(e, d)), "be")[list(tables.UDP)].mean(axis=1).to_numpy()
         )
         for e in environments
         for d in tables.DISCIPLINES
@@ -152,9 +146,7 @@ def gain_over_best_effort() -> Effects:
         ("discipline and class", "gain over best effort, relative"),
         values={
             "gaining": [n for n, e in found.items() if e.value > 0],
-            "second": [
-                gains(times)["FCFS TCP2"] for times in (tables.seen, tables.short, modelled)
-            ],
+            "second": [gains(times)["FCFS TCP2"] for times in (tables.seen, tables.short, modelled)],
         },
         readings=tables.in_readings(statements),
     )

@@ -53,11 +53,7 @@ def transfer_times() -> Effects:
     sizes = [int(size) for size in sorted(frame["size"].unique())]
     gaps = {size: of_runs((mean["TCP"] - mean["UDP"]).loc[size]) for size in sizes}
     rate = {size: of_runs(8.0 * FLOWS * size / last["TCP"].loc[size]) for size in sizes}
-    means = {
-        (protocol, size): of_runs(mean[protocol].loc[size])
-        for protocol in ("TCP", "UDP")
-        for size in sizes
-    }
+    means = {(protocol, size): of_runs(mean[protocol].loc[size]) for protocol in ("TCP", "UDP") for size in sizes}
     table = printed.groupby(["protocol", "size"])["time"].mean()
     alone = {size: 8.0 * UDP_FLOWS * size / LINK for size in sizes}
     exact = 8.0 * FLOWS / (8.0 * UDP_FLOWS) - 1.0
@@ -113,11 +109,7 @@ def _against_the_table(
             if (s >= LONG_TRANSFER) == long
         )
 
-    udp = (
-        Estimate(t / float(table["UDP", s]) - 1.0, 0.0)
-        for s, t in alone.items()
-        if s >= LONG_TRANSFER
-    )
+    udp = (Estimate(t / float(table["UDP", s]) - 1.0, 0.0) for s, t in alone.items() if s >= LONG_TRANSFER)
     return {
         "times": Statement(off(long=True), tuple(udp), equal=True),
         "short": Statement(off(long=False), equal=True),

@@ -46,10 +46,7 @@ def cc_against_ts() -> Effects:
     compared = {"pure": ("cc/cc", "ts/ts", "cc", "ts"), "mixed": ("cc/be", "ts/be", "cc", "ts")}
 
     def means(times: tables.Times) -> dict[str, Estimates]:
-        return {
-            key: typical(differences_of_classes(*each, times=times))
-            for key, each in compared.items()
-        }
+        return {key: typical(differences_of_classes(*each, times=times)) for key, each in compared.items()}
 
     def each_class(times: tables.Times) -> dict[str, Estimates]:
         return {key: between(*each, times=times) for key, each in compared.items()}

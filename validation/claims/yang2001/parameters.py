@@ -48,8 +48,7 @@ def total_time() -> Effects:
             if discipline == "FCFS":
                 curves[environment] = Curve(list(found), list(found.values()), ends)
     (order, line), (order_beside, line_beside) = (
-        zip(*(_in_turn(case, environment) for case in SMALL_CASES), strict=True)
-        for environment in curves
+        zip(*(_in_turn(case, environment) for case in SMALL_CASES), strict=True) for environment in curves
     )
 
     def perfect(correlations: tuple[Estimate, ...]) -> Statement:
@@ -91,9 +90,7 @@ def _in_turn(case: str, environment: str) -> tuple[Estimate, Estimate]:
     ranks, squares = [], []
     for (_, seed, _), flows in frame.groupby(["tcp_flows", "seed", "source"]):
         ends = flows.sort_values("flow")["transfer_time"]
-        ranks.append(
-            (seed, ends.reset_index(drop=True).corr(pd.Series(range(len(ends))), "spearman"))
-        )
+        ranks.append((seed, ends.reset_index(drop=True).corr(pd.Series(range(len(ends))), "spearman")))
         at = np.corrcoef(np.arange(len(ends)), np.sort(ends.to_numpy()))[0, 1]
         squares.append((seed, at**2))
     means = (pd.DataFrame(each).groupby(0)[1].mean().to_numpy() for each in (ranks, squares))
@@ -141,9 +138,7 @@ def slots_per_turn() -> Effects:
     longer = of_runs((time(SMALLEST_MULTIPLE) / time(1.0) - 1.0).to_numpy())
     values = sorted(evidence.table(TURNS)["value"].unique())
     curves = {
-        kind: Curve(
-            values, [of_runs(_of_value(TURNS, "ts/ts", v)[kind].to_numpy()) for v in values]
-        )
+        kind: Curve(values, [of_runs(_of_value(TURNS, "ts/ts", v)[kind].to_numpy()) for v in values])
         for kind in tables.TCP
     }
     return Effects(
@@ -197,9 +192,7 @@ def ageing() -> Effects:
     times = sorted(evidence.table(AGEING)["value"].unique())
     times = [time for time in times if time > 0]
     curves = {
-        f"cc/cc {kind}": Curve(
-            times, [of_runs(_of_value(AGEING, "cc/cc", t)[kind].to_numpy()) for t in times]
-        )
+        f"cc/cc {kind}": Curve(times, [of_runs(_of_value(AGEING, "cc/cc", t)[kind].to_numpy()) for t in times])
         for kind in tables.TCP
     }
     return Effects(

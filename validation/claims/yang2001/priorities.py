@@ -44,10 +44,7 @@ AXES = "class of flows", "mean transfer time (s)"
 def order_of_cc() -> Effects:
     """Measure the order of the transfer times under cc."""
     curves = shown("cc/cc")
-    found = {
-        d: tables.ordered(tables.by_seed(tables.case_of("cc/cc", d)), "cc")
-        for d in tables.DISCIPLINES
-    }
+    found = {d: tables.ordered(tables.by_seed(tables.case_of("cc/cc", d)), "cc") for d in tables.DISCIPLINES}
 
     others = _other_controls()
     controls = {name: each[-1] for name, each in others.items()}
@@ -85,9 +82,7 @@ def _other_controls() -> dict[str, Estimates]:
     return readings
 
 
-@effects(
-    "Y04", cases=(*tables.cases("ts/ts"), tables.SHORT, tables.SMALL_WINDOWS, SLOTS), equal=True
-)
+@effects("Y04", cases=(*tables.cases("ts/ts"), tables.SHORT, tables.SMALL_WINDOWS, SLOTS), equal=True)
 def order_of_ts() -> Effects:
     """Measure the order of the transfer times under ts, and the influence of the discipline."""
 
@@ -177,11 +172,7 @@ def unused_slots() -> Effects:
     ends = [float(turns(n)["time"].max()) for n in RATIOS]
     model = Estimate(float(np.mean(ends)) / (SIZE * FLOWS / LINK) - 1.0, 0.0)
     return Effects(
-        {
-            "loses": Statement(
-                tuple(beyond(e, EQUAL) for e in ts), (beyond(model, EQUAL),), least=EQUAL
-            )
-        },
+        {"loses": Statement(tuple(beyond(e, EQUAL) for e in ts), (beyond(model, EQUAL),), least=EQUAL)},
         {"total time": Curve(list(extra), list(extra.values()))},
         ("environment and discipline", "total time over load / capacity, less one"),
         values={"extra": extra, "model": model.value, "ts": average(ts)},

@@ -177,9 +177,7 @@ def turns(tcp_flows: int, size: float = SIZE, scale: float = 1.0) -> pd.DataFram
     """
     names = [f"TCP{1 + n % 4}" for n in range(tcp_flows)]
     names += [f"UDP{3 + n % 2}" for n in range(FLOWS - tcp_flows)]
-    rate = np.array(
-        [CAPACITY / 2 if name[0] == "T" else min(CAPACITY / 2, UDP_RATE) for name in names]
-    )
+    rate = np.array([CAPACITY / 2 if name[0] == "T" else min(CAPACITY / 2, UDP_RATE) for name in names])
     turn = np.array([2.0 ** (9 - int(name[3])) * SLOT * scale for name in names])
     need = size / rate
     time = np.zeros(len(names))

@@ -33,13 +33,9 @@ REGULATED = (("cc/be", "cc"), ("ts/be", "ts"))
 """Those whose TCP it calls more stable under SFQ."""
 
 
-def _spread_of(
-    discipline: str, environment: str, mechanism: str, kinds: tuple[str, ...]
-) -> Estimate:
+def _spread_of(discipline: str, environment: str, mechanism: str, kinds: tuple[str, ...]) -> Estimate:
     """Return the deviation over the ratios of classes of flows, their mean, s."""
-    return of_runs(
-        _spreads(environment, discipline, mechanism)[list(kinds)].mean(axis=1).to_numpy()
-    )
+    return of_runs(_spreads(environment, discipline, mechanism)[list(kinds)].mean(axis=1).to_numpy())
 
 
 def _spread_cells(discipline: str, among: Groups, kinds: tuple[str, ...]) -> pd.DataFrame:
@@ -48,9 +44,7 @@ def _spread_cells(discipline: str, among: Groups, kinds: tuple[str, ...]) -> pd.
     return pd.concat(cells, axis=1, join="inner")
 
 
-def _below(
-    better: Sequence[str], worse: Sequence[str], among: Groups, kinds: tuple[str, ...]
-) -> Statement:
+def _below(better: Sequence[str], worse: Sequence[str], among: Groups, kinds: tuple[str, ...]) -> Statement:
     """Return the statement that classes deviate less under some disciplines than under others, in most comparisons."""
     cells = {d: _spread_cells(d, among, kinds) for d in (*better, *worse)}
     less = [cells[b] < cells[w] for b in better for w in worse]
@@ -111,9 +105,7 @@ def _spreads(environment: str, discipline: str, mechanism: str = "") -> pd.DataF
     percent of UDP, whose mean and deviation over the 19 ratios are the table's.
     """
     found: Any = means(environment, discipline).groupby("seed").std(ddof=0)
-    return tables.under(
-        found.dropna(axis="columns", how="all"), mechanism or tables.regulated(environment)
-    )
+    return tables.under(found.dropna(axis="columns", how="all"), mechanism or tables.regulated(environment))
 
 
 @effects("Y13", cases=(*tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be"), OTHER_RATIOS, CONTROL))
@@ -162,10 +154,7 @@ def _turns_spread() -> Estimates:
     """Return how much more the mean time of a class deviates over the ratios than the next higher one's when flows take turns."""
     found = pd.concat([turns(n).groupby("kind")["time"].mean() for n in RATIOS], axis=1)
     spread = found.std(axis=1, ddof=0)
-    return tuple(
-        Estimate(spread[low] / spread[high] - 1.0, 0.0)
-        for high, low in itertools.pairwise(tables.TCP)
-    )
+    return tuple(Estimate(spread[low] / spread[high] - 1.0, 0.0) for high, low in itertools.pairwise(tables.TCP))
 
 
 FEW_SLOTS = 1 / 64

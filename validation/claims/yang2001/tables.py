@@ -73,10 +73,7 @@ def both(
     """
     packets, model = make(seen), make(modelled)
     counts = least or {}
-    return {
-        key: Statement(packets[key], model[key], key == equal, least=counts.get(key, 0.0))
-        for key in packets
-    }
+    return {key: Statement(packets[key], model[key], key == equal, least=counts.get(key, 0.0)) for key in packets}
 
 
 SHORT = "yang2001/short-queues"
@@ -89,11 +86,7 @@ SMALL_WINDOWS = "yang2001/short-queues-small-windows"
 
 def _in_case(case: str, environment: str, discipline: str) -> pd.DataFrame:
     frame = classes(case)
-    found: Any = (
-        frame.xs((environment, discipline), level=("environment", "discipline"))
-        .groupby("seed")
-        .mean()
-    )
+    found: Any = frame.xs((environment, discipline), level=("environment", "discipline")).groupby("seed").mean()
     table: pd.DataFrame = found.dropna(axis="columns", how="all")  # classes of other environments
     return table
 
@@ -160,9 +153,7 @@ def printed_times() -> dict[tuple[str, str, int, str], float]:
 def printed_ratio(environment: str, discipline: str) -> float:
     """Return TCP's mean time over UDP's in a row of Table 4."""
     row = {key[2:]: t for key, t in printed_times().items() if key[:2] == (environment, discipline)}
-    tcp, udp = (
-        np.mean([t for (_, kind), t in row.items() if kind in kinds]) for kinds in (TCP, UDP)
-    )
+    tcp, udp = (np.mean([t for (_, kind), t in row.items() if kind in kinds]) for kinds in (TCP, UDP))
     return float(tcp / udp)
 
 
@@ -182,11 +173,7 @@ def against_table(environments: Sequence[str]) -> Estimates:
 @functools.cache
 def by_source(case: str) -> dict[tuple[int, str], pd.Series[float]]:
     """Return the mean times of the classes of each source by seed: the mean over the ratios of TCP."""
-    runs = (
-        by_kind(evidence.table(case))
-        .groupby(["source", "kind", "tcp_flows", "seed"])["transfer_time"]
-        .mean()
-    )
+    runs = by_kind(evidence.table(case)).groupby(["source", "kind", "tcp_flows", "seed"])["transfer_time"].mean()
     means = runs.groupby(["source", "kind", "seed"]).mean()
     return {
         (int(str(source)), str(kind)): each.droplevel(["source", "kind"])
@@ -199,9 +186,7 @@ def regulated(environment: str) -> str:
     return environment.partition("/")[0]
 
 
-def apart(
-    frame: pd.DataFrame, more: tuple[str, str], less: tuple[str, str], factor: float = 1.0
-) -> Estimate:
+def apart(frame: pd.DataFrame, more: tuple[str, str], less: tuple[str, str], factor: float = 1.0) -> Estimate:
     """Return the relative difference of two classes, seed by seed, the second times a factor."""
     return of_runs(relative(frame[more], factor * frame[less]))
 

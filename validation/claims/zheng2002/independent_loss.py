@@ -110,9 +110,7 @@ def small_p_limit(runs: pd.DataFrame, smallest: int = 200, degree: int = 2) -> t
 @claim("S02", cases=loss_sweeps.bundled(INDEPENDENT, loss_sweeps.PERIODIC))
 def measure() -> IndependentLoss:
     """Compare the runs under independent loss with the response functions."""
-    few = {
-        rule: rows(INDEPENDENT, rule, loss_sweeps.LARGEST + 1, loss_sweeps.RAREST) for rule in RULES
-    }
+    few = {rule: rows(INDEPENDENT, rule, loss_sweeps.LARGEST + 1, loss_sweeps.RAREST) for rule in RULES}
     tcp, tfrc = rows(INDEPENDENT, REFERENCE), rows(INDEPENDENT, "TFRC")
     equation = TFRC(rto=float(tfrc["rto"].iloc[0]))
     rate = equation.rate(tfrc["p_event"].to_numpy(), tfrc["mean_rtt"].to_numpy())

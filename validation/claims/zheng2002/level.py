@@ -67,23 +67,15 @@ class Dumbbell(NamedTuple):
         bottleneck = self.link
         red = RED(bottleneck.low, bottleneck.high, max_p=bottleneck.most, ecn=self.queue == "ECN")
         queue = FIFO() if self.queue == "DropTail" else red
-        links = [
-            Link("in", "out", bottleneck.capacity, TRUNK_DELAY, bottleneck.buffer, discipline=queue)
-        ]
-        starts = np.random.default_rng([seed, len(self.kinds)]).uniform(
-            0.0, LATEST, len(self.kinds)
-        )
+        links = [Link("in", "out", bottleneck.capacity, TRUNK_DELAY, bottleneck.buffer, discipline=queue)]
+        starts = np.random.default_rng([seed, len(self.kinds)]).uniform(0.0, LATEST, len(self.kinds))
         delays = self.delays or (ACCESS_DELAY,) * len(self.kinds)
         flows = []
         for n, (kind, delay, start) in enumerate(zip(self.kinds, delays, starts, strict=True)):
-            links += [
-                Link(*ends, ACCESS, delay, 1e5) for ends in ((f"s{n}", "in"), ("out", f"d{n}"))
-            ]
+            links += [Link(*ends, ACCESS, delay, 1e5) for ends in ((f"s{n}", "in"), ("out", f"d{n}"))]
             path = (f"s{n}", "in", "out", f"d{n}")
             flows.append(Flow(f"{n}", path, SENDERS[kind], self.window, float(start)))
-        return Scenario(
-            "dumbbell", tuple(links), tuple(flows), END, packet_size=PACKET, min_rto=self.min_rto
-        )
+        return Scenario("dumbbell", tuple(links), tuple(flows), END, packet_size=PACKET, min_rto=self.min_rto)
 
 
 class Runs(NamedTuple):
@@ -105,9 +97,7 @@ def runs(dumbbell: Dumbbell, seeds: int = SEEDS) -> Runs:
     """Return runs of a dumbbell at hopflow's packet level; ``seeds``: how many if none are bundled."""
     flows, links = [], []
     for seed, (rows, link) in enumerate(run_of(dumbbell, base=range(1, seeds + 1)), 1):
-        for n, (kind, (mean, variance, timeouts)) in enumerate(
-            zip(dumbbell.kinds, rows, strict=True)
-        ):
+        for n, (kind, (mean, variance, timeouts)) in enumerate(zip(dumbbell.kinds, rows, strict=True)):
             flows.append(
                 {
                     "seed": seed, "flow": n, "kind": kind, "rate": mean, "rate_variance": variance,
@@ -146,9 +136,7 @@ def of_link(dumbbell: Dumbbell, column: str) -> Estimate:
     return of_runs(runs(dumbbell).link[column].to_numpy(), PART)
 
 
-def pair(
-    one: str, other: str, number: int, link: Bottleneck = SLOW, queue: str = "RED"
-) -> Dumbbell:
+def pair(one: str, other: str, number: int, link: Bottleneck = SLOW, queue: str = "RED") -> Dumbbell:
     """Return a dumbbell of as many flows of one kind as of another."""
     return Dumbbell((one,) * number + (other,) * number, link=link, queue=queue)
 

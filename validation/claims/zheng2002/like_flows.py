@@ -48,13 +48,9 @@ def flows_of_one_kind() -> Effects:
         varied, second = (found[name] for name in EXCEPTIONS)
         rest = [e for name, e in found.items() if name not in EXCEPTIONS]
         return {
-            "similar": Statement(
-                tuple(beyond(-e, -SIMILAR) for e in rest), (Estimate(SIMILAR, 0.0),), least=-SIMILAR
-            ),
+            "similar": Statement(tuple(beyond(-e, -SIMILAR) for e in rest), (Estimate(SIMILAR, 0.0),), least=-SIMILAR),
             "varies": Statement((difference(varied, average(rest)),), (Estimate(0.0, 0.0),)),
-            "varies_quarter": Statement(
-                (difference(second, average(rest)),), (Estimate(0.0, 0.0),)
-            ),
+            "varies_quarter": Statement((difference(second, average(rest)),), (Estimate(0.0, 0.0),)),
         }
 
     found = apart()

@@ -27,9 +27,7 @@ CASES = {
     PERIODIC: dict.fromkeys((*RULES, "TFRC"), "zheng2002/periodic-loss"),
     INDEPENDENT: {
         rule: f"zheng2002/independent-loss-{name}"
-        for rule, name in zip(
-            (*RULES, "TFRC"), ("tcp", "tcp-quarter", "tcp-eighth", "tfrc"), strict=True
-        )
+        for rule, name in zip((*RULES, "TFRC"), ("tcp", "tcp-quarter", "tcp-eighth", "tfrc"), strict=True)
     },
 }
 """The bundled case of a sweep that has a rule."""
@@ -176,9 +174,7 @@ def over_form(sweep: str, form: str, loss: str = "p") -> dict[str, Points]:
 def judge_steps(points: Mapping[str, Points], steps: Steps) -> Verdict:
     """Return whether the ratios of all rules keep a tolerance that widens in steps."""
     return Verdict.all_of(
-        inside.keeps(tolerance)
-        for each in points.values()
-        for tolerance, inside in each.steps(steps)
+        inside.keeps(tolerance) for each in points.values() for tolerance, inside in each.steps(steps)
     )
 
 

@@ -57,9 +57,7 @@ LARGE = (16, 32, 64)
 READING = "ns-2's decrease setting is b"
 
 
-def gap(
-    case: str, one: str, other: str, reading: str = "1-b", *, more_seeds: bool = True
-) -> dict[int, Estimate]:
+def gap(case: str, one: str, other: str, reading: str = "1-b", *, more_seeds: bool = True) -> dict[int, Estimate]:
     """Return the logarithm of the ratio of the rates of two kinds, by the flows of each."""
     chosen = reading if one != TFRC else "1-b"
     cases = (SLOW, LATER, LATER_TCP) if case == SLOW and more_seeds else (case,)
@@ -68,14 +66,10 @@ def gap(
     frame = pd.concat([where(each, pair=f"{one} with {other}", reading=chosen) for each in cases])
     rates = frame.groupby(["number", "seed", "kind"])["rate"].mean().unstack()  # noqa: PD010
     ratio = (rates[one] / rates[other]).map(math.log)
-    return {
-        int(str(number)): of_runs(values.to_numpy()) for number, values in ratio.groupby("number")
-    }
+    return {int(str(number)): of_runs(values.to_numpy()) for number, values in ratio.groupby("number")}
 
 
-def modelled(
-    one: str, other: str, numbers: Sequence[int], link: Link = SLOW_LINK
-) -> dict[int, Estimate]:
+def modelled(one: str, other: str, numbers: Sequence[int], link: Link = SLOW_LINK) -> dict[int, Estimate]:
     """Return the same logarithms by the fixed point of RED, to six digits."""
     found = {n: fixed_point(Group(one, n), Group(other, n), link=link).rates for n in numbers}
     return {n: Estimate(round(math.log(a / b), 6), 0.0) for n, (a, b) in found.items()}
@@ -116,9 +110,7 @@ def growing_numbers(one: str, other: str) -> Effects:
                 equal=True,
                 level=tuple(at.slow[n] for n in at.slow if n in FEW_FLOWS),
             ),
-            "gap": Statement(
-                (_trend(slow),), (_trend(own),), level=(_trend(at.slow),) if at.slow else None
-            ),
+            "gap": Statement((_trend(slow),), (_trend(own),), level=(_trend(at.slow),) if at.slow else None),
             "loss": Statement(
                 _steps(lost),
                 tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(losses)),
@@ -245,9 +237,7 @@ def by_delay(one: str, other: str) -> dict[str, list[float]]:
 def growing_delays() -> Effects:
     """Measure rate and variance by the access delay."""
     shown = _by_distance(f"{TFRC} with {TCP}", "1-b")
-    curves = {
-        kind: by(shown[shown["kind"] == kind], "access_delay", "rate") for kind in (TFRC, TCP)
-    }
+    curves = {kind: by(shown[shown["kind"] == kind], "access_delay", "rate") for kind in (TFRC, TCP)}
     ends = {kind: list(found.values()) for kind, found in curves.items()}
     return Effects(
         _by_delay("1-b"),
@@ -276,9 +266,7 @@ growing_delays.constants_of(level)
 
 def _beside_tcp(length: float | None = None) -> Estimate:
     """Return by how much the variance of TCP(1/5,1/8)'s rates exceeds that of TCP's beside it, relative to TCP's."""
-    return _smoother(
-        _by_distance(f"{GENTLE} with {TCP}", "1-b", length), TCP, GENTLE, "rate_variance"
-    )
+    return _smoother(_by_distance(f"{GENTLE} with {TCP}", "1-b", length), TCP, GENTLE, "rate_variance")
 
 
 def _in_longer_bins(length: float) -> dict[str, Statement]:
@@ -366,10 +354,7 @@ def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Esti
     frame = level.runs(flows).flows
     frame = frame.assign(access_delay=frame["flow"].map(lambda n: ACCESS[n % len(ACCESS)]))
     kinds = [frame[frame["kind"] == kind] for kind in (lower, upper)]
-    falls = (
-        [_fall(by(each, "access_delay", name)) for each in kinds]
-        for name in ("rate", "rate_variance")
-    )
+    falls = ([_fall(by(each, "access_delay", name)) for each in kinds] for name in ("rate", "rate_variance"))
     return *falls, _above(frame, upper, lower)  # type: ignore[return-value]
 
 

@@ -34,9 +34,7 @@ LAWS = {"TCP(1,1/2)": "independent-loss-tcp", "TCP(1/5,1/8)": "independent-loss-
 """Cases with the rates at a given loss rate, by kind."""
 SPACINGS = (20, 1000)
 """Packets per loss: about that of the most flows, and few losses."""
-SMALL_WINDOWS = (
-    "windows of 5 packets at most, RED thresholds of 5 and 15, and timeouts of at least 1 s"
-)
+SMALL_WINDOWS = "windows of 5 packets at most, RED thresholds of 5 and 15, and timeouts of at least 1 s"
 """A reading in which ten flows lose nothing, as in the paper's Fig. 4."""
 OTHERS = {
     "ns-2's decrease setting is b": (ONE_KIND, "b"),
@@ -145,10 +143,7 @@ NUMBERS = (10, 20, 40, 70)
 def own_by_number(rule: str) -> tuple[dict[int, Estimate], dict[int, Estimate]]:
     """Return utilisation and loss of flows of a kind at hopflow's packet level, by their number."""
     every = {n: Dumbbell((rule,) * n) for n in NUMBERS}
-    used, lost = (
-        {n: of_link(flows, column) for n, flows in every.items()}
-        for column in ("utilisation", "loss")
-    )
+    used, lost = ({n: of_link(flows, column) for n, flows in every.items()} for column in ("utilisation", "loss"))
     return used, lost
 
 
@@ -176,12 +171,8 @@ def number_of_tcp_flows() -> Effects:
         exact = None if case == SMALL_WINDOW_CASE else _grows(_losses(case, RULES[0], many))
         return {
             "lossless": Statement(
-                lambda given: tuple(
-                    beyond(-lost[n], -given["lossless"]) for n in lost if n <= PEAK
-                ),
-                level=lambda given: tuple(
-                    beyond(-own_lost[n], -given["lossless"]) for n in own_lost if n <= PEAK
-                ),
+                lambda given: tuple(beyond(-lost[n], -given["lossless"]) for n in lost if n <= PEAK),
+                level=lambda given: tuple(beyond(-own_lost[n], -given["lossless"]) for n in own_lost if n <= PEAK),
             ),
             "peak": Statement(
                 tuple(falls),
@@ -192,9 +183,7 @@ def number_of_tcp_flows() -> Effects:
         }
 
     used, lost = (_by_number(ONE_KIND, "1-b", RULES[0], c) for c in ("utilisation", "loss"))
-    late = {
-        n: e.value for n, e in _by_number(LATE_TIMER_CASE, "1-b", RULES[0], "utilisation").items()
-    }
+    late = {n: e.value for n, e in _by_number(LATE_TIMER_CASE, "1-b", RULES[0], "utilisation").items()}
     return Effects(
         statements(ONE_KIND),
         {
@@ -272,8 +261,7 @@ def kinds_of_flows() -> Effects:
 def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
     """Return the statements on flows of one kind in a reading."""
     used, lost = (
-        {rule: _by_number(case, reading, rule, column) for rule in RULES}
-        for column in ("utilisation", "loss")
+        {rule: _by_number(case, reading, rule, column) for rule in RULES} for column in ("utilisation", "loss")
     )
     pairs = list(itertools.pairwise(RULES))
     numbers = list(used[RULES[0]])
@@ -284,17 +272,11 @@ def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
              for a, b in itertools.pairwise(numbers)]  # fmt: skip
     falls = [beyond(difference(used[r][a], used[r][b]), VISIBLE) for r in RULES
              for a, b in ((numbers[0], numbers[-1]),)]  # fmt: skip
-    model = (
-        {} if case == SMALL_WINDOW_CASE else {rule: _losses(case, rule, numbers) for rule in RULES}
-    )
+    model = {} if case == SMALL_WINDOW_CASE else {rule: _losses(case, rule, numbers) for rule in RULES}
     own = {rule: own_by_number(rule) for rule in SENDERS}
     apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
     above = [beyond(difference(a[n], b[n]), VISIBLE) for (a, _), (b, _) in apart for n in NUMBERS]
-    orders = [
-        b - a
-        for one, two in (pairs if model else ())
-        for a, b in zip(model[one], model[two], strict=True)
-    ]
+    orders = [b - a for one, two in (pairs if model else ()) for a, b in zip(model[one], model[two], strict=True)]
     return {
         "utilisation": Statement(tuple(order), level=tuple(above), least=VISIBLE),
         "loss": Statement(
@@ -305,8 +287,7 @@ def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
         "falls": Statement(
             tuple(falls),
             level=tuple(
-                beyond(difference(own[rule][0][NUMBERS[0]], own[rule][0][NUMBERS[-1]]), VISIBLE)
-                for rule in own
+                beyond(difference(own[rule][0][NUMBERS[0]], own[rule][0][NUMBERS[-1]]), VISIBLE) for rule in own
             ),
             least=VISIBLE,
         ),
@@ -335,7 +316,4 @@ def below(spacing: int) -> Estimate:
 
 def _excess(lost: dict[str, dict[int, Estimate]], rule: str) -> dict[int, Estimate]:
     """Return TCP's loss over that of another kind, less one, by the number of flows."""
-    return {
-        n: difference(ratio(each, lost[rule][n]), Estimate(1.0, 0.0))
-        for n, each in lost[RULES[0]].items()
-    }
+    return {n: difference(ratio(each, lost[rule][n]), Estimate(1.0, 0.0)) for n, each in lost[RULES[0]].items()}

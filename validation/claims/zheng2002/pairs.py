@@ -155,8 +155,7 @@ def rougher(quarter: pd.DataFrame, gentle: pd.DataFrame, measure: str = COEFFICI
 def rougher_by_law(reading: str, measure: str = COEFFICIENT) -> float:
     """Return the same by the square-root law; variances in those of TCP's rate squared."""
     quarter, gentle = (
-        (variation(rule, b=values_of(rule, reading)[1]), derived(rule, reading))
-        for rule in (QUARTER, GENTLE)
+        (variation(rule, b=values_of(rule, reading)[1]), derived(rule, reading)) for rule in (QUARTER, GENTLE)
     )
     if measure == COEFFICIENT:
         return quarter[0] - gentle[0]
@@ -208,9 +207,7 @@ def derived(one: str, reading: str = "1-b") -> float:
 
 
 @effects("Z06", GENTLE, TCP, HALF, 1, cases=(CASE, LATER, LAST, OTHER, BINS), equal=True)
-@effects(
-    "Z07", QUARTER, TCP, HALF, 1, cases=(CASE, LATER, LAST, OTHER, SENSITIVITY, BINS), equal=True
-)
+@effects("Z07", QUARTER, TCP, HALF, 1, cases=(CASE, LATER, LAST, OTHER, SENSITIVITY, BINS), equal=True)
 @effects("Z08", GENTLE, TFRC, HALF, -1, cases=(CASE, LATER, LAST, OTHER, BINS), equal=True)
 @effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE, LATER, LATEST, LAST, OTHER, BINS), equal=True)
 @effects(
@@ -247,9 +244,7 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
             less = difference(mine, ratio(gentle, GENTLE, TCP))
             said["more"] = Statement((less,), (Estimate(round(more, 9), 0.0),))
             by = measure or COEFFICIENT
-            said["rougher"] = Statement(
-                (rougher(found, gentle, by),), (Estimate(rougher_by_law(how, by), 0.0),)
-            )
+            said["rougher"] = Statement((rougher(found, gentle, by),), (Estimate(rougher_by_law(how, by), 0.0),))
         return said
 
     def in_longer_bins(length: float) -> dict[str, Statement]:
@@ -265,21 +260,15 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
 
     found = pair(one, other)
     others = {
-        name: statements(
-            pair(one, other, **reading), gentle(**reading), reading.get("reading", "1-b")
-        )
+        name: statements(pair(one, other, **reading), gentle(**reading), reading.get("reading", "1-b"))
         for name, reading in READINGS.items()
         if not (TFRC in one and "reading" in reading)
     }
     measure = VARIANCE if other == TFRC else COEFFICIENT
     by_measure = {
-        MEASURES[measure]: levelled(
-            statements(found, gentle(), measure=measure), one, other, share, sign, measure
-        )
+        MEASURES[measure]: levelled(statements(found, gentle(), measure=measure), one, other, share, sign, measure)
     }
-    rates, rough = (
-        [of_runs(found[column][kind]) for kind in (one, other)] for column in ("rate", "rough")
-    )
+    rates, rough = ([of_runs(found[column][kind]) for kind in (one, other)] for column in ("rate", "rough"))
     own = at_packet_level(one, other)
     return Effects(
         levelled(statements(found, gentle()), one, other, share, sign),
@@ -322,9 +311,7 @@ def slip() -> dict[str, tuple[Estimate, float]]:
     }  # fmt: skip
 
 
-def _ratios(
-    one: str, other: str, readings: list[str], own: pd.DataFrame | None
-) -> dict[str, Curve]:
+def _ratios(one: str, other: str, readings: list[str], own: pd.DataFrame | None) -> dict[str, Curve]:
     """Return the ratio of the throughputs in each reading, and at hopflow's packet level."""
     named: dict[str, dict[str, Any]] = {DEFAULT: {}}
     named |= {name: READINGS[name] for name in readings}
@@ -359,9 +346,7 @@ def in_other_readings(one: str, other: str) -> dict[str, Any]:
 
 def switched() -> dict[str, float]:
     """Return TFRC's rate over TCP's with eight flows of each: the law's, and as ns-2 has TFRC."""
-    found = (
-        fixed_point(Group(kind, 8), Group(TCP, 8)).rates for kind in (TFRC, BY_EVENTS, WITH_TIMER)
-    )
+    found = (fixed_point(Group(kind, 8), Group(TCP, 8)).rates for kind in (TFRC, BY_EVENTS, WITH_TIMER))
     return {name: a / b for name, (a, b) in zip(("law", "events", "timer"), found, strict=True)}
 
 
@@ -369,8 +354,6 @@ def settings(one: str, other: str) -> dict[str, Estimate]:
     """Return the ratio of the rates for other values of settings that the paper does not give."""
     frame = where(SENSITIVITY, pair=f"{one} with {other}")
     return {
-        str(name): ratio(
-            kinds((SENSITIVITY,), pair=f"{one} with {other}", setting=name), one, other
-        )
+        str(name): ratio(kinds((SENSITIVITY,), pair=f"{one} with {other}", setting=name), one, other)
         for name in frame["setting"].unique()
     }

@@ -111,9 +111,7 @@ def precise_exceeds_recovery() -> bool:
 @claim("S01", cases=loss_sweeps.bundled(PERIODIC))
 def measure() -> PeriodicLoss:
     """Compare the runs under periodic loss with the response functions."""
-    few = {
-        rule: rows(PERIODIC, rule, loss_sweeps.LARGEST + 1, loss_sweeps.RAREST) for rule in RULES
-    }
+    few = {rule: rows(PERIODIC, rule, loss_sweeps.LARGEST + 1, loss_sweeps.RAREST) for rule in RULES}
     tfrc = rows(PERIODIC, "TFRC")
     p, rtt = tfrc["p"].to_numpy(), tfrc["mean_rtt"].to_numpy()
     (rto,) = set(tfrc["rto"])

@@ -107,9 +107,7 @@ def smoother_with_red() -> Effects:
 
     def statements(column: str = "rate_cov", **reading: Any) -> dict[str, Statement]:
         measured = _compared(_rates(**reading), column, -1.0)
-        return {
-            key: Statement(tuple(_of_pair(measured, pair).values())) for key, pair in CASES.items()
-        }
+        return {key: Statement(tuple(_of_pair(measured, pair).values())) for key, pair in CASES.items()}
 
     def own_packets(column: str) -> dict[str, Estimate]:
         return _of_pair(_compared(_both("flows"), column, -1.0), CASES["tcp"])
@@ -166,8 +164,7 @@ def throughput_with_red() -> Effects:
 
     frame = _chosen("link")
     curves = {
-        str(queue): by(frame[frame["queue"] == queue], "pair", "utilisation")
-        for queue in frame["queue"].unique()
+        str(queue): by(frame[frame["queue"] == queue], "pair", "utilisation") for queue in frame["queue"].unique()
     }
     return Effects(
         {"better": statement()},
@@ -256,10 +253,7 @@ OWN = (5, 20, 45)
 
 def _ecn(number: int, column: str, link: Link = SLOW) -> Estimate:
     """Return utilisation or loss with marks less that with drops, of TCP(1/5,1/8) with TCP."""
-    drops, marks = (
-        level.of_link(level.pair(GENTLE, TCP, number, link, queue), column)
-        for queue in ("RED", "ECN")
-    )
+    drops, marks = (level.of_link(level.pair(GENTLE, TCP, number, link, queue), column) for queue in ("RED", "ECN"))
     return difference(marks, drops)
 
 

@@ -134,8 +134,7 @@ def step_response() -> tuple[dict[str, Estimate], dict[str, Estimate]]:
     missing = packets(STARTS - SPAN) - packets(STOPS)
     surplus = packets(STARTS) - packets(STOPS - SPAN)
     return tuple(
-        {str(rule): of_runs(seeds.to_numpy()) for rule, seeds in each.groupby("rule")}
-        for each in (missing, surplus)
+        {str(rule): of_runs(seeds.to_numpy()) for rule, seeds in each.groupby("rule")} for each in (missing, surplus)
     )  # type: ignore[return-value]
 
 
@@ -157,12 +156,8 @@ def judge(found: Reactions, *, level: float = LEVEL) -> Judgement:
     missing, surplus = found.slower
     met = found.total("met") == found.total("reports")
     return {
-        "up": Sides(
-            Verdict.of(found.up["TFRC"] < found.up[REFERENCE]), everywhere([missing], level)
-        ),
-        "down": Sides(
-            Verdict.of(found.down["TFRC"] > found.down[REFERENCE]), everywhere([surplus], level)
-        ),
+        "up": Sides(Verdict.of(found.up["TFRC"] < found.up[REFERENCE]), everywhere([missing], level)),
+        "down": Sides(Verdict.of(found.down["TFRC"] > found.down[REFERENCE]), everywhere([surplus], level)),
         "history": packets_only(Verdict.of(met)),
     }
 

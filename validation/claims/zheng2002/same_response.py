@@ -86,10 +86,7 @@ class SameResponse:
 
     def closed(self, rule: str) -> float:
         """Return which part of the deviation from 1 goes away when loss intervals are equal."""
-        one, other = (
-            abs(float(self.ratios[loss][rule].at(LONG_K).ratio[0]) - 1.0)
-            for loss in (INDEPENDENT, PERIODIC)
-        )
+        one, other = (abs(float(self.ratios[loss][rule].at(LONG_K).ratio[0]) - 1.0) for loss in (INDEPENDENT, PERIODIC))
         return 1.0 - other / one
 
 
@@ -123,9 +120,7 @@ def measure() -> SameResponse:
         {form: same_form(form) for form in ("sqrt", "precise")},
         {
             loss: {
-                rule: loss_sweeps.paired(
-                    loss_sweeps.rows(loss, rule), loss_sweeps.rows(loss, REFERENCE)
-                )
+                rule: loss_sweeps.paired(loss_sweeps.rows(loss, rule), loss_sweeps.rows(loss, REFERENCE))
                 for rule in OTHERS
             }
             for loss in (PERIODIC, INDEPENDENT)

@@ -34,18 +34,14 @@ def rule(g: float) -> DCQCN:
 
 def run(count: int, g: float, seed: int, end: float = END, after: float = AFTER) -> fabric_runs.Run:
     """Return an incast at packet level."""
-    scenario = fabric_runs.star(
-        count, rule(g), fabric_runs.MARKS, end, begins=fabric_runs.starts(count, seed)
-    )
+    scenario = fabric_runs.star(count, rule(g), fabric_runs.MARKS, end, begins=fabric_runs.starts(count, seed))
     return fabric_runs.packets(scenario, seed, after, SAMPLE)
 
 
 def run_of_fluid(count: int, g: float, end: float = END, after: float = AFTER) -> fabric_runs.Run:
     """Return the incast in the fluid, whose marks are drawn."""
     return fabric_runs.fluid(
-        fabric_runs.star(
-            count, rule(g), fabric_runs.MARKS, end, begins=fabric_runs.starts(count, 1)
-        ),
+        fabric_runs.star(count, rule(g), fabric_runs.MARKS, end, begins=fabric_runs.starts(count, 1)),
         after,
         SAMPLE,
     )
@@ -71,10 +67,7 @@ def _queue(run: fabric_runs.Run) -> tuple[float, float]:
 @fabric_runs.on_fabrics("Q05", cases=(CASE,))
 def gain_of_alpha() -> Effects:
     """Measure the queue's mean and standard deviation by g."""
-    own, model = (
-        np.array([[of(count, g) for g in GAINS] for count in SENDERS])
-        for of in (queues, queues_of_fluid)
-    )
+    own, model = (np.array([[of(count, g) for g in GAINS] for count in SENDERS]) for of in (queues, queues_of_fluid))
 
     def ratios(found: Any, what: int) -> Any:
         return [
@@ -133,11 +126,7 @@ def full_link() -> Effects:
                 level=fabric_runs.under(*(of_runs(1.0 - each) for each in own)),
             )
         },
-        {
-            "DCQCN": Curve(
-                INCASTS, model=model[:, 0].tolist(), level=[of_runs(each) for each in own]
-            )
-        },
+        {"DCQCN": Curve(INCASTS, model=model[:, 0].tolist(), level=[of_runs(each) for each in own])},
         ("senders", "rate over the link's"),
         readings={
             AS_PRINTED: {

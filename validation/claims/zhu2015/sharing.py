@@ -36,31 +36,22 @@ def parking_lot(leaves: tuple[str, ...], rule: PFC, source: Any, end: float, see
         ("H3", "T3", three, "T4", "R"),
         ("H4", "T4", "R"),
     ]
-    return fabric_runs.paths_scenario(
-        paths, [source] * 4, rule, end, begins=fabric_runs.starts(4, seed)
-    )
+    return fabric_runs.paths_scenario(paths, [source] * 4, rule, end, begins=fabric_runs.starts(4, seed))
 
 
 EVEN = (0, 1, 0, 1, 0, 1)
 """Uplinks of the senders that spread them evenly: four of T1, two of T3."""
 
 
-def victim(
-    further: int, rule: PFC, source: Any, end: float, seed: int, *, uplinks: tuple[int, ...] = EVEN
-) -> Scenario:
+def victim(further: int, rule: PFC, source: Any, end: float, seed: int, *, uplinks: tuple[int, ...] = EVEN) -> Scenario:
     """Return Fig. 4: four senders of T1 and ``further`` of T3 to R, and the victim from T1 to a host of T2, the last flow."""
     paths: list[tuple[str, ...]] = [
-        (f"H1{n}", "T1", f"L{1 + k}", f"S{1 + k}", f"L{3 + k}", "T4", "R")
-        for n, k in enumerate(uplinks[:4])
+        (f"H1{n}", "T1", f"L{1 + k}", f"S{1 + k}", f"L{3 + k}", "T4", "R") for n, k in enumerate(uplinks[:4])
     ]
-    paths += [
-        (f"H3{n}", "T3", f"L{3 + k}", "T4", "R") for n, k in enumerate(uplinks[4 : 4 + further])
-    ]
+    paths += [(f"H3{n}", "T3", f"L{3 + k}", "T4", "R") for n, k in enumerate(uplinks[4 : 4 + further])]
     paths.append(("VS", "T1", "L1", "T2", "VR"))
     count = len(paths)
-    return fabric_runs.paths_scenario(
-        paths, [source] * count, rule, end, begins=fabric_runs.starts(count, seed)
-    )
+    return fabric_runs.paths_scenario(paths, [source] * count, rule, end, begins=fabric_runs.starts(count, seed))
 
 
 @kept
@@ -87,9 +78,7 @@ def lot_rates_of_dcqcn(seed: int) -> list[float]:
         replace(fabric_runs.pfc(), manager=fabric_runs.MARKS),
         LEAVES[(seed - fabric_runs.SEEDS[0]) % len(LEAVES)],
     )
-    run = fabric_runs.packets(
-        parking_lot(leaves, rule, fabric_runs.ROCE, 0.05, seed), seed, 0.03, 1e-4
-    )
+    run = fabric_runs.packets(parking_lot(leaves, rule, fabric_runs.ROCE, 0.05, seed), seed, 0.03, 1e-4)
     rates: list[float] = (run.rates / C).tolist()
     return rates
 
@@ -99,22 +88,15 @@ def victim_rates(seed: int) -> list[float]:
     """Return the victim's rate over the link's with PFC alone by number of further senders."""
     return [
         float(
-            fabric_runs.packets(
-                victim(n, fabric_runs.pfc(), FixedRate(), 3e-3, seed), seed, 1e-3, 1e-4
-            ).rates[-1]
-            / C
+            fabric_runs.packets(victim(n, fabric_runs.pfc(), FixedRate(), 3e-3, seed), seed, 1e-3, 1e-4).rates[-1] / C
         )
         for n in FURTHER
     ]
 
 
-CHOICES = [
-    [(near, joined) for near in range(5) for joined in range(further + 1)] for further in FURTHER
-]
+CHOICES = [[(near, joined) for near in range(5) for joined in range(further + 1)] for further in FURTHER]
 """By number of further senders, the settings that a hash of uplinks gives: senders of T1 on the victim's leaf, and those of T3 on L3."""
-WEIGHTS = [
-    [math.comb(4, near) * math.comb(n, joined) for near, joined in CHOICES[n]] for n in FURTHER
-]
+WEIGHTS = [[math.comb(4, near) * math.comb(n, joined) for near, joined in CHOICES[n]] for n in FURTHER]
 """Of 2^(4 + n) equally likely choices of uplinks, those with each setting."""
 
 
@@ -127,11 +109,7 @@ def _by_choice(seed: int) -> list[list[Scenario]]:
     """Return the scenarios with PFC alone by number of further senders, for each setting in `CHOICES`."""
     pfc = fabric_runs.pfc()
     return [
-        [
-            victim(n, pfc, FixedRate(), 3e-3, seed, uplinks=chosen(n, *choice))
-            for choice in CHOICES[n]
-        ]
-        for n in FURTHER
+        [victim(n, pfc, FixedRate(), 3e-3, seed, uplinks=chosen(n, *choice)) for choice in CHOICES[n]] for n in FURTHER
     ]
 
 
@@ -158,10 +136,7 @@ def of_all_choices(
 ) -> NDArray[np.float64]:
     """Return a statistic of the victim's rate over all choices of uplinks, shape (runs, numbers of further senders)."""
     return np.array(
-        [
-            [statistic(np.repeat(rates, w)) for rates, w in zip(by_number, WEIGHTS, strict=True)]
-            for by_number in runs
-        ]
+        [[statistic(np.repeat(rates, w)) for rates, w in zip(by_number, WEIGHTS, strict=True)] for by_number in runs]
     )
 
 
@@ -170,12 +145,7 @@ def victim_rates_of_dcqcn(seed: int) -> list[float]:
     """Return the victim's rate over the link's with DCQCN without further senders and with two."""
     rule = replace(fabric_runs.pfc(), manager=fabric_runs.MARKS)
     return [
-        float(
-            fabric_runs.packets(
-                victim(n, rule, fabric_runs.ROCE, 0.04, seed), seed, 0.02, 1e-4
-            ).rates[-1]
-            / C
-        )
+        float(fabric_runs.packets(victim(n, rule, fabric_runs.ROCE, 0.04, seed), seed, 0.02, 1e-4).rates[-1] / C)
         for n in FURTHER[::2]
     ]
 
@@ -185,10 +155,7 @@ def lot_rates_of_fluid() -> list[list[float]]:
     """Return the rates of the four senders over the link's in the fluid with PFC alone, for each choice of uplinks."""
     return [
         (
-            fabric_runs.fluid(
-                parking_lot(each, fabric_runs.pfc(), FixedRate(), 1e-3, seed), 4e-4, 1e-4
-            ).rates
-            / C
+            fabric_runs.fluid(parking_lot(each, fabric_runs.pfc(), FixedRate(), 1e-3, seed), 4e-4, 1e-4).rates / C
         ).tolist()
         for seed, each in enumerate(LEAVES, fabric_runs.SEEDS[0])
     ]
@@ -198,12 +165,7 @@ def lot_rates_of_fluid() -> list[list[float]]:
 def victim_rates_of_fluid() -> list[float]:
     """Return the victim's rate over the link's in the fluid with PFC alone, by number of further senders."""
     return [
-        float(
-            fabric_runs.fluid(victim(n, fabric_runs.pfc(), FixedRate(), 2e-3, 1), 1e-3, 1e-4).rates[
-                -1
-            ]
-            / C
-        )
+        float(fabric_runs.fluid(victim(n, fabric_runs.pfc(), FixedRate(), 2e-3, 1), 1e-3, 1e-4).rates[-1] / C)
         for n in FURTHER
     ]
 
@@ -235,17 +197,11 @@ def parking_lot_pfc() -> Effects:
                 level=fabric_runs.over(of_runs(more)),
             ),
             "each": Statement(
-                model=fabric_runs.over(
-                    fabric_runs.exact(each_model.mean())[0], threshold="margin", sign=-1.0
-                ),
+                model=fabric_runs.over(fabric_runs.exact(each_model.mean())[0], threshold="margin", sign=-1.0),
                 level=fabric_runs.over(of_runs(each), threshold="margin", sign=-1.0),
             ),
         },
-        {
-            "PFC alone": Curve(
-                NAMES, model=model.mean(axis=0).tolist(), level=_shares(rates.mean(axis=1))
-            )
-        },
+        {"PFC alone": Curve(NAMES, model=model.mean(axis=0).tolist(), level=_shares(rates.mean(axis=1)))},
         ("sender", SHARE),
     )
 
@@ -285,9 +241,7 @@ def victim_pfc() -> Effects:
         },
         {
             "uplinks spread evenly": Curve(FURTHER, model=model, level=_shares(rates)),
-            "uplinks by a hash, median": Curve(
-                FURTHER, model=drawn_model[0].tolist(), level=_shares(drawn)
-            ),
+            "uplinks by a hash, median": Curve(FURTHER, model=drawn_model[0].tolist(), level=_shares(drawn)),
             "uplinks by a hash, mean": Curve(FURTHER, level=_shares(means)),
         },
         ("further senders", SHARE),
@@ -319,9 +273,7 @@ def victim_dcqcn() -> Effects:
     return Effects(
         {
             "steady": Statement(level=(change,), equal=True),
-            "higher": Statement(
-                level=fabric_runs.over(*(of_runs(each) for each in (rates - paused).T))
-            ),
+            "higher": Statement(level=fabric_runs.over(*(of_runs(each) for each in (rates - paused).T))),
         },
         {
             "DCQCN": Curve(FURTHER[::2], level=_shares(rates)),
@@ -330,8 +282,6 @@ def victim_dcqcn() -> Effects:
         ("further senders", SHARE),
         values={"change": change},
         readings={
-            "only a fall counts": {
-                "steady": Statement(level=fabric_runs.over(change, threshold="margin", sign=-1.0))
-            }
+            "only a fall counts": {"steady": Statement(level=fabric_runs.over(change, threshold="margin", sign=-1.0))}
         },
     )

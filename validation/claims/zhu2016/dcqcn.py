@@ -53,33 +53,23 @@ def approximation(count: int, rule: DCQCN = fabric_runs.ROCE) -> float:
 
 def queue_of(p: float) -> float:
     """Return the queue at which the ramp marks with this probability, packets."""
-    low, high, most = (
-        fabric_runs.MARKS.numbers(fabric_runs.PACKET)[name] for name in ("low", "high", "max_p")
-    )
+    low, high, most = (fabric_runs.MARKS.numbers(fabric_runs.PACKET)[name] for name in ("low", "high", "max_p"))
     return float(low + p / most * (high - low))
 
 
-def over_a_link(
-    count: int, rtt: float, end: float, rule: Any, begins: list[float], **options: Any
-) -> Scenario:
+def over_a_link(count: int, rtt: float, end: float, rule: Any, begins: list[float], **options: Any) -> Scenario:
     """Return flows over a link with this round-trip time; ``options``: of `fabric_runs.star`."""
     lines = fabric_runs.Lines(delay=rtt / 4.0)
-    return fabric_runs.star(
-        count, fabric_runs.ROCE, rule, end, lines=lines, begins=begins, **options
-    )
+    return fabric_runs.star(count, fabric_runs.ROCE, rule, end, lines=lines, begins=begins, **options)
 
 
-def run(
-    count: int, rtt: float, seed: int, end: float, after: float, rule: Any = fabric_runs.MARKS
-) -> fabric_runs.Run:
+def run(count: int, rtt: float, seed: int, end: float, after: float, rule: Any = fabric_runs.MARKS) -> fabric_runs.Run:
     """Return flows over a link at packet level."""
     scenario = over_a_link(count, rtt, end, rule, fabric_runs.starts(count, seed))
     return fabric_runs.packets(scenario, seed, after, SAMPLE)
 
 
-def expected(
-    count: int, rtt: float, end: float, after: float, rule: Any = fabric_runs.MARKS
-) -> fabric_runs.Run:
+def expected(count: int, rtt: float, end: float, after: float, rule: Any = fabric_runs.MARKS) -> fabric_runs.Run:
     """Return the same in the paper's fluid; flows start a tenth of a millisecond after each other."""
     begins = [1e-4 * n for n in range(count)]
     scenario = over_a_link(count, rtt, end, rule, begins, host="unshaped")
@@ -115,8 +105,7 @@ def seen_in_fluid(count: int, rtt: float, most: float = fabric_runs.MARKS.max_p)
 def fixed_point() -> Effects:
     """Count the fixed points of the model, and measure the rates of flows."""
     own, model = (
-        [[each.rates for each in of(count, SHORT_DELAY)] for count in NUMBERS[:2]]
-        for of in (seen, seen_in_fluid)
+        [[each.rates for each in of(count, SHORT_DELAY)] for count in NUMBERS[:2]] for of in (seen, seen_in_fluid)
     )
     single = [len(fixed_points(count)) for count in NUMBERS]
     return Effects(
@@ -149,16 +138,10 @@ def closed_form() -> Effects:
     ratios = [p / q for p, q in zip(solved, closed, strict=True)]
     count, slow = (
         FORMULA[-1],
-        DCQCN(
-            **{**fabric_runs.ROCE.params._asdict(), "additive": fabric_runs.ROCE.additive / SLOWER}
-        ),
+        DCQCN(**{**fabric_runs.ROCE.params._asdict(), "additive": fabric_runs.ROCE.additive / SLOWER}),
     )
     return Effects(
-        {
-            "formula": Statement(
-                model=fabric_runs.exact(*(each - 1.0 for each in ratios)), equal=True
-            )
-        },
+        {"formula": Statement(model=fabric_runs.exact(*(each - 1.0 for each in ratios)), equal=True)},
         {
             "exact fixed point": Curve(FORMULA, model=solved),
             "eq. (14)": Curve(FORMULA, model=closed),
@@ -181,9 +164,7 @@ def queue_by_flows() -> Effects:
     return Effects(
         {
             "grows": Statement(model=fabric_runs.steps([model]), level=fabric_runs.steps(own)),
-            "value": Statement(
-                level=fabric_runs.deviations(own[:, 1:], np.array(model[1:])), equal=True
-            ),
+            "value": Statement(level=fabric_runs.deviations(own[:, 1:], np.array(model[1:])), equal=True),
         },
         {"queue": Curve(ON_THE_RAMP, model=model, level=[of_runs(each) for each in own.T])},
         ("flows", "queue (packets)"),
@@ -197,11 +178,7 @@ CASES = ((10, SHORT_DELAY), (2, LONG_DELAY), (10, LONG_DELAY), (64, LONG_DELAY))
 
 def _ratio(one: Any, other: Any) -> Any:
     """Return the ratio of runs less one; a model's is exact."""
-    return (
-        fabric_runs.gain(one, other)
-        if len(one) > 1
-        else fabric_runs.exact(one[0] / other[0] - 1.0)[0]
-    )
+    return fabric_runs.gain(one, other) if len(one) > 1 else fabric_runs.exact(one[0] / other[0] - 1.0)[0]
 
 
 @fabric_runs.on_fabrics("E04", cases=(CASE,), least=0.2)
@@ -219,16 +196,12 @@ def stability() -> Effects:
         }
 
     own, model = (
-        [
-            [(each.mean, each.deviation) for each in runs]
-            for runs in fabric_runs.common(*(of(*case) for case in CASES))
-        ]
+        [[(each.mean, each.deviation) for each in runs] for runs in fabric_runs.common(*(of(*case) for case in CASES))]
         for of in (seen, seen_in_fluid)
     )
     levels, models = decisions(own), decisions(model)
     ten, many = (
-        each[0].deviation / each[0].mean
-        for each in (seen_in_fluid(10, LONG_DELAY), seen_in_fluid(64, LONG_DELAY))
+        each[0].deviation / each[0].mean for each in (seen_in_fluid(10, LONG_DELAY), seen_in_fluid(64, LONG_DELAY))
     )
     steep = seen_in_fluid(64, LONG_DELAY, STEEP)[0]
     names = [f"N = {count}, {1e6 * rtt:g} us" for count, rtt in CASES]
@@ -252,17 +225,10 @@ def place_of_marks() -> Effects:
     """Measure how much the queue varies with marks at arrival and at departure."""
     places = "departure", "arrival"
     runs = fabric_runs.common(*(seen(10, SHORT_DELAY, at) for at in places))
-    found = {
-        at: np.array([(each.mean, each.deviation) for each in own])
-        for at, own in zip(places, runs, strict=True)
-    }
+    found = {at: np.array([(each.mean, each.deviation) for each in own]) for at, own in zip(places, runs, strict=True)}
     relative = {at: each[:, 1] / each[:, 0] for at, each in found.items()}
     return Effects(
-        {
-            "varies": Statement(
-                level=fabric_runs.over(fabric_runs.gain(relative["arrival"], relative["departure"]))
-            )
-        },
+        {"varies": Statement(level=fabric_runs.over(fabric_runs.gain(relative["arrival"], relative["departure"])))},
         {
             what: Curve(list(found), level=[of_runs(each[:, k]) for each in found.values()])
             for k, what in enumerate(("mean queue", "standard deviation"))

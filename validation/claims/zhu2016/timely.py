@@ -188,9 +188,7 @@ def patched_fixed_point() -> Effects:
         },
         {
             "fixed point": Curve(NUMBERS, model=((wanted - BASE) * C).tolist()),
-            "runs": Curve(
-                NUMBERS, model=model[0].tolist(), level=[of_runs(each) for each in own.T]
-            ),
+            "runs": Curve(NUMBERS, model=model[0].tolist(), level=[of_runs(each) for each in own.T]),
         },
         ("flows", "queue (packets)"),
     )

@@ -83,9 +83,7 @@ CASES = (
                 0.02,
             ),
             _run("permutation between leaves", _shifted(8, 32), 0.01),
-            _run(
-                "permutation of hosts with a leaf each", _shifted(8, 32), 0.01, leaves=32, hosts=1
-            ),
+            _run("permutation of hosts with a leaf each", _shifted(8, 32), 0.01, leaves=32, hosts=1),
             _run("permutation within leaves", _shifted(1, 8), 0.01),
             _run("all-to-all of 16", _all_to_all(16, SHORT_PACKETS), 0.01),
             _run("all-to-all of 32, four packets each", _all_to_all(32, 4), 0.01),

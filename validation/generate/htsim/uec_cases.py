@@ -20,9 +20,7 @@ Flows = list[tuple[int, int, int, float]]
 """Sources, targets, packets and starts in s."""
 
 
-def _run(
-    name: str, flows: Flows, balancing: str = "one", control: str = "nscc", **given: Any
-) -> dict[str, Any]:
+def _run(name: str, flows: Flows, balancing: str = "one", control: str = "nscc", **given: Any) -> dict[str, Any]:
     """Return a run over links of 100 Gb/s and 1 us; marks and trimming as the program's defaults for them have it.
 
     NSCC has marks from a fifth to four fifths of a product of bandwidth and delay of 29 packets, and buffers in which nothing
@@ -54,9 +52,7 @@ def _drawn(seed: int, flows: int) -> Flows:
     return [(*pair, *rest) for pair, rest in found.items()]
 
 
-SHIFTED: Flows = [
-    (h, (h + HOSTS) % (LEAVES * HOSTS), LONG_PACKETS, 0.0) for h in range(LEAVES * HOSTS)
-]
+SHIFTED: Flows = [(h, (h + HOSTS) % (LEAVES * HOSTS), LONG_PACKETS, 0.0) for h in range(LEAVES * HOSTS)]
 """A permutation: each host sends to the one in its place at the next leaf."""
 PAIRS: Flows = [(2 * a, 2 * b, SHORT_PACKETS, 0.0) for a in range(16) for b in range(16) if a != b]
 """An all-to-all of every second host."""

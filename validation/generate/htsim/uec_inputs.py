@@ -58,10 +58,7 @@ BALANCINGS = {
 
 def connections(run: Run) -> str:
     """Return the flows as htsim reads them, with starts in us; its packets carry what is left beside their headers."""
-    options = [
-        f"start {round(1e6 * start)} size {packets * (MTU - HEADER)}"
-        for *_, packets, start in run["flows"]
-    ]
+    options = [f"start {round(1e6 * start)} size {packets * (MTU - HEADER)}" for *_, packets, start in run["flows"]]
     return connection_matrix(run, options)
 
 

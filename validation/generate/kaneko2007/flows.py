@@ -72,9 +72,7 @@ def _at(samples: NDArray[np.float64], time: float) -> int:
     return row
 
 
-def queue(
-    before: NDArray[np.float64], after: NDArray[np.float64], duration: float
-) -> dict[str, float]:
+def queue(before: NDArray[np.float64], after: NDArray[np.float64], duration: float) -> dict[str, float]:
     """Return the counts of a queue from its arrivals, departures, drops and area at two times."""
     arrivals, departures, drops, area = after - before
     return {
@@ -136,9 +134,7 @@ def measure(run: Run, folder: Path) -> dict[str, Rows]:
                 "few_events": int(events < FEW_EVENTS),
                 "goodput": acked / duration,
                 "goodput_bits": acked * PACKET_BITS / duration,
-                "goodput_half_width": float(
-                    2.262 * batch.std(ddof=1) / np.sqrt(10) / (duration / 10)
-                ),
+                "goodput_half_width": float(2.262 * batch.std(ddof=1) / np.sqrt(10) / (duration / 10)),
                 "mean_cwnd": float(window.mean()),
                 "total_sent": total[0],
                 "total_queue_drops": len(refused[i]),
@@ -164,9 +160,7 @@ def measure(run: Run, folder: Path) -> dict[str, Rows]:
     return rows
 
 
-def _series(
-    run: Run, keys: Mapping[str, object], samples: NDArray[np.float64], bin_length: float
-) -> Rows:
+def _series(run: Run, keys: Mapping[str, object], samples: NDArray[np.float64], bin_length: float) -> Rows:
     at = [_at(samples, t) for t in np.arange(0.0, run["end"] + STEP / 2, bin_length)[1:]]
     rows: Rows = []
     for i, rule in enumerate(run["rules"]):
@@ -205,10 +199,7 @@ def ns2_calls(run: Run) -> Calls:
     """Return the options of ``linux.tcl``."""
     path = path_of(run)
     lists = {**{name: run[name] for name in ("rules", "starts", "rtts")}, **path}
-    words = {
-        name: " ".join(map(str, value)) if isinstance(value, list) else value
-        for name, value in lists.items()
-    }
+    words = {name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in lists.items()}
     names = ["rate", "buffer", "loss", "overhead", "seed", "begin", "end", "ssthresh", "window"]
     chosen = {name: run[name] for name in names}
     return [pairs({**words, **chosen, "drain": DRAIN, "step": STEP})]

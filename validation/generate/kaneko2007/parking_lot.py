@@ -79,9 +79,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
             at = slice(1 + 4 * (d * HOPS + h), 5 + 4 * (d * HOPS + h))
             span = float(after[0] - before[0])
             about = {"link": h + 1, "direction": direction, "begin": float(before[0])}
-            links.append(
-                {**keys, **about, "duration": span, **flows.queue(before[at], after[at], span)}
-            )
+            links.append({**keys, **about, "duration": span, **flows.queue(before[at], after[at], span)})
     return {"flows": rows, "links": links}
 
 
@@ -100,12 +98,8 @@ def tables() -> dict[str, Table]:
 def a_case(about: About) -> Case:
     """Return a case of ``linux.tcl`` or of ``congestion.cc``, by the end of its name."""
     begin, end = about.get("begin", BEGIN), about.get("end", END)
-    runs = [
-        a_run(**chosen, begin=begin, end=end) for chosen in crossed(about["runs"], about["seeds"])
-    ]
-    return replace(sweeps.DRIVERS[about["name"][-3:]], common=TABLES, read=read).case(
-        about, runs, tables()
-    )
+    runs = [a_run(**chosen, begin=begin, end=end) for chosen in crossed(about["runs"], about["seeds"])]
+    return replace(sweeps.DRIVERS[about["name"][-3:]], common=TABLES, read=read).case(about, runs, tables())
 
 
 CASES = [a_case(about) for about in TABLES["cases"]]

@@ -45,11 +45,7 @@ DRIVER = Driver(
 CASES = (
     DRIVER.case(
         TABLES,
-        [
-            {"setting": n, "seed": n, "chosen": dict(setting)}
-            for n, setting in enumerate(settings("kaneko2007"), 1)
-        ],
-        tables_of(TABLES["tables"], SETTING)
-        | {"settings": Table(SETTING, setting_columns(KANEKO2007))},
+        [{"setting": n, "seed": n, "chosen": dict(setting)} for n, setting in enumerate(settings("kaneko2007"), 1)],
+        tables_of(TABLES["tables"], SETTING) | {"settings": Table(SETTING, setting_columns(KANEKO2007))},
     ),
 )

@@ -79,9 +79,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
             own = {"run": run["run"], "flow": int(words[1]), "time": int(words[0])}
             rows["seconds"].append({**own, "bytes": int(words[2])})
         elif kind == "sysctl":
-            rows["settings"].append(
-                {"run": run["run"], "name": words[0], "value": " ".join(words[1:])}
-            )
+            rows["settings"].append({"run": run["run"], "name": words[0], "value": " ".join(words[1:])})
         elif kind == "flow":
             rows["runs"].append(_totals(run, int(words[0]), _pairs(words[1:]), link))
         elif kind == "delays":
@@ -140,15 +138,11 @@ def _window(run: Run, words: Sequence[str]) -> dict[str, Any]:
     return {**_at(run, words), **dict(zip(names, map(int, words[2:]), strict=True))}
 
 
-def _totals(
-    run: Run, flow: int, found: Mapping[str, str], link: Mapping[str, str]
-) -> dict[str, Any]:
+def _totals(run: Run, flow: int, found: Mapping[str, str], link: Mapping[str, str]) -> dict[str, Any]:
     """Return the totals of a flow; refuse a run in which something other than the path limited it."""
     for name in LIMITS:
         if int(found[name]):
-            raise RuntimeError(
-                f"run {run['run']}: {name} = {found[name]} us in flow {flow}, must be 0"
-            )
+            raise RuntimeError(f"run {run['run']}: {name} = {found[name]} us in flow {flow}, must be 0")
     counted = (
         *("bytes", "data_packets", "queue_drops", "losses", "retransmissions", "timeouts"),
         *("min_rtt", "mss", "dsacks", "reordered"),

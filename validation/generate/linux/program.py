@@ -53,9 +53,7 @@ def kernel_folder() -> Path:
         If the environment variable ``HOPFLOW_LINUX`` does not name it.
     """
     folder = Path(os.environ.get(VARIABLE, ""))
-    if os.environ.get(VARIABLE) and all(
-        (folder / file).is_file() for file in ("linux", "config", "linkemu")
-    ):
+    if os.environ.get(VARIABLE) and all((folder / file).is_file() for file in ("linux", "config", "linkemu")):
         return folder.resolve()
     raise FileNotFoundError(
         f"Linux not found: {VARIABLE} must name the folder in which validation/generate/linux/build.sh built "
@@ -80,18 +78,14 @@ class LinuxKernel:
     def sources(self) -> tuple[str, ...]:
         """The emulator, the kernel's options, and the commands that build both."""
         queues = ("queues.c", "queues.h") if self.queues else ()
-        return tuple(
-            f"{HERE}/linux/{file}" for file in ("linkemu.c", *queues, "kernel.config", "build.sh")
-        )
+        return tuple(f"{HERE}/linux/{file}" for file in ("linkemu.c", *queues, "kernel.config", "build.sh"))
 
     def version(self) -> str:
         """Return the version of the source package, the compiler and the SHA-256 of the kernel and its options."""
         folder = kernel_folder()
         config = (folder / "config").read_bytes()
         compiler = next(
-            line.split('"')[1]
-            for line in config.decode().splitlines()
-            if line.startswith("CONFIG_CC_VERSION_TEXT=")
+            line.split('"')[1] for line in config.decode().splitlines() if line.startswith("CONFIG_CC_VERSION_TEXT=")
         )
         kernel = hashlib.sha256((folder / "linux").read_bytes()).hexdigest()
         options = hashlib.sha256(config).hexdigest()

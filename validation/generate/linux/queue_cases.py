@@ -23,9 +23,7 @@ COMMON = {
         **_READ["parameters"],
     }
 }
-DRIVER = Driver(
-    *("linux", LinuxKernel(queues=True), calls, read, simulated_seconds, COMMON), _READ["texts"]
-)
+DRIVER = Driver(*("linux", LinuxKernel(queues=True), calls, read, simulated_seconds, COMMON), _READ["texts"])
 
 
 def words_of(about: About, rate: float, delay: float) -> str:

@@ -71,9 +71,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
 
 def _factors(point: Mapping[str, Any]) -> dict[str, float | str]:
     high = point.get("high_threshold", 15)
-    row: dict[str, float | str] = {
-        name: point.get(name, default) for name, (_, default, *_) in FACTORS.items()
-    }
+    row: dict[str, float | str] = {name: point.get(name, default) for name, (_, default, *_) in FACTORS.items()}
     row["low_threshold"] = point.get("low_threshold", high)
     row["pause"] = "off" if high == OFF else "on"
     row["reading"] = point.get("reading", "default")
@@ -145,11 +143,7 @@ def a_case(about: About) -> Case:
     more = {} if isinstance(given, int) else {float(rtt): count for rtt, count in given.items()}
     least = given if isinstance(given, int) else SEEDS
     wanted = [more.get(float(point.get("rtt", 1.0)), least) for point in points]
-    parameters = {
-        name: (fixed(name, points), unit)
-        for name, (_, _, unit, _) in FACTORS.items()
-        if name not in index
-    }
+    parameters = {name: (fixed(name, points), unit) for name, (_, _, unit, _) in FACTORS.items() if name not in index}
     if "low_threshold" not in index:
         parameters["low_threshold"] = ("T1", "packets")
     said = "; ".join((f"{SEEDS}", *(f"{n} at RTT {rtt:g} s" for rtt, n in more.items())))

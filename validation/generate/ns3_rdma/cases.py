@@ -53,9 +53,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
         raise RuntimeError(f"run {run['run']}: packets are lost, first at {lost[0]}")
     ends = {int(number): float(time) / 1e9 for number, time in map(str.split, lines)}
     if sorted(ends) != list(range(len(run["flows"]))):
-        raise RuntimeError(
-            f"run {run['run']}: {len(ends)} of {len(run['flows'])} flows are complete at {run['end']} s"
-        )
+        raise RuntimeError(f"run {run['run']}: {len(ends)} of {len(run['flows'])} flows are complete at {run['end']} s")
     return inputs.rows_of(run, [ends[n] for n in range(len(ends))])
 
 

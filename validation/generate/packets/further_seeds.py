@@ -176,9 +176,7 @@ def of_malhotra2005() -> Iterator[Asked]:
     bridges = [Bridges(rtt, low=low) for rtt in tandem.RTTS[1:] for low in RUN_LOWS]
     bridges += [Bridges(rtt, high, high) for rtt in tandem.RTTS[1:] for high in OWN_HIGHS]
     bridges += [Bridges(rtt) for rtt in tandem.RTTS] + [Bridges(rtt).off for rtt in tandem.RTTS]
-    for each in dict.fromkeys(
-        bridges
-    ):  # M05 and M11 asked for 20, which left them open and ask for 43
+    for each in dict.fromkeys(bridges):  # M05 and M11 asked for 20, which left them open and ask for 43
         seeds = 43 if each.high == tandem.THRESHOLD else 20
         yield files, (plain(each), False), seeds
     for rtt, load in itertools.product(tandem.RTTS, tandem.LOADS):
@@ -269,8 +267,7 @@ def simulated_seconds(run: Run) -> float:
     """Return the simulated time of all seeds of all settings, s."""
     of_seed = SECONDS[run["function"]]
     return sum(
-        (last - first + 1) * float(of_seed(*ast.literal_eval(arguments)))
-        for first, last, arguments in run["settings"]
+        (last - first + 1) * float(of_seed(*ast.literal_eval(arguments))) for first, last, arguments in run["settings"]
     )
 
 

@@ -26,10 +26,7 @@ def managed_scenario(flows: int, discipline: Discipline) -> Scenario:
     """Return the network of the runs, with a discipline at its bottleneck."""
     links = [Link("left", "right", RATE / BITS, DELAY, BUFFER, discipline)]
     links += [Link(f"s{n}", "left", 10 * RATE / BITS, ACCESS, 1e5) for n in range(flows)]
-    sources = [
-        Flow(f"{n}", (f"s{n}", "left", "right"), NewReno(), 1000.0, start=n / flows)
-        for n in range(flows)
-    ]
+    sources = [Flow(f"{n}", (f"s{n}", "left", "right"), NewReno(), 1000.0, start=n / flows) for n in range(flows)]
     return Scenario(f"{flows} flows", tuple(links), tuple(sources), duration=END)
 
 

@@ -50,10 +50,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
         "program": (folder / "program.tcl").read_text(encoding="utf-8"),
     }
     return {
-        "flows": [
-            {**run, **flow, "recovery": recoveries[scenario.flows[flow["flow"]].name]}
-            for flow in flows
-        ],
+        "flows": [{**run, **flow, "recovery": recoveries[scenario.flows[flow["flow"]].name]} for flow in flows],
         "acks": acks,
         "links": [{**run, **link} for link in drops_of(folder)],
         "networks": [{**run, **about}],

@@ -74,8 +74,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     (queue,) = (words[1:] for words in lines if words[0] == "queue")
     seconds = run.get("end", END) - run.get("begin", BEGIN)
     goodputs = {
-        f"goodput_{name}": round(packets / seconds, 6)
-        for name, packets in zip(names(run), received, strict=True)
+        f"goodput_{name}": round(packets / seconds, 6) for name, packets in zip(names(run), received, strict=True)
     }
     return {"runs": [{**run, **goodputs, "queue": float(queue[0]), "drops": int(queue[1])}]}
 
@@ -106,9 +105,7 @@ RECOVERED = replace(
 def a_case(driver: Driver, about: About, runs: Sequence[Run]) -> Case:
     """Return a case of ``sharing.toml``."""
     known = columns({**TABLES["columns"], **about.get("columns", {})})
-    values = {
-        f"goodput_{flow}": Column("packets/s", "of 1446 bytes of data") for flow in about["flows"]
-    }
+    values = {f"goodput_{flow}": Column("packets/s", "of 1446 bytes of data") for flow in about["flows"]}
     index = {name: known[name] for name in about["index"]}
     return driver.case(about, runs, {"runs": Table(index, values | columns(TABLES["values"]))})
 

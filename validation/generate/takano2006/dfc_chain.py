@@ -161,9 +161,7 @@ def a_case(about: About) -> Case:
     """Return a case of ``dfc_chain.toml``."""
     options = options_of({"case": about["name"]})
     fixed = {
-        option.name: (options[name], option.unit)
-        for name, option in OPTIONS.items()
-        if name not in about["factors"]
+        option.name: (options[name], option.unit) for name, option in OPTIONS.items() if name not in about["factors"]
     }
     others = {
         "link delay": (1e-4, "s"),

@@ -136,10 +136,7 @@ class Output:
     def of(cls, scenario: Scenario, folder: Path) -> Output:
         """Read the files of a run; drops must be where a queue can form."""
         samples = [[float(word) for word in words] for words in lines(folder, "samples.txt")]
-        drops = [
-            (float(words[1]), int(words[2]) + 1, FLOW_ID[words[7]])
-            for words in lines(folder, "drops.txt")
-        ]
+        drops = [(float(words[1]), int(words[2]) + 1, FLOW_ID[words[7]]) for words in lines(folder, "drops.txt")]
         if elsewhere := {each[1:] for each in drops} - set(scenario.entries):
             raise RuntimeError(f"losses elsewhere: {elsewhere}")
         return cls(scenario, folder, [[0.0] * (6 + scenario.nodes), *samples], drops)
@@ -292,10 +289,7 @@ def parameters(scenario: Scenario, varied: Collection[str]) -> dict[str, tuple[f
 
 def a_case(about: About) -> Case:
     """Return a case of ``fifo_chain.toml``."""
-    runs = [
-        {"case": about["name"], **chosen}
-        for chosen in crossed(about.get("runs", [{}]), about.get("seeds", ()))
-    ]
+    runs = [{"case": about["name"], **chosen} for chosen in crossed(about.get("runs", [{}]), about.get("seeds", ()))]
     scenario = replace(SCENARIOS[about["scenario"]], **about.get("changes", {}))
     given = parameters(scenario, runs[0])
     return DRIVER.case({**about, "parameters": given}, runs, tables(about, scenario))

@@ -127,9 +127,7 @@ def duration(run: Run) -> float:
     return 8 * flows * float(chosen["size"]) / float(chosen["bandwidth"]) + DRAIN
 
 
-DRIVER = Driver(
-    "yang2001", PROGRAM, calls, read, duration, TABLES, TABLES["texts"], own_notes_first=True
-)
+DRIVER = Driver("yang2001", PROGRAM, calls, read, duration, TABLES, TABLES["texts"], own_notes_first=True)
 ENDLESS = replace(DRIVER, read=read_shares)
 
 
@@ -168,9 +166,7 @@ def a_case(about: About) -> Case:
     """Return a case of ``priority.toml``."""
     runs = varied(about) if "varied" in about else crossed(about["runs"], SEEDS)
     runs = [
-        {**run, "value": shown(run[run["parameter"]])}
-        if "parameter" in run and "value" not in run
-        else run
+        {**run, "value": shown(run[run["parameter"]])} if "parameter" in run and "value" not in run else run
         for run in runs
     ]
     return (ENDLESS if runs[0]["size"] == 0 else DRIVER).case(about, runs, tables(runs[0]))

@@ -85,7 +85,6 @@ CASES = (
     DRIVER.case(
         TABLES,
         runs(ENVIRONMENTS),
-        tables_of(TABLES["tables"], INDEX)
-        | {"settings": Table(SETTING, setting_columns(YANG2001))},
+        tables_of(TABLES["tables"], INDEX) | {"settings": Table(SETTING, setting_columns(YANG2001))},
     ),
 )

@@ -77,9 +77,7 @@ def make(
     }
 
 
-def tables(
-    factors: Mapping[str, Column], *, series: str = "", bins: bool = False
-) -> dict[str, Table]:
+def tables(factors: Mapping[str, Column], *, series: str = "", bins: bool = False) -> dict[str, Table]:
     """Tables of a case whose runs differ in ``factors``; ``series`` describes those with one.
 
     ``bins``: the case has the rates in further bins and nothing else.
@@ -87,11 +85,7 @@ def tables(
     keys = {**factors, "seed": COLUMNS["seed"]}
     flow = {**keys, "kind": COLUMNS["kind"], "flow": COLUMNS["flow"]}
     if bins:
-        return {
-            "bins": Table(
-                flow | columns(TABLES["bins"]["index"]), columns(TABLES["bins"]["values"])
-            )
-        }
+        return {"bins": Table(flow | columns(TABLES["bins"]["index"]), columns(TABLES["bins"]["values"]))}
     chosen = {
         "flows": Table(flow, columns(TABLES["flows"])),
         "link": Table(keys, columns(TABLES["link"])),
@@ -147,9 +141,7 @@ def rates(departures: Sequence[float]) -> dict[str, float | None]:
     return {"rate_variance": short(variance), "rate_cov": cov}
 
 
-def flow_row(
-    run: Run, kind: str, number: int, words: Sequence[str], times: Sequence[float]
-) -> dict[str, Any]:
+def flow_row(run: Run, kind: str, number: int, words: Sequence[str], times: Sequence[float]) -> dict[str, Any]:
     """Return the row of a flow from its line of flows.txt and the times of its drops."""
     options, greedy, tcp = run["options"], kind not in {"background", "cbr"}, kind in AB
     start, wait, sampled = map(float, words[2:5])

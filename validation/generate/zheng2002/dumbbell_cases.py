@@ -9,9 +9,7 @@ from validation.generate.zheng2002.dumbbell import COLUMNS, TABLES, make, tables
 
 EACH = 8
 """Flows of each kind, unless a case, a factor or a setting says otherwise."""
-DRIVER = Driver(
-    *("zheng2002", dumbbell.PROGRAM, dumbbell.calls, dumbbell.read, dumbbell.simulated), TABLES
-)
+DRIVER = Driver(*("zheng2002", dumbbell.PROGRAM, dumbbell.calls, dumbbell.read, dumbbell.simulated), TABLES)
 
 
 def a_run(about: About, factors: About, seed: int) -> Run:
@@ -19,11 +17,7 @@ def a_run(about: About, factors: About, seed: int) -> Run:
     setting = dict(TABLES["settings"].get(factors.get("setting"), {}))
     number = factors.get("number", setting.pop("number", about.get("number", EACH)))
     chosen = {name: level for name, level in factors.items() if name in dumbbell.DEFAULTS}
-    kinds = (
-        factors["pair"].split(" with ")
-        if "pair" in factors
-        else [factors.get("rule", "TCP(1,1/2)")]
-    )
+    kinds = factors["pair"].split(" with ") if "pair" in factors else [factors.get("rule", "TCP(1,1/2)")]
     return make(
         factors,
         [(kind, number) for kind in kinds],
@@ -43,9 +37,7 @@ def a_case(about: About) -> Case:
         runs.append(a_run(about, factors, seed))
     factors = {name: COLUMNS[name] for name in about["factors"]}
     factors |= columns(about.get("columns", {}))
-    return DRIVER.case(
-        about, runs, tables(factors, series=about.get("series", ""), bins="bins" in about)
-    )
+    return DRIVER.case(about, runs, tables(factors, series=about.get("series", ""), bins="bins" in about))
 
 
 CASES = [a_case(about) for about in TABLES["cases"]]

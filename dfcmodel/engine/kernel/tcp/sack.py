@@ -46,9 +46,7 @@ def start_sack(flow: Any, holes: Any, ack: Any) -> None:
 
     What is lost of it, and the ACKs of the step, are taken out by `advance_sack`.
     """
-    if (
-        flow.lost_in_pipe == 1
-    ):  # Fall and Floyd (1996), 4: less the duplicate ACKs; not with what is resent first
+    if flow.lost_in_pipe == 1:  # Fall and Floyd (1996), 4: less the duplicate ACKs; not with what is resent first
         flow.pipe = flow.snd_max - flow.snd_una - flow.dup_acks + ack.acks - 1.0
         flow.sack_next = int(flow.snd_una)
         return

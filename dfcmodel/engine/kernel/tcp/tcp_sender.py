@@ -61,9 +61,7 @@ def grow_window(flow: Any, events: Any, acks: float, step: Any) -> None:
             flow.ack_part -= 1.0
             early = min(1.0, max(0.0, flow.ack_part / left))  # part of the step after this ACK
             rtt = flow.rtt + early * (flow.rtt_before - flow.rtt)
-            call_event(
-                events[flow.rule, ON_SINGLE_ACK], flow, now - early * step.h, rtt * CLOCK, 1.0, 0.0
-            )
+            call_event(events[flow.rule, ON_SINGLE_ACK], flow, now - early * step.h, rtt * CLOCK, 1.0, 0.0)
         return
     while left > 0.0:
         amount = min(left, max(1.0, LARGEST_GROWTH * flow.cwnd))
@@ -182,9 +180,7 @@ def transmit(flow: Any, log: Any, limited: float, step: Any) -> bool:
     now, quantum = step.now, step.quantum
     window = min(flow.cwnd + flow.inflation, flow.max_window) + limited
     room = sendable(flow, window, quantum)
-    if (
-        flow.snd_nxt < flow.snd_max - TINY
-    ):  # what is resent goes in whole packets, and a quantum less is one
+    if flow.snd_nxt < flow.snd_max - TINY:  # what is resent goes in whole packets, and a quantum less is one
         room = math.floor(room + quantum)
     if room <= 0.0:
         return True

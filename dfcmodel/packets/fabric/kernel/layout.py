@@ -223,9 +223,7 @@ class Recorded(NamedTuple):
     delivered: Any  # (S + 1, F)
     carried: Any  # (S, H) packets whose transmission has begun up to the end of each sample; zeros at first
     waiting: Any  # (S + 1, P) packets that wait at the end of each sample
-    queued_bytes: (
-        Any  # (S + 1, P) bytes that wait where a buffer counts bytes; one row where none does
-    )
+    queued_bytes: Any  # (S + 1, P) bytes that wait where a buffer counts bytes; one row where none does
     at_hosts: Any  # (S + 1, F) packets of each flow at its interface; one row where no interface is an access link
     switches: Any  # (M, 5) pauses and resumes
     scale: float  # samples per second

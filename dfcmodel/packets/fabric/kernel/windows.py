@@ -136,9 +136,7 @@ def collect(net: Any, place: int) -> int:
     while e >= 0:
         it = packet[e]
         k = n
-        if (
-            it.time < soonest
-        ):  # the list has the newest first: most arrivals are before all that are sorted
+        if it.time < soonest:  # the list has the newest first: most arrivals are before all that are sorted
             soonest = it.time
         else:
             k = shift(packet, arriving, n, it)

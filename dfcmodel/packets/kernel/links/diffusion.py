@@ -35,9 +35,7 @@ __all__ = [
 ]
 
 """Numbers of packets: the clock of a node, the arrival of its feedback."""
-REPORTS = (
-    1 << 22
-)  # smallest key of reports after `pauses.RENEWALS`: at equal times feedback arrives before
+REPORTS = 1 << 22  # smallest key of reports after `pauses.RENEWALS`: at equal times feedback arrives before
 
 
 @inlined

@@ -57,11 +57,7 @@ def interface_of(net: Any, e: int) -> int:
 def is_next(net: Any, place: int, time: float, key: int) -> bool:
     """Return whether an event at a time would be the next of its bucket: nothing else is due before it."""
     e = int64(net.bucket[place].head)
-    return (
-        e < 0
-        or net.packet[e].time > time
-        or (net.packet[e].time == time and net.packet[e].key > key)
-    )
+    return e < 0 or net.packet[e].time > time or (net.packet[e].time == time and net.packet[e].key > key)
 
 
 @inlined
@@ -111,11 +107,7 @@ def enter_interface(world: Any, p: int, e: int) -> bool:
     c = int64(net.hop[it.hop].lane)
     k = class_of(net, e)
     is_control = k == c
-    if (
-        port.faults & LOSES != 0
-        and it.hop < senders.flow[it.flow].turn
-        and uniform(net.stream, p) < net.fault[p].loss
-    ):
+    if port.faults & LOSES != 0 and it.hop < senders.flow[it.flow].turn and uniform(net.stream, p) < net.fault[p].loss:
         drop(world, p, e, it.time, it.time, AT_RANDOM)
         return False
     by_law = port.by_turns == BY_LAW

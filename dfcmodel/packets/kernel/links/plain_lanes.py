@@ -79,9 +79,7 @@ def send_on(net: Any, records: Any, u: int, e: int, time: float) -> bool:
 
 
 @compiled
-def pass_lanes(
-    net: Any, records: Any, u: int, b: int, past: int, end: float
-) -> tuple[int, int, float, bool]:
+def pass_lanes(net: Any, records: Any, u: int, b: int, past: int, end: float) -> tuple[int, int, float, bool]:
     """Queue and send packets in the order of their times up to an event of another kind, or the end of the window.
 
     Return the bucket of the next arrival, a packet whose transmission has begun but that does not go on to a calendar

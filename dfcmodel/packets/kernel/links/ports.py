@@ -31,9 +31,7 @@ __all__ = [
 ]
 
 FIFO, EARLY, LANES, INTERFACE = 0, 1, 2, 3  # kinds of ports
-LATEST = (
-    1.0 - 2.0**-48
-)  # of the end of a sample: times before it are in the sample whatever was rounded
+LATEST = 1.0 - 2.0**-48  # of the end of a sample: times before it are in the sample whatever was rounded
 
 
 @compiled

@@ -41,9 +41,7 @@ DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the pac
 
 
 @compiled
-def control_delay(
-    control: Any, p: int, now: float, delay: float, backlogged: bool, after: int
-) -> int:
+def control_delay(control: Any, p: int, now: float, delay: float, backlogged: bool, after: int) -> int:
     """Return what CoDel does with a packet that leaves its queue after a delay (RFC 8289, 5.3 to 5.6).
 
     ``backlogged``: more bytes remain in the queue than those of a data packet; ``after`` is what was

@@ -41,9 +41,7 @@ PASSED, DROPPED, SKIPPED = 0, 1, 2  # what a program says of a packet
 ARRIVAL, LAST, LONGEST = 0, 1, 2  # what is dropped where the buffer is full
 IS_DROP, IS_MARK, IS_RANK, IS_SKIP, IS_TRIM, IS_QUEUE, IS_TURNS = range(1, 8)  # what is refused
 FIELDS = ("", "drop", "mark", "rank", "skip", "trim", "queue", "turns")  # their names
-MAX_SKIPS = (
-    10_000  # of turns in a row for each packet that waits: as with a credit of a byte per turn
-)
+MAX_SKIPS = 10_000  # of turns in a row for each packet that waits: as with a credit of a byte per turn
 
 
 @compiled

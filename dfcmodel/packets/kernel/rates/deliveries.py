@@ -197,9 +197,7 @@ def count_covered(senders: Any, f: int) -> None:
 
 
 @compiled
-def report_sample(
-    net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float
-) -> None:
+def report_sample(net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float) -> None:
     """Tell the rule how many packets an ACK acknowledges and shows lost, and of the record ``newest`` what it samples."""
     s = senders.flow[f]
     d = senders.rule[s.rule]

@@ -73,9 +73,7 @@ def find_lost(senders: Any, f: int) -> float:
     while d.sent_first < d.sent_last:
         r = history[d.history + (d.sent_first & d.sent_mask)]
         if not is_covered(senders, f, r.number):
-            if r.sent > s.newest_sent or (
-                r.sent == s.newest_sent and not is_passed(senders, f, r.number)
-            ):
+            if r.sent > s.newest_sent or (r.sent == s.newest_sent and not is_passed(senders, f, r.number)):
                 return lost
             due = r.sent + s.newest_rtt + s.reorder_window
             if due > now + EXACT:
@@ -122,9 +120,7 @@ def update_newest(senders: Any, f: int, sent: float) -> None:
 
 
 @compiled
-def report_late(
-    net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float
-) -> None:
+def report_late(net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float) -> None:
     """Tell a rule of deliveries how many packets are acknowledged and lost."""
     if newest >= 0:
         d = senders.rule[senders.flow[f].rule]

@@ -147,9 +147,7 @@ class Finest(Level):
         counts = np.repeat(grid.shares, grid.counts)
         return self.strong(counts * self.jumps)
 
-    def restriction(
-        self, aggregation: Aggregation, coarse: Level, values: Vector
-    ) -> Callable[[], Any]:
+    def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation, by_source=True)
         weighted = Weighted(self.weights.pi, self.weights.least)
@@ -172,9 +170,7 @@ class Coarse(Level):
     Numbers that are not flows are in float32.
     """
 
-    def __init__(
-        self, grid: Grid, aggregation: Aggregation, fine: Finest | Coarse, leak: float
-    ) -> None:
+    def __init__(self, grid: Grid, aggregation: Aggregation, fine: Finest | Coarse, leak: float) -> None:
         x = np.zeros(grid.size, dtype=np.float32)
         super().__init__(grid, x, fast=fine.fast, team=fine.team)
         self.reference: int = _cell_of(fine.reference, fine.grid, aggregation, grid)
@@ -222,9 +218,7 @@ class Coarse(Level):
         """Bytes of its large arrays."""
         return self.values.nbytes + self.out.nbytes + self.x.nbytes + self.right.nbytes
 
-    def restriction(
-        self, aggregation: Aggregation, coarse: Level, values: Vector
-    ) -> Callable[[], Any]:
+    def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation, by_source=True)
         return self.sum_flows(coarse, values, parts, self.values, self.out)

@@ -160,9 +160,7 @@ def of_sums(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool
     return Candidates(terms, parts.begin, parts.first, sums.spans, grid.width)
 
 
-def frequent(
-    candidates: Candidates, shares: NDArray[np.float64]
-) -> tuple[list[Pattern], NDArray[np.uint64]]:
+def frequent(candidates: Candidates, shares: NDArray[np.float64]) -> tuple[list[Pattern], NDArray[np.uint64]]:
     """Return the patterns that many cells have, and which of them each kind has, from 1 on; 0: none.
 
     Parameters
@@ -177,11 +175,7 @@ def frequent(
         alike.setdefault(candidates.key(kind), []).append(kind)
     sums = [float(shares[kinds].sum()) for kinds in alike.values()]
     order = sorted(zip(sums, alike.values(), strict=True), key=lambda each: -each[0])
-    chosen = [
-        kinds
-        for n, (share, kinds) in enumerate(order[:MOST_PATTERNS])
-        if not n or share >= LEAST_SHARE
-    ]
+    chosen = [kinds for n, (share, kinds) in enumerate(order[:MOST_PATTERNS]) if not n or share >= LEAST_SHARE]
     special = np.zeros(len(shares), dtype=np.uint64)
     for number, kinds in enumerate(chosen, 1):
         special[kinds] = number

@@ -95,8 +95,7 @@ class Team:
                 found[n] = call()
 
         others = [  # with what is set here for floating-point errors
-            self._pool.submit(copy_context().run, work)
-            for _ in range(min(self.threads, len(calls)) - 1)
+            self._pool.submit(copy_context().run, work) for _ in range(min(self.threads, len(calls)) - 1)
         ]
         try:
             work()

@@ -151,9 +151,7 @@ def sums_of_rates(patterns: Sequence[Pattern]) -> str:
             *sources(pattern),
             *(f"_q{p} = rates.rate[_b + _k{p}]" for p in range(pattern.size)),
         ]
-        return head + _sums(
-            pattern, "weight(weighted.x[{}], weighted.least)", lambda _, p: f"_q{p}", []
-        )
+        return head + _sums(pattern, "weight(weighted.x[{}], weighted.least)", lambda _, p: f"_q{p}", [])
 
     return one_of(patterns, written, SUMS)
 
@@ -165,17 +163,13 @@ def sums_of_flows(patterns: Sequence[Pattern]) -> str:
         rows = range(len(pattern.spans))
         head = [*sources(pattern), *(f"_l{c} = fine.places[coarse, _k{c}]" for c in rows)]
         on = [f"_l{c} += _k{span}" for c, span in enumerate(pattern.spans)]
-        found = _sums(
-            pattern, "x[{}]", lambda t, _: f"fine.values[{plus(f'_l{t.line}', t.flow)}]", on
-        )
+        found = _sums(pattern, "x[{}]", lambda t, _: f"fine.values[{plus(f'_l{t.line}', t.flow)}]", on)
         return [*head, *found, *(f"fine.places[coarse, _k{c}] = _l{c}" for c in rows)]
 
     return one_of(patterns, written, SUMS)
 
 
-def _sums(
-    pattern: Pattern, weight: str, rate: Callable[[Term, int], str], on: list[str]
-) -> list[str]:
+def _sums(pattern: Pattern, weight: str, rate: Callable[[Term, int], str], on: list[str]) -> list[str]:
     """Return a loop over the coarse cells of a segment; ``weight`` has what a state becomes."""
     body, number = [f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))], 0
     for e, terms in enumerate(pattern.sums):

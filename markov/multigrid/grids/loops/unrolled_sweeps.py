@@ -114,15 +114,11 @@ def _side_by_side(patterns: Sequence[Pattern], equation: Equation) -> str:
             for n in range(TOGETHER):
                 row = plus("row", -n if backward else n)
                 done = f"plan.lag * _k{TOGETHER - 1 - n}"
-                cell = (
-                    f"(grid.ends[k] - _k1 - {done})" if backward else f"(grid.starts[k] + {done})"
-                )
+                cell = f"(grid.ends[k] - _k1 - {done})" if backward else f"(grid.starts[k] + {done})"
                 begin.append(f"_s{n} = (({row}) * grid.cells + {cell}) * grid.width")
                 begin += _read(pattern, n, backward)
                 first = f"({cell} - grid.starts[k]) * _k{pattern.size}"
-                begin += (
-                    [f"_v{n} = value_begin[{row}] + before[k] + {first}"] if equation.flows else []
-                )
+                begin += [f"_v{n} = value_begin[{row}] + before[k] + {first}"] if equation.flows else []
                 body += _cell(pattern, equation, n, backward)
             count = f"grid.ends[k] - grid.starts[k] - plan.lag * _k{TOGETHER - 1}"
             lines += [name, *_loop(begin, f"range(_k0, {count})", body)]

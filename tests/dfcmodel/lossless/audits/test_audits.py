@@ -84,10 +84,7 @@ def test_a_rate_without_a_standard_is_judged_by_its_cable_only() -> None:
         RowVerdict.NOT_JUDGED,
     ]
     given = audit_headroom(rows, response="600ns", cell=254)
-    assert (
-        given.rows[1].needs.equal_frames
-        == headroom("1.6Tbps", "100m", cell=254, response="600ns").bytes
-    )
+    assert given.rows[1].needs.equal_frames == headroom("1.6Tbps", "100m", cell=254, response="600ns").bytes
 
 
 # The law of a table.
@@ -103,9 +100,7 @@ def test_a_lawful_table_gives_its_cell_and_its_constants(lawful) -> None:
         for row in lawful:
             if row.rate == each.rate:
                 name = f"{row.rate / 1e9:g}Gbps"
-                found = headroom(
-                    name, f"{row.cable:g}m", 9216, 9216, 254, small_packets=1, pipeline=delay
-                )
+                found = headroom(name, f"{row.cable:g}m", 9216, 9216, 254, small_packets=1, pipeline=delay)
                 assert found.bytes == row.xoff
 
 
@@ -122,9 +117,7 @@ def test_a_wrong_digit_in_one_row_is_found(lawful, error: int) -> None:
 def test_one_byte_too_many_is_no_break_of_the_law_but_no_whole_cell(lawful) -> None:
     wrong = dataclasses.replace(lawful[4], xoff=lawful[4].xoff + 1)
     found = audit_headroom([*lawful[:4], wrong, *lawful[5:]])
-    assert [each.remarks for each in found.rows if each.remarks] == [
-        ("not whole cells of 254 B: 1 B over",)
-    ]
+    assert [each.remarks for each in found.rows if each.remarks] == [("not whole cells of 254 B: 1 B over",)]
 
 
 def test_rates_with_the_values_of_a_faster_one_are_shared(lawful) -> None:
@@ -183,9 +176,7 @@ def test_with_a_chip_rows_that_differ_from_it_are_named(lawful) -> None:
     known = chip("tomahawk5")
     found = audit_headroom(lawful, chip="tomahawk5")
     assert found.cell == known.cell == 254
-    said = {
-        each.row.rate for each in found.rows if any("from tomahawk5" in r for r in each.remarks)
-    }
+    said = {each.row.rate for each in found.rows if any("from tomahawk5" in r for r in each.remarks)}
     assert not said & {100e9, 400e9, 800e9}  # the constants of that chip
     wrong = dataclasses.replace(lawful[-1], xoff=lawful[-1].xoff - 254 * 10)
     (last,) = audit_headroom([*lawful[:-1], wrong], chip="tomahawk5").rows[-1:]
@@ -204,12 +195,8 @@ def test_the_census_beside_a_headroom_has_the_law_of_each_chip() -> None:
     assert census_range(400e9, 301.0) is None
     assert census_lines(1.6e12, 300.0) == chip_lines(1.6e12, 300.0) == []
     larger = headroom("400Gbps", "300m", cell=254, small_packets=1.0).bytes
-    assert (
-        f'of any size in cells of 254 B: {larger:,.0f} B (cell="254 B", small_packets=1)' in shown
-    )
-    assert (
-        shown.index("Public tables for") < shown.index("Laws of chips") < shown.index("tomahawk5")
-    )
+    assert f'of any size in cells of 254 B: {larger:,.0f} B (cell="254 B", small_packets=1)' in shown
+    assert shown.index("Public tables for") < shown.index("Laws of chips") < shown.index("tomahawk5")
     alone = invoke(["headroom", "--rate", "400Gbps", "--cable", "301m", "--json"])
     assert "tomahawk5" in json.loads(alone.output)["census"][1]
 
@@ -316,9 +303,7 @@ def test_the_cell_copies_and_waste_of_a_table_whose_values_are_multiples_of_it()
         ((1000 * 100, 1000 * 201, 1000 * 303), None),
     ],
 )
-def test_a_cell_is_proposed_where_all_values_allow_it(
-    values: tuple[int, ...], cell: int | None
-) -> None:
+def test_a_cell_is_proposed_where_all_values_allow_it(values: tuple[int, ...], cell: int | None) -> None:
     rows = [BufferRow(100e9, cable, x) for cable, x in zip((5.0, 40.0, 60.0), values, strict=False)]
     assert audit_headroom(rows).cell == cell
     assert audit_headroom(rows, cell=96).cell == 96
@@ -366,9 +351,7 @@ def test_the_status_of_the_command_without_and_with_strict(tmp_path, xoff: int, 
         "PORT": {"Ethernet8": {"speed": "100000"}}, "CABLE_LENGTH": {"AZURE": {"Ethernet8": cable}},
         "BUFFER_PROFILE": {NAMED: {"xoff": str(xoff)}}, "BUFFER_PG": {"Ethernet8|3-4": {"profile": NAMED}},
     }))  # fmt: skip
-    codes = [
-        invoke(["headroom", "audit", str(path), *more]).exit_code for more in ([], ["--strict"])
-    ]
+    codes = [invoke(["headroom", "audit", str(path), *more]).exit_code for more in ([], ["--strict"])]
     assert tuple(codes) == STATUS[xoff, cable]
 
 
@@ -447,9 +430,7 @@ def made(cell: int, smallest: int, pipeline: float, lossless: int = 4096) -> lis
     ("cell", "smallest", "pipeline"),
     [(254, 64, 0.5e-6), (192, 300, 0.2e-6), (208, 1000, 1e-6), (318, 100, 0.0), (144, 193, 0.3e-6)],
 )
-def test_delay_and_smallest_frame_are_in_the_intervals(
-    cell: int, smallest: int, pipeline: float
-) -> None:
+def test_delay_and_smallest_frame_are_in_the_intervals(cell: int, smallest: int, pipeline: float) -> None:
     found = identify(made(cell, smallest, pipeline), cell=cell, lossless_mtu=4096)
     low, high = found.smallest
     assert low <= smallest <= high or density_equal(low, smallest, cell)

@@ -71,9 +71,7 @@ def test_a_template_gives_constants_and_names_what_is_computed(tmp_path) -> None
 }""")
     table = read_table(path)
     assert [(row.rate, row.xoff) for row in table] == [(100e9, 51200), (25e9, 22528)]
-    assert table.skipped == (
-        ("pg_lossless_400000_40m_profile", "its xoff is computed: {{ size * 2 }}"),
-    )
+    assert table.skipped == (("pg_lossless_400000_40m_profile", "its xoff is computed: {{ size * 2 }}"),)
 
 
 def test_csv_with_and_without_optional_columns(tmp_path) -> None:
@@ -92,9 +90,7 @@ def test_csv_with_and_without_optional_columns(tmp_path) -> None:
         (".j2", '{%- set a = 1 %}"pg_lossless_25000_5m_profile": { "xoff": "22528" }'),
     ],
 )
-def test_an_open_file_without_a_name_is_read_by_its_content(
-    tmp_path, ending: str, text: str
-) -> None:
+def test_an_open_file_without_a_name_is_read_by_its_content(tmp_path, ending: str, text: str) -> None:
     path = tmp_path / f"table{ending}"
     path.write_text(text)
     assert read_table(io.StringIO(text)).rows == read_table(path).rows
@@ -379,9 +375,7 @@ DEVICES: dict[str, tuple[str, str, dict[tuple[int, int], int]]] = {
 def test_lookup_files_of_switches(device: str) -> None:
     """Verdicts are those of closed forms: what is on the wire at 5 ns/m, and the standard's response time."""
     head, line, values = DEVICES[device]
-    lines = [
-        line.format(1000 * speed, cable, xoff, 1248) for (speed, cable), xoff in values.items()
-    ]
+    lines = [line.format(1000 * speed, cable, xoff, 1248) for (speed, cable), xoff in values.items()]
     table = read_table(io.StringIO(HEADS[head] + "\n".join(lines) + "\n"))
     assert {(row.rate, row.cable): row.xoff for row in table} == {
         (1e9 * speed, float(cable)): xoff for (speed, cable), xoff in values.items()

@@ -136,9 +136,7 @@ def test_a_shortest_cycle_is_as_long_as_the_distances_say() -> None:
     graph = nx.DiGraph(waits)
     before, queue, cycle = np.full(waits.shape[0], -1), *np.empty((2, waits.shape[0]), dtype=int)
     for vertex in graph:
-        length = cycle_searches.close_cycle(
-            waits.indptr, waits.indices, vertex, before, queue, cycle
-        )
+        length = cycle_searches.close_cycle(waits.indptr, waits.indices, vertex, before, queue, cycle)
         back = nx.single_source_shortest_path_length(graph.reverse(copy=False), vertex)
         assert length == 1 + min(dict(back)[v] for v in graph.successors(vertex))
         assert (before == -1).all()
@@ -178,9 +176,7 @@ def test_each_pair_of_links_has_a_shortest_path_over_it() -> None:
 
 
 @pytest.mark.parametrize("interpreted", [10**9, pytest.param(0, marks=pytest.mark.slow)])
-def test_dependencies_are_those_of_all_shortest_paths_of_shortest_paths(
-    monkeypatch, interpreted
-) -> None:
+def test_dependencies_are_those_of_all_shortest_paths_of_shortest_paths(monkeypatch, interpreted) -> None:
     """Beside networkx's list of them, on random graphs with some nodes as ends; as Python and compiled."""
     monkeypatch.setattr(shortest_paths, "INTERPRETED", interpreted)
     for seed in range(5):
@@ -221,9 +217,7 @@ METHODS = [None, Packets(seed=1)]
 
 @pytest.mark.parametrize("method", METHODS, ids=["fluid", "packets"])
 @pytest.mark.parametrize("graph", [torus([4, 4]), dragonfly(4, 2)], ids=["torus", "dragonfly"])
-def test_a_named_cycle_deadlocks_and_free_routes_between_the_same_ends_do_not(
-    graph, method
-) -> None:
+def test_a_named_cycle_deadlocks_and_free_routes_between_the_same_ends_do_not(graph, method) -> None:
     """Nothing is lost in either; in the deadlock nothing is delivered any more, packets are left."""
     found = deadlock(graph)
     for cycle, _ in zip(found.cycles(), range(3), strict=False):
@@ -233,10 +227,7 @@ def test_a_named_cycle_deadlocks_and_free_routes_between_the_same_ends_do_not(
         assert float(stuck.losses.sum()) == 0.0
         free, number = up_down(graph), found.dependencies.channels.index
         places = [number((*link, 0)) for link in cycle]
-        routes = [
-            found.dependencies.route_through(i, j)
-            for i, j in zip(places, [*places[1:], places[0]], strict=True)
-        ]
+        routes = [found.dependencies.route_through(i, j) for i, j in zip(places, [*places[1:], places[0]], strict=True)]
         same = line_rate_scenario(free.route(r.nodes[0], r.nodes[-1]) for r in routes)
         moving = simulate(same, method)
         assert float(moving.efficiency[:, -20:].mean("time").min()) > 0.1

@@ -33,9 +33,7 @@ def simulated(buffers: int, load: float, room: int, draw: random.Random) -> floa
 
 @pytest.mark.parametrize(("graph", "room", "load"), [(None, 2, 0.5), (torus([4]), 2, 0.6)])
 @pytest.mark.slow
-def test_mean_and_distribution_are_those_of_simulated_queues(
-    graph: nx.DiGraph | None, room: int, load: float
-) -> None:
+def test_mean_and_distribution_are_those_of_simulated_queues(graph: nx.DiGraph | None, room: int, load: float) -> None:
     found = RING if graph is None else deadlock(graph)
     cycle = next(found.cycles())
     soon = found.passage(load, cycle, room=room)

@@ -61,20 +61,15 @@ def test_links_of_a_fat_tree_stop_when_they_do_in_a_run_of_packets(packets) -> N
     scenario = Scenario(
         "storm",
         tuple(
-            Link(a, b, 1e-3 if (a, b) == storm else 1e6, delay, 10_000, Pause(high=packets, low=1))
-            for a, b in links
+            Link(a, b, 1e-3 if (a, b) == storm else 1e6, delay, 10_000, Pause(high=packets, low=1)) for a, b in links
         ),
-        tuple(
-            Flow(str(n), tuple(name), CBR(rate), host="unshaped") for n, name in enumerate(names)
-        ),
+        tuple(Flow(str(n), tuple(name), CBR(rate), host="unshaped") for n, name in enumerate(names)),
         duration=1.2 * max(found.stopped.values()),
     )
     run = simulate(scenario, Packets(seed=1))
     seen = run.pauses()
     first: dict[str, float] = {}
-    for link, begin in zip(
-        seen["link"].to_numpy().tolist(), seen["begin"].to_numpy().tolist(), strict=True
-    ):
+    for link, begin in zip(seen["link"].to_numpy().tolist(), seen["begin"].to_numpy().tolist(), strict=True):
         first.setdefault(str(link), begin)
     expected = {f"{a}->{b}": time for (a, b), time in found.stopped.items() if (a, b) != storm}
     assert {name for name in first if name in {f"{a}->{b}" for a, b in links}} == set(expected)

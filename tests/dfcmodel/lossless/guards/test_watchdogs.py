@@ -61,9 +61,7 @@ def test_one_poll_of_whole_intervals_has_a_closed_form() -> None:
 
 
 @pytest.mark.parametrize("fraction", [1.0, 0.8])
-@pytest.mark.parametrize(
-    "pauses", [PhaseType.exponential(10.0), PhaseType.hyperexponential([0.9, 0.1], [50.0, 3.0])]
-)
+@pytest.mark.parametrize("pauses", [PhaseType.exponential(10.0), PhaseType.hyperexponential([0.9, 0.1], [50.0, 3.0])])
 def test_false_alarms_agree_with_an_event_simulation(fraction, pauses) -> None:
     dog = Watchdog(0.1, 0.2, 0.4, fraction)
     risk = watchdog_risk(dog, pauses, GAPS)
@@ -71,9 +69,7 @@ def test_false_alarms_agree_with_an_event_simulation(fraction, pauses) -> None:
     alarms, dropping = simulate_watchdog(dog, pauses, GAPS, polls=polls, seed=4)
     expected = risk.alarms * polls * dog.period
     assert alarms > 500
-    assert (
-        abs(alarms - expected) < 4.5 * expected**0.5
-    )  # alarms are rarer than in a Poisson process
+    assert abs(alarms - expected) < 4.5 * expected**0.5  # alarms are rarer than in a Poisson process
     assert dropping == pytest.approx(risk.dropping, rel=0.1)
     assert risk.alarms <= risk.bound
 
@@ -134,9 +130,7 @@ def test_alarms_are_as_frequent_as_the_chain_says() -> None:
     draw = np.random.default_rng(2)
     pairs = [gaps.sample(4000, seed=draw), pauses.sample(4000, seed=draw)]
     times = np.cumsum(np.column_stack(pairs).ravel()).reshape(-1, 2)
-    scenario = short_chain(
-        Pause(high=50, low=25), Flow("few", (1, 2, 3), CBR(1.0), host="direct"), duration=end
-    )
+    scenario = short_chain(Pause(high=50, low=25), Flow("few", (1, 2, 3), CBR(1.0), host="direct"), duration=end)
     seen = watch_packets(scenario, dog, storms={"2->3": times[times[:, 1] < end].tolist()})
     expected = watchdog_risk(dog, pauses, gaps).alarms
     assert expected is not None
@@ -152,9 +146,7 @@ def test_a_storm_is_declared_and_restored_and_packets_are_dropped_in_between() -
     (alarm,) = seen.alarms
     low, high = DOG.delay
     assert low <= alarm.declared - 0.201 <= high  # the message takes 1 ms
-    assert (
-        0.15 <= alarm.restored - 0.701 <= 0.2
-    )  # four good intervals, of which the storm ends in the first
+    assert 0.15 <= alarm.restored - 0.701 <= 0.2  # four good intervals, of which the storm ends in the first
     assert alarm.link == "1->2"
     assert not alarm.false
     # what waits since the pause, and what comes until the end

@@ -23,8 +23,7 @@ def test_without_resume_above_xon_a_port_runs_dry(best_by_enumeration) -> None:
 
 def test_merged_pauses_and_a_queued_resume_change_the_window_by_whole_frames() -> None:
     plain, merged, queued = (
-        headroom("100Gbps", "100m", classes=8, **given)
-        for given in ({}, {"merged": True}, {"resume_queued": True})
+        headroom("100Gbps", "100m", classes=8, **given) for given in ({}, {"merged": True}, {"resume_queued": True})
     )
     assert plain.high.window - merged.high.window == 7 * 84 * 8
     assert queued.high.window - plain.high.window == 84 * 8
@@ -192,9 +191,7 @@ def test_published_pairs_come_out_to_the_byte_with_1000_and_not_with_1024(pair) 
     # the tool prints hundredths of a KiB; it has 143 B more than the formula, the same in all pairs
     assert pair.tool * 1024 - exact == pytest.approx(143, abs=5.2)
     if pair.cable > 100:
-        old = published.sonic_xoff(
-            pair.rate, pair.cable, tile=pair.tile, formula=published.SonicFormula(1024)
-        )
+        old = published.sonic_xoff(pair.rate, pair.cable, tile=pair.tile, formula=published.SonicFormula(1024))
         assert kib(old) < pair.xoff
 
 
@@ -212,9 +209,7 @@ def test_published_tables_are_two_constants(table, tile, cell, lossless, left_ou
     for rate, cable in table:
         parts = published.sonic_xoff(rate, cable, mtu=0.0, tile=tile)
         delayed[rate, cable] = parts["cable"] + parts["response"] + parts["interface"]
-    low = max(
-        xoff - 1024 - factor * delayed[key] for key, xoff in table.items() if key not in left_out
-    )
+    low = max(xoff - 1024 - factor * delayed[key] for key, xoff in table.items() if key not in left_out)
     high = min(xoff - factor * delayed[key] for key, xoff in table.items() if key not in left_out)
     assert low < high  # one constant explains all rows to the KiB they are rounded to
     for key in left_out:

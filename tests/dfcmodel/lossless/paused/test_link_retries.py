@@ -8,9 +8,7 @@ import pytest
 from dfcmodel.lossless import ErrorBursts, link_retry
 
 
-def simulated(
-    slots: int, timer: int, p: float, lost: float, rng: np.random.Generator, frames: int
-) -> float:
+def simulated(slots: int, timer: int, p: float, lost: float, rng: np.random.Generator, frames: int) -> float:
     """Return the frames delivered in order per slot of a sender and a receiver with sequence numbers."""
     following, expected = 0, 0
     requests: dict[int, int] = {}  # slot at which the sender goes back: to which frame
@@ -37,9 +35,7 @@ def test_the_chain_has_the_throughput_of_a_sender_that_goes_back(p: float, lost:
     rng = np.random.default_rng(7)
     runs = [simulated(link.slots, link.timer, p, lost, rng, 20_000) for _ in range(20)]
     error = np.std(runs, ddof=1) / len(runs) ** 0.5
-    assert link.throughput(p) == pytest.approx(
-        np.mean(runs), abs=4.0 * error + 1e-3
-    )  # 1e-3: the last loop
+    assert link.throughput(p) == pytest.approx(np.mean(runs), abs=4.0 * error + 1e-3)  # 1e-3: the last loop
 
 
 def test_independent_errors_have_the_closed_form() -> None:

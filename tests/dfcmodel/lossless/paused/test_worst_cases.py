@@ -56,19 +56,13 @@ def test_worst_case_is_the_best_of_all_orders_of_all_sizes(seed, best_by_enumera
 QUICK = (0, 1, 2, 3, 9, 10, 12, 13)
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in range(40)]
-)
-def test_with_a_smallest_frame_the_worst_case_is_the_best_of_all_orders(
-    seed, best_by_enumeration
-) -> None:
+@pytest.mark.parametrize("seed", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in range(40)])
+def test_with_a_smallest_frame_the_worst_case_is_the_best_of_all_orders(seed, best_by_enumeration) -> None:
     rng = np.random.default_rng([seed, 47])
     lossless = int(rng.integers(64, 700))
     cell = 1 if seed % 5 == 0 else int(rng.integers(64, lossless + 1))
     smallest = int(rng.integers(64, lossless + 1))
-    link = PausedLink(
-        10**10, 700, lossless, cell, 1.0, response=int(rng.integers(0, 30_000)), smallest=smallest
-    )
+    link = PausedLink(10**10, 700, lossless, cell, 1.0, response=int(rng.integers(0, 30_000)), smallest=smallest)
     assert largest_burst(link).cells == best_by_enumeration(link, link.window // 8 - 12)
     for window in (8, 1000, 9000):
         budget = (window - 1) // 8
@@ -87,9 +81,7 @@ def cells_of_random_frames(link: PausedLink, small: int, rng: np.random.Generato
 
 @pytest.mark.parametrize(("share", "size"), [(0.5, 1024), (0.9, 4096)])
 def test_a_share_of_the_traffic_is_exceeded_as_rarely_as_asked(share: float, size: int) -> None:
-    link = PausedLink(
-        4 * 10**11, 9216, size, 192, share, cable=600_000, response=463_360, exceeded=0.01
-    )
+    link = PausedLink(4 * 10**11, 9216, size, 192, share, cable=600_000, response=463_360, exceeded=0.01)
     found = largest_burst(link)
     small = min(each for each, _ in found.runs)
     rng = np.random.default_rng(47)
@@ -146,9 +138,7 @@ def test_a_share_of_small_frames_takes_the_best_numbers_of_both() -> None:
             cells = heads + count * link.cells_of(small) + (large + 1) * link.cells_of(lossless)
             best = max(best, cells)
         assert found.cells >= best
-        assert found.cells <= max(
-            best, largest_burst(PausedLink(**{**vars(link), "small_packets": 0.0})).cells
-        )
+        assert found.cells <= max(best, largest_burst(PausedLink(**{**vars(link), "small_packets": 0.0})).cells)
 
 
 def frames_above_in_packets(link: PausedLink) -> float:
@@ -160,9 +150,7 @@ def frames_above_in_packets(link: PausedLink) -> float:
         Link("b", "c", 1e-6 * rate, delay, 1e7, Pause(high=100, low=50, signalling=wait)),
     )
     flow = Flow("one", ("a", "b", "c"), CBR(rate), host="direct")
-    run = simulate(
-        Scenario("pause", links, (flow,), 110 / rate + 3 * (2 * delay + wait)), Packets(seed=1)
-    )
+    run = simulate(Scenario("pause", links, (flow,), 110 / rate + 3 * (2 * delay + wait)), Packets(seed=1))
     return float(run.peak_queue[1]) - 100
 
 
@@ -173,14 +161,10 @@ def test_the_packet_level_has_as_many_frames_above_the_threshold() -> None:
     for n in range(60):
         rate, size = int(1e9 * 800 ** rng.random()), int(rng.integers(512, 9601))
         cable = math.ceil(rate * 80_000 ** rng.random() * 5e-9)
-        link = PausedLink(
-            rate, 9600, size, cable=cable, response=int(rng.integers(10_000, 500_000))
-        )
+        link = PausedLink(rate, 9600, size, cable=cable, response=int(rng.integers(10_000, 500_000)))
         if n % 4 == 0:  # move the end of the window into these 13 bytes
             late = (link.window // 8 - int(rng.integers(1, 12))) % (size + 20)
-            link = PausedLink(
-                rate, 9600, size, cable=cable, response=link.response + 8 * (size + 20 - late)
-            )
+            link = PausedLink(rate, 9600, size, cable=cable, response=link.response + 8 * (size + 20 - late))
         edge = link.window / 8 % (size + 20) < 13
         edges += edge
         assert frames_above_in_packets(link) == math.ceil(largest_burst(link).cells / size) + edge
@@ -289,9 +273,7 @@ class Events:
             do(time)
 
 
-def above_threshold(
-    link: PausedLink, sizes: list[int], room: int, phase: int | None
-) -> tuple[int, int]:
+def above_threshold(link: PausedLink, sizes: list[int], room: int, phase: int | None) -> tuple[int, int]:
     """Return the cells above the threshold, and how many frames the sender started.
 
     ``room`` cells are free below the threshold at first. One of the receiver's frames starts ``phase`` bit times
@@ -303,9 +285,7 @@ def above_threshold(
 
     def ready(now: int) -> None:
         queue = [] if phase is None else [64 + 8 * link.mtu + 96 - phase]
-        queue += [64 + 512 + 96] * (
-            bool(link.resume_queued) + (0 if link.merged else link.classes - 1)
-        )
+        queue += [64 + 512 + 96] * (bool(link.resume_queued) + (0 if link.merged else link.classes - 1))
         gone = now + sum(queue) + 64 + 512
         state["stop"] = gone + link.interface + way + link.response
 
@@ -358,9 +338,7 @@ def worst_found(link: PausedLink, rng: np.random.Generator) -> int:
             frames = [first] + [main] * (300_000 // (8 * main + 160) + 4)
             _, sent = above_threshold(link, frames, room, 0)
             tried = [[*frames[: sent - 1], top], [*frames[:sent], top]]
-            if (
-                link.small_packets and sent > 2
-            ):  # one frame is longer, at the cost of the last one or not
+            if link.small_packets and sent > 2:  # one frame is longer, at the cost of the last one or not
                 for longer in grown(link, main):
                     tried += [[*frames[: sent - k], longer, top] for k in (2, 3) if sent > k]
             for now in tried:

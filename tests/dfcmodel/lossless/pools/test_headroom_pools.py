@@ -41,9 +41,7 @@ def test_thresholds_spread_over_ports_and_classes() -> None:
 
 
 def test_the_table_has_ranges_not_arrays() -> None:
-    mixed = headroom_pool(
-        [[10e3], [30e3]], 2, 1, size=20e3, shared=1e6, xoff=5e3, rate=["25Gbps", "100Gbps"]
-    )
+    mixed = headroom_pool([[10e3], [30e3]], 2, 1, size=20e3, shared=1e6, xoff=5e3, rate=["25Gbps", "100Gbps"])
     for part in ("2 x 1", "25 to 100 Gb/s", "10,000 to 30,000 B", "2.00 times the pool", "5,000 B"):
         assert part in repr(mixed)
         assert part in mixed._repr_html_()

@@ -44,9 +44,7 @@ def test_the_mean_time_is_that_of_a_birth_death_process() -> None:
     p = up * held / (1.0 + up * held)
     k = np.arange(7)
     exact = (binom.cdf(k, 20, p) / (up * (20 - k) * binom.pmf(k, 20, p))).sum()
-    assert overflow(pool, Episodes(up, held, within=1.0)).empty.mean == pytest.approx(
-        exact, rel=1e-10
-    )
+    assert overflow(pool, Episodes(up, held, within=1.0)).empty.mean == pytest.approx(exact, rel=1e-10)
 
 
 def by_chain(n, most, up, held, within) -> float:
@@ -67,9 +65,7 @@ def test_splitting_agrees_with_the_chain_where_overflows_are_rare() -> None:
     assert 1e-9 < exact < 1e-6
     episodes = Episodes(50.0, 1e-3, within=0.01)
     chain = overflow(pool, episodes)
-    assert chain.probability == pytest.approx(
-        exact, rel=1e-4
-    )  # the difference of 1 and a sum: 1e-15
+    assert chain.probability == pytest.approx(exact, rel=1e-4)  # the difference of 1 and a sum: 1e-15
     assert chain.interval[0] <= chain.probability <= chain.interval[1]
     assert "mean time from equilibrium" in repr(chain)
     assert chain.plot().get_ylabel() == "P(overflow)"
@@ -119,13 +115,9 @@ def test_the_method_follows_from_the_traffic_and_another_one_is_refused() -> Non
     episodes = Episodes(50.0, 1e-3, within=1e-9)
     assert type(overflow(pool, episodes)).__name__ == "OverflowTime"
     assert type(overflow(unequal, episodes, seed=1)).__name__ == "OverflowEstimate"
-    with pytest.raises(
-        TypeError, match=r"method = .*must be OverflowChain or Splitting for Episodes"
-    ):
+    with pytest.raises(TypeError, match=r"method = .*must be OverflowChain or Splitting for Episodes"):
         overflow(pool, episodes, Recombination())
-    with pytest.raises(
-        TypeError, match=r"traffic = 0\.01: must be PausedGroups, Episodes or PacketRuns"
-    ):
+    with pytest.raises(TypeError, match=r"traffic = 0\.01: must be PausedGroups, Episodes or PacketRuns"):
         overflow(pool, 0.01)
     with pytest.raises(TypeError, match="what headroom_pool returns"):
         overflow(20.0, PausedGroups(0.1))
@@ -175,9 +167,7 @@ def test_ports_of_a_switch_share_nothing() -> None:
         ({"a": "asx", "b": "bsy"}, ("sx", "sy"), TOGETHER, None),
     ],
 )
-def test_ports_that_share_something_are_one_part(
-    paths: Any, ends: Any, rule: Any, source: Any
-) -> None:
+def test_ports_that_share_something_are_one_part(paths: Any, ends: Any, rule: Any, source: Any) -> None:
     plan = plan_of(paths, rule, source)
     names = [f"{port.source}{port.target}" for port in plan.ports]
     ports = [names.index(end) for end in ends]
@@ -380,9 +370,7 @@ def test_the_packets_above_are_those_of_the_queues() -> None:
         assert some.above(run) == [max(0.0, queued[1, n] - 5.0)]
         seen.append(above.sum())
     assert max(seen) > 5.0
-    run = begin_run(
-        plan_scenario(ports(BY_CLASS), Packets(seed=3), duration=PAUSED_FOR, sample=SAMPLE)
-    )
+    run = begin_run(plan_scenario(ports(BY_CLASS), Packets(seed=3), duration=PAUSED_FOR, sample=SAMPLE))
     counted = PausedPackets(run, [0, 1, 2, 3])
     assert len(counted.rows) == 8  # two ingresses of each port
     assert set(counted.high) == {3.0}

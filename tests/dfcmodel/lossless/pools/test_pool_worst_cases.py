@@ -123,9 +123,7 @@ def test_without_limits_no_pool_below_all_headrooms_is_safe() -> None:
     found = worst_demand(pool)
     assert found.overflows is True
     assert found.lower == pytest.approx(pool.demand)
-    assert worst_demand(pool, active_ports=8, active_classes=3).upper == pytest.approx(
-        24 * 3e4, rel=1e-5
-    )
+    assert worst_demand(pool, active_ports=8, active_classes=3).upper == pytest.approx(24 * 3e4, rel=1e-5)
 
 
 def test_the_table_says_which_port_pauses_when() -> None:
@@ -183,9 +181,7 @@ def by_chance(pool, blocked: float, rng) -> float:
     return float(used.sum())
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 5))]
-)
+@pytest.mark.parametrize("seed", [0, 1, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 5))])
 def test_random_traffic_stays_below_the_bound_where_thresholds_take_time_to_fall(seed) -> None:
     rng = np.random.default_rng(seed)
     rates = [["25Gbps", "100Gbps", "400Gbps"][k] for k in rng.integers(0, 3, 3)]

@@ -60,15 +60,11 @@ def test_one_object_serves_simulation_headroom_and_deadlock(name: str) -> None:
     run = simulate(fabric.scenario(name, flows, 1e-3), Packets(seed=1), sample=1e-3)
     assert np.isfinite(run.finished).all()
     assert run.lost_by_flow.sum() == 0
-    assert (
-        deadlock(fabric.graph, [flow.path for flow in flows]) is not None
-    )  # paths are in the graph
+    assert deadlock(fabric.graph, [flow.path for flow in flows]) is not None  # paths are in the graph
 
 
 def test_links_have_the_rate_delay_and_buffer_of_their_cables() -> None:
-    fabric = Fabric(
-        leaf_spine(2, 2, hosts=3), Cable("100Gbps", "4m"), Cable("400Gbps", "100m"), "600 kB", 3000
-    )
+    fabric = Fabric(leaf_spine(2, 2, hosts=3), Cable("100Gbps", "4m"), Cable("400Gbps", "100m"), "600 kB", 3000)
     assert len(fabric.links) == 2 * (6 + 4)
     for link in fabric.links:
         is_access = "host" in {link.source[0], link.target[0]}
@@ -141,7 +137,5 @@ def test_hosts_of_fabrics_have_network_interfaces_under_any_discipline(rule: Any
 
 def test_a_law_that_reports_a_rate_has_no_network_interface() -> None:
     fabric = Fabric(leaf_spine(2, 2, hosts=2), buffer="1 MB", discipline=DFC())
-    flows = flows_from(
-        fabric.hosts[:1], fabric.hosts[3:], source=CBR(1e5), links=fabric.links, sizes=10
-    )
+    flows = flows_from(fabric.hosts[:1], fabric.hosts[3:], source=CBR(1e5), links=fabric.links, sizes=10)
     assert fabric.scenario("law", flows, 1e-3).host_of(flows[0]) == "direct"

@@ -84,9 +84,7 @@ def test_levels_without_packets_refuse_data_in_the_syn(refused) -> None:
 # Buffers in bytes and cells: units, what fits, and what is refused.
 
 
-def scenario_of_buffers(
-    buffer: float | ByteBuffer, discipline=None, size: float = 1500.0
-) -> Scenario:
+def scenario_of_buffers(buffer: float | ByteBuffer, discipline=None, size: float = 1500.0) -> Scenario:
     rules = {} if discipline is None else {"discipline": discipline}
     links = (Link("a", "b", 1e4, 1e-3, 1e5), Link("b", "c", 1e3, 1e-3, buffer, **rules))
     return Scenario("bytes", links, [Flow("x", "abc", NewReno())], duration=0.5, packet_size=size)
@@ -118,10 +116,7 @@ def test_a_buffer_holds_a_packet_and_what_exceeds_a_threshold() -> None:
 
 def test_the_fluid_has_as_many_data_packets() -> None:
     """As bits: 24,000 bytes are 20 packets of 1200."""
-    runs = [
-        simulate(scenario_of_buffers(buffer, size=1200.0), Fluid())
-        for buffer in (20.0, ByteBuffer("24 kB"))
-    ]
+    runs = [simulate(scenario_of_buffers(buffer, size=1200.0), Fluid()) for buffer in (20.0, ByteBuffer("24 kB"))]
     assert (runs[0].delivered == runs[1].delivered).all()
     assert runs[0].lost.sum() == runs[1].lost.sum() > 0.0
 
@@ -153,9 +148,7 @@ def pairs(*sources, host="direct", window=1e4, size=np.inf, **bottleneck) -> Sce
     """Flows over a bottleneck of 20 ms, with access links of 10 us."""
     links = dumbbell(len(sources), rate=1e4, delay=0.02, **(ENDS | bottleneck))
     flows = [
-        Flow(
-            f"{n}", (f"s{n}", "left", "right", f"d{n}"), source, window, 0.013 * n, size, host=host
-        )
+        Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), source, window, 0.013 * n, size, host=host)
         for n, source in enumerate(sources, 1)
     ]
     return Scenario("short access links", links, flows, duration=1.0)
@@ -165,9 +158,7 @@ def lot() -> Scenario:
     """A flow over three links of 5 ms, and one over each."""
     links = parking_lot(3, rate=1e4, delay=5e-3, **ENDS)
     flows = [Flow("long", ("s1", 1, 2, 3, 4, "d4"), NewReno())]
-    flows += [
-        Flow(f"{n}", (f"s{n}", n, n + 1, f"d{n + 1}"), NewReno(), start=0.1 * n) for n in (1, 2, 3)
-    ]
+    flows += [Flow(f"{n}", (f"s{n}", n, n + 1, f"d{n + 1}"), NewReno(), start=0.1 * n) for n in (1, 2, 3)]
     return Scenario("parking lot", links, flows, duration=1.0)
 
 
@@ -183,9 +174,7 @@ def test_short_access_links_do_not_set_the_step() -> None:
     assert contracted_delay(lot()) == pytest.approx(2 * (5e-3 + 2e-5) / PART_OF_TRIP)
     short = Fluid(contracted=False).step_of(pairs(NewReno()))
     assert short == 2.5e-6
-    assert simulate(pairs(NewReno()), duration=0.01, level="fluid").step == pytest.approx(
-        trip / PART_OF_TRIP / 4
-    )
+    assert simulate(pairs(NewReno()), duration=0.01, level="fluid").step == pytest.approx(trip / PART_OF_TRIP / 4)
 
 
 def test_short_links_in_the_middle_of_paths_and_small_buffers_do() -> None:
@@ -196,9 +185,7 @@ def test_short_links_in_the_middle_of_paths_and_small_buffers_do() -> None:
     assert contracted_delay(pairs(NewReno(), buffer=2.0)) == pytest.approx(2e-4)
 
 
-@pytest.mark.parametrize(
-    "discipline", [Pause(high=50, low=25), RED(), PFC(xoff=20, xon=10, headroom=10), Fair()]
-)
+@pytest.mark.parametrize("discipline", [Pause(high=50, low=25), RED(), PFC(xoff=20, xon=10, headroom=10), Fair()])
 def test_links_that_feed_a_discipline_other_than_fifo_count(discipline) -> None:
     assert contracted_delay(pairs(NewReno(), discipline=discipline)) == 1e-5
 
@@ -226,10 +213,7 @@ def test_round_trips_are_exact_where_links_are_shorter_than_a_step(host: str) ->
 @pytest.mark.parametrize("scenario", [pairs(NewReno(), CBR(2e3)), lot()], ids=["pairs", "lot"])
 def test_the_engine_follows_the_reference_where_lags_are_below_a_step(scenario: Scenario) -> None:
     flows = tuple(replace(flow, max_window=8.0) for flow in scenario.flows)
-    plans = [
-        compile_scenario(replace(scenario, flows=flows), Fluid(2), np.random.default_rng(1))
-        for _ in range(2)
-    ]
+    plans = [compile_scenario(replace(scenario, flows=flows), Fluid(2), np.random.default_rng(1)) for _ in range(2)]
     assert 0 in plans[0].layout.lag
     steps = round(0.12 / plans[0].step)
     ours = advance(plans[0], steps, 10)

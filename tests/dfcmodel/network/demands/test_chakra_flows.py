@@ -138,15 +138,10 @@ def test_computations_fold_into_delays() -> None:
 def test_a_flow_waits_for_each_of_two_with_a_computation_of_its_own() -> None:
     """What rank 0 sends needs a long message and a short computation, and a short message and a long computation."""
     two = [("long", 1, 1000, 5), ("short", 2, 1, 200)]
-    receives = [
-        node(n, RECV, comm_src=rank, comm_size=packets * PACKET)
-        for n, (_, rank, packets, _) in enumerate(two)
-    ]
+    receives = [node(n, RECV, comm_src=rank, comm_size=packets * PACKET) for n, (_, rank, packets, _) in enumerate(two)]
     computes = [node(2 + n, COMP, [n], time) for n, (*_, time) in enumerate(two)]
     first = trace(*receives, *computes, node(4, SEND, [2, 3], comm_dst=3, comm_size=PACKET))
-    others = [
-        trace(node(0, SEND, comm_dst=0, comm_size=packets * PACKET)) for *_, packets, _ in two
-    ]
+    others = [trace(node(0, SEND, comm_dst=0, comm_size=packets * PACKET)) for *_, packets, _ in two]
     last = trace(node(0, RECV, comm_src=0, comm_size=PACKET))
     flows = _flows(first, *others, last)
     assert [flow.size for flow in flows] == [1000, 1, 1]
@@ -216,9 +211,7 @@ def test_the_order_of_operations_is_that_of_their_numbers() -> None:
     traces = [trace(*(first if rank else reversed(first))) for rank in range(RANKS)]
     assert sorted({flow.size for flow in _flows(*traces)}) == [10, 20]
     wrong = [trace(node(1, COLL, **(two if rank == 5 else one))) for rank in range(RANKS)]
-    with pytest.raises(
-        ValueError, match="rank 0, node 1, COMM_COLL_NODE 'n1': ALL_REDUCE of 120000 bytes: node 1"
-    ):
+    with pytest.raises(ValueError, match="rank 0, node 1, COMM_COLL_NODE 'n1': ALL_REDUCE of 120000 bytes: node 1"):
         _flows(*wrong)
 
 
@@ -270,9 +263,7 @@ SIZE = {"comm_size": PACKET}
 def test_options_that_do_not_fit(given: dict[str, Any], message: str) -> None:
     traces = [trace(node(0, COLL, comm_type=0, **SIZE)) for _ in range(6)] + 2 * [trace()]
     if "algorithm" in given:
-        traces = [trace(node(0, COLL, comm_type=0, pg_name="0", **SIZE)) for _ in range(6)] + 2 * [
-            trace()
-        ]
+        traces = [trace(node(0, COLL, comm_type=0, pg_name="0", **SIZE)) for _ in range(6)] + 2 * [trace()]
     with pytest.raises(ValueError, match=message):
         _flows(*traces, **given)
 
@@ -296,15 +287,11 @@ MEBIBYTE = 2**20
         (ALL_TO_ALL, 56, 7 * MEBIBYTE, lambda: all_to_all_rounds(STAR.hosts, 88, **GIVEN)),
     ],
 )
-def test_microbenchmarks_of_astra_sim(
-    kind: int, messages: int, size: int, known: Callable[[], Flows]
-) -> None:
+def test_microbenchmarks_of_astra_sim(kind: int, messages: int, size: int, known: Callable[[], Flows]) -> None:
     operation = node(1, COLL, is_cpu_op=[False], comm_type=kind, comm_size=MEBIBYTE)
     found = _flows(*_every(operation))
     assert len(found) == messages
-    assert sum(flow.size for flow in found) * PACKET == pytest.approx(
-        size, rel=0.01
-    )  # whole packets
+    assert sum(flow.size for flow in found) * PACKET == pytest.approx(size, rel=0.01)  # whole packets
     assert _end(found) == pytest.approx(_end(known()), rel=1e-3)
 
 

@@ -219,12 +219,9 @@ def test_steps_of_a_ring_take_the_time_of_a_chunk_in_an_empty_network() -> None:
 
 
 def test_a_delay_is_between_steps_and_starts_are_of_the_first_flows() -> None:
-    flows = all_reduce(
-        ONE_SWITCH.hosts, 80, delay=1e-6, starts=5e-6, links=ONE_SWITCH.links, **GIVEN
-    )
+    flows = all_reduce(ONE_SWITCH.hosts, 80, delay=1e-6, starts=5e-6, links=ONE_SWITCH.links, **GIVEN)
     run, plain = (
-        _run(ONE_SWITCH, each)
-        for each in (flows, all_reduce(ONE_SWITCH.hosts, 80, links=ONE_SWITCH.links, **GIVEN))
+        _run(ONE_SWITCH, each) for each in (flows, all_reduce(ONE_SWITCH.hosts, 80, links=ONE_SWITCH.links, **GIVEN))
     )
     assert run.finished.max() == pytest.approx(plain.finished.max() + 5e-6 + 13e-6, rel=1e-9)
 
@@ -262,9 +259,7 @@ def _fullest_uplink(flows: Iterable[Flow]) -> int:
 
 def test_jobs_of_separate_calls_collide_by_chance_only() -> None:
     """512 flows over 512 uplinks: 4 to 6 on the fullest as the Poisson distribution has it, in one call or in eight."""
-    jobs = [
-        HALVING(EIGHT.hosts[k::8], 800, links=EIGHT.links, source=FixedRate()) for k in range(8)
-    ]
+    jobs = [HALVING(EIGHT.hosts[k::8], 800, links=EIGHT.links, source=FixedRate()) for k in range(8)]
     first = [flow for job in jobs for flow in job[:64]]
     together = HALVING(EIGHT.hosts, 800, links=EIGHT.links, source=FixedRate())[:512]
     assert {flow.path for flow in first} == {flow.path for flow in together}  # of equal ends
@@ -276,13 +271,9 @@ def test_jobs_of_separate_calls_collide_by_chance_only() -> None:
 def test_a_path_depends_on_the_ends_of_a_flow_and_not_on_its_place() -> None:
     ends = [*itertools.permutations(TWO_TIERS.hosts, 2)]
     given = {"source": FixedRate(), "links": TWO_TIERS.links}
-    paths = {
-        (flow.path[0], flow.path[-1]): flow.path
-        for flow in flows_from(*zip(*ends, strict=True), **given)
-    }
+    paths = {(flow.path[0], flow.path[-1]): flow.path for flow in flows_from(*zip(*ends, strict=True), **given)}
     assert all(
-        flow.path == paths[flow.path[0], flow.path[-1]]
-        for flow in flows_from(*zip(*ends[::-3], strict=True), **given)
+        flow.path == paths[flow.path[0], flow.path[-1]] for flow in flows_from(*zip(*ends[::-3], strict=True), **given)
     )
     seeded = replace(TWO_TIERS, seed=1)
     other = flows_from(*zip(*ends, strict=True), source=FixedRate(), links=seeded.links)
@@ -298,9 +289,7 @@ def test_tables_are_added_as_jobs_with_connections_of_their_own(routes: str) -> 
     both = one + two
     assert len(both) == len(one) + len(two)
     assert [flow.size for flow in both] == [flow.size for job in (one, two) for flow in job]
-    assert [flow.after for flow in both[len(one) :]] == [
-        tuple(len(one) + f for f in flow.after) for flow in two
-    ]
+    assert [flow.after for flow in both[len(one) :]] == [tuple(len(one) + f for f in flow.after) for flow in two]
     assert [flow.after for flow in both[: len(one)]] == [flow.after for flow in one]
     twice = sum([one, one, one])
     assert len(set(twice.names)) == 3 * len(one)
@@ -317,9 +306,7 @@ def test_tables_are_added_as_jobs_with_connections_of_their_own(routes: str) -> 
 
 def test_tables_and_single_flows_are_added() -> None:
     links = TWO_TIERS.links
-    path = flows_from(TWO_TIERS.hosts[:1], TWO_TIERS.hosts[-1:], source=FixedRate(), links=links)[
-        0
-    ].path
+    path = flows_from(TWO_TIERS.hosts[:1], TWO_TIERS.hosts[-1:], source=FixedRate(), links=links)[0].path
     first = Flow("first", path, FixedRate(), size=4)
     last = Flow("last", path[::-1], FixedRate(), size=4, after=("first",))
     job = RING(TWO_TIERS.hosts[:4], 8, source=FixedRate(), links=links)
@@ -338,9 +325,7 @@ def test_tables_and_single_flows_are_added() -> None:
 # Servers with several interfaces.
 
 SERVERS = Fabric(rail_optimized(4, 8, 2, groups=2), buffer="2 MB", discipline=PFC(counts="switch"))
-NO_FABRIC = (
-    r"is in the server of \('host', \d+\), .* one collective per rail, of fabric.hosts\[k::8\]"
-)
+NO_FABRIC = r"is in the server of \('host', \d+\), .* one collective per rail, of fabric.hosts\[k::8\]"
 
 
 @pytest.mark.parametrize("name", EXCHANGES)

@@ -17,9 +17,7 @@ GIVEN: dict[str, Any] = {"source": FixedRate(), "links": FABRIC.links}
 PACKET = 1500
 
 
-def _text(
-    *layers: str, head: str = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 all_gpus: 8"
-) -> str:
+def _text(*layers: str, head: str = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 all_gpus: 8") -> str:
     """Return a file with layers."""
     return "\n".join([head, f"{len(layers)}", *layers]) + "\n"
 
@@ -63,9 +61,7 @@ def test_ranks_that_compute_alike_delay_an_operation_once(algorithm: str) -> Non
     """A rank computes while it waits for the first message of a tree, too: not again after it has come."""
     star = dfc.Fabric(leaf_spine(1, 1, hosts=8), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
     given = {"links": star.links, "algorithm": algorithm}
-    known, found = (
-        _flows(_layer(f"{time} ALLREDUCE {80 * PACKET}"), **given) for time in (0, 100_000)
-    )
+    known, found = (_flows(_layer(f"{time} ALLREDUCE {80 * PACKET}"), **given) for time in (0, 100_000))
     assert _end(found, star) == pytest.approx(_end(known, star) + 100e-6, rel=1e-9)
 
 
@@ -85,9 +81,7 @@ def test_what_blocks_adds_up() -> None:
     )
     assert len(found) == 2 * len(first)
     # the operation after 1 us, then 20 us, 0.3 us, 50 us and 7 us of computation, then the next one
-    spread = (
-        alone / 50
-    )  # ranks do not end together, by much less than the two per cent allowed here
+    spread = alone / 50  # ranks do not end together, by much less than the two per cent allowed here
     assert _end(found) == pytest.approx(2 * alone + 78.3e-6, abs=spread)
 
 
@@ -103,9 +97,7 @@ def test_gradients_of_weights_run_beside_what_follows() -> None:
 
 def test_data_parallelism_exchanges_gradients_of_weights_only() -> None:
     size = 80 * PACKET
-    found = _flows(
-        _layer(f"1 ALLREDUCE {size}", f"1 ALLREDUCE {size}", f"1000 ALLREDUCE {size}"), head="DATA"
-    )
+    found = _flows(_layer(f"1 ALLREDUCE {size}", f"1 ALLREDUCE {size}", f"1000 ALLREDUCE {size}"), head="DATA")
     assert _pairs(found) == _pairs(dfc.all_reduce(FABRIC.hosts, 80, **GIVEN))
     assert round(1e9 * found[0].start) == 1 + 1000
 
@@ -176,9 +168,7 @@ def test_what_is_refused(text: str, message: str) -> None:
 
 def test_a_group_that_an_algorithm_cannot_divide_is_named() -> None:
     head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 6 all_gpus: 6"
-    with pytest.raises(
-        ValueError, match=r"line 3: ALLREDUCE of 6 ranks: hosts: 6 of them, must be a power"
-    ):
+    with pytest.raises(ValueError, match=r"line 3: ALLREDUCE of 6 ranks: hosts: 6 of them, must be a power"):
         _flows(_layer(f"1 ALLREDUCE {80 * PACKET}"), head=head, algorithm="halving-doubling")
 
 

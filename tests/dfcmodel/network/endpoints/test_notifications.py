@@ -18,9 +18,7 @@ def star(remembers: int = 1, **options: object) -> dfc.Scenario:
     ends = [*((each, "s") for each in "abc"), ("s", "d")]
     marks = dfc.RampMarking(5.0, 20.0, 0.2)
     rule = DCQCN(remembers=remembers, additive=1e5)
-    links = [
-        dfc.Link(*each, 2e6, 1e-6, 1000, marks if each[1] == "d" else dfc.FIFO()) for each in ends
-    ]
+    links = [dfc.Link(*each, 2e6, 1e-6, 1000, marks if each[1] == "d" else dfc.FIFO()) for each in ends]
     rules = {"a": rule, "b": rule, "c": FixedRate(1e5)}
     flows = [dfc.Flow(each, (each, "s", "d"), rule, host="nic") for each, rule in rules.items()]
     return dfc.Scenario("star", links, flows, duration=20e-3, **options)
@@ -75,10 +73,7 @@ def test_results_have_them() -> None:
 
 def test_the_fluid_counts_them_where_it_draws_marks() -> None:
     run = dfc.simulate(star(), dfc.Fluid(), sample=20e-3)
-    ratio = (
-        run.notifications[:2].sum()
-        / dfc.simulate(star(), dfc.Packets(seed=1)).notifications[:2].sum()
-    )
+    ratio = run.notifications[:2].sum() / dfc.simulate(star(), dfc.Packets(seed=1)).notifications[:2].sum()
     assert 0.7 < ratio < 1.4
     assert dfc.simulate(star(), dfc.Fluid(marks="expected")).notifications is None
 
@@ -86,9 +81,7 @@ def test_the_fluid_counts_them_where_it_draws_marks() -> None:
 def test_there_are_none_where_no_rule_counts_them() -> None:
     scenario = star()
     flows = [dfc.Flow(flow.name, flow.path, FixedRate(1e5), host="nic") for flow in scenario.flows]
-    run = dfc.simulate(
-        dfc.Scenario("blind", scenario.links, flows, duration=1e-3), dfc.Packets(seed=1)
-    )
+    run = dfc.simulate(dfc.Scenario("blind", scenario.links, flows, duration=1e-3), dfc.Packets(seed=1))
     assert run.notifications is None
     assert "notifications" not in run.to_xarray()
     assert "congestion notifications" not in run.summary()

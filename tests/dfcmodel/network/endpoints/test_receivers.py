@@ -68,9 +68,7 @@ def test_what_an_agent_must_be() -> None:
 def test_where_an_agent_cannot_be() -> None:
     with pytest.raises(ValueError, match=r"receiver of flow 'one' = .*: must be None for Reno"):
         scenario(Plain(), Reno())
-    with pytest.raises(
-        ValueError, match=r"receiver of flow 'one' = None: must be a receiver agent"
-    ):
+    with pytest.raises(ValueError, match=r"receiver of flow 'one' = None: must be a receiver agent"):
         scenario(None, dfc.Credited())
     with pytest.raises(ValueError, match=r"must be a ReceiverAgent, or None; write Plain\(\)"):
         scenario(Plain)  # type: ignore[arg-type]
@@ -91,9 +89,7 @@ def test_where_an_agent_cannot_be() -> None:
     ],
     ids=["timer", "credits"],
 )
-def test_an_answer_that_cannot_be_ends_the_run(
-    agent: dfc.ReceiverAgent, message: str, simulate: Any
-) -> None:
+def test_an_answer_that_cannot_be_ends_the_run(agent: dfc.ReceiverAgent, message: str, simulate: Any) -> None:
     with pytest.raises(ValueError, match=message):
         simulate(scenario(agent), dfc.Packets())
 
@@ -145,9 +141,7 @@ def test_an_incast_has_equal_shares_without_loss_and_a_queue_that_drains_at_what
     half = run.time <= 0.5 * flows * 400 / RATE
     assert np.ptp(run.delivered[:, half][:, -1]) <= receiver.unsolicited
     drained = (run.time > 3e-5) & (queue > 8)
-    assert np.polyfit(run.time[drained], queue[drained], 1)[0] == pytest.approx(
-        -0.1 * RATE, rel=0.1
-    )
+    assert np.polyfit(run.time[drained], queue[drained], 1)[0] == pytest.approx(-0.1 * RATE, rel=0.1)
     empty = run.time[queue < 2][1]
     assert queue[half & (run.time > empty)].max(initial=0) <= 4
 
@@ -160,9 +154,7 @@ def test_a_pull_rate_of_one_uses_the_whole_link() -> None:
 @pytest.mark.parametrize("flows", [8, 32])
 def test_pulls_as_those_of_ndp_complete_an_incast_with_trimming_at_its_bound(flows: int) -> None:
     """Each packet that was cut is sent again once, and no timer expires."""
-    scenario = incast(
-        flows, dfc.RCCC(unsolicited=20, credit_per_pull=1, pull_rate=1.0), dfc.Trimming()
-    )
+    scenario = incast(flows, dfc.RCCC(unsolicited=20, credit_per_pull=1, pull_rate=1.0), dfc.Trimming())
     run = run_of(scenario)
     assert set(run.drops().cause.values.tolist()) == {"trimmed"}
     assert run.emitted.sum() == flows * 400 + run.lost.sum()
@@ -186,9 +178,7 @@ def test_granted_packets_that_have_not_come_are_bounded() -> None:
         )
         for n, (a, b, size) in enumerate(ways)
     ]
-    run = run_of(
-        dfc.Scenario("two", links, flows, duration=0.01, packet_size=4096.0, min_rto=10e-3)
-    )
+    run = run_of(dfc.Scenario("two", links, flows, duration=0.01, packet_size=4096.0, min_rto=10e-3))
     assert run.lost.sum() == 0
     assert run.peak_queue.max() <= 24
     assert np.isfinite(run.finished).all()
@@ -217,18 +207,14 @@ def test_incasts_are_complete_when_those_of_the_consortiums_simulator_are(flows:
         )
         for n in range(flows)
     ]
-    run = run_of(
-        dfc.Scenario("htsim", links, senders, duration=0.02, packet_size=4096.0, min_rto=4e-3)
-    )
+    run = run_of(dfc.Scenario("htsim", links, senders, duration=0.02, packet_size=4096.0, min_rto=4e-3))
     assert 1e6 * run.finished.max() + 2.0 == pytest.approx(HTSIM[flows], rel=3e-3)
 
 
 @pytest.mark.parametrize("receiver", [dfc.RCCC(), dfc.RCCC(6, 2, 0.5)])
 def test_both_engines_agree(receiver: dfc.RCCC) -> None:
     scenario = incast(4, receiver, dfc.Trimming(limit=4), size=60)
-    run = equal_records(
-        plan_of(scenario, dfc.Packets(seed=2, recovery="selective", loss={"s->d": 0.02}))
-    )
+    run = equal_records(plan_of(scenario, dfc.Packets(seed=2, recovery="selective", loss={"s->d": 0.02})))
     assert (run.imbalance == 0.0).all()
 
 

@@ -31,18 +31,11 @@ def random_backpressure(seed: int) -> tuple[Scenario, Packets]:
     for leaf in range(leaves):
         for spine in range(spines):
             ends = f"leaf{leaf}", f"spine{spine}"
-            links += [
-                Link(*way, up, far, (200.0, 20.0)[seed % 5 == 4], rule)
-                for way in (ends, ends[::-1])
-            ]
+            links += [Link(*way, up, far, (200.0, 20.0)[seed % 5 == 4], rule) for way in (ends, ends[::-1])]
     hosts = [f"h{leaf}.{host}" for leaf in range(leaves) for host in range(per)]
     count, sprays = int(rng.integers(3, 9)), seed % 3 == 2
     pairs = [rng.choice(len(hosts), 2, replace=False).tolist() for _ in range(count)]
-    sources = (
-        (FixedRate(), DCQCN(), NewReno())
-        if sprays or seed % 2
-        else (CBR(0.7e6), CBR(1.1e6), FixedRate())
-    )
+    sources = (FixedRate(), DCQCN(), NewReno()) if sprays or seed % 2 else (CBR(0.7e6), CBR(1.1e6), FixedRate())
     flows = flows_from(
         [hosts[a] for a, _ in pairs], [hosts[b] for _, b in pairs], sizes=80, links=links,
         starts=rng.uniform(0.0, 30.0, count) / rate, host="nic" if sprays or seed % 4 else "unshaped",
@@ -95,9 +88,7 @@ def test_queues_are_bounded_by_one_hop_products(threshold: float) -> None:
     run = victim(BFC(threshold))
     into_b = 2 * DELAY + 1 / TRUNK
     into_a = 2 * DELAY + 1 / RATE
-    at_b = (
-        2 * (threshold * into_b * RATE + 1) + into_b * TRUNK + 2
-    )  # two flows, which share the trunk
+    at_b = 2 * (threshold * into_b * RATE + 1) + into_b * TRUNK + 2  # two flows, which share the trunk
     at_a = 3 * (threshold * into_a * TRUNK + 1 + into_a * RATE + 1)
     peak = dict(zip(run.scenario.senders, run.peak_queue.tolist(), strict=True))
     assert 1.0 < peak["b"] <= at_b

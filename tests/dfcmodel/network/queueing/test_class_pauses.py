@@ -42,9 +42,7 @@ LINK = {"rate": 1e4, "delay": 1e-3, "buffer": 400.0}
 RULE_CLASS_PAUSES = PFC(classes=(3,), xoff=50.0, xon=25.0)
 
 
-def two_classes(
-    rule: PFC = RULE_CLASS_PAUSES, *, storage: float = 8e3, web: float = 3e3
-) -> Scenario:
+def two_classes(rule: PFC = RULE_CLASS_PAUSES, *, storage: float = 8e3, web: float = 3e3) -> Scenario:
     """Return two flows of class 3 that share the last of three links, and one of class 0."""
     flows = [
         Flow("a", (1, 2, 3, 4), CBR(storage), priority=3, host="unshaped"),
@@ -61,9 +59,7 @@ def test_one_class_is_paused_and_the_other_is_not() -> None:
     assert run.lost.sum() == 0.0
     # the first link alone is faster than it needs: 3000 packets/s of 10,000 get through
     web = Scenario("web", chain(4, **LINK), [two_classes().flows[2]], duration=0.5)
-    assert run.delivered[2, -1] == pytest.approx(
-        simulate(web, level="fluid").delivered[0, -1], abs=1.0
-    )
+    assert run.delivered[2, -1] == pytest.approx(simulate(web, level="fluid").delivered[0, -1], abs=1.0)
     storage = np.diff(run.delivered[:2, [249, 499]]).sum() / 0.25
     assert storage == pytest.approx(7e3, rel=1e-3)  # all of the rest
     under = simulate(two_classes(rule=replace(RULE_CLASS_PAUSES, classes=(0, 3))), level="fluid")
@@ -89,9 +85,7 @@ def test_each_class_has_at_least_its_equal_share() -> None:
 def test_default_headroom_loses_nothing_and_less_does(seed: int) -> None:
     """Of random links, thresholds and signalling; with less than what is on its way, beside two packets in transmission, packets are lost."""
     random = np.random.default_rng(seed)
-    rule = PFC(
-        (3,), xoff=float(random.uniform(5, 60)), signalling=float(random.uniform(0, 3e-3)), xon=1.0
-    )
+    rule = PFC((3,), xoff=float(random.uniform(5, 60)), signalling=float(random.uniform(0, 3e-3)), xon=1.0)
     links = [
         Link(n, n + 1, float(random.uniform(5e3, 2e4)), float(random.uniform(5e-4, 3e-3)), 5e3, rule)
         for n in range(1, 4)
@@ -102,9 +96,7 @@ def test_default_headroom_loses_nothing_and_less_does(seed: int) -> None:
     assert len(run.paused) > 1
     ways = [rule.room(link.rate, link.delay) - rule.xoff - 2.0 for link in links]
     tight = replace(rule, headroom=0.3 * min(ways))
-    short = simulate(
-        replace(scenario, links=[replace(link, discipline=tight) for link in links]), level="fluid"
-    )
+    short = simulate(replace(scenario, links=[replace(link, discipline=tight) for link in links]), level="fluid")
     assert short.lost[:2].sum() > 0.0
 
 
@@ -140,10 +132,7 @@ def test_thresholds_count_what_came_over_one_link() -> None:
 def test_marks_before_pauses_keep_classes_from_pausing() -> None:
     """ECN with PFC, as RoCE networks have it: senders that follow marks are paused at the start at most."""
     plain = replace(RULE_CLASS_PAUSES, xoff=60.0, xon=40.0)
-    flows = [
-        Flow(f"{n}", (n, 3, 4), DCTCP(), max_window=300, priority=3, host="unshaped")
-        for n in (1, 2)
-    ]
+    flows = [Flow(f"{n}", (n, 3, 4), DCTCP(), max_window=300, priority=3, host="unshaped") for n in (1, 2)]
     runs = []
     for rule in (plain, replace(plain, manager=RampMarking(15.0, 40.0, 0.5))):
         links = [Link(n, 3, **LINK, discipline=rule) for n in (1, 2)]
@@ -161,15 +150,12 @@ def test_a_deadlock_of_one_class_leaves_the_other_alone() -> None:
     links = ring(4, rate=1e4, delay=1e-4, buffer=400.0, discipline=PFC((3,), 20.0, 10.0))
     nodes = [1, 2, 3, 4]
     flows = [
-        Flow(f"{n}", [nodes[(n + j) % 4] for j in range(4)], CBR(9e3), priority=3, host="unshaped")
-        for n in range(4)
+        Flow(f"{n}", [nodes[(n + j) % 4] for j in range(4)], CBR(9e3), priority=3, host="unshaped") for n in range(4)
     ]
     flows.append(Flow("web", (1, 2, 3), CBR(2e3), host="unshaped"))
     run = simulate(Scenario("circle", links, flows, duration=0.3), level="fluid")
     assert run.status is Status.DEADLOCKED
-    assert set(run.deadlock.cycle) == {
-        link.name for link in run.scenario.links if link.source in nodes
-    }
+    assert set(run.deadlock.cycle) == {link.name for link in run.scenario.links if link.source in nodes}
     half = run.time > run.deadlock.since + 2e-3
     assert np.ptp(run.delivered[:4, half], axis=1).max() == 0.0
     late = run.delivered[4, half]
@@ -185,9 +171,7 @@ def test_a_queue_of_two_classes_cannot_stop_one_of_them() -> None:
         with pytest.raises(ValueError, match=match):
             replace(scenario, links=links)
     links = [replace(scenario.links[0], discipline=FIFO()), *scenario.links[1:]]
-    one = simulate(
-        replace(scenario, links=links, flows=scenario.flows[:2]), level="fluid"
-    )  # of one class it can
+    one = simulate(replace(scenario, links=links, flows=scenario.flows[:2]), level="fluid")  # of one class it can
     assert {"1->2"} <= {*one.pauses()["link"].values.tolist()}
     links = [replace(scenario.links[0], discipline=DFC()), *scenario.links[1:]]
     with pytest.raises(ValueError, match=r"discipline of link '1->2': DFC cannot feed 2->3"):
@@ -231,16 +215,11 @@ ROCE, TCP = DCTCP(), NewReno()
 METHODS = pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
 
 
-def fabric(
-    rule: PFC = RULE_MANAGED_CLASSES, storage=ROCE, web=TCP, *, senders: int = 2
-) -> Scenario:
+def fabric(rule: PFC = RULE_MANAGED_CLASSES, storage=ROCE, web=TCP, *, senders: int = 2) -> Scenario:
     """Return senders of class 3 and one of class 0 over a switch to one host."""
     links = [Link(f"h{n}", "sw", 1e4, 5e-5, 2e3, rule) for n in range(senders + 1)]
     links.append(Link("sw", "x", 1e4, 5e-5, 2e3, rule))
-    flows = [
-        Flow(f"{n}", (f"h{n}", "sw", "x"), storage, 400.0, priority=3, host="unshaped")
-        for n in range(senders)
-    ]
+    flows = [Flow(f"{n}", (f"h{n}", "sw", "x"), storage, 400.0, priority=3, host="unshaped") for n in range(senders)]
     flows.append(Flow("web", (f"h{senders}", "sw", "x"), web, 400.0, host="unshaped"))
     return Scenario("fabric", links, flows, duration=1.0, min_rto=0.01)
 
@@ -260,9 +239,7 @@ def test_marks_keep_the_lossless_class_below_the_pause(method) -> None:
     table = marked.pauses()
     assert not (table["begin"].values > 0.3).any()
     assert 10.0 < class_queue(marked) < 45.0
-    bare = simulate(
-        fabric(replace(RULE_MANAGED_CLASSES, manager=None, managed=None), web=quiet), method
-    )
+    bare = simulate(fabric(replace(RULE_MANAGED_CLASSES, manager=None, managed=None), web=quiet), method)
     assert class_queue(bare) > class_queue(marked) + 20.0
     assert len(bare.pauses()["begin"]) > 10
 
@@ -270,9 +247,7 @@ def test_marks_keep_the_lossless_class_below_the_pause(method) -> None:
 @METHODS
 def test_the_manager_sees_only_its_class(method) -> None:
     """Many packets of class 0 wait; class 3 alone is short, so that none of its packets is marked or dropped."""
-    full = fabric(
-        storage=CBR(1e3), web=CBR(2e4), rule=replace(RULE_MANAGED_CLASSES, manager=RED(5.0, 15.0))
-    )
+    full = fabric(storage=CBR(1e3), web=CBR(2e4), rule=replace(RULE_MANAGED_CLASSES, manager=RED(5.0, 15.0)))
     run = simulate(replace(full, duration=0.3), method)
     assert run.lost[:2].sum() == 0.0
     web = run.lost[2].sum()
@@ -285,9 +260,7 @@ def test_the_manager_sees_only_its_class(method) -> None:
 
 @METHODS
 def test_a_class_that_never_comes_has_a_manager_that_never_acts(method) -> None:
-    plain = simulate(
-        fabric(replace(RULE_MANAGED_CLASSES, manager=None, managed=None)), method, duration=0.1
-    )
+    plain = simulate(fabric(replace(RULE_MANAGED_CLASSES, manager=None, managed=None)), method, duration=0.1)
     other = simulate(fabric(replace(RULE_MANAGED_CLASSES, managed=5)), method, duration=0.1)
     np.testing.assert_array_equal(plain.delivered, other.delivered)
 
@@ -298,9 +271,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="managed = 3: must be None where manager is None"):
         PFC(managed=3)
     for several in ({3: StepMarking(20.0), 0: RED()}, (StepMarking(20.0), RED())):
-        with pytest.raises(
-            TypeError, match="one queue manager: a link has one, of the class managed="
-        ):
+        with pytest.raises(TypeError, match="one queue manager: a link has one, of the class managed="):
             PFC(manager=several)
     for manager in (CoDel(), PIE()):
         scenario = fabric(replace(RULE_MANAGED_CLASSES, manager=manager))
@@ -314,9 +285,7 @@ def test_what_is_refused() -> None:
 RULE_SWITCH_COUNTS = PFC(classes=(3,), xoff=40.0, xon=20.0, counts="switch")
 
 
-def two_outputs(
-    rule: PFC = RULE_SWITCH_COUNTS, *, rate: float = 900.0, buffer: float = 300.0
-) -> Scenario:
+def two_outputs(rule: PFC = RULE_SWITCH_COUNTS, *, rate: float = 900.0, buffer: float = 300.0) -> Scenario:
     """Return flows of class 3 over one ingress of a switch to two outputs of half its rate, and one of class 0."""
     links = [
         Link("h", "a", 4e3, 1e-3, buffer, replace(rule, counts="output")),
@@ -347,9 +316,7 @@ def test_all_outputs_together_reach_the_threshold(method: Fluid | Packets) -> No
     for counts in ("switch", "output"):
         run = simulate(two_outputs(replace(RULE_SWITCH_COUNTS, counts=counts)), method, sample=1e-3)
         assert run.lost.sum() == 0.0
-        assert most_inside(run) == pytest.approx(
-            most[counts], abs=4.0 if counts == "switch" else 10.0
-        )
+        assert most_inside(run) == pytest.approx(most[counts], abs=4.0 if counts == "switch" else 10.0)
         assert "sw->x" in run.pauses()["by"].values
 
 
@@ -423,17 +390,10 @@ def test_with_one_class_inputs_are_paused_that_are_long_and_with_pause_all_are(m
         simulate(replace(two_inputs(rule), flows=two_inputs(rule).flows[:1]), method, sample=0.01)
         for rule in (PFC((0,), 40.0, 20.0, counts="switch"), Pause(40.0, 20.0))
     )
-    np.testing.assert_allclose(
-        one.queued, other.queued, atol=1e-6
-    )  # of one input they are the same
+    np.testing.assert_allclose(one.queued, other.queued, atol=1e-6)  # of one input they are the same
     senders = list(two_inputs(FIFO()).senders)
-    waits = [
-        float(run.backlog[1].max() + run.queued[senders.index("small")].max())
-        for run in (by_input, by_output)
-    ]
-    assert (
-        waits[1] > waits[0] + 1.0
-    )  # what the small flow has to wait for before it comes to the switch
+    waits = [float(run.backlog[1].max() + run.queued[senders.index("small")].max()) for run in (by_input, by_output)]
+    assert waits[1] > waits[0] + 1.0  # what the small flow has to wait for before it comes to the switch
 
 
 def test_links_that_are_counted_together_have_one_rule() -> None:

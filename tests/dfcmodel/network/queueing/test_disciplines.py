@@ -56,9 +56,7 @@ def bottleneck(discipline, *sources, buffer=50.0, window=500.0, **flow) -> dfc.S
 def goodput(scenario: dfc.Scenario, since: float = 1.0):
     run = dfc.simulate(scenario, level="fluid")
     late = run.time > since
-    return (run.delivered[:, late][:, -1] - run.delivered[:, late][:, 0]) / (
-        run.time[late][-1] - run.time[late][0]
-    )
+    return (run.delivered[:, late][:, -1] - run.delivered[:, late][:, 0]) / (run.time[late][-1] - run.time[late][0])
 
 
 def test_fifo_shares_by_arrivals_and_fair_queueing_equally() -> None:
@@ -69,9 +67,7 @@ def test_fifo_shares_by_arrivals_and_fair_queueing_equally() -> None:
 
 def test_priority_serves_the_first_and_starves_the_last() -> None:
     flows = dfc.CBR(300.0), dfc.CBR(600.0), dfc.CBR(1800.0)
-    np.testing.assert_allclose(
-        goodput(bottleneck(dfc.Priority(), *flows)), [300, 600, 100], rtol=1e-4
-    )
+    np.testing.assert_allclose(goodput(bottleneck(dfc.Priority(), *flows)), [300, 600, 100], rtol=1e-4)
 
 
 def test_what_waits_makes_room_for_what_is_served_before_it() -> None:
@@ -101,9 +97,7 @@ def test_loss_is_what_does_not_fit() -> None:
 def test_pause_loses_nothing_and_holds_the_queue() -> None:
     """What is under way when the pause is called is one link's and two delays' packets."""
     high, low = 30.0, 10.0
-    run = dfc.simulate(
-        bottleneck(dfc.Pause(high, low), dfc.CBR(1500.0), buffer=400.0), level="fluid"
-    )
+    run = dfc.simulate(bottleneck(dfc.Pause(high, low), dfc.CBR(1500.0), buffer=400.0), level="fluid")
     node = list(run.scenario.senders).index("in")
     assert run.lost[:, node].sum() == 0
     under_way = 2 * DELAY * (1e4 - RATE)
@@ -141,13 +135,8 @@ def test_red_keeps_the_same_queue_whatever_the_number_of_flows() -> None:
     for n in (1, 10, 50):
         red = dfc.Link("a", "b", 1000.0, 2e-3, 400.0, dfc.RED(low=20, high=60, max_p=0.2))
         links = [dfc.Link(f"s{i}", "a", 1e5, 1e-3, 1e6) for i in range(n)] + [red]
-        flows = [
-            dfc.Flow(f"{i}", (f"s{i}", "a", "b"), dfc.CBR(1100.0 / n), start=1e-3 * i / n)
-            for i in range(n)
-        ]
-        run = dfc.simulate(
-            dfc.Scenario("red", links, flows, duration=30.0), sample=0.01, level="fluid"
-        )
+        flows = [dfc.Flow(f"{i}", (f"s{i}", "a", "b"), dfc.CBR(1100.0 / n), start=1e-3 * i / n) for i in range(n)]
+        run = dfc.simulate(dfc.Scenario("red", links, flows, duration=30.0), sample=0.01, level="fluid")
         at = list(run.scenario.senders).index("a")
         found.append(float(run.queued[at, run.time > 10.0].mean()))
     # drops 1.5/p = 11 packets apart on the average: p = 0.136, and the queue 20 + 40 p / 0.2 = 47
@@ -181,8 +170,7 @@ def test_dfc_per_input_is_that_per_flow_where_each_flow_has_its_own_input(host: 
     ]
     scenario = dfc.Scenario("two into one", links, flows, duration=1.0)
     one, other = (
-        dfc.simulate(with_law(scenario, replace(law, per=per)), sample=0.01, level="fluid")
-        for per in ("flow", "input")
+        dfc.simulate(with_law(scenario, replace(law, per=per)), sample=0.01, level="fluid") for per in ("flow", "input")
     )
     assert other.imbalance.max() == 0.0
     assert (one.lost.sum() > 0) == (host != "shaped")
@@ -255,10 +243,7 @@ def test_flows_around_a_ring() -> None:
     """Every link is shared by the two flows that start at it and before it: half each."""
     links = dfc.ring(4, rate=RATE, delay=DELAY, buffer=50.0)
     around = (1, 2, 3, 4, 1, 2)
-    flows = [
-        dfc.Flow(f"from {n}", around[n - 1 : n + 2], dfc.CBR(900.0), host="unshaped")
-        for n in (1, 2, 3, 4)
-    ]
+    flows = [dfc.Flow(f"from {n}", around[n - 1 : n + 2], dfc.CBR(900.0), host="unshaped") for n in (1, 2, 3, 4)]
     run = dfc.simulate(dfc.Scenario("ring", links, flows, duration=3.0), level="fluid")
     assert run.imbalance.max() == 0.0
     rates = (run.delivered[:, -1] - run.delivered[:, 1000]) / (run.time[-1] - run.time[1000])
@@ -274,9 +259,7 @@ def test_delays_of_links_with_dfc_are_steps() -> None:
     links = [dfc.Link("a", "b", RATE, 1e-3, 50.0, law), dfc.Link("b", "c", RATE, 1.1e-3, 50.0, law)]
     flows = [dfc.Flow("one", "abc", dfc.CBR(100.0))]
     scenario = dfc.Scenario("delays", links, flows, duration=0.1)
-    with pytest.raises(
-        ValueError, match=r"b->c = 0\.0011 s: must be a multiple of the step .* steps_per"
-    ):
+    with pytest.raises(ValueError, match=r"b->c = 0\.0011 s: must be a multiple of the step .* steps_per"):
         dfc.simulate(scenario, level="fluid")
     dfc.simulate(scenario, method=dfc.Fluid(10))
     uneven = [links[0], dfc.Link("b", "c", RATE, 1.005e-3, 50.0, law)]
@@ -311,19 +294,14 @@ def incast(discipline) -> dfc.Scenario:
     """Four windows of ECN-capable senders that meet at one queue, and are paused at their hosts' links."""
     links = [dfc.Link("in", "out", 1e4, 1e-3, 400.0, discipline)]
     links += [dfc.Link(f"host {f}", "in", 1e4, 1e-3, 1e4, dfc.FIFO()) for f in range(4)]
-    flows = [
-        dfc.Flow(f"flow {f}", (f"host {f}", "in", "out"), Reno(), 200.0, start=0.01 * f)
-        for f in range(4)
-    ]
+    flows = [dfc.Flow(f"flow {f}", (f"host {f}", "in", "out"), Reno(), 200.0, start=0.01 * f) for f in range(4)]
     return dfc.Scenario("incast", links, flows, duration=3.0)
 
 
 def test_marks_keep_a_queue_below_the_threshold_of_its_pauses() -> None:
     """PFC with ECN on one queue, as RoCE networks have it: pauses only until senders know the path."""
     alone = dfc.simulate(incast(dfc.Pause(high=100.0, low=50.0)), level="fluid")
-    both = dfc.simulate(
-        incast(dfc.Pause(high=100.0, low=50.0, manager=dfc.StepMarking(20.0))), level="fluid"
-    )
+    both = dfc.simulate(incast(dfc.Pause(high=100.0, low=50.0, manager=dfc.StepMarking(20.0))), level="fluid")
     marked = dfc.simulate(incast(dfc.StepMarking(20.0)), level="fluid")
     for run in (alone, both):
         assert run.lost.sum() == 0.0
@@ -343,10 +321,7 @@ def test_a_manager_of_fair_queues_keeps_the_buffer_from_being_full() -> None:
     """20 packets/s too many for a link of 1000: CoDel drops them long before 50 packets wait."""
     flows = dfc.CBR(300.0), dfc.CBR(360.0), dfc.CBR(360.0)
     codel = dfc.CoDel(target=5e-3, interval=0.05)
-    plain, managed = (
-        dfc.simulate(bottleneck(kind, *flows), level="fluid")
-        for kind in (dfc.Fair(), dfc.Fair(codel))
-    )
+    plain, managed = (dfc.simulate(bottleneck(kind, *flows), level="fluid") for kind in (dfc.Fair(), dfc.Fair(codel)))
     node = list(plain.scenario.senders).index("in")
     assert plain.peak_queue[node] == 50.0
     assert managed.peak_queue[node] < 30.0

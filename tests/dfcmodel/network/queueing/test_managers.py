@@ -159,9 +159,7 @@ def test_whole_packets_are_dropped_whatever_part_of_one_comes_in_a_step(steps_pe
     """900 packets/s over 50 s: 450 of them, four standard errors of a binomial number to either side."""
     links = [dfc.Link(1, 2, 1e4, 1e-3, 100.0), dfc.Link(2, 3, 1e3, 1e-3, 100.0, Rarely())]
     flows = [dfc.Flow("a", (1, 2, 3), dfc.CBR(500.0)), dfc.Flow("b", (1, 2, 3), dfc.CBR(400.0))]
-    run = dfc.simulate(
-        dfc.Scenario("rare", links, flows, duration=50.0), method=dfc.Fluid(steps_per_delay)
-    )
+    run = dfc.simulate(dfc.Scenario("rare", links, flows, duration=50.0), method=dfc.Fluid(steps_per_delay))
     assert run.lost.sum() == pytest.approx(450.0, abs=4 * 450.0**0.5)
 
 
@@ -170,9 +168,7 @@ def test_whole_packets_are_dropped_whatever_part_of_one_comes_in_a_step(steps_pe
 QUEUE = {"time": 0.0, "step": 1e-6, "capacity": 1e6, "delay": 0.0}
 
 
-@pytest.mark.parametrize(
-    ("backlog", "p"), [(5.0, 0.0), (10.0, 0.0), (30.0, 0.1), (50.0, 0.2), (51.0, 1.0)]
-)
+@pytest.mark.parametrize(("backlog", "p"), [(5.0, 0.0), (10.0, 0.0), (30.0, 0.1), (50.0, 0.2), (51.0, 1.0)])
 def test_ramp_marking_marks_with_the_probability_of_the_queue(backlog: float, p: float) -> None:
     """Four standard errors of a binomial number of marks, at 20,000 packets."""
     rule, random, packets = dfc.RampMarking(10.0, 50.0, 0.2), np.random.default_rng(1), 20_000
@@ -191,9 +187,7 @@ def test_marks_never_drop_and_reach_the_senders_they_are_for() -> None:
     run = dfc.simulate(dfc.Scenario("one", links, [flow], duration=0.05), method=dfc.Fluid(10))
     assert run.lost.sum() == 0.0
     blind = dfc.Flow("b", (1, 2), dfc.CBR(5e4))
-    run = dfc.simulate(
-        dfc.Scenario("two", links, [flow, blind], duration=0.05), method=dfc.Fluid(10)
-    )
+    run = dfc.simulate(dfc.Scenario("two", links, [flow, blind], duration=0.05), method=dfc.Fluid(10))
     assert run.lost[0].sum() == 0.0
     assert run.lost[1].sum() > 0.0
 
@@ -201,9 +195,7 @@ def test_marks_never_drop_and_reach_the_senders_they_are_for() -> None:
 @pytest.mark.parametrize(
     ("remembers", "queue", "used"), [(1, 81.0, 0.992), (0, 141.0, 1.0)], ids=["remember", "ignore"]
 )
-def test_the_notification_point_decides_the_queue_of_ten_senders(
-    remembers: int, queue: float, used: float
-) -> None:
+def test_the_notification_point_decides_the_queue_of_ten_senders(remembers: int, queue: float, used: float) -> None:
     """DCQCN at 40 Gb/s beside a simulation of slots of its own: mean queue 81 and 139 to 143, utilisation 0.992 and 1.
 
     Ten percent is the spread of the queue over seeds and starts, half a percent that of the utilisation.

@@ -173,9 +173,7 @@ def test_cobalt_spares_the_last_packet_of_a_queue_and_scales_its_target() -> Non
 def test_a_full_buffer_drops_from_the_longest_queue() -> None:
     """RFC 8290, 4.1.2: what overloads the link loses, nothing of a flow below its share."""
     flows = [Flow(str(rate), ("a", "s", "b"), CBR(rate)) for rate in (300.0, 2000.0)]
-    run = simulate(
-        one_link(CAKE(target=1.0, interval=9.0), *flows, duration=5.0, buffer=20), Packets(seed=1)
-    )
+    run = simulate(one_link(CAKE(target=1.0, interval=9.0), *flows, duration=5.0, buffer=20), Packets(seed=1))
     lost = run.lost.sum(axis=(1, 2))
     assert lost[0] == 0.0
     assert lost[1] == pytest.approx(5.0 * (2300.0 - 1000.0), abs=50.0)
@@ -213,12 +211,8 @@ def test_a_receiver_asks_for_a_packet_of_which_the_header_has_come() -> None:
     sizes = (40, 40, 40)
     ends = {}
     for program in (Trimming(), FIFO()):
-        flows = [
-            Flow(str(n), (f"h{n}", "s", "b"), DCQCN(), size=size) for n, size in enumerate(sizes)
-        ]
-        scenario = incast(
-            program, *flows, duration=1.0, room=1000 if isinstance(program, Trimming) else 8
-        )
+        flows = [Flow(str(n), (f"h{n}", "s", "b"), DCQCN(), size=size) for n, size in enumerate(sizes)]
+        scenario = incast(program, *flows, duration=1.0, room=1000 if isinstance(program, Trimming) else 8)
         run = simulate(scenario, Packets(seed=1), sample=0.1)
         ends[type(program)] = run
         assert (run.delivered[:, -1] == sizes).all()
@@ -279,17 +273,14 @@ class Watcher(AFifth):
 def test_telemetry_is_what_the_link_sends_and_what_waits() -> None:
     """Beside a constant rate, which fills the link to nine tenths: bytes per second and hop; a queue of a packet."""
     links = [
-        Link(a, b, 2e5, 1e-6, 100, rule)
-        for a, b, rule in (("h", "r", FIFO()), ("r", "s", INT()), ("x", "s", FIFO()))
+        Link(a, b, 2e5, 1e-6, 100, rule) for a, b, rule in (("h", "r", FIFO()), ("r", "s", INT()), ("x", "s", FIFO()))
     ]
     links.append(Link("s", "b", 1e5, 1e-6, 100, INT()))
     flows = [
         Flow("seen", ("h", "r", "s", "b"), Watcher()),
         Flow("other", ("x", "s", "b"), CBR(5e4)),
     ]
-    plan = plan_scenario(
-        Scenario("watch", links, flows, duration=0.01), Packets(seed=1), duration=0.01, sample=1e-3
-    )
+    plan = plan_scenario(Scenario("watch", links, flows, duration=0.01), Packets(seed=1), duration=0.01, sample=1e-3)
     run = begin_run(plan)
     run.advance(plan.samples)
     state = Watcher.State(
@@ -297,9 +288,7 @@ def test_telemetry_is_what_the_link_sends_and_what_waits() -> None:
         *run.layout.arrays["rule"]["rule_state"][0, :3],
     )
     assert state.hop == 1.0
-    assert state.time == pytest.approx(
-        0.01, rel=0.02
-    )  # all but the first packet, and an RTT of 60 us
+    assert state.time == pytest.approx(0.01, rel=0.02)  # all but the first packet, and an RTT of 60 us
     assert state.sent / state.time == pytest.approx(9e4 * 1500.0, rel=0.01)
     assert 0.0 <= state.queue <= 2.0 * 1500.0  # two senders of equal packets
 
@@ -366,9 +355,7 @@ class Finder(AFifth):
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:
         """Keep what is seen."""
         wrong = e.twice != 2.0 * e.found or e.last_twice != 2.0 * e.last_found
-        return s._replace(
-            found=e.found, before=e.last_found, wrong=s.wrong + (1.0 if wrong else 0.0)
-        )
+        return s._replace(found=e.found, before=e.last_found, wrong=s.wrong + (1.0 if wrong else 0.0))
 
 
 def test_a_packet_carries_what_was_written_as_it_came_and_as_it_left() -> None:
@@ -406,9 +393,7 @@ def test_telemetry_names_fields_of_the_state(given: dict[str, Any], match: str |
 
 def test_rules_name_the_telemetry_that_they_see() -> None:
     for names in ((), True, ("a", "b", "c", "d", "e"), (1,)):
-        with pytest.raises(
-            TypeError, match=r"telemetry of Odd = .*: must be the names of the numbers"
-        ):
+        with pytest.raises(TypeError, match=r"telemetry of Odd = .*: must be the names of the numbers"):
             type("Odd", (Finder,), {"telemetry": names})
 
 
@@ -441,27 +426,19 @@ class Nothing(SwitchProgram):
 
 def test_a_program_that_returns_nothing_is_named() -> None:
     scenario = one_link(Nothing(), Flow("one", ("a", "s", "b"), CBR(10.0)), duration=0.1)
-    with pytest.raises(
-        TypeError, match=r"test_programs.py:\d+: def on_enqueue.*: the function returns None"
-    ):
+    with pytest.raises(TypeError, match=r"test_programs.py:\d+: def on_enqueue.*: the function returns None"):
         simulate(scenario, Packets())
 
 
 # Weighted fair queueing, shortest remaining first and flow queues with CoDel beside what is known of them.
 
 
-def overloaded(
-    program: SwitchProgram, *flows: Flow, duration: float = 0.1, buffer: int = 10_000
-) -> Any:
+def overloaded(program: SwitchProgram, *flows: Flow, duration: float = 0.1, buffer: int = 10_000) -> Any:
     """Return the run of flows over one link of 1e5 packets/s with a program."""
-    return simulate(
-        overloaded_scenario(program, *flows, duration=duration, buffer=buffer), Packets(seed=1)
-    )
+    return simulate(overloaded_scenario(program, *flows, duration=duration, buffer=buffer), Packets(seed=1))
 
 
-def overloaded_scenario(
-    program: SwitchProgram, *flows: Flow, duration: float = 0.05, buffer: int = 10_000
-) -> Scenario:
+def overloaded_scenario(program: SwitchProgram, *flows: Flow, duration: float = 0.05, buffer: int = 10_000) -> Scenario:
     """Return flows over one link of 1e5 packets/s with a program."""
     links = [Link("a", "s", 1e7, 1e-6, 10_000), Link("s", "b", 1e5, 1e-6, buffer, program)]
     return Scenario("overloaded", links, flows, duration=duration)
@@ -535,9 +512,7 @@ def test_a_new_queue_that_is_empty_again_is_old_until_the_old_ones_have_had_a_tu
 def test_flow_queues_mark_what_can_be_marked_and_do_not_drop_the_last_packet() -> None:
     q = SimpleNamespace(**FlowQueueCoDel().numbers())
     fields = dict.fromkeys(QueuedPacket._fields, 0.0)
-    seen = QueuedPacket(
-        **{**fields, "time": 9.0, "size": 1500.0, "waited": 0.05, "queue_backlog": 1.0}
-    )
+    seen = QueuedPacket(**{**fields, "time": 9.0, "size": 1500.0, "waited": 0.05, "queue_backlog": 1.0})
     state = FlowQueueCoDel.State(deficit=100.0, above=8.0, dropping=1.0, drops=3.0, drop_next=8.99)
     for ect, expected in ((0.0, (1.0, 0.0, 100.0)), (1.0, (0.0, 1.0, -1400.0))):
         found = FlowQueueCoDel.on_dequeue(state, q, seen._replace(ect=ect))
@@ -560,9 +535,7 @@ def test_a_thin_flow_passes_a_bulk_flow_and_codel_holds_its_queue() -> None:
     records = run_engine(plan)
     hop = records.plan.ends.first[1] + 1  # of the thin flow at the second link
     assert records.waited[hop] / records.carried[hop] <= 2.0 / 1e3
-    alone = Scenario(
-        "bulk", [links[0], Link("s", "b", 1e3, 1e-3, 1000, CoDel())], flows[:1], duration=20.0
-    )
+    alone = Scenario("bulk", [links[0], Link("s", "b", 1e3, 1e-3, 1000, CoDel())], flows[:1], duration=20.0)
     beside = simulate(alone, Packets(seed=1))
     # its queue is that of CoDel with a link to itself: 950 of 1000 packets/s, so within a tenth
     assert run.mean_queue.sum() == pytest.approx(beside.mean_queue.sum(), rel=0.2)

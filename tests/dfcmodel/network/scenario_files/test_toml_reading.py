@@ -79,9 +79,7 @@ def test_rules_of_ones_own_are_given_to_the_reader() -> None:
     one = scenario(source=Timid(a=0.5, steps=(3.0,)))
     text = write_scenario(one)
     assert read_scenario(text, rules=[Timid]) == one
-    with pytest.raises(
-        ScenarioFileError, match=r"flows\[1\].source.kind: 'Timid': must be one of .*rules="
-    ):
+    with pytest.raises(ScenarioFileError, match=r"flows\[1\].source.kind: 'Timid': must be one of .*rules="):
         read_scenario(text)
     with pytest.raises(ScenarioFileError, match=r"'newreno': must be one of .*'NewReno'"):
         read_scenario(text.replace("Timid", "newreno"), rules=[Timid])
@@ -138,11 +136,7 @@ max_window = 1000
 
 
 def test_the_example_of_the_module_is_read() -> None:
-    text = (
-        sys.modules[load_scenario.__module__]
-        .__doc__.partition("::\n")[2]
-        .partition("\nPlain numbers")[0]
-    )
+    text = sys.modules[load_scenario.__module__].__doc__.partition("::\n")[2].partition("\nPlain numbers")[0]
     one = read_scenario(textwrap.dedent(text))
     assert one.links[1].discipline == Pause(high=600)
     assert [link.rate for link in one.links] == [mbps(370), mbps(100)]
@@ -327,9 +321,7 @@ def test_hosts_and_all_other_fields_come_back(host, tmp_path) -> None:
     assert load_scenario(file) == one
 
 
-@pytest.mark.parametrize(
-    "nodes", [("a", "b"), (0, -7), ((0, 1), (0, 2)), ('"\\\n\t', "µ ü 網"), (1, "1")], ids=repr
-)
+@pytest.mark.parametrize("nodes", [("a", "b"), (0, -7), ((0, 1), (0, 2)), ('"\\\n\t', "µ ü 網"), (1, "1")], ids=repr)
 def test_nodes_come_back(nodes) -> None:
     flow = Flow('a "flow"', nodes, Reno())
     one = Scenario("x", (Link(*nodes, 1.0, 1.0, 1, shared=False),), (flow,))

@@ -39,9 +39,7 @@ def schema():
     return jsonschema.Draft202012Validator(scenario_schema())
 
 
-@pytest.mark.parametrize(
-    "name", ["1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'"]
-)
+@pytest.mark.parametrize("name", ["1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'"])
 def test_what_is_written_is_valid(schema, name: str) -> None:
     for dfc in (True, False):
         schema.validate(tomllib.loads(write_scenario(takano2006(name, dfc=dfc))))
@@ -82,11 +80,7 @@ def test_every_kind_of_the_reader_is_in_it_and_rules_of_the_caller(tmp_path) -> 
 
     found = scenario_schema([MyReno])["$defs"]
     public = {name: getattr(dfcmodel, name) for name in dfcmodel.__all__}
-    kinds = {
-        name
-        for name, kind in public.items()
-        if isinstance(kind, type) and issubclass(kind, FIFO.__base__)
-    }
+    kinds = {name for name, kind in public.items() if isinstance(kind, type) and issubclass(kind, FIFO.__base__)}
     bases = {"LinkLaw", "QueueManager", "SwitchProgram"}
     assert set(found["discipline"]["anyOf"][0]["enum"]) - {"MeanRamp"} == kinds - bases
     for name in kinds - bases:
@@ -116,10 +110,7 @@ def test_a_rule_of_the_caller_takes_the_place_of_one_of_that_name() -> None:
 
 
 def test_shares_are_numbers_or_percentages(schema) -> None:
-    texts = [
-        HEAD.replace('"FIFO"', f'{{kind = "RED", low = 5, high = 15, max_p = {p}}}')
-        for p in ("0.05", '"5%"')
-    ]
+    texts = [HEAD.replace('"FIFO"', f'{{kind = "RED", low = 5, high = 15, max_p = {p}}}') for p in ("0.05", '"5%"')]
     for text in texts:
         schema.validate(tomllib.loads(text))
     numbers, percentages = map(read_scenario, texts)

@@ -21,9 +21,7 @@ def test_a_capture_at_the_sender_gives_the_flow_back(one_link, tmp_path) -> None
 
 def test_headers_have_the_numbers_of_the_events(one_link, tmp_path) -> None:
     scapy = pytest.importorskip("scapy.utils")
-    trace = trace_packets(
-        one_link, ["a->b", "b->a"], Packets(seed=1, recovery="sack"), duration=0.5
-    )
+    trace = trace_packets(one_link, ["a->b", "b->a"], Packets(seed=1, recovery="sack"), duration=0.5)
     packets = scapy.rdpcap(str(trace.to_pcap(tmp_path / "b.pcap", "b")))
     events = trace.events[~(trace.events["received"] > float(packets[-1].time) + 1e-9)]
     seen = [packet for packet in packets if packet["IP"].dst == "10.0.0.2"]
@@ -44,9 +42,7 @@ def test_checksums_are_those_of_the_headers(one_link, tmp_path) -> None:
     link = replace(one_link.links[0], discipline=RED(low=2.0, high=6.0, weight=0.05, ecn=True))
     flows = (one_link.flows[0], replace(one_link.flows[0], name="rate", source=CBR(200.0)))
     scenario = replace(one_link, links=(link,), flows=flows)
-    trace = trace_packets(
-        scenario, ["a->b", "b->a"], Packets(seed=1, recovery="sack"), duration=0.5
-    )
+    trace = trace_packets(scenario, ["a->b", "b->a"], Packets(seed=1, recovery="sack"), duration=0.5)
     packets = scapy.rdpcap(str(trace.to_pcap(tmp_path / "sums.pcap", "a")))
     assert {28, 40, 52} <= {len(packet) for packet in packets}  # datagrams, ACKs with a block
     for packet in packets:

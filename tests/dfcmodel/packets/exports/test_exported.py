@@ -61,9 +61,7 @@ def test_an_option_is_written_or_refused(name: str, simulator: str) -> None:
         assert "convention=" not in error  # the export has one alone
         return
     plain = {key: value for key, value in given.items() if key != name}
-    assert (text == export(scenario(**plain), method=method)) == (
-        (name, simulator) in WITHOUT_EFFECT
-    )
+    assert (text == export(scenario(**plain), method=method)) == ((name, simulator) in WITHOUT_EFFECT)
 
 
 @pytest.mark.parametrize("simulator", EXPORTS)
@@ -81,9 +79,7 @@ def test_an_option_is_written_or_refused(name: str, simulator: str) -> None:
 def test_an_option_of_the_method_is_refused(given: dict[str, Any], simulator: str) -> None:
     export, convention = EXPORTS[simulator]
     with pytest.raises(ValueError, match=next(iter(given))):
-        export(
-            scenario(), method=Packets(seed=1, convention=convention, recovery="newreno", **given)
-        )
+        export(scenario(), method=Packets(seed=1, convention=convention, recovery="newreno", **given))
 
 
 @pytest.mark.parametrize("export", [to_ns2, to_ns3])

@@ -19,9 +19,7 @@ NS2 = Packets(convention="ns2", seed=4)
 
 @pytest.mark.simulators
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_ns2_runs_the_program_of_a_random_network_to_the_same_end(
-    tmp_path, run_ns2, seed: int
-) -> None:
+def test_ns2_runs_the_program_of_a_random_network_to_the_same_end(tmp_path, run_ns2, seed: int) -> None:
     scenario = random_scenario("fifo", seed)
     flows = [f for f in scenario.flows if not isinstance(f.source, (CBR, OnOff))]
     scenario = replace(scenario, flows=tuple(replace(f, size=np.inf) for f in flows))
@@ -41,9 +39,7 @@ def test_constant_rates_stop_in_ns2_as_here(tmp_path, run_ns2) -> None:
     scenario = Scenario("stops", links, flows, duration=1.5)
     _, found = run_ns2(tmp_path, to_ns2(scenario, method=NS2))
     run = simulate(scenario, method=NS2)
-    assert (
-        found[:, 2].sum() == run.lost.sum() > 50
-    )  # no packet is due at a stop, or comes as another leaves
+    assert found[:, 2].sum() == run.lost.sum() > 50  # no packet is due at a stop, or comes as another leaves
 
 
 def test_the_program_names_agents_of_the_recovery(one_link) -> None:
@@ -68,9 +64,7 @@ def test_random_waits_are_exported_and_the_program_says_who_draws_them(one_link)
 
 
 @pytest.mark.simulators
-def test_with_random_waits_goodput_and_losses_agree_in_the_mean(
-    one_link, tmp_path, run_ns2
-) -> None:
+def test_with_random_waits_goodput_and_losses_agree_in_the_mean(one_link, tmp_path, run_ns2) -> None:
     """Of eight seeds; within four standard errors of the difference."""
     scenario, found = replace(one_link, duration=20.0), []
     for seed in range(1, 9):

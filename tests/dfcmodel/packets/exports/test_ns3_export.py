@@ -21,14 +21,9 @@ RUNS = 6
 
 
 def two_flows(*rules: Any, discipline: Any = None, buffer: int = 40, **flow: Any) -> dfc.Scenario:
-    links = dfc.dumbbell(
-        2, rate=mbps(10), delay=20e-3, buffer=buffer, access_rate=mbps(100), access_delay=5e-3
-    )
+    links = dfc.dumbbell(2, rate=mbps(10), delay=20e-3, buffer=buffer, access_rate=mbps(100), access_delay=5e-3)
     if discipline is not None:
-        links = tuple(
-            replace(link, discipline=discipline) if link.name == "left->right" else link
-            for link in links
-        )
+        links = tuple(replace(link, discipline=discipline) if link.name == "left->right" else link for link in links)
     flows = tuple(
         dfc.Flow(f"flow {n}", (f"s{n}", "left", "right", f"d{n}"), rule, 500.0, **flow)
         for n, rule in enumerate(rules, start=1)
@@ -75,9 +70,7 @@ def run_ns3(folder: Path, seed: int) -> tuple[np.ndarray, ...]:
     """Run a program with starts in the first second; return samples, flows and links."""
     command = ["./run", f"--seed={seed}", "--jitter=1"]
     subprocess.run(command, cwd=folder, check=True)
-    return tuple(
-        np.loadtxt(folder / f"{name}.txt", ndmin=2) for name in ("samples", "flows", "links")
-    )
+    return tuple(np.loadtxt(folder / f"{name}.txt", ndmin=2) for name in ("samples", "flows", "links"))
 
 
 @pytest.mark.slow
@@ -126,9 +119,7 @@ def test_ns3_delivers_as_much(built, scenario: dfc.Scenario, recovery: Any) -> N
 
 def test_a_program_has_all_links_both_ways_and_all_flows() -> None:
     scenario = lot_with_cbr()
-    text = dfc.to_ns3(
-        scenario, method=dfc.Packets(recovery="sack", seed=7), duration=3.0, sample=0.5
-    )
+    text = dfc.to_ns3(scenario, method=dfc.Packets(recovery="sack", seed=7), duration=3.0, sample=0.5)
     rows = {
         name: part.split("\n};")[0].splitlines()[1:]
         for name in ("LINKS", "FLOWS")
@@ -146,9 +137,7 @@ def test_a_program_has_all_links_both_ways_and_all_flows() -> None:
 
 def test_hosts_have_links_of_their_own() -> None:
     flows = [dfc.Flow("a", (1, 2, 3), NewReno(), host="unshaped")]
-    scenario = dfc.Scenario(
-        "host", dfc.chain(3, rate=1e3, delay=1e-3, buffer=20), flows, duration=1.0
-    )
+    scenario = dfc.Scenario("host", dfc.chain(3, rate=1e3, delay=1e-3, buffer=20), flows, duration=1.0)
     text = dfc.to_ns3(scenario)
     assert "NODES = 4;" in text
     assert "{3, 0, 0.001, {12000000, 1000000000" in text
@@ -207,9 +196,7 @@ def test_managers_that_ns3_has(discipline: Any, part: str) -> None:
         (replace(two_flows(NewReno()), packet_size=100.5), dfc.Packets(), "packet_size = 100.5"),
     ],
 )  # fmt: skip
-def test_what_ns3_does_not_have_is_refused(
-    scenario: dfc.Scenario, method: dfc.Packets, message: str
-) -> None:
+def test_what_ns3_does_not_have_is_refused(scenario: dfc.Scenario, method: dfc.Packets, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         dfc.to_ns3(scenario, method=method)
 

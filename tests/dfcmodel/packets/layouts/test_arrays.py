@@ -238,9 +238,7 @@ def test_a_thousand_flows_share_fewer_queues() -> None:
     flows = [dfc.Flow(str(n), ("a", "s", "b"), dfc.CBR(3e4)) for n in range(12)]
     program = dfc.DeficitRoundRobin(queues=8)
     links = [dfc.Link("a", "s", 1e7, 1e-6, 10_000), dfc.Link("s", "b", 1e5, 1e-6, 10_000, program)]
-    plan = plan_scenario(
-        dfc.Scenario("overloaded", links, flows), dfc.Packets(seed=1), duration=0.05, sample=0.05
-    )
+    plan = plan_scenario(dfc.Scenario("overloaded", links, flows), dfc.Packets(seed=1), duration=0.05, sample=0.05)
     hashes = flow_hash(plan.seeds[np.full(12, 1)], np.arange(12), np.zeros(12, dtype=bool))
     queues = np.floor(8.0 * hashes).astype(int)
     records = run_engine(plan)
@@ -260,17 +258,13 @@ def both(scenario: dfc.Scenario, method: dfc.Packets, **options: Any) -> tuple[A
     return plan_scenario(scenario, method, **given), plan_scenario(fresh, method, **given)
 
 
-@pytest.mark.parametrize(
-    "name", ["fifo", "red", "pause", "pause quanta", "fair codel", "dualpi2", "classes"]
-)
+@pytest.mark.parametrize("name", ["fifo", "red", "pause", "pause quanta", "fair codel", "dualpi2", "classes"])
 def test_further_runs_are_those_of_a_scenario_without_runs_before(name: str) -> None:
     scenario = random_classes(3) if name == "classes" else random_scenario(name, 3)
     scenario = replace(scenario, duration=0.2)
     runs = [(n, jitter) for n in range(1, 4) for jitter in (0.0, 0.01)]
     for seed, jitter in [*runs, (2, 0.0)]:
-        starts = (
-            random_starts(scenario.table, jitter, np.random.default_rng(seed)) if jitter else None
-        )
+        starts = random_starts(scenario.table, jitter, np.random.default_rng(seed)) if jitter else None
         one, other = both(scenario, dfc.Packets(seed=seed), starts=starts)
         check_records(run_engine(one), run_engine(other))
 
@@ -287,9 +281,7 @@ def test_runs_with_other_options_are_no_further_runs(change: Any, options: Any) 
         dfc.Flow("f", (1, 2, 3), NewReno(), delayed_acks=True),
         dfc.Flow("g", (1, 2, 3), dfc.CBR(900.0)),
     ]
-    scenario = dfc.Scenario(
-        "two", dfc.chain(3, rate=1e3, delay=1e-3, buffer=9), flows, duration=0.5
-    )
+    scenario = dfc.Scenario("two", dfc.chain(3, rate=1e3, delay=1e-3, buffer=9), flows, duration=0.5)
     for _ in range(3):
         run_engine(both(scenario, dfc.Packets(seed=1))[0])
     for seed in (1, 2, 3):
@@ -357,15 +349,9 @@ def test_idle_flows_change_nothing_and_have_no_rows(source: Any, recovery: str) 
         "first_loss",
     ):
         of_all = np.asarray(getattr(found, name))
-        np.testing.assert_array_equal(
-            of_all[[0, 8]], np.asarray(getattr(expected, name)), err_msg=name
-        )
+        np.testing.assert_array_equal(of_all[[0, 8]], np.asarray(getattr(expected, name)), err_msg=name)
         of_idle = of_all[1:8].astype(float)
-        assert (
-            np.isnan(of_idle).all()
-            if name in ("finished", "first_loss")
-            else (of_idle == 0.0).all()
-        )
+        assert np.isnan(of_idle).all() if name in ("finished", "first_loss") else (of_idle == 0.0).all()
     first = 0.0 if isinstance(source, dfc.CBR) else NewReno().start(0.1).cwnd
     np.testing.assert_array_equal(found.window[1:8], first)
     np.testing.assert_array_equal(found.window[[0, 8]], expected.window)
@@ -378,9 +364,7 @@ def test_flows_that_wait_for_others_are_not_idle() -> None:
         dfc.Flow("b", (1, 2, 3), NewReno(), size=5, after="a"),
         dfc.Flow("c", (1, 2, 3), NewReno(), start=9.0),
     ]
-    scenario = dfc.Scenario(
-        "chained", dfc.chain(3, rate=1e3, delay=1e-3, buffer=9), chained, duration=0.5
-    )
+    scenario = dfc.Scenario("chained", dfc.chain(3, rate=1e3, delay=1e-3, buffer=9), chained, duration=0.5)
     run = dfc.simulate(scenario, dfc.Packets(seed=1))
     assert (run.finished[:2] < 0.5).all()
     assert np.isnan(run.finished[2])

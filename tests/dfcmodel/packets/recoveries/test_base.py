@@ -64,9 +64,7 @@ class Own(LossRecovery):
             s = restart_timer(s)
         if e.timed:
             s = s._replace(timing=0, backoff=1)
-        return s._replace(
-            cwnd=max(1.0, cwnd), inflation=inflation, partial_acks=s.partial_acks + 1, burst=2
-        )
+        return s._replace(cwnd=max(1.0, cwnd), inflation=inflation, partial_acks=s.partial_acks + 1, burst=2)
 
 
 class SlowButSteady(NewRenoRecovery):
@@ -90,13 +88,9 @@ def compared(run: Any) -> dict[str, Any]:
     return {name: getattr(run, name) for name in names}
 
 
-@pytest.mark.parametrize(
-    ("jitter", "pacing", "loss"), [(0.0, False, 0.0), (0.0, False, 0.02), (5e-4, True, 0.1)]
-)
+@pytest.mark.parametrize(("jitter", "pacing", "loss"), [(0.0, False, 0.0), (0.0, False, 0.02), (5e-4, True, 0.1)])
 @pytest.mark.slow
-def test_newreno_of_a_user_gives_the_bits_of_the_built_in_one(
-    jitter: float, pacing: bool, loss: float
-) -> None:
+def test_newreno_of_a_user_gives_the_bits_of_the_built_in_one(jitter: float, pacing: bool, loss: float) -> None:
     scenario = shared((NewReno(), CUBIC(), Vegas()), 20.0, 3.0, pacing=pacing, delayed_acks=True)
     lose = {"in->out": loss} if loss else None
     runs = []
@@ -113,10 +107,7 @@ def test_newreno_of_a_user_gives_the_bits_of_the_built_in_one(
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_newreno_of_a_user_is_the_built_in_one_on_random_networks(seed: int) -> None:
     scenario = random_scenario(("fifo", "red", "ecn", "fair")[seed % 4], seed)
-    runs = [
-        run_engine(plan_of(scenario, Packets(seed=seed, recovery=recovery)))
-        for recovery in ("newreno", Own())
-    ]
+    runs = [run_engine(plan_of(scenario, Packets(seed=seed, recovery=recovery))) for recovery in ("newreno", Own())]
     assert runs[0].loss_events.sum() > 0
     for name, expected in compared(runs[0]).items():
         np.testing.assert_array_equal(compared(runs[1])[name], expected, err_msg=name)

@@ -65,9 +65,7 @@ def divided(s: Any, e: Any) -> Any:
     return s._replace(pipe=(s.sacked - s.sacked) / s.sacked)
 
 
-@pytest.mark.parametrize(
-    ("function", "said"), [(beyond, "resend = "), (divided, "pipe = nan: must be from")]
-)
+@pytest.mark.parametrize(("function", "said"), [(beyond, "resend = "), (divided, "pipe = nan: must be from")])
 @pytest.mark.slow
 def test_a_run_ends_at_the_first_wrong_result(one_link, function: Any, said: str) -> None:
     made = with_duplicates(function)()

@@ -249,9 +249,7 @@ def test_of_a_longer_lost_tail_the_probe_shows_what_is_lost() -> None:
     assert len(trace.events) == 20 + 4
     sent = [
         number
-        for number, count in zip(
-            *np.unique(trace.events["number"], return_counts=True), strict=True
-        )
+        for number, count in zip(*np.unique(trace.events["number"], return_counts=True), strict=True)
         if count == 2
     ]
     assert sent == [16, 17, 18, 19]
@@ -261,9 +259,7 @@ def test_of_a_longer_lost_tail_the_probe_shows_what_is_lost() -> None:
 
 
 @pytest.mark.parametrize(("by", "spurious"), [(2.0, 0), (5.0, 1)])
-def test_reordered_packets_are_not_sent_again_once_reordering_was_seen(
-    by: float, spurious: int
-) -> None:
+def test_reordered_packets_are_not_sent_again_once_reordering_was_seen(by: float, spurious: int) -> None:
     """RFC 8985, 6.2, step 4: three packets above a hole are a loss as long as no reordering was seen; then the time counts.
 
     5 packets are 5 ms late, a quarter of the round trip is 12.8 ms. Recoveries that count three duplicates take late
@@ -415,9 +411,7 @@ def test_above_the_window_packets_are_sent_in_proportion_to_the_window_before() 
 def test_the_first_lost_packet_is_sent_again_at_once() -> None:
     """The window before the reduction is kept when recovery begins; then one packet is sent whatever the proportion."""
     s = recovering_sender(LinuxRecovery, cwnd=20.5, sacked=3.0, snd_una=10.0, snd_max=30.0)
-    begun = LinuxRecovery.on_duplicate_ack(
-        s, recovery_event(delivered=1.0, newly_lost=2.0, unrepaired=1.0, **EVENT)
-    )
+    begun = LinuxRecovery.on_duplicate_ack(s, recovery_event(delivered=1.0, newly_lost=2.0, unrepaired=1.0, **EVENT))
     assert (begun.recovering, begun.reduce, begun.recover_fs) == (1.0, 1.0, 20.0)
     assert (begun.pipe, begun.pipe_limit) == (15.0, 16.0)
     waiting = sender(pipe=40.0, prr_out=0.0, prr_delivered=-1.0)
@@ -425,12 +419,8 @@ def test_the_first_lost_packet_is_sent_again_at_once() -> None:
     assert (late.pipe, late.pipe_limit) == (39.0, 40.0)
 
 
-@pytest.mark.parametrize(
-    ("sacked", "unrepaired", "again"), [(5.0, 0.0, 1.0), (0.0, 1.0, 1.0), (0.0, 0.0, 0.0)]
-)
-def test_another_recovery_begins_while_packets_are_lost(
-    sacked: float, unrepaired: float, again: float
-) -> None:
+@pytest.mark.parametrize(("sacked", "unrepaired", "again"), [(5.0, 0.0, 1.0), (0.0, 1.0, 1.0), (0.0, 0.0, 0.0)])
+def test_another_recovery_begins_while_packets_are_lost(sacked: float, unrepaired: float, again: float) -> None:
     """tcp_time_to_recover asks for lost_out: packets that were lost and sent again count until they arrive."""
     s = sender(pipe=12.0, snd_una=30.0, snd_max=60.0, snd_nxt=60.0, sacked=sacked)
     e = recovery_event(acked=3.0, delivered=1.0, unrepaired=unrepaired, **EVENT)
@@ -438,9 +428,7 @@ def test_another_recovery_begins_while_packets_are_lost(
     assert (after.recovering, after.reduce) == (again, again)
     if again:
         assert (after.pipe, after.pipe_limit, after.recover_fs) == (11.0, 12.0, 20.0)
-    reordered = LinuxRecovery.on_ack(
-        s, recovery_event(**{**EVENT, "acked": 3.0, "next_loss": 0.01})
-    )
+    reordered = LinuxRecovery.on_ack(s, recovery_event(**{**EVENT, "acked": 3.0, "next_loss": 0.01}))
     assert reordered.recovering == 0.0
 
 
@@ -450,7 +438,6 @@ def test_less_is_lost_after_the_overshoot_of_slow_start() -> None:
     flow = Flow("0", ("a", "b"), LinuxBIC(), stack="linux-6.12", quick_acks=16)
     scenario = Scenario("overshoot", links, (flow,), duration=1.5)
     lost = [
-        simulate(scenario, Packets(seed=1, recovery=recovery, ack_delay=0.04)).lost.sum()
-        for recovery in (None, "rack")
+        simulate(scenario, Packets(seed=1, recovery=recovery, ack_delay=0.04)).lost.sum() for recovery in (None, "rack")
     ]
     assert lost[0] < 0.7 * lost[1]

@@ -33,9 +33,7 @@ def test_bandwidths_are_those_of_nccl_tests(ring) -> None:
     assert job.algorithm_bandwidth == job.size / job.time
     assert job.bus_bandwidth == pytest.approx(2 * 7 / 8 * job.size / job.time, rel=1e-15)
     # 14 steps of 2,000 packets, each with one more transmission and 50 ns of delay
-    assert job.bus_bandwidth == pytest.approx(
-        12.5e9 * 2000 / (2001 + 50e-9 * 100e9 / 12e3), rel=1e-9
-    )
+    assert job.bus_bandwidth == pytest.approx(12.5e9 * 2000 / (2001 + 50e-9 * 100e9 / 12e3), rel=1e-9)
 
 
 def test_the_bound_of_a_ring_is_reached_without_acks(ring) -> None:
@@ -66,9 +64,7 @@ def test_a_broadcast_has_its_algorithm_bandwidth(ring, operation: str) -> None:
 
 
 def test_a_job_that_the_run_cuts_short_has_no_time() -> None:
-    job = dfc.job_completion(
-        _run(dfc.all_reduce(FABRIC.hosts, 16_000, **GIVEN), 1e-3), "all_reduce", 16_000
-    )
+    job = dfc.job_completion(_run(dfc.all_reduce(FABRIC.hosts, 16_000, **GIVEN), 1e-3), "all_reduce", 16_000)
     assert job.unfinished > 0
     assert math.isnan(job.time)
     rows = job.summary()
@@ -88,9 +84,7 @@ def test_the_figure_has_the_bound(ring) -> None:
 
 
 def test_a_job_says_why_it_sends_again() -> None:
-    fabric = dfc.Fabric(
-        leaf_spine(2, 2, hosts=2), buffer="2 MB", discipline=dfc.PFC(counts="switch")
-    )
+    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=2), buffer="2 MB", discipline=dfc.PFC(counts="switch"))
     options = {"source": FixedRate(), "links": fabric.links, "routes": "spray"}
     flows = dfc.all_reduce(fabric.hosts, 100, "halving-doubling", **options)
     run = dfc.simulate(fabric.scenario("sprayed", flows, 0.01), dfc.Packets(seed=1))
@@ -205,9 +199,7 @@ def test_it_is_known_only_of_runs_whose_links_are_never_idle() -> None:
         dfc.all_reduce(fabric.hosts, 400, source=FixedRate(), **given),  # flows wait for others
         dfc.permutation(fabric.hosts, 1, sizes=50, source=DCQCN(), **given),
         dfc.permutation(fabric.hosts, 1, sizes=50, source=FixedRate(sending_rate=1e5), **given),
-        dfc.permutation(
-            fabric.hosts, 1, sizes=50, starts=np.arange(7) * 1e-6, source=FixedRate(), **given
-        ),
+        dfc.permutation(fabric.hosts, 1, sizes=50, starts=np.arange(7) * 1e-6, source=FixedRate(), **given),
     ):
         job = job_of(flows, fabric)
         assert math.isnan(job.upper_bound)
@@ -227,9 +219,7 @@ def test_links_that_repeat_frames_may_take_longer() -> None:
     links = [dfc.Link(*ends, 1e6, 1e-6, 1000) for ends in ("as", "sd")]
     flows = [dfc.Flow("f", ("a", "s", "d"), FixedRate(), size=500, host="nic")]
     scenario = dfc.Scenario("retry", links, flows, duration=0.1)
-    errors = [
-        dfc.simulate(scenario, dfc.Packets(seed=1, frame_errors={"s->d": p})) for p in (0.0, 0.7)
-    ]
+    errors = [dfc.simulate(scenario, dfc.Packets(seed=1, frame_errors={"s->d": p})) for p in (0.0, 0.7)]
     assert dfc.job_completion(errors[0]).time <= dfc.job_completion(errors[0]).upper_bound
     assert dfc.job_completion(errors[1]).time > dfc.job_completion(errors[0]).upper_bound
     assert math.isnan(dfc.job_completion(errors[1]).upper_bound)
@@ -239,18 +229,14 @@ def test_packets_that_wait_at_random_at_their_senders_have_none() -> None:
     links = [dfc.Link(*ends, 1e6, 1e-6, 1000) for ends in ("as", "sd")]
     flows = [dfc.Flow("f", ("a", "s", "d"), FixedRate(), size=500, host="nic")]
     scenario = dfc.Scenario("waits", links, flows, duration=0.1)
-    at_once, late = (
-        dfc.simulate(scenario, dfc.Packets(seed=1), packet_jitter=wait) for wait in (0.0, "1pkt")
-    )
+    at_once, late = (dfc.simulate(scenario, dfc.Packets(seed=1), packet_jitter=wait) for wait in (0.0, "1pkt"))
     assert math.isfinite(dfc.job_completion(at_once).upper_bound)
     assert math.isnan(dfc.job_completion(late).upper_bound)
 
 
 # Slowdowns by groups of sizes.
 
-TWO_RATES = dfc.Fabric(
-    leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch")
-)
+TWO_RATES = dfc.Fabric(leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
 
 
 @pytest.fixture(scope="module")
@@ -316,8 +302,6 @@ def test_bad_limits_are_refused(run, limits) -> None:
 
 def test_a_run_without_transfers_is_refused() -> None:
     links = dfc.chain(2, rate=1e3, delay=0.1, buffer=10)
-    run = dfc.simulate(
-        dfc.Scenario("endless", links, [dfc.Flow("a", (1, 2), dfc.CBR(9.0))], 0.5), level="fluid"
-    )
+    run = dfc.simulate(dfc.Scenario("endless", links, [dfc.Flow("a", (1, 2), dfc.CBR(9.0))], 0.5), level="fluid")
     with pytest.raises(ValueError, match="run of 'endless': has no flow of finite size"):
         dfc.slowdowns(run)

@@ -50,9 +50,7 @@ def test_functions_of_jani_are_their_bodies(tmp_path: Path, queue: Any) -> None:
     given["features"] = ["functions"]
     given["functions"] = [function("more", {"op": "+", "left": "n", "right": "step"}, "n", "step")]
     machine = given["automata"][0]
-    machine["functions"] = [
-        function("twice", call("more", call("more", "step", "n"), "n"), "n", "step")
-    ]
+    machine["functions"] = [function("twice", call("more", call("more", "step", "n"), "n"), "n", "step")]
     rise, fall = (edge["destinations"][0]["assignments"][0] for edge in machine["edges"])
     rise["value"] = call("more", 1, "n")
     fall["value"] = call("twice", -1, {"op": "+", "left": "n", "right": 1})  # (n + 1) - 1 - 1
@@ -246,17 +244,13 @@ def test_rewards_are_earned_in_states_or_on_transitions() -> None:
     time = queries.Interval(Literal(3, 1), Literal(3, 1))
     until = {"op": "Emax", "exp": "r", "reach": "n"}
     at_three = {"op": "Emax", "exp": "r", "time-instant": 3}
-    assert read(until) == queries.Operator(
-        "R", None, None, queries.Path("F", right=Name("n", 1)), 1, (r, None)
-    )
+    assert read(until) == queries.Operator("R", None, None, queries.Path("F", right=Name("n", 1)), 1, (r, None))
     assert read(at_three).of == queries.Path("I", interval=time)
     both = read({**at_three, "accumulate": ["steps", "time"]})
     assert both.of == queries.Path("C", interval=queries.Interval(high=Literal(3, 1)))
     assert both.reward == (r, "r")
     assert read({**until, "accumulate": ["steps"]}).reward == (None, "r")
-    assert read({"op": "Smin", "exp": "r"}) == queries.Operator(
-        "SR", None, None, queries.Path("S"), 1, "r"
-    )
+    assert read({"op": "Smin", "exp": "r"}) == queries.Operator("SR", None, None, queries.Path("S"), 1, "r")
 
 
 def test_filters_over_the_initial_states() -> None:
@@ -402,9 +396,7 @@ def test_a_queue_of_jani_has_the_results_of_prism(tmp_path: Path) -> None:
     # ctmc/expvisittimes.jani
     ({"restrict-initial": {"exp": {"op": "=", "left": "x", "right": 0}}}, "restrict-initial: initial states by a condition are not read"),
 ])  # fmt: skip
-def test_other_jani_models_of_storm_are_refused(
-    tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
+def test_other_jani_models_of_storm_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = tmp_path / "m.jani"
     path.write_text(json.dumps(SEVERAL_ENDS | change))
     with pytest.raises(FileError, match=rf"^m\.jani: {message}"):

@@ -94,9 +94,7 @@ def test_a_threshold_within_the_error_is_not_decided(queue: Any) -> None:
     assert near.status is Status.UNDECIDED
     assert near.value is None
     assert near.undecided.all()
-    assert f"undecided (within {near.error_bound:.2g} of the threshold in 11 of 11 states)" in repr(
-        near
-    )
+    assert f"undecided (within {near.error_bound:.2g} of the threshold in 11 of 11 states)" in repr(near)
     with pytest.raises(UndecidedError, match=r"undecided \(within"):
         bool(near)
     with pytest.raises(UndecidedError) as caught:
@@ -224,9 +222,7 @@ def test_long_run_means(pair: tuple[Any, Any]) -> None:
         assert abs(found.value - value) <= found.error_bound < 1e-6
 
 
-@pytest.mark.parametrize(
-    "text", ["P=? [ F x=9 ]", "P>0.5 [ F<=2 x=4 ]", "S=? [ P>0.5 [ F<=2 x=4 ] ]", "R=? [ F x=9 ]"]
-)
+@pytest.mark.parametrize("text", ["P=? [ F x=9 ]", "P>0.5 [ F<=2 x=4 ]", "S=? [ P>0.5 [ F<=2 x=4 ] ]", "R=? [ F x=9 ]"])
 def test_other_properties_are_refused_by_name(text: str, pair: tuple[Any, Any]) -> None:
     with pytest.raises(FileError, match=r"infinitely many, or too many|operator of properties"):
         pair[0].property(text)

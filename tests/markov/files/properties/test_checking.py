@@ -43,8 +43,7 @@ def test_a_threshold_is_quoted_as_it_is_written(queue: Any) -> None:
     with pytest.raises(FileError, match=r"S>1\.0000000000000002: must be a probability"):
         queue.property("S>1.0000000000000002 [ n=0 ]")
     found = queue.property(
-        "P>=0.10000000000000001 [ X n=5 ] & S>=0.008645201348245047 [ n=N ]"
-        " | S<=0.0086452013482450470 [ n=10 ]",
+        "P>=0.10000000000000001 [ X n=5 ] & S>=0.008645201348245047 [ n=N ] | S<=0.0086452013482450470 [ n=10 ]",
         on_failure="return",
     )
     assert "S>=0.008645201348245047: within" in found.reason

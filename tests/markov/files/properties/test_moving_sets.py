@@ -43,9 +43,7 @@ endmodule
 
 def tail_of_poisson(mean: float, least: int) -> float:
     """P(N >= least)."""
-    return 1.0 - math.fsum(
-        math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(least)
-    )
+    return 1.0 - math.fsum(math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(least))
 
 
 def test_rates_that_grow_without_bounds(tmp_path: Path) -> None:
@@ -84,9 +82,7 @@ def test_bounds_hold_in_any_number_of_states(most: int, text: str, tmp_path: Pat
     assert found.error_bound < (1e-6 if most == 1500 else 0.51)
 
 
-def test_a_chain_of_too_many_jumps_gets_a_wide_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chain_of_too_many_jumps_gets_a_wide_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moving, "MIN_WORK", 1e5)
     monkeypatch.setattr(moving, "WORK_PER_STATE", 0.0)
     text = QUEUES.replace("const int most;", "").replace("[0..most]", "int")
@@ -110,9 +106,7 @@ def test_faults_count_where_the_chain_comes(tmp_path: Path) -> None:
         model_of(tmp_path, text).property("P=? [ F<=3 n>=9 ]")
     negative = "ctmc module m n : int init 0; [] n >= 0 -> 20 - n : (n' = n + 1); endmodule"
     found = model_of(tmp_path, negative).property("P=? [ F<=1 n>=9 ]")  # n never exceeds 20
-    exact = math.fsum(
-        math.comb(20, k) * (1 - math.exp(-1)) ** k * math.exp(k - 20) for k in range(9, 21)
-    )
+    exact = math.fsum(math.comb(20, k) * (1 - math.exp(-1)) ** k * math.exp(k - 20) for k in range(9, 21))
     assert abs(found.value - exact) <= found.error_bound < 1e-9
 
 
@@ -166,9 +160,7 @@ class Listed:
 
 @pytest.mark.parametrize("time", [0.3, 5.0, 80.0])
 @pytest.mark.parametrize("most", [6, 25, 40])
-def test_bounds_hold_for_random_chains(
-    most: int, time: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bounds_hold_for_random_chains(most: int, time: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each mass is a lower bound, except for the error; with all states held all are right within it."""
     monkeypatch.setattr(moving, "SPARE", 100.0)
     for seed in range(6):

@@ -58,9 +58,7 @@ def test_intervals_hold_the_values_of_all_sets_between_the_ends(tmp_path: Any, t
 
     def values(sets: dict[str, Truth]) -> Any:
         defined = Definitions("property", {}, {})
-        made = Evaluation(
-            model.explored, model.checker(), model.rewards, {}, defined, model.bound_labels
-        )
+        made = Evaluation(model.explored, model.checker(), model.rewards, {}, defined, model.bound_labels)
         line = iter(sets.values())
         chosen: dict[int, Truth] = {}
 
@@ -174,9 +172,7 @@ def test_comparisons_are_open_within_the_error_only(sign: str) -> None:
     }[sign]  # fmt: skip
     for a, b in itertools.product((0.25, 0.5, 0.75), repeat=2):
         assert stands_for(compared(sign, known(a, 0.0), known(b, 0.0))) == (plain(a, b),)
-        assert stands_for(compared(sign, known(a, 0.1), known(b, 0.1))) == (
-            OPEN if a == b else (plain(a, b),)
-        )
+        assert stands_for(compared(sign, known(a, 0.1), known(b, 0.1))) == (OPEN if a == b else (plain(a, b),))
 
 
 def test_an_infinite_number_without_error_is_compared() -> None:
@@ -201,9 +197,7 @@ def test_the_graph_decides_zero_and_one() -> None:
     assert found.negated().values.tolist() == [1.0, 0.5, 0.0]
 
 
-def test_all_states_are_found_where_no_slowest_decay_is_proved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_states_are_found_where_no_slowest_decay_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = model_of(tmp_path, QUEUE_BESIDE, M=19)
     alone = model.property("P=? [ F<=300 x=40 ]")
     monkeypatch.setattr(powers, "MAX_POWERS", 10)

@@ -22,16 +22,12 @@ SPECIES = '<species id="{}" initialAmount="{}" hasOnlySubstanceUnits="true"/>'
 
 
 def law(text):
-    return (
-        f'<kineticLaw><math xmlns="http://www.w3.org/1998/Math/MathML">{text}</math></kineticLaw>'
-    )
+    return f'<kineticLaw><math xmlns="http://www.w3.org/1998/Math/MathML">{text}</math></kineticLaw>'
 
 
 def reaction(name, before, after, formula):
     def side(tag, species):
-        refs = "".join(
-            f'<speciesReference species="{s}" stoichiometry="{n}"/>' for s, n in species.items()
-        )
+        refs = "".join(f'<speciesReference species="{s}" stoichiometry="{n}"/>' for s, n in species.items())
         return f"<{tag}>{refs}</{tag}>"
 
     sides = side("listOfReactants", before) + side("listOfProducts", after)
@@ -85,12 +81,8 @@ def test_immigration_and_death_are_poisson(read):
 def test_what_a_limit_cuts_off_goes_to_a_state_of_its_own(read):
     model = read(network(SPECIES.format("X", 2), BIRTH, MU), limits={"X": 3})
     assert model.chain.size == 3
-    assert transient(model, 1.0).probability("outside")[0] == pytest.approx(
-        1.0 - 4.0 * math.exp(-3.0), rel=1e-12
-    )
-    assert transient(model, 1.0)["X"][0] == pytest.approx(
-        2.0 * math.exp(-3.0) + 3.0 * 3.0 * math.exp(-3.0), rel=1e-12
-    )
+    assert transient(model, 1.0).probability("outside")[0] == pytest.approx(1.0 - 4.0 * math.exp(-3.0), rel=1e-12)
+    assert transient(model, 1.0)["X"][0] == pytest.approx(2.0 * math.exp(-3.0) + 3.0 * 3.0 * math.exp(-3.0), rel=1e-12)
 
 
 def test_a_dimer_is_that_of_plain_rules(read):
@@ -244,9 +236,7 @@ def test_a_comparison_without_equality_happens_after_its_time(read_with_events: 
 
 def test_events_follow_each_other_and_may_depend_on_the_state(read_with_events: Any) -> None:
     half = f"<apply><floor/><apply><divide/><ci>X</ci>{number(2)}</apply></apply>"
-    model = read_with_events(
-        event(at(2.0), assigned("X", half)), event(at(1.0), assigned("X", number(41))), start=3
-    )
+    model = read_with_events(event(at(2.0), assigned("X", half)), event(at(1.0), assigned("X", number(41))), start=3)
     found = transient(model, [1.0, 2.0])
     assert found["X"][0] == pytest.approx(41.0, rel=1e-12)
     # from the distribution just before the second event
@@ -333,9 +323,7 @@ def test_a_condition_that_holds_already_does_not_become_true(read_with_events: A
         ([event("<apply><geq/><ci>X</ci><cn>0</cn></apply>")], "an event at time 0 is not read"),
     ],
 )  # fmt: skip
-def test_events_that_cannot_be_read_are_refused(
-    events: list[str], said: str, read_with_events: Any
-) -> None:
+def test_events_that_cannot_be_read_are_refused(events: list[str], said: str, read_with_events: Any) -> None:
     with pytest.raises(FileError, match=said):
         read_with_events(*events)
 
@@ -352,9 +340,7 @@ def test_events_that_cannot_be_read_are_refused(
         ([event(at(1.0), assigned("X", number(k))) for k in (1, 2)], "assign the same variable"),
     ],
 )  # fmt: skip
-def test_they_are_refused_before_any_work(
-    events: list[str], said: str, read_with_events: Any
-) -> None:
+def test_they_are_refused_before_any_work(events: list[str], said: str, read_with_events: Any) -> None:
     with pytest.raises(FileError, match=said):
         transient(read_with_events(*events), [2.0])
 
@@ -410,9 +396,7 @@ def test_functions_are_those_of_python(read, limits):
     fall = reaction("fall", {"X": 1}, {}, X)
     for formula, function in LAWS.items():
         once = piecewise(formula, apply("eq", "<ci>Y</ci>", "<cn>0</cn>"))
-        chain = read(
-            network(species, fall + reaction("y", {}, {"Y": 1}, once)), limits=limits
-        ).chain
+        chain = read(network(species, fall + reaction("y", {}, {"Y": 1}, once)), limits=limits).chain
         states = zip(chain.states.X, chain.states.Y, strict=True)
         index = {(int(x), int(y)): k for k, (x, y) in enumerate(states)}
         for x in range(9):
@@ -508,13 +492,9 @@ def test_a_reaction_needs_its_reactants(read):
 
 
 def test_errors_name_the_line_and_the_reaction(read):
-    text = network(
-        SPECIES.format("X", 2), DEATH + "\n" + reaction("back", {}, {"X": 1}, apply("minus", X)), MU
-    )
+    text = network(SPECIES.format("X", 2), DEATH + "\n" + reaction("back", {}, {"X": 1}, apply("minus", X)), MU)
     for limits in (60, None):
-        with pytest.raises(
-            FileError, match=r"network.xml, line 2: reaction 'back': rate -"
-        ) as caught:
+        with pytest.raises(FileError, match=r"network.xml, line 2: reaction 'back': rate -") as caught:
             stationary(read(text, limits=limits))
         assert "two reactions" in str(caught.value)
         assert ".py" not in str(caught.value)
@@ -569,9 +549,7 @@ def test_unknown_attributes_and_elements_are_named_wherever_they_stand(read):
                 read(text)
 
 
-PACKAGE = (
-    'xmlns:{0}="http://www.sbml.org/sbml/level3/version1/{0}/version1" {0}:required="{1}" level="3"'
-)
+PACKAGE = 'xmlns:{0}="http://www.sbml.org/sbml/level3/version1/{0}/version1" {0}:required="{1}" level="3"'
 
 
 @pytest.mark.parametrize(
@@ -641,9 +619,7 @@ def test_level_2_has_one_molecule_by_default(read):
     text = network(SPECIES.format("X", 4), DEATH, MU).replace(' stoichiometry="1"', "")
     with pytest.raises(FileError, match="stoichiometry of 'X' is missing"):
         read(text)
-    old = text.replace(
-        HEAD, '<sbml xmlns="http://www.sbml.org/sbml/level2" level="2" version="1"><model id="m">'
-    )
+    old = text.replace(HEAD, '<sbml xmlns="http://www.sbml.org/sbml/level2" level="2" version="1"><model id="m">')
     assert read(old).chain.size == 5
     units = '<listOfUnitDefinitions><unitDefinition id="substance"><listOfUnits><unit kind="{}"/></listOfUnits></unitDefinition></listOfUnitDefinitions><listOfSpecies>'
     assert read(old.replace("<listOfSpecies>", units.format("item"))).chain.size == 5
@@ -684,9 +660,7 @@ def local(text: str, **values: float) -> str:
     ],
     ids=["00002", "00004", "00012", "00020", "00037", "00030"],
 )  # fmt: skip
-def test_stochastic_models_of_the_test_suite(
-    read: Any, text: str, limits: int, mean: float, deviation: float
-) -> None:
+def test_stochastic_models_of_the_test_suite(read: Any, text: str, limits: int, mean: float, deviation: float) -> None:
     found = transient(read(text, limits=limits), 10.0)
     inside = ~found.chain.states.outside.astype(bool)
     assert found.pi[0][~inside].sum() < 1e-9

@@ -84,9 +84,7 @@ def test_commands_of_a_module_and_an_action_share_a_table(tmp_path: Path) -> Non
     assert all(table.rows.fault is None for table in found.tables)
 
 
-def test_tables_that_would_be_large_stay_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_that_would_be_large_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MERGED", 1)
     found = of(tmp_path)
     assert found is not None
@@ -94,9 +92,7 @@ def test_tables_that_would_be_large_stay_apart(
 
 
 @pytest.mark.parametrize("limit", ["LARGEST", "MAX_TRANSITIONS", "MAX_ROWS", "MAX_GROUPS"])
-def test_beyond_the_limits_there_are_none(
-    limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_beyond_the_limits_there_are_none(limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert of(tmp_path) is not None
     monkeypatch.setattr(tables, limit, 0)
     assert of(tmp_path) is None
@@ -178,9 +174,7 @@ def test_groups_are_chosen_by_the_digit_that_leaves_fewest(tmp_path: Path) -> No
     assert np.diff(tables.starts).tolist() == [4 + 1] * 4
 
 
-def test_long_rows_are_sorted_together(
-    tmp_path: Path, searches: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_rows_are_sorted_together(tmp_path: Path, searches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_search, "LONGEST_ROW", 1)
     assert_equal(searches(model_of(tmp_path, LINE)))
 
@@ -203,17 +197,13 @@ def test_several_initial_states_and_states_without_a_way_out(tmp_path: Path, sea
         ("[] x < 20 -> 9.5 - x : (x' = x + 1)", r"rate -0\.5 in state \(x=10\)"),
     ],
 )  # fmt: skip
-def test_faults_of_reachable_states_are_refused_as_ever(
-    command: str, said: str, tmp_path: Path, searches: Any
-) -> None:
+def test_faults_of_reachable_states_are_refused_as_ever(command: str, said: str, tmp_path: Path, searches: Any) -> None:
     text = f"ctmc\nmodule m\nx : [0..20] init 0;\n{command};\nendmodule"
     with pytest.raises(FileError, match=said):
         searches(model_of(tmp_path, text))
 
 
-def test_faults_of_states_that_are_never_reached_do_not_count(
-    tmp_path: Path, searches: Any
-) -> None:
+def test_faults_of_states_that_are_never_reached_do_not_count(tmp_path: Path, searches: Any) -> None:
     text = """ctmc
     module m x : [0..20] init 0;
     [] x != 10 -> 10 - x : (x' = x + 1); [] x = 5 -> 1 : (x' = 0); endmodule"""
@@ -307,9 +297,7 @@ def test_an_expression_without_a_value_names_the_line(text: str, tmp_path: Path)
 
 
 def test_rewards_and_labels_are_those_of_the_file(tmp_path: Path) -> None:
-    text = LINE.replace(
-        "rewards [pass]", 'label "full" = x = N;\nrewards "all" x > 0 : 2 * y; [pass]'
-    )
+    text = LINE.replace("rewards [pass]", 'label "full" = x = N;\nrewards "all" x > 0 : 2 * y; [pass]')
     model = model_of(tmp_path, text)
     rules, chain = FileRules(model.program, {}), model.chain
     states = [rules.State(*values) for values in zip(*chain.states, strict=True)]
@@ -381,9 +369,7 @@ def test_the_chain_is_that_of_the_search_by_numbers(text: str, tmp_path: Path) -
 def test_a_token_in_a_ring_of_large_variables(tmp_path: Path) -> None:
     """Twenty-one variables of 1,001 values: 1e63 combinations, 21 states."""
     variables = "\n".join(f"x{k} : [0..1000] init {int(k == 0)};" for k in range(ARMS))
-    steps = "\n".join(
-        f"[] x{k} = 1 -> {k + 1} : (x{k}' = 0) & (x{(k + 1) % ARMS}' = 1);" for k in range(ARMS)
-    )
+    steps = "\n".join(f"[] x{k} = 1 -> {k + 1} : (x{k}' = 0) & (x{(k + 1) % ARMS}' = 1);" for k in range(ARMS))
     model = model_of(tmp_path, f"ctmc module m {variables} {steps} endmodule")
     answer = stationary(model)
     assert answer.chain.size == ARMS

@@ -82,16 +82,12 @@ def edges(*rows):
 
 
 def test_rates_are_put_where_they_belong():
-    given = edges(
-        (0, 1, 1.0), (1, 0, 0.1), (1, 0, 0.7), (1, 1, 5.0), (0, 3, 2.0), (3, 0, 1e-3), (4, 5, 1.0)
-    )
+    given = edges((0, 1, 1.0), (1, 0, 0.1), (1, 0, 0.7), (1, 1, 5.0), (0, 3, 2.0), (3, 0, 1e-3), (4, 5, 1.0))
     pattern = EdgePattern(given, SPACE, None, 0)
     assert pattern.codes.tolist() == [[0, 1, 3]]
     kept = [0, 1, 2, 4, 5]
     place = np.array([0, 1, -1, 2])
-    expected = from_edges(
-        place[given.sources[kept]], place[given.targets[kept]], given.rates[kept], 3
-    )
+    expected = from_edges(place[given.sources[kept]], place[given.targets[kept]], given.rates[kept], 3)
     found = pattern.generator(given.rates)
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

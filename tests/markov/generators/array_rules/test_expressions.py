@@ -91,8 +91,7 @@ def rules_of(folder, texts):
     rates = "".join(f"    yield s._replace(x=0), abs({text}) + 1.0\n" for text in texts)
     path = folder / "written.py"
     path.write_text(
-        "import math\nfrom hopflow import maximum, minimum, where\n\n"
-        f"def rules(s, q):\n    {OPERANDS}\n{rates}"
+        f"import math\nfrom hopflow import maximum, minimum, where\n\ndef rules(s, q):\n    {OPERANDS}\n{rates}"
     )
     return runpy.run_path(str(path))["rules"]
 

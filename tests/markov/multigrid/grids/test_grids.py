@@ -40,9 +40,7 @@ from tests.markov.multigrid.grids.conftest import (
 # Tables of a grid: entries, layouts and parts.
 
 
-@pytest.mark.parametrize(
-    "model", [*MODELS, Batches(), pytest.param(CHAIN, marks=pytest.mark.slow)], ids=repr
-)
+@pytest.mark.parametrize("model", [*MODELS, Batches(), pytest.param(CHAIN, marks=pytest.mark.slow)], ids=repr)
 def test_both_tables_are_the_generator_of_plain_python(model, plain):
     grid = grid_of(model)
     found = explore(model, compiled=False).chain
@@ -251,9 +249,7 @@ def test_corrections_multiply_each_state_by_the_factor_of_its_cell(plain):
     assert np.array_equal(x, before * level.x[labels])
 
 
-@pytest.mark.parametrize(
-    ("factors", "power"), [((2, 2, 2), 1.25), ((3, 1, 1), 1.25), ((2, 1, 2), 1.0)]
-)
+@pytest.mark.parametrize(("factors", "power"), [((2, 2, 2), 1.25), ((3, 1, 1), 1.25), ((2, 1, 2), 1.0)])
 def test_corrections_of_wide_cells_are_raised(plain, factors, power):
     model = PauseTandem(buffers=(7, 8), high_threshold=6, arrival_rates=tuple(range(8, 0, -1)))
     layout = grid_layout(model)
@@ -305,8 +301,7 @@ def test_few_kinds_are_left_on_every_level():
 def level(name, size, told):
     """Return a level of so many states that notes what is done on it."""
     done = {
-        what: lambda what=what: told.append(f"{what}{name}")
-        for what in ("forward", "backward", "restrict", "prolong")
+        what: lambda what=what: told.append(f"{what}{name}") for what in ("forward", "backward", "restrict", "prolong")
     }
     return SimpleNamespace(grid=SimpleNamespace(size=size), **done)
 

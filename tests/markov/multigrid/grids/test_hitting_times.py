@@ -246,9 +246,7 @@ def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
     own = SlotRates(rates.rate, rates.exit_rate)
     *sides, mass, low = kernels.misfit(span, level.cells, own, *vectors)
     net = chain.Q.T @ pi
-    for off, expected in zip(
-        sides, (np.maximum(net, 0.0) @ h, np.maximum(-net, 0.0) @ h), strict=True
-    ):
+    for off, expected in zip(sides, (np.maximum(net, 0.0) @ h, np.maximum(-net, 0.0) @ h), strict=True):
         assert expected <= off <= expected * (1.0 + 1e-12)
     assert mass + low == pytest.approx(pi.sum(), rel=1e-15)
 
@@ -294,9 +292,7 @@ def test_the_bound_holds_and_is_not_far_off(amount, small):
 
 def test_what_rounding_leaves_is_bounded_in_double_double(small):
     true, grid = exact(TANDEM)[0], grid_of(TANDEM)
-    plain, sharp = (
-        bound_on_grid(grid.layout, grid.places, on_grid(true), exact=each) for each in (False, True)
-    )
+    plain, sharp = (bound_on_grid(grid.layout, grid.places, on_grid(true), exact=each) for each in (False, True))
     assert 2.0**-51 < sharp.distance < 0.2 * plain.distance
 
 

@@ -273,9 +273,7 @@ def two_levels(layout, *, fast):
     grid, rates = layout.into
     x = rng.random(grid.size) * (layout.place >= 0).ravel().max()
     finest = Finest(grid, rates, layout.place >= 0, x, fast=fast)
-    coarse_grid, aggregation = coarsened(
-        grid, factors_along([n > 4 for n in grid.shape], wide=True)
-    )
+    coarse_grid, aggregation = coarsened(grid, factors_along([n > 4 for n in grid.shape], wide=True))
     coarse = Coarse(coarse_grid, aggregation, finest)
     below = Coarse(
         *coarsened(coarse_grid, factors_along([n > 1 for n in coarse_grid.shape], wide=False)),

@@ -176,9 +176,7 @@ def test_states_are_those_of_the_chain_with_a_matrix(plain):
         assert np.array_equal(mine, theirs)
     assert chain.size == other.size
     assert chain.transitions == other.transitions
-    assert [chain.number_of((i, 0, 1, 1)) for i in range(3)] == [
-        other.number_of((i, 0, 1, 1)) for i in range(3)
-    ]
+    assert [chain.number_of((i, 0, 1, 1)) for i in range(3)] == [other.number_of((i, 0, 1, 1)) for i in range(3)]
     with pytest.raises(KeyError):
         chain.number_of((0, 0, 2, 1))  # down, with an empty second queue
     with pytest.raises(KeyError):
@@ -441,9 +439,7 @@ print(answer.iterations, repr(float(answer.throughput)))
 def test_a_process_that_is_interrupted_goes_on(tmp_path):
     path = tmp_path / "x"
     command = [sys.executable, "-c", PROGRAM, str(path)]
-    process = subprocess.Popen(
-        [*command, "4"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([*command, "4"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for _ in range(4):
         assert process.stdout.readline() == "cycle\n"
@@ -534,9 +530,7 @@ def test_memory_is_predicted_before_it_is_taken(monkeypatch):
 def test_a_space_too_large_for_any_method_is_refused_with_what_would_fit(monkeypatch):
     monkeypatch.setattr("markov.multigrid.grids.models.available", lambda: 1.9e9)
     large = PauseTandem(buffers=(30_000, 60_000), high_threshold=45_000)
-    said = (
-        r"7200360004 states, and MatrixFree\(\) takes at most.* 1e\+08 fit into the 1.9e\+09 bytes"
-    )
+    said = r"7200360004 states, and MatrixFree\(\) takes at most.* 1e\+08 fit into the 1.9e\+09 bytes"
     with pytest.raises(ValueError, match=said) as caught:
         stationary(large, MatrixFree())
     assert "Multilevel" not in str(caught.value)

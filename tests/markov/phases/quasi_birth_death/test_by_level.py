@@ -44,15 +44,11 @@ def test_pause_chain_by_level_and_whole(length, rates):
 @pytest.mark.parametrize("rates", [(25.0, 1.0), (14.0, 14.0), (40.0, 30.0)], ids=repr)
 def test_a_number_of_levels_that_nobody_lists(rates):
     # the likely end of the buffer does not know how far away the other one is
-    answer = stationary_by_level(
-        PauseTandem(buffers=(10**9, 5), high_threshold=4, arrival_rates=rates)
-    )
+    answer = stationary_by_level(PauseTandem(buffers=(10**9, 5), high_threshold=4, arrival_rates=rates))
     assert answer.status is Status.SOLVED  # met, and no bound is known
     assert answer.checked > 10
     np.testing.assert_allclose(answer["throughput_expressions"], answer.throughput, rtol=1e-11)
-    fewer = stationary_by_level(
-        PauseTandem(buffers=(10**8, 5), high_threshold=4, arrival_rates=rates)
-    )
+    fewer = stationary_by_level(PauseTandem(buffers=(10**8, 5), high_threshold=4, arrival_rates=rates))
     if answer.mean_level < 1e6:
         np.testing.assert_allclose(answer.mean_level, fewer.mean_level, rtol=1e-11)
     else:

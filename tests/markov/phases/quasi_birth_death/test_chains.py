@@ -64,9 +64,7 @@ def test_mph1_mean_is_pollaczek_khinchine():
     np.testing.assert_allclose(answer.level(0), [1 - rho], rtol=1e-13)
     mean = rho + rate**2 * second / (2 * (1 - rho))
     np.testing.assert_allclose(answer.mean_level, mean, rtol=1e-13)
-    np.testing.assert_allclose(
-        answer.decay_rate, np.exp(np.diff(np.log(answer.marginal([90, 91]))))
-    )
+    np.testing.assert_allclose(answer.decay_rate, np.exp(np.diff(np.log(answer.marginal([90, 91])))))
     pi = [answer.level(k) for k in range(40)]
     for k in range(1, 39):
         np.testing.assert_allclose(pi[k + 1], pi[k] @ answer.rate_matrix, rtol=1e-12)
@@ -127,9 +125,7 @@ def test_infinitely_many_levels_from_rules():
         np.testing.assert_allclose(answer.level(level), expected.level(level), rtol=1e-13)
     assert answer.mean_level == pytest.approx(expected.mean_level, rel=1e-13)
     assert answer["mean_queue"] == pytest.approx(expected.mean_level, rel=1e-13)
-    with pytest.raises(
-        ValueError, match=r"mean drift is 7 up and 6 down .*: not positive recurrent"
-    ):
+    with pytest.raises(ValueError, match=r"mean drift is 7 up and 6 down .*: not positive recurrent"):
         stationary_by_level(Bursts(service_rate=6.0))
     with pytest.raises(MemoryError, match="Bursts: a matrix on "):
         generator(Bursts())
@@ -157,10 +153,6 @@ def test_rules_are_alike_on_ranges_of_levels():
 def test_levels_have_the_probabilities_of_the_whole_chain(model, component):
     answer = stationary_by_level(QuasiBirthDeath.of(model, component))
     whole, phases = stationary(model).to_xarray().pi, answer.chain.phases._asdict()
-    there = whole.sel(
-        {name: xr.DataArray(at, dims="phase") for name, at in phases.items() if name != component}
-    )
+    there = whole.sel({name: xr.DataArray(at, dims="phase") for name, at in phases.items() if name != component})
     for level, expected in enumerate(there.transpose(component, ...).values):
-        np.testing.assert_allclose(
-            answer.level(level), np.atleast_1d(expected), rtol=1e-11, atol=1e-300
-        )
+        np.testing.assert_allclose(answer.level(level), np.atleast_1d(expected), rtol=1e-11, atol=1e-300)

@@ -56,9 +56,7 @@ def test_the_bound_holds_for_random_levels_and_for_wrong_values(seed: int) -> No
         return [answer.level(k) * (1.0 + 1e-4 * rng.random(2 if k == 0 else 3)) for k in levels]
 
     values: list[np.ndarray] = []
-    found = level_bound(
-        chain, answer.decay_rate, lambda levels: values.append(wrong(levels)) or values[0]
-    )
+    found = level_bound(chain, answer.decay_rate, lambda levels: values.append(wrong(levels)) or values[0])
     apart = np.append(np.concatenate(values[0]), np.zeros(len(truth)))[: len(truth)] - truth
     error = max(apart[apart > 0.0].sum(), -apart[apart < 0.0].sum())
     assert 1e-6 < error <= found.error < 1e-1

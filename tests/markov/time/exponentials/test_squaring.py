@@ -54,9 +54,7 @@ def test_every_entry_is_within_its_relative_bound(rates, times):
             assert found.absolute.max() < 1e-290
 
 
-@pytest.mark.parametrize(
-    "seed", [n if n < 5 else pytest.param(n, marks=pytest.mark.slow) for n in range(8)]
-)
+@pytest.mark.parametrize("seed", [n if n < 5 else pytest.param(n, marks=pytest.mark.slow) for n in range(8)])
 def test_random_chains_with_absorbing_states_keep_their_bounds(seed):
     rng = np.random.default_rng(seed)
     n, stiffness = int(rng.integers(2, 7)), rng.choice([0.0, 4.0, 10.0, 16.0])
@@ -70,10 +68,7 @@ def test_random_chains_with_absorbing_states_keep_their_bounds(seed):
     assert found.relative.max() < 5e-13
     for row, time in enumerate(times):
         matrix = exact(rates, time, digits=500)
-        known = [
-            sum(Fraction(p) * line[j] for p, line in zip(start.tolist(), matrix, strict=True))
-            for j in range(n)
-        ]
+        known = [sum(Fraction(p) * line[j] for p, line in zip(start.tolist(), matrix, strict=True)) for j in range(n)]
         check(found, row, known)
 
 

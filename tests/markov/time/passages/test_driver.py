@@ -63,9 +63,7 @@ def test_moments_of_random_chains_are_those_of_dense_solves(seed: int) -> None:
     assert found.variance == pytest.approx(start[:11] @ second - mean**2, rel=1e-8)
     assert found.probability == pytest.approx(1.0, abs=1e-15)
     rewards = np.random.default_rng(seed + 100).random(12)
-    assert found.reward(rewards).value == pytest.approx(
-        start[:11] @ scipy.linalg.solve(A, rewards[:11]), rel=1e-10
-    )
+    assert found.reward(rewards).value == pytest.approx(start[:11] @ scipy.linalg.solve(A, rewards[:11]), rel=1e-10)
 
 
 @pytest.mark.parametrize("coupling", [1.0, 1e-6, 1e-13])
@@ -186,9 +184,7 @@ def test_labels_name_the_set_and_rewards_are_earned_until_it() -> None:
     assert found.mean == pytest.approx(65.0, abs=found.mean_error)
     # 1 machine up for 10 mean passages of 1 / 1.1 each, two otherwise
     in_one = passage(model, to="down").reward((np.asarray(model.states.up) == 1).astype(float))
-    assert found.reward("machines").value == pytest.approx(
-        2.0 * (65.0 - in_one.value) + in_one.value, abs=1e-10
-    )
+    assert found.reward("machines").value == pytest.approx(2.0 * (65.0 - in_one.value) + in_one.value, abs=1e-10)
     assert "probability" in repr(found)
     assert found._repr_html_().startswith("<table>")
 

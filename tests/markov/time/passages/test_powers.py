@@ -63,9 +63,7 @@ def test_both_tails_are_within_their_relative_bound_at_any_time(seed, monkeypatc
         first = [Fraction(value) for value in start.tolist()]
         cdf = first[0] * row[6] + first[6]
         survival = first[0] * sum([*row[:6], row[7]]) + first[7]
-        density = sum(
-            first[0] * p * Fraction(b) for p, b in zip(row, rates[:, 6].tolist(), strict=True)
-        )
+        density = sum(first[0] * p * Fraction(b) for p, b in zip(row, rates[:, 6].tolist(), strict=True))
         for value, truth in ((place.cdf, cdf), (place.survival, survival)):
             assert abs(Fraction(value) - truth) <= Fraction(place.relative) * truth
             assert abs(Fraction(value) - truth) <= Fraction(place.error)
@@ -82,9 +80,7 @@ def product_chain(levels: int, others: int) -> tuple[sp.csr_matrix, np.ndarray]:
     return sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel())), target
 
 
-@pytest.mark.parametrize(
-    ("levels", "others"), [(40, 20), pytest.param(100, 100, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("levels", "others"), [(40, 20), pytest.param(100, 100, marks=pytest.mark.slow)])
 def test_thousands_of_states_agree_with_the_forty_or_hundred_that_matter(levels, others):
     """The second, of 10,100 states, is full once in 1e13 s: both tails at any horizon, and quantiles."""
     Q, target = product_chain(levels, others)
@@ -114,9 +110,7 @@ def test_the_mean_of_a_target_that_is_rarer_than_rounding_is_proved():
     """Exit rates are 4, and the target is entered once in 6e12 s: factors with subtractions prove nothing."""
     Q, target = product_chain(120, 30)
     small, end = product_chain(120, 1)
-    found, few = (
-        passage(MarkovChain(matrix), ends, start=0) for matrix, ends in ((Q, target), (small, end))
-    )
+    found, few = (passage(MarkovChain(matrix), ends, start=0) for matrix, ends in ((Q, target), (small, end)))
     assert abs(found.mean - few.mean) <= found.mean_error + few.mean_error
     assert found.mean_error <= 1e-10 * found.mean
 
@@ -131,9 +125,7 @@ def test_what_is_neither_proved_nor_summed_is_refused(monkeypatch):
     rates[0, n] = rates[n, 2 * n] = 1e-5
     sums = sums_of(rates, np.eye(1, 2 * n + 2)[0])
     assert sums.at(100.0).relative < 1e-12
-    with pytest.raises(
-        ValueError, match=r"time = 1e\+06: about 1.1e\+06 jumps: .* no slowest decay is proved"
-    ):
+    with pytest.raises(ValueError, match=r"time = 1e\+06: about 1.1e\+06 jumps: .* no slowest decay is proved"):
         sums.at(1e6)
     assert sums.tail is None
 
@@ -168,9 +160,7 @@ def away_from(chain: MarkovChain, *states: int) -> Absorbing:
 
 
 @pytest.mark.parametrize("states", [(0,), (3, 700), tuple(range(40, 400))], ids=len)
-def test_the_residual_falls_by_the_factor_asked_for(
-    chain: MarkovChain, states: tuple[int, ...]
-) -> None:
+def test_the_residual_falls_by_the_factor_asked_for(chain: MarkovChain, states: tuple[int, ...]) -> None:
     system = away_from(chain, *states)
     leaving = system.rates_into(~system.inside).astype(float)
     costs = 1.0 + system.exit_rates
@@ -235,9 +225,7 @@ def test_what_twice_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_b
     assert abs(found.mean - 2.7e25) <= found.mean_error < 1e-6 * found.mean
 
 
-def test_only_a_graph_that_is_nearly_a_tree_is_factored(
-    chain: MarkovChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_graph_that_is_nearly_a_tree_is_factored(chain: MarkovChain, monkeypatch: pytest.MonkeyPatch) -> None:
     """By what is proved: rounding by factors, 1e-10 by cycles."""
     monkeypatch.setattr(absorbing, "FACTORED", 100)
     n = 300
@@ -283,9 +271,7 @@ def truth(n: int, *states: int) -> np.ndarray:
 
 
 def test_rates_between_different_states_leave_the_diagonal_and_zeros_out() -> None:
-    Q = sp.coo_matrix(
-        ([-2.0, 2.0, 0.0, 3.0, -3.0], ([0, 0, 0, 1, 1], [0, 1, 2, 0, 1])), shape=(3, 3)
-    )
+    Q = sp.coo_matrix(([-2.0, 2.0, 0.0, 3.0, -3.0], ([0, 0, 0, 1, 1], [0, 1, 2, 0, 1])), shape=(3, 3))
     found = off_diagonal(sp.csr_matrix(Q))
     assert found.toarray().tolist() == [[0.0, 2.0, 0.0], [3.0, 0.0, 0.0], [0.0] * 3]
     assert found.nnz == 2
@@ -344,9 +330,7 @@ def test_a_vector_that_is_not_accurate_enough_does_not_stop_the_powers(monkeypat
     def off(system):
         decay = found(system)
         left = decay.left * (1.0 + 1e-9 * np.linspace(0.0, 1.0, len(decay.left)))
-        return decay._replace(
-            left=left, low=decay.low * (1.0 - 1e-6), high=decay.high * (1.0 + 1e-6)
-        )
+        return decay._replace(left=left, low=decay.low * (1.0 - 1e-6), high=decay.high * (1.0 + 1e-6))
 
     monkeypatch.setattr(powers, "slowest_decay", off)
     Q, target = product_chain(40, 20)

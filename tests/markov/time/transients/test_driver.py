@@ -35,9 +35,7 @@ def test_a_chain_without_transitions_stays() -> None:
 def test_a_stiff_chain_at_a_late_time_has_a_relative_error_of_every_entry() -> None:
     """Two fast states, of which one stops at 1e-7/s, for 1e9 s and 1e15 jumps; by hand with decimals of 60 digits."""
     a, b, c = 1e6, 1e3, 1e-7
-    found = transient(
-        np.array([[-a, a, 0.0], [b, -b - c, c], [0.0, 0.0, 0.0]]), [1.0, 1e9], start=0
-    )
+    found = transient(np.array([[-a, a, 0.0], [b, -b - c, c], [0.0, 0.0, 0.0]]), [1.0, 1e9], start=0)
     assert found.method == "squaring"
     assert found.relative_error is not None
     assert found.relative_error.max() < 1e-9
@@ -47,9 +45,7 @@ def test_a_stiff_chain_at_a_late_time_has_a_relative_error_of_every_entry() -> N
         total = A + B + C
         root = (total * total - 4 * A * C).sqrt()
         slow, fast = (total - root) / 2, (total + root) / 2
-        for time, pi, relative in zip(
-            (1, Decimal(10) ** 9), found.pi, found.relative_error, strict=True
-        ):
+        for time, pi, relative in zip((1, Decimal(10) ** 9), found.pi, found.relative_error, strict=True):
             decays = (-slow * time).exp(), (-fast * time).exp()
             second = A * (decays[0] - decays[1]) / (fast - slow)
             first = ((B + C - slow) * decays[0] - (B + C - fast) * decays[1]) / (fast - slow)

@@ -30,9 +30,7 @@ def _without_squaring(monkeypatch: pytest.MonkeyPatch) -> None:
 # Uniformization against closed forms and matrix exponentials.
 
 
-def random_generator(
-    n: int, spread: float, density: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def random_generator(n: int, spread: float, density: float, rng: np.random.Generator) -> NDArray[np.float64]:
     Q = np.exp(spread * rng.normal(size=(n, n))) * (rng.random((n, n)) < density)
     np.fill_diagonal(Q, 0.0)
     return np.asarray(Q - np.diag(Q.sum(axis=1)))
@@ -57,9 +55,7 @@ def test_occupancy_is_the_integral_of_the_distribution() -> None:
     found = transient(Q, [0.5, 2.0, 5.0], start=3)
     n = len(Q)
     block = np.block([[Q, np.eye(n)], [np.zeros((n, 2 * n))]])
-    for occupied, moment, bound in zip(
-        found.occupancy, found.times, found.occupancy_error, strict=True
-    ):
+    for occupied, moment, bound in zip(found.occupancy, found.times, found.occupancy_error, strict=True):
         exact = scipy.linalg.expm(block * moment)[3, n:]
         assert 0.5 * np.abs(occupied - exact).sum() <= bound + 1e-12
         assert occupied.sum() == pytest.approx(moment, abs=1e-11)

@@ -35,9 +35,7 @@ class DraftBBR:
     def bdp_multiple(self, gain: float) -> float:  # BBRBDPMultiple
         return 10.0 if self.min_rtt == inf else gain * self.bw * self.min_rtt
 
-    def max_inflight(
-        self, gain: float, extra_acked: float = 0.0
-    ) -> float:  # BBRInflight, BBRQuantizationBudget
+    def max_inflight(self, gain: float, extra_acked: float = 0.0) -> float:  # BBRInflight, BBRQuantizationBudget
         found = max(self.bdp_multiple(gain) + extra_acked, self.send_quantum, 4.0)
         return found + 2.0 if self.mode == UP else found
 
@@ -243,10 +241,7 @@ class DraftBBR:
             return
         if self.mode in (DOWN, CRUISE):
             reno_rounds = min(self.target_inflight(), 63.0)
-            if (
-                e.time > self.cycle_stamp + self.bw_probe_wait
-                or self.rounds_since_probe_up >= reno_rounds
-            ):
+            if e.time > self.cycle_stamp + self.bw_probe_wait or self.rounds_since_probe_up >= reno_rounds:
                 self.start_probe_refill(e)
             elif (
                 self.mode == DOWN
@@ -333,9 +328,7 @@ class DraftBBR:
         elif self.recovering and not e.recovering:
             self.cwnd = max(self.cwnd, self.prior_cwnd)
         extra_acked = max(self.extra_acked_now, self.extra_acked_before)
-        largest = self.max_inflight(
-            2.25 if self.mode == UP else 2.0, extra_acked
-        )  # UpdateMaxInflight
+        largest = self.max_inflight(2.25 if self.mode == UP else 2.0, extra_acked)  # UpdateMaxInflight
         if self.full_bw_reached:
             self.cwnd = min(self.cwnd + e.acked, largest)
         elif self.cwnd < largest or e.delivered < 10.0:

@@ -146,9 +146,7 @@ class DraftBBRv1:
 
     def set_cwnd(self, e: Any) -> None:
         if e.recovering and not self.recovering:  # Sect. 4.2.3.4
-            self.prior_cwnd = (
-                max(self.prior_cwnd, self.cwnd) if self.mode == PROBE_RTT else self.cwnd
-            )
+            self.prior_cwnd = max(self.prior_cwnd, self.cwnd) if self.mode == PROBE_RTT else self.cwnd
             self.cwnd = e.in_flight + max(e.acked, 1.0)
             self.conserving = 1.0
             self.next_round_delivered = e.delivered

@@ -70,16 +70,12 @@ def disturbed(state: Any, draw: random.Random, modes: int) -> Any:
     if "mode" in changed:
         changed["mode"] %= modes
     made = state._replace(**changed)
-    if (
-        modes == 7 and made.mode == 4.0
-    ):  # ProbeBW_REFILL sets it, and nothing else does until it ends
+    if modes == 7 and made.mode == 4.0:  # ProbeBW_REFILL sets it, and nothing else does until it ends
         made = made._replace(ack_phase=1.0)
     return made
 
 
-def check_every_step(
-    rule: DeliveryRule, draft: Callable[[dict[str, float]], Any], modes: int
-) -> None:
+def check_every_step(rule: DeliveryRule, draft: Callable[[dict[str, float]], Any], modes: int) -> None:
     """Assert that a version of BBR changes its state at each delivery as the pseudocode of its draft does.
 
     Each delivery is compared by itself, so that no difference hides another. Products are rounded in another

@@ -55,9 +55,7 @@ def test_losses_above_the_threshold_of_a_probe_bound_the_flight() -> None:
     state = RULE.State()._replace(
         mode=5.0, full_bw_reached=1.0, is_bw_probe_sample=1.0, bw_now=RATE, min_rtt=TRIP, cwnd=120.0
     )
-    seen = Delivery(
-        1.0, TRIP, 1.0, 1.0, 0.0, 500.0, 400.0, TRIP, 90.0, 100.0, 3.0, 100.0, 2.0, 0.0, 0.5
-    )
+    seen = Delivery(1.0, TRIP, 1.0, 1.0, 0.0, 500.0, 400.0, TRIP, 90.0, 100.0, 3.0, 100.0, 2.0, 0.0, 0.5)
     assert BBR.on_delivery(state, RULE.params, seen).inflight_longterm == math.inf
     after = BBR.on_delivery(state, RULE.params, seen._replace(lost_with=3.0))
     assert after.inflight_longterm == pytest.approx(99.0 + (0.02 * 99.0 - 2.0) / 0.98)
@@ -88,9 +86,7 @@ def test_a_new_connection_and_a_timeout_are_those_of_the_draft() -> None:
     unbounded |= {"probe_rtt_min_delay", "probe_up_acked_per_inc"}
     first = RULE.State()._asdict()
     others = {"cwnd": 10.0, "pacing_rate": pytest.approx(2.77 * 10.0 / 1e-3), "limited_until": -1.0}
-    assert first == {
-        name: math.inf if name in unbounded else others.get(name, 0.0) for name in first
-    }
+    assert first == {name: math.inf if name in unbounded else others.get(name, 0.0) for name in first}
     for prior, cwnd in ((5.0, 80.0), (90.0, 80.0)):
         state = RULE.State()._replace(cwnd=cwnd, prior_cwnd=prior)
         after = BBR.on_timeout(state, RULE.params, None)
@@ -172,10 +168,7 @@ def test_the_same_round_trip_renews_the_least_one_unless_a_tick_is_given(tick: f
     """tcp_bbr.c compares microseconds and asks for less; ns-3's TcpBbr takes the same."""
     rule = BBRv1(min_rtt_tick=tick)
     state = PROBING._replace(min_rtt=0.04, min_rtt_stamp=1.0, best=1000.0)
-    same, lower = (
-        rule.on_delivery(state, rule.params, SEEN._replace(time=9.0, rtt=rtt))
-        for rtt in (0.04, 0.039)
-    )
+    same, lower = (rule.on_delivery(state, rule.params, SEEN._replace(time=9.0, rtt=rtt)) for rtt in (0.04, 0.039))
     assert same.min_rtt_stamp == stamp
     assert (lower.min_rtt, lower.min_rtt_stamp) == (0.039, 9.0)
 

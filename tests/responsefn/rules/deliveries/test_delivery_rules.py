@@ -56,9 +56,7 @@ def test_a_rule_of_ones_own_keeps_its_queue() -> None:
 
 def test_too_many_numbers_are_refused() -> None:
     class Large(Follow):
-        State = NamedTuple(
-            "State", [(name, float) for name in ("cwnd", "ssthresh", *(f"x{n}" for n in range(68)))]
-        )  # type: ignore[misc]
+        State = NamedTuple("State", [(name, float) for name in ("cwnd", "ssthresh", *(f"x{n}" for n in range(68)))])  # type: ignore[misc]
 
     link = Link("a", "b", 1000.0, 0.02, 100.0)
     Large.State.__new__.__defaults__ = (1.0,) * 70  # type: ignore[attr-defined]
@@ -145,10 +143,7 @@ def test_four_flows_take_each_other_for_one_that_fills_the_queue() -> None:
     links += [Link(f"s{n}", "in", 1e5, 1e-4, 1e5) for n in range(4)]
     mean = []
     for rule in (Copa(competitive=0), Copa()):
-        flows = [
-            Flow(f"f{n}", (f"s{n}", "in", "out"), rule, start=0.5 * n, max_window=1e4)
-            for n in range(4)
-        ]
+        flows = [Flow(f"f{n}", (f"s{n}", "in", "out"), rule, start=0.5 * n, max_window=1e4) for n in range(4)]
         run = simulate(Scenario("four", links, flows, duration=40.0), method=Packets(), sample=1e-3)
         mean.append(run.queued.max(axis=0)[run.time > 20.0].mean())
     assert mean[0] == pytest.approx(4 * 1.25 / 0.5, rel=0.1)
@@ -233,9 +228,7 @@ def test_a_mark_cuts_by_half_of_alpha_once_per_virtual_round_trip(rtt: float, ti
 
 @pytest.mark.parametrize(("rtt", "growth"), [(0.05, 1.0), (0.025, 1.0), (0.005, 0.04)])
 def test_growth_is_that_of_the_virtual_round_trip(rtt: float, growth: float) -> None:
-    state = Prague.on_delivery(
-        START._replace(next=9.0), RULE_PRAGUE.params, SEEN_PRAGUE._replace(rtt=rtt)
-    )
+    state = Prague.on_delivery(START._replace(next=9.0), RULE_PRAGUE.params, SEEN_PRAGUE._replace(rtt=rtt))
     assert state.cwnd - 100.0 == pytest.approx(growth / 100.0)
 
 
@@ -259,9 +252,7 @@ def with_window(window: float, **more: float):
 @pytest.mark.parametrize(("window", "grown"), [(10.0, 10.1), (0.25, 1.25)])
 def test_below_the_target_the_window_grows_by_a_packet_per_round_trip(window: float, grown: float):
     """By ai / W per packet, where W is a packet or more; else by ai."""
-    after = RULE_SWIFT.on_delivery(
-        with_window(window), RULE_SWIFT.params, SEEN_SWIFT._replace(rtt=40e-6)
-    )
+    after = RULE_SWIFT.on_delivery(with_window(window), RULE_SWIFT.params, SEEN_SWIFT._replace(rtt=40e-6))
     assert after.window == pytest.approx(grown)
 
 
@@ -272,20 +263,14 @@ def test_above_it_the_window_falls_once_per_round_trip() -> None:
     again = RULE_SWIFT.on_delivery(state, RULE_SWIFT.params, late._replace(time=1.0 + 90e-6))
     assert again.window == state.window
     assert RULE_SWIFT.on_loss(again, RULE_SWIFT.params, Event(1.0 + 90e-6, 1e-4)) == again
-    later = RULE_SWIFT.on_delivery(
-        state, RULE_SWIFT.params, late._replace(time=1.0 + 100e-6, rtt=1e-4 / 4)
-    )
+    later = RULE_SWIFT.on_delivery(state, RULE_SWIFT.params, late._replace(time=1.0 + 100e-6, rtt=1e-4 / 4))
     assert later.window > state.window
-    most = RULE_SWIFT.on_delivery(
-        with_window(10.0), RULE_SWIFT.params, SEEN_SWIFT._replace(rtt=1e-2)
-    )
+    most = RULE_SWIFT.on_delivery(with_window(10.0), RULE_SWIFT.params, SEEN_SWIFT._replace(rtt=1e-2))
     assert most.window == 5.0
 
 
 def test_less_than_a_packet_is_a_packet_in_several_round_trips() -> None:
-    state = RULE_SWIFT.on_delivery(
-        with_window(0.5), RULE_SWIFT.params, SEEN_SWIFT._replace(rtt=100e-6)
-    )
+    state = RULE_SWIFT.on_delivery(with_window(0.5), RULE_SWIFT.params, SEEN_SWIFT._replace(rtt=100e-6))
     assert (state.cwnd, state.window) == (1.0, pytest.approx(0.3))
     assert state.pacing_rate == pytest.approx(0.3 / 100e-6)
 
@@ -310,10 +295,7 @@ def star(rule: Swift, flows: int):
     """Return the run of flows over one link of 10 Gb/s and 20 us, after its beginning."""
     links = [Link("in", "out", RATE, 5e-6, 4000.0)]
     links += [Link(f"s{n}", "in", RATE, 5e-6, 4000.0) for n in range(flows)]
-    senders = [
-        Flow(f"{n}", (f"s{n}", "in", "out"), rule, max_window=1000.0, start=3e-7 * n)
-        for n in range(flows)
-    ]
+    senders = [Flow(f"{n}", (f"s{n}", "in", "out"), rule, max_window=1000.0, start=3e-7 * n) for n in range(flows)]
     scenario = Scenario("Swift", tuple(links), tuple(senders), duration=0.05)
     run = simulate(scenario, method=Packets(seed=1), sample=2e-5)
     late = run.time > 0.03
@@ -358,9 +340,7 @@ def _pp(state, delay, base=0.04, **others):
     return LEDBATpp.on_delivery(known, RULE_PP.params, SEEN_PP._replace(rtt=base + delay, **others))
 
 
-@pytest.mark.parametrize(
-    ("base", "divisor"), [(0.001, 16), (0.0075, 16), (0.02, 6), (0.05, 3), (0.2, 1)]
-)
+@pytest.mark.parametrize(("base", "divisor"), [(0.001, 16), (0.0075, 16), (0.02, 6), (0.05, 3), (0.2, 1)])
 def test_ledbat_plus_plus_grows_by_the_gain_of_its_path(base, divisor):
     first = RULE_PP.State(20.0)
     assert _pp(first, 0.0, base).cwnd == pytest.approx(20.0 + 1 / divisor)
@@ -409,10 +389,7 @@ def test_of_two_that_come_one_after_the_other_both_have_half() -> None:
     shares = []
     for rule in (LEDBAT(target=0.06), LEDBATpp()):
         links = [Link("a", "b", 1000.0, 0.02, 400), Link("b", "a", 1000.0, 0.02, 400)]
-        flows = [
-            Flow(name, ("a", "b"), rule, start=start)
-            for name, start in (("first", 0.0), ("late", 20.0))
-        ]
+        flows = [Flow(name, ("a", "b"), rule, start=start) for name, start in (("first", 0.0), ("late", 20.0))]
         run = simulate(Scenario("two", links, flows, duration=120.0), Packets(seed=1), sample=0.5)
         sent = run.delivered[:, -1] - run.delivered[:, np.searchsorted(run.time, 60.0)]
         shares.append(float(sent[1] / sent.sum()))

@@ -131,9 +131,7 @@ def test_a_loss_takes_its_packet_and_triggers_quick_adapt() -> None:
 
 RATE = float(gbps(100, packet_size=4096))
 TRIP = 10.66e-6  # four links of 2.5 us, and two transmissions
-MARKS = RampMarking(
-    8.0, 26.0, 1.0
-)  # from 0.2 to 0.8 of the product, as the consortium's model has it
+MARKS = RampMarking(8.0, 26.0, 1.0)  # from 0.2 to 0.8 of the product, as the consortium's model has it
 
 
 def on_path(**given: float) -> NSCC:
@@ -249,9 +247,7 @@ def test_a_permutation_on_a_fabric_shares_its_trunks() -> None:
     )
     trip = 8 * 1e-6 + 4 / RATE
     rule = NSCC(base_rtt=trip, bdp=trip * RATE, target_qdelay=trip)
-    flows = permutation(
-        fabric.hosts, 1, sizes=2000, source=rule, links=fabric.links, routes="even", host="nic"
-    )
+    flows = permutation(fabric.hosts, 1, sizes=2000, source=rule, links=fabric.links, routes="even", host="nic")
     scenario = fabric.scenario("permutation", flows, duration=0.02, min_rto=1e-3)
     run = simulate(scenario, Packets(seed=1), sample=1e-4)
     assert run.lost.sum() == 0

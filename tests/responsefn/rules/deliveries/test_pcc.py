@@ -40,13 +40,9 @@ def test_an_interval_without_packets_is_the_worst() -> None:
 
 
 def test_the_rate_of_allegro_doubles_until_the_utility_falls() -> None:
-    better = allegro.evaluate_interval(
-        state(mode=allegro.STARTING, u_0=100.0), ALLEGRO.params, 0.0, 0.3
-    )
+    better = allegro.evaluate_interval(state(mode=allegro.STARTING, u_0=100.0), ALLEGRO.params, 0.0, 0.3)
     assert (better.mode, better.target, better.before) == (allegro.STARTING, 2000.0, 1000.0)
-    worse = allegro.evaluate_interval(
-        state(mode=allegro.STARTING, u_0=100.0, lost=30.0), ALLEGRO.params, 0.0, 0.3
-    )
+    worse = allegro.evaluate_interval(state(mode=allegro.STARTING, u_0=100.0, lost=30.0), ALLEGRO.params, 0.0, 0.3)
     assert (worse.mode, worse.target, worse.steps) == (allegro.DECIDING, 900.0, 1.0)
 
 
@@ -70,9 +66,7 @@ def test_four_trials_decide_where_both_pairs_agree(utilities: Any, decision: flo
 
 @pytest.mark.parametrize(("steps", "larger"), [(1.0, 2.0), (4.0, 5.0), (5.0, 5.0)])
 def test_steps_grow_to_five_per_cent_while_the_utility_increases(steps: float, larger: float):
-    on = allegro.evaluate_interval(
-        state(steps=steps, decision=-1.0, u_0=1.0), ALLEGRO.params, 0.0, 0.3
-    )
+    on = allegro.evaluate_interval(state(steps=steps, decision=-1.0, u_0=1.0), ALLEGRO.params, 0.0, 0.3)
     assert (on.mode, on.steps, on.before) == (allegro.MOVING, larger, 1000.0)
     assert on.target == pytest.approx(1000.0 * (1.0 - 0.01 * larger))
     back = allegro.evaluate_interval(state(steps=steps, u_0=1e9), ALLEGRO.params, 0.0, 0.3)
@@ -98,22 +92,16 @@ def test_trials_of_a_round_trip_have_the_rates_of_two_pairs(random: float, signs
 def test_a_timeout_leaves_four_packets_and_the_rate() -> None:
     found = ALLEGRO.on_timeout(state(target=600.0), ALLEGRO.params, None)
     assert (found.cwnd, found.target, found.mode) == (4.0, 600.0, allegro.DECIDING)
-    again = ALLEGRO.on_delivery(
-        found, ALLEGRO.params, DELIVERED._replace(delivered=50.0, in_flight=4.0)
-    )
+    again = ALLEGRO.on_delivery(found, ALLEGRO.params, DELIVERED._replace(delivered=50.0, in_flight=4.0))
     assert (again.start_0, again.sending, again.end_0) == (54.0, 0.0, 0.0)
 
 
-def rates(
-    flows: int, *lossy: str, rule: Any = ALLEGRO, between: Any = (60, 120), seed: int = 2
-) -> Any:
+def rates(flows: int, *lossy: str, rule: Any = ALLEGRO, between: Any = (60, 120), seed: int = 2) -> Any:
     """Return the mean rates over 120 Mb/s, 40 ms and a buffer of one product, Mb/s; ``between``: from and until, s."""
     names = ("first", "second")[:flows]
     links = [Link("router", "end", 1e4, 1e-3, 400.0)]
     links += [Link(name, "router", 1e5, 0.019, 1e5) for name in names]
-    elements = tuple(
-        BurstLoss(f"{name}->router", to_bad=1.0, to_good=0.0, loss_bad=0.02) for name in lossy
-    )
+    elements = tuple(BurstLoss(f"{name}->router", to_bad=1.0, to_good=0.0, loss_bad=0.02) for name in lossy)
     senders = [Flow(name, (name, "router", "end"), rule) for name in names]
     scenario = Scenario("allegro", links, senders, duration=between[1], elements=elements)
     run = simulate(scenario, Packets(seed=seed), sample=0.1, packet_jitter="1pkt")
@@ -136,9 +124,7 @@ def test_random_losses_starve_it_beside_a_flow_without_them_alone() -> None:
 def test_with_the_start_of_the_module_it_has_a_tenth_in_the_first_minute() -> None:
     """10.3 and 99.1 Mb/s in 60 s in the paper; here 8 runs differ."""
     rule = Allegro(doubling=0)
-    found = np.median(
-        [rates(2, "first", rule=rule, between=(0.0, 60.0), seed=n) for n in range(1, 9)], axis=0
-    )
+    found = np.median([rates(2, "first", rule=rule, between=(0.0, 60.0), seed=n) for n in range(1, 9)], axis=0)
     assert found[0] == pytest.approx(10.3, rel=0.5)
     assert found[1] == pytest.approx(99.1, rel=0.1)
 
@@ -170,9 +156,7 @@ def test_the_utility_of_vivace_is_that_of_its_formula() -> None:
     steep = vivace.utility_of(interval(400.0, slope=0.1), VIVACE.params)
     assert steep == pytest.approx(4.0**0.9 - 900.0 * 4.0 * (1.0 - 1.0 / 1.1), rel=1e-9)
     for slope in (0.019, -0.3):  # below the filter
-        assert vivace.utility_of(interval(400.0, slope=slope), VIVACE.params) == pytest.approx(
-            4.0**0.9
-        )
+        assert vivace.utility_of(interval(400.0, slope=slope), VIVACE.params) == pytest.approx(4.0**0.9)
 
 
 @pytest.mark.parametrize(
@@ -190,9 +174,7 @@ def test_a_slope_of_smoothed_round_trip_times(change: float, mode: float, slope:
 def test_a_change_of_less_than_two_packets_times_is_no_slope() -> None:
     rule = VIVACE.replace(smoothed=1, rtt_filter=0.0)
     utilities = [
-        vivace.utility_of(
-            interval(400.0)._replace(old_total=0.1, old_moment=0.1 + change), rule.params
-        )
+        vivace.utility_of(interval(400.0)._replace(old_total=0.1, old_moment=0.1 + change), rule.params)
         for change in (0.0049, 0.0051)
     ]
     assert utilities[0] == pytest.approx(4.0**0.9)
@@ -212,9 +194,7 @@ def test_smoothed_round_trip_times_are_those_of_rfc_6298() -> None:
 def test_the_rate_of_vivace_doubles_until_the_utility_falls() -> None:
     better = vivace.evaluate_interval(interval(400.0, rate=200.0, utility=1.0), VIVACE.params, 0.0)
     assert (better.mode, better.rate) == (vivace.STARTING, 400.0)
-    worse = vivace.evaluate_interval(
-        interval(400.0, slope=0.5, rate=200.0, utility=1.0), VIVACE.params, 1.0
-    )
+    worse = vivace.evaluate_interval(interval(400.0, slope=0.5, rate=200.0, utility=1.0), VIVACE.params, 1.0)
     assert (worse.mode, worse.target, worse.high, worse.probe) == (vivace.PROBING, 200.0, 1.0, 0.0)
 
 
@@ -251,9 +231,7 @@ def test_a_step_is_amplified_and_bounded() -> None:
     assert (large.target, large.bound) == (pytest.approx(900.0), pytest.approx(0.15))
     larger = vivace.step_rate(large, VIVACE.params)
     assert larger.target == pytest.approx(900.0 * 0.85)
-    assert vivace.step_rate(state._replace(gradient=1e-9), VIVACE.params).target == pytest.approx(
-        1010.0
-    )
+    assert vivace.step_rate(state._replace(gradient=1e-9), VIVACE.params).target == pytest.approx(1010.0)
 
 
 def test_it_moves_on_while_the_gradient_keeps_its_sign() -> None:
@@ -327,10 +305,7 @@ class Bins:
         early = self.sent[before - 1] - self.sent[before - 11]
         late = self.sent[before] - self.sent[before - 10]
         expected = part * early + (1 - part) * late
-        return (
-            expected > 0
-            and (expected - self.acked[self.now] + self.acked[self.now - 10]) / expected >= 0.26
-        )
+        return expected > 0 and (expected - self.acked[self.now] + self.acked[self.now - 10]) / expected >= 0.26
 
 
 @for_each(range(6))
@@ -338,15 +313,11 @@ def test_bins_are_those_of_the_draft(seed: int) -> None:
     draw, rule, bins = random.Random(seed), SEARCH(), Bins()
     state, time, delivered, ended = rule.State(), 1.0, 0.0, 0
     for n in range(4000):
-        time += draw.choice(
-            (1e-4, 1e-3, 5e-3, 0.05 if n % 97 == 0 else 2e-3, 0.6 if n % 1511 == 0 else 1e-3)
-        )
+        time += draw.choice((1e-4, 1e-3, 5e-3, 0.05 if n % 97 == 0 else 2e-3, 0.6 if n % 1511 == 0 else 1e-3))
         rtt = 0.08 * (1.0 + draw.random() * (0.1 if seed % 2 else 2.5))
         delivered += draw.choice((1.0, 2.0))
         flight = draw.choice((20.0, 40.0, 200.0)) + (n if seed < 3 else 0)
-        seen = Delivery(*[0.0] * 15)._replace(
-            time=time, rtt=rtt, acked=1.0, delivered=delivered, in_flight=flight
-        )
+        seen = Delivery(*[0.0] * 15)._replace(time=time, rtt=rtt, acked=1.0, delivered=delivered, in_flight=flight)
         before = state._replace(ssthresh=math.inf)
         state = SEARCH.on_delivery(before, rule.params, seen)
         exits = bins.exits(time, rtt, delivered, delivered + flight)

@@ -82,9 +82,7 @@ def bic_count(cwnd, last_max, sixteenths=31):
 @for_each([10, 300, 640, 900, 970, 993, 996, 1001, 1030, 1200])
 def test_bic_takes_the_acks_of_bictcp_update(cwnd):
     rule = LinuxBIC()
-    assert 1 / grown(rule, rule.State(cwnd + 0.4, 2.0, 1000.0)) == pytest.approx(
-        bic_count(cwnd, 1000)
-    )
+    assert 1 / grown(rule, rule.State(cwnd + 0.4, 2.0, 1000.0)) == pytest.approx(bic_count(cwnd, 1000))
     lost = rule.on_loss(rule.State(cwnd + 0.4, 2.0, 1000.0), rule.params, None)
     assert lost.cwnd == (cwnd // 2 if cwnd <= 14 else cwnd * 819 // 1024)
     assert lost.peak == (cwnd * 1843 // 2048 if cwnd < 1000 else cwnd)
@@ -256,9 +254,7 @@ def test_htcp_takes_the_acks_of_its_counter(late, rtt, alpha):
 
 def test_htcp_keeps_a_ratio_of_jiffies_in_128ths():
     rule = LinuxHTCP()
-    state = rule.State(
-        139.6, 2.0, 0.0, 0.0406, 0.0624, top_throughput=100.0, last_top_throughput=100.0, steady=1.0
-    )
+    state = rule.State(139.6, 2.0, 0.0, 0.0406, 0.0624, top_throughput=100.0, last_top_throughput=100.0, steady=1.0)
     lost = rule.on_loss(state, rule.params, Event(5.0, 0.0624))
     assert lost.cwnd == 139 * ((11 << 7) // 16) >> 7
     assert lost.top_rtt == pytest.approx(0.0406 + 0.95 * 0.0218)
@@ -279,9 +275,7 @@ def test_illinois_sets_alpha_and_beta_once_per_round(part):
         state = rule.on_ack(state._replace(cwnd=50.5), rule.params, Event(1.0, 0.04 + part * 0.04))
     assert (state.a, state.b) == (x / 128, y / 64)
     acks = next(n for n in range(1, 10_000) if (n * x) >> 7 >= 50)
-    assert 1 / grown(rule, state._replace(cwnd=50.5), Event(1.0, 0.05)) == pytest.approx(
-        acks, abs=1
-    )
+    assert 1 / grown(rule, state._replace(cwnd=50.5), Event(1.0, 0.05)) == pytest.approx(acks, abs=1)
     assert rule.on_loss(state._replace(cwnd=50.5), rule.params, None).cwnd == 50 - (50 * y >> 6)
 
 
@@ -390,9 +384,7 @@ def test_hybla_begins_with_rho_packets_and_counts_acks():
     assert not LinuxHybla.counts_in_slow_start
 
 
-@pytest.mark.parametrize(
-    ("cwnd", "rtt_us"), [(50, 40_000), (50, 42_400), (50, 42_600), (90, 60_000)]
-)
+@pytest.mark.parametrize(("cwnd", "rtt_us"), [(50, 40_000), (50, 42_400), (50, 42_600), (90, 60_000)])
 def test_veno_takes_losses_without_a_queue_for_random(cwnd, rtt_us):
     base = 40_000
     diff = (cwnd << 1) - (cwnd * base << 1) // rtt_us
@@ -555,9 +547,7 @@ def test_lp_halves_and_then_falls_to_one_packet():
     second = rule.on_ack(first._replace(owd_min=20.0, owd_max=30.0), rule.params, Event(1.01, 0.05))
     assert second.cwnd == 1.0
     quiet = second._replace(smoothed=8 * 30.0, owd_min=30.0, owd_max=90.0)
-    assert (
-        rule.on_ack(quiet, rule.params, Event(1.02, 0.05)).cwnd == 1.0
-    )  # within three round trips
+    assert rule.on_ack(quiet, rule.params, Event(1.02, 0.05)).cwnd == 1.0  # within three round trips
     assert rule.on_ack(quiet, rule.params, Event(1.30, 0.05)).cwnd == 2.0
 
 
@@ -578,9 +568,7 @@ def test_cdg_cuts_with_the_probability_of_its_gradient():
     cut = delivered(begun, rule, 0.044, kept + 1e-6)
     assert (cut.reduced, cut.ssthresh, cut.cuts) == (1.0, 40 * 724 >> 10, 1.0)
     assert cut.shadow == cut.cwnd
-    within = LinuxCDG.on_delivery(
-        cut, rule.params, Delivery(*[0.0] * 15)._replace(time=2.0, rtt=0.044, acked=2.0)
-    )
+    within = LinuxCDG.on_delivery(cut, rule.params, Delivery(*[0.0] * 15)._replace(time=2.0, rtt=0.044, acked=2.0))
     assert within.cwnd == pytest.approx(cut.cwnd - 2 * (1 - 724 / 1024))
     ended = delivered(within, rule, 0.044)
     assert (ended.cwnd, ended.reduced, ended.last_min_rtt) == (28.0, 0.0, 0.044)
@@ -600,10 +588,7 @@ def test_cdg_halves_the_shadow_window_at_a_loss():
     for shadow, kept in ((90.0, 40.0), (70.0, 35.0), (30.0, 20.0)):
         state = rule.State(40.5, 30.0, shadow)
         assert rule.on_loss(state, rule.params, None).cwnd == kept
-    assert (
-        rule.replace(use_shadow=0).on_loss(state, rule.replace(use_shadow=0).params, None).cwnd
-        == 20.0
-    )
+    assert rule.replace(use_shadow=0).on_loss(state, rule.replace(use_shadow=0).params, None).cwnd == 20.0
     in_cut = rule.State(40.0, 28.0, 60.0, 1.0)
     assert rule.on_loss(in_cut, rule.params, None).cwnd == 28.0
     late = rule.on_timeout(rule.State(40.5, 30.0, 70.0), rule.params, None)

@@ -121,12 +121,8 @@ def test_a_loss_sets_the_curve():
 @pytest.mark.slow
 def test_the_response_is_near_that_of_the_rfc_and_not_its():
     for p in (1e-4, 1e-3, 1e-2):
-        assert LinuxCUBIC(kernel="2.6.22").rate(p, 0.04) == pytest.approx(
-            CUBIC().rate(p, 0.04), rel=0.15
-        )
-    assert not math.isclose(
-        LinuxCUBIC(kernel="2.6.22").rate(1e-2, 0.04), CUBIC().rate(1e-2, 0.04), rel_tol=0.02
-    )
+        assert LinuxCUBIC(kernel="2.6.22").rate(p, 0.04) == pytest.approx(CUBIC().rate(p, 0.04), rel=0.15)
+    assert not math.isclose(LinuxCUBIC(kernel="2.6.22").rate(1e-2, 0.04), CUBIC().rate(1e-2, 0.04), rel_tol=0.02)
 
 
 # The module of Linux against the integer arithmetic of its file, written here once more.
@@ -171,9 +167,7 @@ def test_htcp_halves_unless_two_cycles_were_alike():
     )
     found = []
     for most in cycles:
-        state = rule.on_loss(
-            state._replace(cwnd=100.0, top_throughput=most), rule.params, Event(0.0, 0.04)
-        )
+        state = rule.on_loss(state._replace(cwnd=100.0, top_throughput=most), rule.params, Event(0.0, 0.04))
         found.append(state.beta)
     assert found == part_kept(cycles)
     assert set(found) == {0.5, 0.8}
@@ -259,12 +253,7 @@ def test_scalable_counts_beyond_fifty(cwnd):
 
 def test_the_modules_keep_other_parts_than_the_papers():
     state = LinuxScalable(kernel="2.6.22").State(100.0, 2.0)
-    assert (
-        LinuxScalable(kernel="2.6.22")
-        .on_loss(state, LinuxScalable(kernel="2.6.22").params, None)
-        .cwnd
-        == 87.5
-    )
+    assert LinuxScalable(kernel="2.6.22").on_loss(state, LinuxScalable(kernel="2.6.22").params, None).cwnd == 87.5
     assert 1 - LinuxBIC(kernel="2.6.22").b == pytest.approx(819 / 1024)
     assert 1 - BIC().b == 0.875
 

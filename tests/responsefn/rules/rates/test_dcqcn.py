@@ -142,9 +142,7 @@ def test_senders_with_random_marks_are_near_the_fluid_model() -> None:
     rule, rates = DCQCN(), []
     for seed in range(3):
         random = np.random.default_rng(seed)
-        state = rule.start(line)._replace(
-            rate=2e6, target=2e6, alpha=0.1, next_round=0.0, next_fall=0.0
-        )
+        state = rule.start(line)._replace(rate=2e6, target=2e6, alpha=0.1, next_round=0.0, next_fall=0.0)
         total, credit = 0.0, 0.0
         for k in range(steps):
             sent = state.rate * step
@@ -152,9 +150,7 @@ def test_senders_with_random_marks_are_near_the_fluid_model() -> None:
             whole = int(credit)
             credit -= whole
             if whole and (marks := random.binomial(whole, p)):
-                state = rule.on_feedback(
-                    state, rule.params, Feedback(k * step, 1e-5, whole, float(marks))
-                )
+                state = rule.on_feedback(state, rule.params, Feedback(k * step, 1e-5, whole, float(marks)))
             state = rule.on_time(state, rule.params, Elapsed(k * step, step, sent))
             total += sent * (k >= steps // 4)
         rates.append(total / (0.75 * steps * step))

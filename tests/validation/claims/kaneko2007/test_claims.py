@@ -84,8 +84,7 @@ def test_a_reading_of_areno_has_its_own_share_and_no_runs_of_simulators() -> Non
 def test_on_the_short_path_the_version_of_areno_decides() -> None:
     found = small_buffers()
     sides = [
-        each["areno"].judged(0.01, runs.FAIR).model
-        for each in (found.statements, found.readings[runs.INCLUSIVE_NAME])
+        each["areno"].judged(0.01, runs.FAIR).model for each in (found.statements, found.readings[runs.INCLUSIVE_NAME])
     ]
     assert sides == [C, R]
 
@@ -238,9 +237,7 @@ CASE = "kaneko2007/small-bdp-ns3"
 
 def test_shares_of_two_flows_add_up_to_one() -> None:
     frame = of_cases(CASE)
-    assert share(frame, 1, rule="fusion").value + share(
-        frame, 2, rule="fusion"
-    ).value == pytest.approx(1)
+    assert share(frame, 1, rule="fusion").value + share(frame, 2, rule="fusion").value == pytest.approx(1)
 
 
 def test_a_flow_differs_from_itself_by_nothing() -> None:
@@ -273,9 +270,7 @@ def test_no_simulator_hides_the_runs_of_another() -> None:
     one = pd.DataFrame({"rule": ["reno", "bic"], "seed": [1, 1]})
     other = pd.DataFrame({"rule": ["reno", "reno"], "seed": [1, 2]})
     found = apart(("ns-2", one), ("ns-3", other))
-    assert {
-        rule: {tool: len(runs) for tool, runs in each.items()} for rule, each in found.items()
-    } == {
+    assert {rule: {tool: len(runs) for tool, runs in each.items()} for rule, each in found.items()} == {
         "reno": {"ns-2": 1, "ns-3": 2},
         "bic": {"ns-2": 1},
     }

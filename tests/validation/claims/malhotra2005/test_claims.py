@@ -145,14 +145,8 @@ def test_the_round_trip_time_decides_whether_the_cost_is_slight(found) -> None:
     assert [each["slightly"] for each in own.values()] == [R, C]
     finding = subjects()["M05"].in_all_readings(found, {})
     for source, rtts in {"model": (0.1, 0.3), "ns-3": (1.0,), "level": (1.0,)}.items():
-        turned = {
-            name
-            for name, verdict in finding.turned(source).items()
-            if verdict is not Verdict.NOT_APPLICABLE
-        }
-        assert turned == {
-            f"RTT {rtt:g} s" for rtt in rtts
-        }  # those of the chain's rules packets do not judge
+        turned = {name for name, verdict in finding.turned(source).items() if verdict is not Verdict.NOT_APPLICABLE}
+        assert turned == {f"RTT {rtt:g} s" for rtt in rtts}  # those of the chain's rules packets do not judge
 
 
 def test_a_reading_of_the_round_trip_time_follows_its_runs(found) -> None:
@@ -268,9 +262,7 @@ def test_the_range_of_the_round_trip_time_turns_the_chains_verdict(judged) -> No
 
 
 def test_more_is_by_the_factor_asked_for() -> None:
-    found = SimpleNamespace(
-        pairs={(levels.HIGH, chain.RTT): (2.0, 1.5)}, within=lambda near: {1.0: near >= 1.0}
-    )
+    found = SimpleNamespace(pairs={(levels.HIGH, chain.RTT): (2.0, 1.5)}, within=lambda near: {1.0: near >= 1.0})
     verdicts = [levels.judge(found, times=times)["more"].model for times in (1.0, 1.3, 1.4)]
     assert verdicts == [Verdict.HOLDS, Verdict.HOLDS, Verdict.CONTRADICTED]
     assert levels.judge(found)["close"].model is Verdict.HOLDS
@@ -422,9 +414,7 @@ def test_queue_2_asks_for_as_many_pauses_as_in_ns3() -> None:
     for low in (1, 15):
         rows = frame[frame["low_threshold"] == low]
         seen = (rows["pauses"] / rows["measured_time"]).mean()
-        assert level.files(level.Bridges(1.0, 15, low)).pauses.mean() == pytest.approx(
-            seen, rel=0.1
-        )
+        assert level.files(level.Bridges(1.0, 15, low)).pauses.mean() == pytest.approx(seen, rel=0.1)
 
 
 # TCP behind bridges that pause, read from the bundled tables.

@@ -337,8 +337,7 @@ def test_both_halves_are_measured_and_losses_and_first_losses_of_the_open_one_ag
     assert found.together.spread < found.chains.spread, "flows that lose together differ less"
     assert found.together.beyond > found.chains.beyond
     partial, standard, halving, gentle = (
-        h.shares["difference"].abs().max()
-        for h in (found.partial, found.standard, found.halving, found.gentle)
+        h.shares["difference"].abs().max() for h in (found.partial, found.standard, found.halving, found.gentle)
     )
     assert standard < 0.6 * partial, "SACK is what CUBIC has in ns-2"
     assert halving < 0.6 * gentle

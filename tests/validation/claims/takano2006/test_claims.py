@@ -182,9 +182,7 @@ def test_direct_hosts_turn_a_reproduced_claim() -> None:
 # D09 depends on the host.
 
 
-ALL_HOSTS = (
-    pytest.mark.slow
-)  # all scenarios on all hosts, 30 s of runs; `make run` measures them too
+ALL_HOSTS = pytest.mark.slow  # all scenarios on all hosts, 30 s of runs; `make run` measures them too
 DIRECT = "hosts in node 1's buffer with DFC too"
 
 
@@ -237,9 +235,7 @@ def test_the_order_of_the_runs_decides(name: str, mean: float, verdict: Verdict)
 
     def at(matrix, level: float):
         runs = Swing(level + np.linspace(0, 1e-3, 8), np.zeros(8))
-        return dataclasses.replace(
-            matrix, direct=Sides(*(cell._replace(target=runs) for cell in matrix.direct))
-        )
+        return dataclasses.replace(matrix, direct=Sides(*(cell._replace(target=runs) for cell in matrix.direct)))
 
     changed = dataclasses.replace(found, matrix=at(found.matrix, mean), plain=at(found.plain, 0.4))
     assert variants.judge(changed)["compared"] == (verdict, verdict)
@@ -347,9 +343,7 @@ def test_fast_links_are_not_run() -> None:
 
 
 def test_pacing_takes_the_bursts_away() -> None:
-    bursts, spaced = (
-        level.vegas("without DFC", pacing).bursts.relative for pacing in (False, True)
-    )
+    bursts, spaced = (level.vegas("without DFC", pacing).bursts.relative for pacing in (False, True))
     assert spaced.max() < 0.3 * bursts.min()
 
 
@@ -362,9 +356,7 @@ def test_with_the_conventions_of_ns2_some_runs_are_below_the_share() -> None:
     assert level.by_convention("2") == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "meets"), [("4S", 8), ("4", 15), ("4L", 30), ("5", 15), ("6", 15)]
-)
+@pytest.mark.parametrize(("name", "meets"), [("4S", 8), ("4", 15), ("4L", 30), ("5", 15), ("6", 15)])
 def test_the_overshoot_hits_the_flow_that_enters_where_they_meet_as_in_ns2(name: str, meets: int):
     """It sends bursts into a full buffer, into which the target comes at the pace of its path.
 
@@ -581,14 +573,10 @@ def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "name", ["1", "6", *(pytest.param(name, marks=pytest.mark.slow) for name in "2345")]
-)
+@pytest.mark.parametrize("name", ["1", "6", *(pytest.param(name, marks=pytest.mark.slow) for name in "2345")])
 def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
     """The 95 % intervals of both flows' means meet; a single run is one of a few levels."""
-    fluid = ensemble(takano2006(name, dfc=False), 32, level="fluid", **RANDOM).mean_efficiency(
-        studies.START
-    )
+    fluid = ensemble(takano2006(name, dfc=False), 32, level="fluid", **RANDOM).mean_efficiency(studies.START)
     data = evidence.table(studies.Study(name).starts_case, "flows")
     for f, flow in enumerate(("target", "background")):
         ns2 = data[data["flow"] == flow]["mean_efficiency"].to_numpy()
@@ -629,10 +617,7 @@ def means_of_packets(name: str, agent: str) -> Values:
     """
     if (name, agent) == ("5", "reno"):
         scenario = takano2006("5", dfc=False, tcp="reno")
-        runs = [
-            simulate(scenario, Packets(seed=seed, convention="ns2"), **RANDOM)
-            for seed in range(1, 21)
-        ]
+        runs = [simulate(scenario, Packets(seed=seed, convention="ns2"), **RANDOM) for seed in range(1, 21)]
         return np.array([run.mean_efficiency(studies.START) for run in runs])
     if name == "4":
         data = evidence.table(studies.Study("4" + agent[0]).without_dfc_case, "flows")

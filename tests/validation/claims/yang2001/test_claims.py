@@ -122,9 +122,7 @@ def test_the_best_discipline_is_ahead_of_each_other_and_not_behind() -> None:
 
 def test_a_model_that_gives_two_disciplines_equal_times_does_not_rank_them() -> None:
     """FCFS and RED, and DRR and SFQ, are identical in the fluid; a last digit of difference is enough to judge."""
-    frame = pd.DataFrame(
-        {"FCFS": [9.0, 9.0], "DRR": [8.0, 8.0], "RED": [9.0, 9.0], "SFQ": [7.0, 7.0]}
-    )
+    frame = pd.DataFrame({"FCFS": [9.0, 9.0], "DRR": [8.0, 8.0], "RED": [9.0, 9.0], "SFQ": [7.0, 7.0]})
     assert _ranked((frame, "SFQ", 1.0)) is Verdict.NOT_APPLICABLE
     apart = frame.assign(RED=9.0 + 1e-12)
     assert min(e.value for e in _ranked((apart, "SFQ", 1.0))) > 0.0
@@ -138,10 +136,7 @@ def test_the_model_is_judged_in_the_readings_of_table_4() -> None:
     """It has no queues, so that their length changes nothing; where each flow counts once, classes with more flows weigh more."""
     kinds = [k for k in sharing.kinds("cc/cc", 81) if k.name == "UDP3"]
     assert {k.number for k in kinds} == {10}
-    usual, by_flow = (
-        f("cc/cc", "FCFS")["cc", "UDP3"].iloc[0]
-        for f in (sharing.modelled, sharing.modelled_by_flow)
-    )
+    usual, by_flow = (f("cc/cc", "FCFS")["cc", "UDP3"].iloc[0] for f in (sharing.modelled, sharing.modelled_by_flow))
     times = [
         (kind.number, time)
         for n in sharing.RATIOS
@@ -208,9 +203,7 @@ def test_the_last_class_scatters_more_where_acknowledgements_are_lost() -> None:
     assert _last_step("lost", step).value > _last_step(None, step).value
 
 
-@pytest.mark.parametrize(
-    ("seeds", "verdict"), [(2, "inconclusive"), (6, "inconclusive"), (7, "contradicted")]
-)
+@pytest.mark.parametrize(("seeds", "verdict"), [(2, "inconclusive"), (6, "inconclusive"), (7, "contradicted")])
 def test_cells_of_one_seed_are_no_independent_runs(seeds: int, verdict: str) -> None:
     """Twenty-four cells that all say no count once for each seed: seven seeds are the fewest at one per cent."""
     cells = pd.DataFrame(np.zeros((seeds, 24), dtype=bool))
@@ -267,9 +260,7 @@ def test_order_compares_neighbours_of_tcp_and_both_of_udp() -> None:
 
 
 def test_short_queues_have_the_same_classes() -> None:
-    assert set(tables.short("ts/ts", "DRR").columns) == set(
-        tables.by_seed(tables.case_of("ts/ts", "DRR")).columns
-    )
+    assert set(tables.short("ts/ts", "DRR").columns) == set(tables.by_seed(tables.case_of("ts/ts", "DRR")).columns)
 
 
 def test_where_each_flow_counts_once_ratios_with_more_flows_weigh_more() -> None:

@@ -111,8 +111,7 @@ def test_precise_form_exceeds_recovery_form_numerically_too() -> None:
     for increase in (0.01, 0.2, 1.0, 30.0):
         for decrease in (0.01, 0.125, 0.5, 0.99):
             precise, recovery = (
-                AIMD(increase, decrease, form=form).mean_window(loss)
-                for form in ("precise", "recovery")
+                AIMD(increase, decrease, form=form).mean_window(loss) for form in ("precise", "recovery")
             )
             assert np.all(np.asarray(precise) > np.asarray(recovery))
 
@@ -262,9 +261,7 @@ def test_intervals_are_student_over_the_seeds() -> None:
 
 
 def test_pairs_are_of_the_same_seed() -> None:
-    frame = pd.DataFrame(
-        {"packets_per_loss": 100, "seed": [1, 2], "rate": [8.0, 20.0], "duration": 1.0, "p": 0.01}
-    )
+    frame = pd.DataFrame({"packets_per_loss": 100, "seed": [1, 2], "rate": [8.0, 20.0], "duration": 1.0, "p": 0.01})
     shuffled = frame.iloc[::-1].assign(rate=[10.0, 4.0])
     found = loss_sweeps.paired(frame, shuffled)
     np.testing.assert_allclose(found.ratio, [2.0])
@@ -465,9 +462,7 @@ def test_loss_is_that_of_the_bundled_runs() -> None:
     assert fixed_point(Group("TCP(1,1/2)", 20)).loss == pytest.approx(0.0216, rel=0.15)
 
 
-@pytest.mark.parametrize(
-    ("kind", "a", "b"), [("TCP(1,1/2)", 1, 1 / 2), ("TCP(3/7,1/4)", 3 / 7, 1 / 4)]
-)
+@pytest.mark.parametrize(("kind", "a", "b"), [("TCP(1,1/2)", 1, 1 / 2), ("TCP(3/7,1/4)", 3 / 7, 1 / 4)])
 def test_variation_has_the_moments_of_the_window_under_independent_losses(kind, a, b) -> None:
     """Simulated window by window, p = 1e-4: mean square a/(p b), and its own mean."""
     rng = np.random.default_rng(5)
@@ -518,15 +513,11 @@ def test_a_flow_that_loses_nothing_has_the_rate_of_ns2() -> None:
 def test_like_flows_have_like_rates_and_a_ratio_is_antisymmetric() -> None:
     flows = level.pair(TCP, GENTLE, 4)
     assert abs(level.ratio(flows, TCP, GENTLE).value) < 0.2  # four flows each, three seeds
-    assert level.ratio(flows, TCP, GENTLE).value == pytest.approx(
-        -level.ratio(flows, GENTLE, TCP).value
-    )
+    assert level.ratio(flows, TCP, GENTLE).value == pytest.approx(-level.ratio(flows, GENTLE, TCP).value)
 
 
 def test_marks_take_the_place_of_drops() -> None:
-    drops, marks = (
-        of_link(level.pair(TCP, TCP, 5, queue=queue), "loss").value for queue in ("RED", "ECN")
-    )
+    drops, marks = (of_link(level.pair(TCP, TCP, 5, queue=queue), "loss").value for queue in ("RED", "ECN"))
     assert drops > 0.005
     assert marks == 0.0
 
@@ -544,9 +535,7 @@ def test_losses_behind_red_are_those_of_ns2() -> None:
     assert found == pytest.approx(seen, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    "number", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in FLOWS[1:])]
-)
+@pytest.mark.parametrize("number", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in FLOWS[1:])])
 def test_few_flows_behind_red_have_the_throughput_and_the_losses_of_ns2(number: int) -> None:
     """Within 3 and 10 %, the aim of the packet level; over 8 seeds the 95 % intervals are a seventh and a quarter of that."""
     own = runs(Dumbbell((TCP,) * number), len(SEEDS)).link

@@ -45,9 +45,7 @@ def test_input_files_of_a_run() -> None:
 
 def test_rows_of_a_run() -> None:
     rows = inputs.read(RUN, Path(), [PRINTED.format(1)])
-    assert [set(rows[name][0]) for name in inputs.TABLES] == [
-        set(table.columns) for table in inputs.TABLES.values()
-    ]
+    assert [set(rows[name][0]) for name in inputs.TABLES] == [set(table.columns) for table in inputs.TABLES.values()]
     assert [row["finish"] for row in rows["flows"]] == [12.5e-6, 3e-6]
     assert rows["runs"][0]["xoff"] == 20
 
@@ -157,10 +155,7 @@ QUICK = ("incast of 16 through the spine", "60 random flows", "60 random flows, 
 @pytest.mark.parametrize("simulator", [HTSIM, NS3], ids=lambda each: each.name)
 @pytest.mark.parametrize(
     "run",
-    [
-        each["run"] if each["run"] in QUICK else pytest.param(each["run"], marks=pytest.mark.slow)
-        for each in ROCE.runs
-    ],
+    [each["run"] if each["run"] in QUICK else pytest.param(each["run"], marks=pytest.mark.slow) for each in ROCE.runs],
 )
 def test_a_run_beside_a_simulator(run: str, simulator: Simulator) -> None:
     row = row_of(run, simulator)
@@ -189,9 +184,7 @@ UEC_QUICK = (
 @pytest.mark.parametrize(
     "run",
     [
-        each["run"]
-        if each["run"] in UEC_QUICK
-        else pytest.param(each["run"], marks=pytest.mark.slow)
+        each["run"] if each["run"] in UEC_QUICK else pytest.param(each["run"], marks=pytest.mark.slow)
         for each in UEC.runs
     ],
 )
@@ -199,9 +192,7 @@ def test_a_uec_run_beside_the_simulator(run: str) -> None:
     row = uet_agreement.row_of(run)
     for name in ("last", "mean"):
         assert within(row, name) == (UEC_NOT_WITHIN.get(run) != name)
-    assert (
-        text_of([row], "htsim").splitlines()[-1] in uet_agreement.RESULTS.read_text().splitlines()
-    )
+    assert text_of([row], "htsim").splitlines()[-1] in uet_agreement.RESULTS.read_text().splitlines()
 
 
 def test_hashed_packets_of_senders_alone_have_the_wider_tolerance() -> None:
@@ -210,9 +201,7 @@ def test_hashed_packets_of_senders_alone_have_the_wider_tolerance() -> None:
     for line in lines:
         name, *_ = (cell.strip() for cell in line.strip("|").split("|"))
         ratios = [float(cell.strip(" *")) for cell in line.strip("|").split("|")[4::3]]
-        allowed = (
-            uet_agreement.HASHED if name.startswith("NSCC, hashed") else uet_agreement.TOLERANCE
-        )
+        allowed = uet_agreement.HASHED if name.startswith("NSCC, hashed") else uet_agreement.TOLERANCE
         bold = "**" in line
         assert bold == any(abs(ratio - 1.0) > allowed for ratio in ratios)
 

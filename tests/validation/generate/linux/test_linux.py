@@ -85,9 +85,7 @@ def test_rows_of_a_run() -> None:
     assert (total["rule"], total["buffer"], total["bytes"]) == ("reno", 33, 1448)
     assert (total["lateness"], total["digest"]) == (17, "fnv1a-0123456789abcdef")
     index = {"run": "reno-33", "flow": 0}
-    assert rows["windows"] == [
-        {**index, "time": 0.01, "cwnd": 10, "ssthresh": 2147483647, "srtt": 40640, "state": 0}
-    ]
+    assert rows["windows"] == [{**index, "time": 0.01, "cwnd": 10, "ssthresh": 2147483647, "srtt": 40640, "state": 0}]
     assert rows["drops"] == [
         {**index, "time": 1.000000001, "cause": "queue"},
         {**index, "time": 2.0, "cause": "loss"},
@@ -193,9 +191,7 @@ def test_vegas_loses_what_linux_loses() -> None:
 def test_rates_under_random_losses() -> None:
     written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
     rows = list(lossy({}, "linux/random-loss"))
-    assert [row["case"] for row in rows] == [
-        f"{rule}, loss 0.001, seeds from 1" for rule in ("reno", "cubic")
-    ]
+    assert [row["case"] for row in rows] == [f"{rule}, loss 0.001, seeds from 1" for rule in ("reno", "cubic")]
     for found in rows:
         row = written.loc[(found["case"], "rate")]
         assert float(row["linux"]) == pytest.approx(found["linux"], rel=1e-9)

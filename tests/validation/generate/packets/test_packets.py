@@ -70,9 +70,7 @@ def test_rows_of_flows_with_a_window(tmp_path: Path) -> None:
     (tmp_path / "samples.txt").write_text("0.01 1.5 0\n0.02 2.5 7\n")
     (tmp_path / "flows.txt").write_text("1 7 2 11\n")
     (tmp_path / "links.txt").write_text("10 2 4\n2 10 3\n2 3 0\n")
-    scenario = networks.scenario_of(
-        {"topology": "dumbbell", "recovery": "reno", "size": 2, "seed": 1}
-    )
+    scenario = networks.scenario_of({"topology": "dumbbell", "recovery": "reno", "size": 2, "seed": 1})
     (row,) = exported.flows_of(scenario, tmp_path)
     hashed = sample_hash([1.5, 2.5], [0, 7])
     assert row == {"flow": 1, "acknowledged": 7, "sent": 11, "timeouts": 2, "samples": hashed}
@@ -88,11 +86,7 @@ def test_bundled_programs_are_those_of_the_recorded_commands() -> None:
     programs = evidence.table(RANDOM, "networks")["program"]
     commands = [CASE_RANDOM_NETWORKS.program.command([text]) for text in programs]
     assert digest(commands) == evidence.provenance(RANDOM)["commands"]["sha256"]
-    assert commands == [
-        command
-        for run in CASE_RANDOM_NETWORKS.runs
-        for command in CASE_RANDOM_NETWORKS.commands(run)
-    ]
+    assert commands == [command for run in CASE_RANDOM_NETWORKS.runs for command in CASE_RANDOM_NETWORKS.commands(run)]
 
 
 def test_acks_are_bundled_at_ten_times_of_which_the_last_is_the_end() -> None:
@@ -101,9 +95,7 @@ def test_acks_are_bundled_at_ten_times_of_which_the_last_is_the_end() -> None:
     last = acks.groupby(["seed", "flow"]).last()
     assert last["acknowledged"].tolist() == flows["acknowledged"].tolist()
     durations = evidence.table(RANDOM, "networks").set_index("seed")["duration"]
-    assert (
-        last["time"].round(9) == durations.loc[last.index.get_level_values("seed")].to_numpy()
-    ).all()
+    assert (last["time"].round(9) == durations.loc[last.index.get_level_values("seed")].to_numpy()).all()
 
 
 # The networks that the fluid is judged by, in ns-2: options of the script, and ns-2's rows.
@@ -164,9 +156,7 @@ def test_commands_time_and_rows(tmp_path: Path) -> None:
     (case,) = explained_claims.CASES
     run = {"claim": "D18"}
     assert case.commands(run) == ["hopflow explain D18 --runs 8 --seed 0 --table table.csv"]
-    assert (
-        case.simulated_seconds(run) == 8 * (2 + 8) * 0.6
-    )  # one refinement of the fluid, three of packets
+    assert case.simulated_seconds(run) == 8 * (2 + 8) * 0.6  # one refinement of the fluid, three of packets
     bundled = evidence.table(CASE).query("claim == 'D18'").drop(columns=["claim", "runs"])
     bundled.to_csv(tmp_path / "table.csv", index=False)
     rows = explained_claims.read(run, tmp_path, [])["waterfalls"]
@@ -214,10 +204,7 @@ def packet_level(flows: int, manager: QueueManager, seeds: int = 8) -> np.ndarra
     for seed in range(1, seeds + 1):
         rng = np.random.default_rng([seed, flows])
         extra = managed_queues.ACCESS * (1.0 + 0.01 * rng.random(flows))
-        access = [
-            replace(link, delay=float(delay))
-            for link, delay in zip(scenario.links[1:], extra, strict=True)
-        ]
+        access = [replace(link, delay=float(delay)) for link, delay in zip(scenario.links[1:], extra, strict=True)]
         own = [replace(flow, start=float(rng.random())) for flow in scenario.flows]
         network = replace(scenario, links=(scenario.links[0], *access), flows=tuple(own))
         run = simulate(network, method=Packets(seed=seed), sample=0.1)
@@ -254,9 +241,7 @@ def test_managed_queues_of_packets_beside_those_of_ns3(flows: int, disc: str) ->
 def test_each_run_has_its_own_command() -> None:
     (case,) = red_dumbbells.CASES
     commands = [command for run in case.runs for command in case.commands(run)]
-    assert (
-        len(set(commands)) == len(case.runs) == len(red_dumbbells.FLOWS) * len(red_dumbbells.SEEDS)
-    )
+    assert len(set(commands)) == len(case.runs) == len(red_dumbbells.FLOWS) * len(red_dumbbells.SEEDS)
     assert all(" queue RED " in command for command in commands)
 
 
