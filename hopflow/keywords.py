@@ -49,12 +49,13 @@ def takes_keywords(kind: Any, defaults: Mapping[str, Any] | None = None) -> Call
     required = kind.__required_keys__ | {n for n in annotations if annotations[n].startswith(REQUIRED)}
     keywords = [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY,
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if name in required else default_values.get(name, ELSEWHERE),
             annotation=text[len(REQUIRED) : -1] if text.startswith(REQUIRED) else text,
         )
         for name, text in annotations.items()
-    ]  # fmt: skip
+    ]
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)

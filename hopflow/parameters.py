@@ -124,8 +124,9 @@ def param(
     default
         The value of the parameter where none is given. If it is None, None is an allowed value.
     unit
-        ``"rate"``, ``"time"``, ``"amount"``, ``"share"`` or another `hopflow.units.Dimension` of a parameter that may be a
-        string with a unit, such as ``"40ms"``; otherwise a unit in words, such as ``"round trips"``; ``"1"``: none.
+        ``"rate"``, ``"time"``, ``"amount"``, ``"share"`` or another `hopflow.units.Dimension` of a parameter that may
+        be a string with a unit, such as ``"40ms"``; otherwise a unit in words, such as ``"round trips"``; ``"1"``:
+        none.
     source
         Source of the default: document, section, and the number as printed there.
     above, at_least, below, at_most
@@ -210,7 +211,10 @@ def series(suffixes: Iterable[object], **defaults: float) -> Callable[[K], K]:
 
 
 def _rebuild_tuple(cls: Any, defaults: Mapping[str, Any], other_types: Mapping[str, Any]) -> Any:
-    """Return a copy of a NamedTuple class with these defaults; ``other_types``: types of fields that it does not declare."""
+    """Return a copy of a NamedTuple class with these defaults.
+
+    ``other_types`` has the types of fields that the class does not declare.
+    """
     types = {**other_types, **cls.__annotations__}
     if missing := types.keys() - defaults.keys():
         msg = f"{cls.__qualname__}: the fields {', '.join(sorted(missing))} must have defaults"
@@ -288,8 +292,8 @@ class Parametrized:
     params
         The parameters as the NamedTuple that the class declares.
     declared
-        Unit, source and range of each parameter of the class that is declared by `param`. A declaration in a derived class
-        inherits the unit or the range that it does not state.
+        Unit, source and range of each parameter of the class that is declared by `param`. A declaration in a derived
+        class inherits the unit or the range that it does not state.
 
     Raises
     ------
@@ -437,7 +441,9 @@ def _text(value: Parametrized, explicit: Collection[str]) -> str:
 
 
 def in_packets_of(value: Any, size: float) -> Any:
-    """Convert quantities in bits or bytes within a value to packets of ``size`` bytes; a value without any is returned itself.
+    """Convert quantities in bits or bytes within a value to packets.
+
+    A value without such quantities is returned itself.
 
     Parameters
     ----------

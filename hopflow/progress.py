@@ -88,7 +88,9 @@ MAX_GROWTH = 8
 
 
 def check_stop() -> None:
-    """Raise CancelledError on a thread of `hopflow.sweeps.run_tasks` that was cancelled; long runs call it between parts.
+    """Raise CancelledError on a cancelled thread of `hopflow.sweeps.run_tasks`.
+
+    Long runs call it between parts.
 
     >>> from hopflow.progress import check_stop
     >>> check_stop()  # nothing was cancelled

@@ -9,8 +9,17 @@ from hopflow.fork_safety import ForkSafeLock
 __all__ = ["start_scipy"]
 
 UNUSED_NUMPY_MODULES = {
-    "char", "core", "ctypeslib", "f2py", "ma", "matlib", "polynomial", "rec", "strings", "testing",
-}  # fmt: skip
+    "char",
+    "core",
+    "ctypeslib",
+    "f2py",
+    "ma",
+    "matlib",
+    "polynomial",
+    "rec",
+    "strings",
+    "testing",
+}
 """Submodules that NumPy loads lazily."""
 _lock = ForkSafeLock()
 

@@ -37,11 +37,12 @@ def is_plain(value: Any) -> bool:
 
 
 def source_of(thing: Any, *others: Any) -> str:
-    """Return the name of a class or function, and a hash of its source and of the code that it refers to.
+    """Return the name of a class or function and a hash of its source.
 
-    The hash covers functions, classes and constants of user modules: names in function bodies, methods and bases of
-    classes, and classes and values of the objects in ``thing`` and ``others``, such as the rules of a scenario. Code of the
-    standard library and of installed packages is identified by name only.
+    The hash includes the code to which the source refers. It covers functions, classes and constants of user modules:
+    names in function bodies, methods and bases of classes, and classes and values of the objects in ``thing`` and
+    ``others``, such as the rules of a scenario. Code of the standard library and of installed packages is identified by
+    name only.
 
     Parameters
     ----------
@@ -110,7 +111,10 @@ class _Fingerprint:
             self.parts.append(digest.hexdigest())
 
     def _add_object(self, value: Any) -> None:
-        """Add the class and the fields of an object; of library objects other than dataclasses and models only the class."""
+        """Add the class and the fields of an object.
+
+        Of library objects other than dataclasses and models, add only the class.
+        """
         if isinstance(value, functools.partial):
             self._add_all((value.func, value.args, value.keywords))
             return

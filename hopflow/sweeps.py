@@ -14,9 +14,9 @@ A class that supports sweeps names a module in ``SWEPT_BY``. That module has
 - optionally ``remarks(data)``: yields warnings about the results.
 
 A store records the sweep that it belongs to and which points are done. Points are collected in blocks of the grid, one
-chunk of every array each. A block is written when it is complete, every `SECONDS_BETWEEN_WRITES`, and at the end. The array
-``_done`` is written after the others are on the disk, so that a killed process or a power failure loses no consistency.
-Chunks and metadata have checksums, which are verified when a store is opened.
+chunk of every array each. A block is written when it is complete, every `SECONDS_BETWEEN_WRITES`, and at the end.
+The array ``_done`` is written after the others are on the disk, so that a store stays consistent after a killed process
+or a power failure. Chunks and metadata have checksums, which are verified when a store is opened.
 """
 
 from __future__ import annotations
@@ -176,9 +176,10 @@ class Grid(Generic[T]):
 
 
 def axis(values: list[Any]) -> Any:
-    """Return values as a coordinate: numbers or strings unchanged; mixtures, tuples and None as objects; others as strings.
+    """Return values as a coordinate.
 
-    Strings can be selected, ``data.sel(discipline="DFC()")``, and written to files.
+    Numbers or strings are unchanged. Mixtures, tuples and None become objects. Other values become strings. Strings can
+    be selected, ``data.sel(discipline="DFC()")``, and written to files.
 
     Examples
     --------
@@ -208,8 +209,8 @@ class Schema:
     """Schema of the rows of a grid, the same in memory and in a store.
 
     The first row sets names, dimensions, shapes and coordinates. Dtypes are promoted: integers and booleans to floats
-    if a float occurs, strings to the greatest length. A missing number is NaN. Mixtures of numbers and strings, and other
-    objects, have dtype object, which memory keeps and a store refuses.
+    if a float occurs, strings to the greatest length. A missing number is NaN. Mixtures of numbers and strings, and
+    other objects, have dtype object, which memory keeps and a store refuses.
 
     Attributes
     ----------
@@ -230,8 +231,8 @@ class Schema:
         Raises
         ------
         ValueError
-            Naming the value and the point: for a value that is no scalar although the row has no dimension for it, and for
-            dimensions, shapes or coordinates that differ from earlier points.
+            Naming the value and the point: for a value that is no scalar although the row has no dimension for it, and
+            for dimensions, shapes or coordinates that differ from earlier points.
         """
         arrays = {}
         for name, (dims, value, _) in row.variables.items():
@@ -315,8 +316,10 @@ def array_of(value: Any) -> NDArray[Any]:
 def common_dtype(one: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
     """Return the common dtype of two dtypes.
 
-    >>> common(np.dtype(int), np.dtype(float)), common(np.dtype("U2"), np.dtype("U8")), common(np.dtype(int), np.dtype("U2"))
-    (dtype('float64'), dtype('<U8'), dtype('O'))
+    >>> common_dtype(np.dtype(int), np.dtype(float))
+    dtype('float64')
+    >>> common_dtype(np.dtype("U2"), np.dtype("U8")), common_dtype(np.dtype(int), np.dtype("U2"))
+    (dtype('<U8'), dtype('O'))
     """
     if one == other:
         return one
@@ -824,8 +827,8 @@ class Store:
             raise ValueError(f"store = {str(self.path)!r}: {location} is of another sweep: {differences}{further}")
         if list(stored) != list(self.identity):
             raise ValueError(
-                f"store = {str(self.path)!r}: {location} has its dimensions in another order, give the parameters in it: "
-                f"{', '.join(name for name in stored if name in self.grid.values)}"
+                f"store = {str(self.path)!r}: {location} has its dimensions in another order, "
+                f"give the parameters in it: {', '.join(name for name in stored if name in self.grid.values)}"
             )
 
     def _difference(self, name: str, stored: Mapping[str, str]) -> str:
@@ -855,7 +858,8 @@ class Store:
         Raises
         ------
         ValueError
-            Naming the value and the point, for a value that cannot be stored unchanged. Earlier points stay in the store.
+            Naming the value and the point, for a value that cannot be stored unchanged. Earlier points stay in the
+            store.
         """
         try:
             arrays = self.schema.arrays(number, row)
@@ -1261,8 +1265,8 @@ def over_grid(
     Raises
     ------
     Interrupted
-        On Ctrl-C after the first complete point: missing numbers in its ``result`` are NaN, other values None. With a store,
-        ``result`` is None.
+        On Ctrl-C after the first complete point. Missing numbers in its ``result`` are NaN, other values None. With a
+        store, ``result`` is None.
     """
     check_executor(executor)
     if store is not None:
@@ -1348,8 +1352,8 @@ def sweep(
     ----------
     thing
         - a function that returns a `Scenario`, such as ``takano2006`` or your own: it is called at each combination,
-          and its scenario simulated; a function that returns links, such as ``dumbbell``, needs ``source=``, the rule of
-          a flow from each first node to the last node of the same number;
+          and its scenario simulated; a function that returns links, such as ``dumbbell``, needs ``source=``, the rule
+          of a flow from each first node to the last node of the same number;
         - a `Scenario`: its fields and the settings of `simulate` are the parameters;
         - a chain: a `ChainModel`, or the result of `explore` for a function with parameters;
         - a rule, such as ``CUBIC()``: its own parameters, ``p``, ``rtt`` and ``bandwidth`` give its rate;
@@ -1367,26 +1371,28 @@ def sweep(
         their predicted costs, loading included, so that results of chains may differ by rounding, within their bounds.
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into it, and the same
-        call after an interruption computes the missing points. The result is the same as in memory; the first value that
-        cannot be stored is refused.
+        call after an interruption computes the missing points. The result is the same as in memory. The first value
+        that cannot be stored is refused.
     **parameters
-        The values of each parameter: several (a list, a range, an array) are a dimension of the result, in the order
-        given; one value is the same everywhere. A parameter that a function annotates as a list, such as ``rules`` of `compare`,
-        takes one list as one value, and a list of lists as several. Strings such as ``"40ms"`` are numbers in the parameter's unit there. If
-        a function's parameter declares no unit and all values are such strings, the function is called with the strings, and
-        the coordinate has the numbers: s, packets/s, m, packets, bytes or fractions of 1.
-        Of scenarios also ``seed``, ``duration``, ``jitter`` and ``packet_jitter`` of `simulate`, and ``since``, from which time
-        on goodput, losses and efficiency are measured (0: the whole run, its start included).
+        The values of each parameter. Several values (a list, a range, an array) are a dimension of the result, in the
+        order given. One value is the same everywhere. A parameter that a function annotates as a list, such as
+        ``rules`` of `compare`, takes one list as one value, and a list of lists as several. Strings such as ``"40ms"``
+        are numbers in the parameter's unit there. If a function's parameter declares no unit and all values are such
+        strings, the function is called with the strings. The coordinate then has the numbers: s, packets/s, m, packets,
+        bytes or fractions of 1.
+        Scenarios also have ``seed``, ``duration``, ``jitter`` and ``packet_jitter`` of `simulate`, and ``since``, the
+        time from which goodput, losses and efficiency are measured (0: the whole run, its start included).
 
     Returns
     -------
     xarray.Dataset
-        Over the swept parameters, in SI units and with ``units`` attributes. Scenarios: ``goodput`` (packets/s),
-        ``efficiency``, ``loss_ratio``, ``timeouts`` and ``loss_events`` over ``flow``, only where all points have the same flows;
-        always ``total_goodput``, ``total_loss_ratio`` and ``jain`` of all flows together; ``peak_queue``, ``completed`` and ``limits`` (flags of the known limits
-        of the level that apply to a run, which are warned of). Chains: the model's measures,
-        ``residual`` and ``error_bound`` (total variation). Disciplines, rules and other
-        objects are their texts on an axis, such as ``"DFC()"``.
+        Over the swept parameters, in SI units and with ``units`` attributes.
+        Scenarios: ``goodput`` (packets/s), ``efficiency``, ``loss_ratio``, ``timeouts`` and ``loss_events`` over
+        ``flow``, only where all points have the same flows; always ``total_goodput``, ``total_loss_ratio`` and ``jain``
+        of all flows together; ``peak_queue``, ``completed`` and ``limits`` (flags of the known limits of the level that
+        apply to a run, which are warned of).
+        Chains: the model's measures, ``residual`` and ``error_bound`` (total variation).
+        Disciplines, rules and other objects are strings on an axis, such as ``"DFC()"``.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Conversion of units: inside hopflow everything is in seconds, packets and packets per second.
 
-`mbps` and the other converters take and return a number or an array, and change the ``units`` in the ``attrs``
-of one that has them; `quantity` parses a number with a unit, `readable` chooses the unit in which a number is shown.
-A rate in bits or an amount in bytes is a `PacketUnits`: packets of a provisional size, which a scenario converts to its own.
+`mbps` and the other converters take and return a number or an array, and change the ``units`` in its ``attrs`` if it
+has them. `quantity` parses a number with a unit. `readable` chooses the unit in which a number is shown. A rate in bits
+or an amount in bytes is a `PacketUnits`: packets of a provisional size, which a scenario converts to its own.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ SHOWN["byte"] = SHOWN["bytes"]
 def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     """Convert Mb/s (10^6 bits per second) to packets/s for packets of ``packet_size`` bytes.
 
-    A number becomes a `PacketUnits`, which a scenario converts to its own packets. Indexing an array yields `PacketUnits` too.
-    Arithmetic on an array yields plain numbers: pass ``packet_size`` there.
+    A number becomes a `PacketUnits`, which a scenario converts to its own packets. Indexing an array also yields
+    `PacketUnits`. Arithmetic on an array yields plain numbers: pass ``packet_size`` there.
 
     >>> mbps(370)
     30833.333333333332
@@ -218,8 +218,8 @@ def quantity(
     text
         A number and a unit, with or without a space between them.
     dimension
-        ``rate``, ``bit_rate``, ``time``, ``amount``, ``size``, ``length`` or ``share``: the result is in packets/s, bit/s, s,
-        packets, bytes or m, or is a fraction of 1. Percentages are shares and nothing else.
+        ``rate``, ``bit_rate``, ``time``, ``amount``, ``size``, ``length`` or ``share``: the result is in packets/s,
+        bit/s, s, packets, bytes or m, or is a fraction of 1. Percentages are shares and nothing else.
     packet_size
         Bytes per packet, for the conversion of bits and bytes.
     bare
@@ -245,7 +245,10 @@ def quantity(
     elif match and match.group(2) == "%":
         of = PERCENTAGE_HINTS.get(dimension)
         rewritten = f": write {float(match.group(1)) / 100.0:.12g} times {of}" if of else ""
-        allowed = f"must be a number and a unit of {FORMS[dimension]}; a percentage is accepted for shares and probabilities only{rewritten}"
+        allowed = (
+            f"must be a number and a unit of {FORMS[dimension]}; "
+            f"a percentage is accepted for shares and probabilities only{rewritten}"
+        )
     else:
         alone = f", or a number alone, in {BARE[dimension]}" if bare else ""
         allowed = f"must be a number and a unit of {FORMS[dimension]}{alone}"
@@ -255,9 +258,9 @@ def quantity(
 class PacketUnits(float):
     """A rate or an amount in packets that was given in bits or bytes, and keeps these.
 
-    Its value is the number of packets of ``packet_size`` bytes. `Scenario` converts it to packets of its own size. Multiples,
-    fractions, sums and differences are `PacketUnits` too; ratios are numbers. A sum with a number of packets is valid for
-    packets of this size only, and its conversion is refused.
+    Its value is the number of packets of ``packet_size`` bytes. `Scenario` converts it to packets of its own size.
+    Multiples, fractions, sums and differences are also `PacketUnits`. Ratios are numbers. A sum with a number of
+    packets is valid for packets of this size only, and its conversion is refused.
 
     Parameters
     ----------
@@ -311,7 +314,10 @@ class PacketUnits(float):
         if size == self.packet_size:
             return self
         if math.isnan(self.in_bytes):
-            msg = f"holds for packets of {self.packet_size:g} bytes, and not of {size:g}: numbers of packets are part of it"
+            msg = (
+                f"holds for packets of {self.packet_size:g} bytes, and not of {size:g}: "
+                "numbers of packets are part of it"
+            )
             raise ValueError(f"{float(self):g} {msg}")
         return PacketUnits(self.in_bytes / (size + self.framing), size, self.in_bytes, self.framing)
 
@@ -435,9 +441,9 @@ def distinction(value: Any) -> Any:
 
 
 @overload
-def in_units(name: str, value: float | str, dimension: Dimension, packet_size: float = ...) -> float: ...  # fmt: skip
+def in_units(name: str, value: float | str, dimension: Dimension, packet_size: float = ...) -> float: ...
 @overload
-def in_units(name: str, value: float | str | None, dimension: Dimension, packet_size: float = ...) -> float | None: ...  # fmt: skip
+def in_units(name: str, value: float | str | None, dimension: Dimension, packet_size: float = ...) -> float | None: ...
 @overload
 def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = ...) -> Any: ...
 def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = PACKET_SIZE) -> Any:
@@ -474,8 +480,8 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
     ----------
     dimensions
         The dimension of each parameter: rates in packets/s or bit/s, times in s, amounts in packets, sizes in bytes,
-        lengths in m, shares as fractions of 1. Bits and bytes become a `PacketUnits`: packets of 1500 bytes, or of ``packet_size`` bytes
-        where a parameter of that name is given, until a scenario converts them to its own.
+        lengths in m, shares as fractions of 1. Bits and bytes become a `PacketUnits`: packets of 1500 bytes, or of
+        ``packet_size`` bytes where a parameter of that name is given, until a scenario converts them to its own.
 
     Examples
     --------

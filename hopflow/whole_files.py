@@ -18,12 +18,13 @@ MAX_NAME_SUFFIX = 50
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a scratch path with the same suffix, whose file replaces ``path`` atomically at the end of the context.
+    """Yield a scratch path whose file atomically replaces ``path`` at the end.
 
-    After an error the scratch file is removed and ``path`` is unchanged. The content is synchronized to disk before the
-    rename, so that a full disk, a killed process or a power failure leaves either the old or the new file. A killed process
-    can leave its scratch file, whose name begins with a dot. The target of a link is replaced; permissions are preserved.
-    Devices and pipes, such as ``/dev/stdout``, are written directly.
+    The scratch path has the same suffix. After an error the scratch file is removed and ``path`` is unchanged. The
+    content is synchronized to disk before the rename, so that a full disk, a killed process or a power failure leaves
+    either the old or the new file. A killed process can leave its scratch file, whose name begins with a dot. The
+    target of a link is replaced. Permissions are preserved. Devices and pipes, such as ``/dev/stdout``, are written
+    directly.
 
     Raises
     ------

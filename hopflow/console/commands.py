@@ -29,7 +29,17 @@ MARKUP_MODE: Any = "markdown"
 
 
 class CommandSource(NamedTuple):
-    """Module whose ``commands`` contain a command, help of the command, and whether ``commands`` as a whole are the command."""
+    """Source of a command.
+
+    Attributes
+    ----------
+    module
+        Module whose ``commands`` contain the command.
+    help
+        Help of the command.
+    is_group
+        Whether ``commands`` as a whole are the command.
+    """
 
     module: str
     help: str
@@ -37,25 +47,75 @@ class CommandSource(NamedTuple):
 
 
 COMMANDS = {
-    "validate": CommandSource("validation._cli", "Check every claim against the models and the bundled packet data; write the report."),
-    "figure": CommandSource("validation._cli", "Draw a figure of a paper: the model's curves, and packet runs with confidence intervals."),
+    "validate": CommandSource(
+        "validation._cli",
+        "Check every claim against the models and the bundled packet data; write the report.",
+    ),
+    "figure": CommandSource(
+        "validation._cli",
+        "Draw a figure of a paper: the model's curves, and packet runs with confidence intervals.",
+    ),
     "claims": CommandSource("validation._cli", "List the claims that can be checked, with their recorded verdicts."),
-    "simulate": CommandSource("dfcmodel._cli", "Simulate a network as a fluid, or packet by packet, and print a summary."),
-    "compare": CommandSource("dfcmodel._cli", "Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other."),
-    "explain": CommandSource("validation.commands.explained_claims", "Explain how far packets are from the fluid: what each part that they do not share accounts for."),
-    "pde": CommandSource("dfcmodel._cli", "Solve the continuous limit of DFC for one loaded node in the chain of a scenario."),
-    "solve": CommandSource("markov._cli", "Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in files: hopflow solve model.prism --property 'S=? [ x > 3 ]'."),
-    "check": CommandSource("markov._cli", "Check a certificate of a stationary distribution, or of long-run means, in exact integers, and print what it proves."),
-    "response": CommandSource("responsefn._cli", "Print the rates of rules over the loss event rate, or with --invert the loss event rate."),
-    "cache": CommandSource("hopflow.console._cli", "Show location and size of the cache of compiled kernels and kept results; with --clear, empty it."),
-    "pool": CommandSource("dfcmodel.lossless._cli", "Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."),
-    "deadlock": CommandSource("dfcmodel.lossless._cli", "Print whether the pauses of a network can deadlock, and the cycles of buffers if they can."),
-    "headroom": CommandSource("dfcmodel.lossless._cli", "Print the headroom: the bytes needed above a pause threshold for zero loss."),
-    "judge": CommandSource("validation.commands.judge_command", "Judge a claim with another threshold or in another reading of the paper, and see what turns."),
-    "infer": CommandSource("validation.commands.infer_command", "Infer the parameters that a paper does not state from the numbers that it prints."),
+    "simulate": CommandSource(
+        "dfcmodel._cli",
+        "Simulate a network as a fluid, or packet by packet, and print a summary.",
+    ),
+    "compare": CommandSource(
+        "dfcmodel._cli",
+        "Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other.",
+    ),
+    "explain": CommandSource(
+        "validation.commands.explained_claims",
+        "Explain how far packets are from the fluid: what each part that they do not share accounts for.",
+    ),
+    "pde": CommandSource(
+        "dfcmodel._cli",
+        "Solve the continuous limit of DFC for one loaded node in the chain of a scenario.",
+    ),
+    "solve": CommandSource(
+        "markov._cli",
+        "Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in files: "
+        "hopflow solve model.prism --property 'S=? [ x > 3 ]'.",
+    ),
+    "check": CommandSource(
+        "markov._cli",
+        "Check a certificate of a stationary distribution, or of long-run means, in exact integers, and "
+        "print what it proves.",
+    ),
+    "response": CommandSource(
+        "responsefn._cli",
+        "Print the rates of rules over the loss event rate, or with --invert the loss event rate.",
+    ),
+    "cache": CommandSource(
+        "hopflow.console._cli",
+        "Show location and size of the cache of compiled kernels and kept results; with --clear, empty it.",
+    ),
+    "pool": CommandSource(
+        "dfcmodel.lossless._cli",
+        "Print whether a headroom pool shared by ports and classes can overflow, when, and how probably.",
+    ),
+    "deadlock": CommandSource(
+        "dfcmodel.lossless._cli",
+        "Print whether the pauses of a network can deadlock, and the cycles of buffers if they can.",
+    ),
+    "headroom": CommandSource(
+        "dfcmodel.lossless._cli",
+        "Print the headroom: the bytes needed above a pause threshold for zero loss.",
+    ),
+    "judge": CommandSource(
+        "validation.commands.judge_command",
+        "Judge a claim with another threshold or in another reading of the paper, and see what turns.",
+    ),
+    "infer": CommandSource(
+        "validation.commands.infer_command",
+        "Infer the parameters that a paper does not state from the numbers that it prints.",
+    ),
     "data": CommandSource("validation.commands.bundled_data", "The bundled outputs of packet simulators.", True),
-    "explore": CommandSource("validation.commands.explore_pages", "Open pages with knobs and live curves, until Ctrl-C: pause thresholds, DFC, which TCP wins, headroom."),
-}  # fmt: skip
+    "explore": CommandSource(
+        "validation.commands.explore_pages",
+        "Open pages with knobs and live curves, until Ctrl-C: pause thresholds, DFC, which TCP wins, headroom.",
+    ),
+}
 """All commands in the order of the help. Help and completion read this table without loading packages."""
 
 
@@ -148,9 +208,10 @@ def options(
 
 
 def run() -> None:
-    """Run the command; exit status 2 for bad input, 1 for damaged data or packages and too little memory, with one line.
+    """Run the command.
 
-    A closed pipe is no error: further output is discarded, and the exit status stays.
+    The exit status is 2 for bad input. It is 1 for damaged data, damaged packages and too little memory. In these cases
+    one line is printed. A closed pipe is no error: further output is discarded, and the exit status stays.
     """
     warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
     if sys.stdout is not None and not sys.stdout.isatty():

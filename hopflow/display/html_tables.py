@@ -21,9 +21,11 @@ TEMPLATES = {
 {%- endfor -%}
 {%- endmacro -%}
 <table>{% if caption %}<caption>{{ caption }}</caption>{% endif %}
-{%- if head %}<tr>{% for cell in head %}<th scope='col' style='text-align:left'>{{ cell }}</th>{% endfor %}</tr>{% endif %}
+{%- if head %}<tr>{% for cell in head %}<th scope='col' style='text-align:left'>{{ cell }}</th>{% endfor %}</tr>\
+{% endif %}
 {{- rows(shown) }}</table>
-{%- if folded %}<details><summary>how it was computed</summary><table>{{ rows(folded) }}</table></details>{% endif %}""",
+{%- if folded %}<details><summary>how it was computed</summary>\
+<table>{{ rows(folded) }}</table></details>{% endif %}""",
     "image": """\
 <style>{{ style | safe }}</style>\
 <img class="{{ name }}" alt="{{ alt }}" width="{{ width }}" src="data:image/png;base64,{{ code }}">""",
@@ -31,10 +33,13 @@ TEMPLATES = {
 
 
 def table_html(title: str, rows: Mapping[str, object], folded: Collection[str] = ()) -> str:
-    """Return a table of names and values as HTML; rows named in ``folded`` are in a collapsed section.
+    """Return a table of names and values as HTML.
 
-    >>> table_html("Run", {"p < 1": 2})
-    "<table><caption>Run</caption><tr><th scope='row' style='text-align:left'>p &lt; 1</th><td style='text-align:left'>2</td></tr></table>"
+    Rows named in ``folded`` are in a collapsed section.
+
+    >>> table_html("Run", {"p < 1": 2})  # doctest: +NORMALIZE_WHITESPACE
+    "<table><caption>Run</caption><tr><th scope='row' style='text-align:left'>p &lt; 1</th><td
+    style='text-align:left'>2</td></tr></table>"
     """
     shown = [(name, value) for name, value in rows.items() if name not in folded]
     hidden = [(name, value) for name, value in rows.items() if name in folded]

@@ -123,8 +123,9 @@ class Described:
 class Result(ByValue):
     """Base class of results: subclasses define ``summary``, the table, and ``plot``.
 
-    Every result has ``summary``, ``plot``, ``to_xarray``, ``to_pandas``, ``save`` and ``load``, a table in notebooks, equality by value,
-    and can be pickled and copied. Rows with a prefix in ``FOLDED`` describe the computation; notebooks collapse them.
+    Every result has ``summary``, ``plot``, ``to_xarray``, ``to_pandas``, ``save`` and ``load``. Notebooks show it as a
+    table. Results are compared by value, and can be pickled and copied. Rows with a prefix in ``FOLDED`` describe the
+    computation. Notebooks collapse them.
     """
 
     FOLDED: ClassVar[tuple[str, ...]] = ()
@@ -186,8 +187,8 @@ class Result(ByValue):
     def save(self, path: str | Path) -> Path:
         """Write the result to a file, which `load` reads; return its path.
 
-        The file is a checksum and a pickle of the whole result: `load` only files that you trust, since a pickle can run code.
-        An existing file is replaced atomically: it stays intact after an error, a kill or a power failure.
+        The file is a checksum and a pickle of the whole result. `load` only files that you trust, since a pickle can
+        run code. An existing file is replaced atomically: it stays intact after an error, a kill or a power failure.
 
         Raises
         ------

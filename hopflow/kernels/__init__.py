@@ -1,14 +1,14 @@
 """Kernels compiled from templates and rules in plain Python.
 
 A kernel is a template, a plain Python function of hopflow, with the source of rules (user-defined or hopflow's own)
-inserted. Both also run uncompiled. Compiled, they become one unit of object code, named by the digest of everything that
-determines it (`hopflow.kernels.native`). Within a process kernels are cached by the objects from which they were built,
-until the globals to which these refer change.
+inserted. Both also run uncompiled. Compiled, they become one unit of object code. Its name is the digest of everything
+that determines it (`hopflow.kernels.native`). Within a process kernels are cached by the objects from which they were
+built, until the globals to which these refer change.
 
 In a template
 
-- ``for s, r in slots(grid): body``, with a generator of the template's module, is replaced by the source of the generator,
-  with the body in place of each ``yield``: such a traversal is a template too, shared by several kernels;
+- ``for s, r in slots(grid): body``, with a generator of the template's module, is replaced by the source of the
+  generator, with the body in place of each ``yield``: such a traversal is a template too, shared by several kernels;
 - statements such as ``pack(name)`` are replaced by statements that the caller generates as text
   (``snippets``), for example an if-chain over several rules.
 

@@ -100,10 +100,11 @@ def describe(kinds: tuple[Any, ...]) -> str:
     "dtype('float64') 2, tuple () 1, int 0"
     """
     return ", ".join(
-        f"{kind.__name__} {getattr(kind, '_fields', ())} {size}" if _is_tuple(kind)
+        f"{kind.__name__} {getattr(kind, '_fields', ())} {size}"
+        if _is_tuple(kind)
         else f"{kind.__name__ if isinstance(kind, type) else repr(kind)} {size}"
         for kind, size in zip(kinds[::2], kinds[1::2], strict=True)
-    )  # fmt: skip
+    )
 
 
 def _is_tuple(kind: Any) -> bool:

@@ -1,9 +1,9 @@
 """Cache folder of compiled kernels and results: entries are verified when read and replaced atomically.
 
-An entry is one file, ``NAME.hopflow`` in the folder or in a folder below it. It holds a line with the version of the format,
-the SHA-256 of all that follows, the name of the entry, a zero byte and the payload. An entry that is damaged, has another
-name, belongs to another user or can be written by other users is absent: its owner computes it again. No error of the file
-system reaches the caller: a full or read-only disk costs time only.
+An entry is one file, ``NAME.hopflow`` in the folder or in a folder below it. It holds a line with the version of the
+format, the SHA-256 of all that follows, the name of the entry, a zero byte and the payload. An entry that is damaged,
+has another name, belongs to another user or can be written by other users is absent: its owner computes it again.
+No error of the file system reaches the caller: a full or read-only disk costs time only.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def folder() -> Path | None:
     """Return the cache folder, created if absent; None if no folder is usable.
 
     The first folder that is writable and private to the user: ``$HOPFLOW_CACHE_DIR``, ``$NUMBA_CACHE_DIR/hopflow``,
-    ``$XDG_CACHE_HOME/hopflow``, ``~/.cache/hopflow`` or a folder for temporary files. A folder that belongs to another user or
-    that others can write is not used, since they could place machine code in it; a line on stderr names it.
+    ``$XDG_CACHE_HOME/hopflow``, ``~/.cache/hopflow`` or a folder for temporary files. A folder that belongs to another
+    user or that others can write is not used, since they could place machine code in it. A line on stderr names it.
     """
     key = (*(os.environ.get(variable) for variable, _ in LOCATIONS), tempfile.gettempdir())
     choice = _choices.get(key)
@@ -119,7 +119,7 @@ def read(name: str) -> bytes | None:
 def write(name: str, payload: bytes) -> bool:
     """Write an entry atomically; return False after an error of the file system.
 
-    Other processes read the old entry or the new one. After a power failure an entry may be damaged, and is then absent.
+    Other processes read the old entry or the new one. An entry that a power failure damaged is absent.
     """
     path = _path(name)
     if path is None:
@@ -169,8 +169,8 @@ def contents() -> Cache:
 def clear(prefix: str = "") -> Cache:
     """Remove the entries whose names begin with a prefix; return the former contents.
 
-    Without a prefix, remove all files that hopflow wrote in the folder, including files of earlier versions and temporary
-    files of killed processes. Other files stay.
+    Without a prefix, remove all files that hopflow wrote in the folder. This includes files of earlier versions and
+    temporary files of killed processes. Other files stay.
     """
     before = contents()
     if before.folder is None:

@@ -1,7 +1,8 @@
 """Units of object code of the engines: packages of plain functions that are compiled as a whole.
 
-They are compiled when hopflow is built, by a specific version of Numba in a separate process (`hopflow.kernels.build`), and
-later only if object code is missing: in a checkout with an edited engine, or on a machine without object code in the wheel.
+They are compiled when hopflow is built, by a specific version of Numba in a separate process (`hopflow.kernels.build`).
+Later they are compiled only if object code is missing: in a checkout with an edited engine, or on a machine without
+object code in the wheel.
 """
 
 from __future__ import annotations

@@ -80,9 +80,10 @@ class Module:
         self.add_tree(tree, "inlined" if self.floats else "helper")
 
     def add_change(self, name: str, of: str, function: Callable[..., Any], state: str, omitted: Sequence[str]) -> None:
-        """Add a function that returns the increments of a rule's function ``of``; increments of ``omitted`` fields are zero.
+        """Add a function that returns the increments of a rule's function ``of``.
 
-        Where `increments_of` does not apply, increments are differences of the new and the old state.
+        Increments of ``omitted`` fields are zero. Where `increments_of` does not apply, increments are differences of
+        the new and the old state.
         """
         try:
             self._add_sum(name, function, state, omitted)

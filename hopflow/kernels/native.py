@@ -2,12 +2,13 @@
 
 How this differs from Numba's own cache:
 
-1. Numba compiles, by documented names only (`cfunc`, `njit`, `intrinsic`, `inspect_llvm`). llvmlite assembles the LLVM code
-   to an object file. Later processes load that file by llvmlite alone, without importing Numba.
-2. Object code of hopflow's own functions is built with hopflow, as in any compiled package, and read from an archive beside
-   this module. Only user functions, and code that depends on the model, are compiled at run time, into the cache.
-3. On an exception, code calls functions of CPython and Numba. They are replaced: the first one sets a flag, for which the
-   caller raises; the others do nothing. So the code needs only the C library.
+1. Numba compiles, by documented names only (`cfunc`, `njit`, `intrinsic`, `inspect_llvm`). llvmlite assembles the LLVM
+   code to an object file. Later processes load that file by llvmlite alone, without importing Numba.
+2. Object code of hopflow's own functions is built with hopflow, as in any compiled package. It is read from an archive
+   beside this module. Only user functions, and code that depends on the model, are compiled at run time, into the
+   cache.
+3. On an exception, code calls functions of CPython and Numba. They are replaced: the first one sets a flag, for which
+   the caller raises; the others do nothing. So the code needs only the C library.
 """
 
 from __future__ import annotations
@@ -51,8 +52,16 @@ CPU_LEVELS: dict[str, frozenset[str]] = {
     "x86-64-v2": frozenset({"cx16", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}),
 }
 """CPU features of each x86-64 level, best first."""
-NUMBA_SETTINGS = ("NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX", "NUMBA_BOUNDSCHECK",
-           "NUMBA_LOOP_VECTORIZE", "NUMBA_SLP_VECTORIZE", "NUMBA_DISABLE_JIT")  # fmt: skip
+NUMBA_SETTINGS = (
+    "NUMBA_OPT",
+    "NUMBA_CPU_NAME",
+    "NUMBA_CPU_FEATURES",
+    "NUMBA_ENABLE_AVX",
+    "NUMBA_BOUNDSCHECK",
+    "NUMBA_LOOP_VECTORIZE",
+    "NUMBA_SLP_VECTORIZE",
+    "NUMBA_DISABLE_JIT",
+)
 """Settings of Numba on which machine code depends."""
 RUNTIME_FUNCTIONS = re.compile(r"numba_\w+|_?Py\w+|NRT_(Free|MemInfo_call_dtor)$")
 """Functions of the Python and Numba runtimes, called only on an exception or for reference counts of arrays."""
@@ -162,7 +171,8 @@ _addresses: dict[str, dict[str, int]] = {}
 def load_unit(name: str, compile_: Callable[[], Unit]) -> Mapping[str, int]:
     """Return the addresses of the functions of a unit, loaded once per process.
 
-    Sources in this order: the archive, the cache, compilation, whose result is cached. An unreadable entry counts as absent.
+    The sources are, in this order, the archive, the cache, and compilation, whose result is cached. An unreadable entry
+    counts as absent.
     """
     with _lock:
         if name in _addresses:

@@ -68,8 +68,8 @@ def object_of_file(path: Path, variable: str, base: type[T], others: tuple[type[
 class Registry(Generic[T]):
     """Classes by their names on the command line.
 
-    Classes of the package are listed under their lower-case names, classes of other distributions under the names of their
-    entry points.
+    Classes of the package are listed under their lower-case names. Classes of other distributions are listed under the
+    names of their entry points.
 
     Parameters
     ----------
