@@ -30,7 +30,10 @@ USER_FOLDERS = {
     "XDG_CACHE_HOME": "caches",  # of other packages, such as scapy
     "HOME": "home",
 }
-"""Variables with folders of this run. HOME must be empty at the end, and hopflow must have written to its own cache only."""
+"""Variables with folders of this run.
+
+HOME must be empty at the end, and hopflow must have written to its own cache only.
+"""
 UNSET = (
     "NUMBA_CACHE_DIR",
     "XDG_CONFIG_HOME",

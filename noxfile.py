@@ -16,7 +16,8 @@ nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
 
 PINNED = ("--constraint", "constraints.txt")
-# The oldest NumPy that clusters still have, for rules and chains from a checkout; it is older than the bound in pyproject.toml.
+# The oldest NumPy that clusters still have, for rules and chains from a checkout.
+# It is older than the bound in pyproject.toml.
 LOWER = ("numpy==1.24.*", "scipy==1.15.*")
 QUICK = "not slow and not simulators and not browser"
 TOOLS = (

@@ -46,10 +46,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the copy is removed then
     known = read(asked.record)
     with Tree.copied() as tree:
-        if asked.survivors:
-            known = try_again(tree, known, asked.record)
-        else:
-            known = plant(tree, known, parts, asked)
+        known = try_again(tree, known, asked.record) if asked.survivors else plant(tree, known, parts, asked)
     print(report(known))
     if asked.record == RECORDED:
         RECORDED.with_suffix(".md").write_text(report(known), encoding="utf-8")

@@ -403,8 +403,10 @@ def _matrix_market(path: Path) -> sp.csr_matrix:
     first = {"general": 0, "symmetric": 0, "skew-symmetric": 1}[symmetry]
     if form == "coordinate":
         count = int(sizes[2])
+    elif symmetry == "general":
+        count = n * n
     else:
-        count = n * n if symmetry == "general" else n * (n + 1 - 2 * first) // 2
+        count = n * (n + 1 - 2 * first) // 2
     if count != len(lines) - 1:
         raise FileError(place, f"{count} entries are announced, {len(lines) - 1} are there")
     check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))

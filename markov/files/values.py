@@ -162,10 +162,7 @@ def _all_or_any(sign: str, parts: list[Value], place: Any) -> Value:
     def run(c: Columns) -> Any:
         found = kept[0].run(c)
         for part in kept[1:]:
-            if part.fails:
-                found = _where_open(found, part, c, stop=stop)
-            else:
-                found = join(found, part.run(c))
+            found = _where_open(found, part, c, stop=stop) if part.fails else join(found, part.run(c))
         return found
 
     return _made("bool", kept, run)

@@ -48,10 +48,7 @@ class Range:
 
     def value(self, u: float) -> float:
         """Return the value at a coordinate in [0, 1]."""
-        if self.linear:
-            found = self.low + u * (self.high - self.low)
-        else:
-            found = self.low * (self.high / self.low) ** u
+        found = self.low + u * (self.high - self.low) if self.linear else self.low * (self.high / self.low) ** u
         return round(found) if self.whole else float(f"{found:.{self.digits}g}")
 
     def coordinate(self, value: Value) -> float:
