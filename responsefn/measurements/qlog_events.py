@@ -145,8 +145,17 @@ CUMULATIVE = {
 COLUMN_FORMATS = {"time": "absolute", "relative_time": "relative", "delta_time": "delta"}
 NUMBERLESS = frozenset(("retry", "version_negotiation", "versionnegotiation", "stateless_reset"))
 """Types of packets without a packet number, which are not counted."""
-SPACES = {"": "", "initial": "initial", "handshake": "handshake", "1rtt": "1rtt", "0rtt": "1rtt",
-          "onertt": "1rtt", "zerortt": "1rtt", "1-rtt": "1rtt", "0-rtt": "1rtt"}  # fmt: skip
+SPACES = {
+    "": "",
+    "initial": "initial",
+    "handshake": "handshake",
+    "1rtt": "1rtt",
+    "0rtt": "1rtt",
+    "onertt": "1rtt",
+    "zerortt": "1rtt",
+    "1-rtt": "1rtt",
+    "0-rtt": "1rtt",
+}
 """Number spaces of types of packets (RFC 9000, 12.3); unknown for a packet without a type."""
 MAX_PARSED_BYTES = 600 * 10**6
 """Maximum memory of the parsed values of a contained file, estimated from its brackets and commas."""
@@ -343,8 +352,12 @@ class Qlog:
         if "connections" in log:
             raise self.error(f"{inside}connections", "qlog before draft-00 is not read")
         self._collect_unknown(location, log, fields)
-        allowed = {"qlog_version": VERSIONS, "file_schema": SCHEMAS,
-                   "qlog_format": FORMATS, "serialization_format": FORMATS}  # fmt: skip
+        allowed = {
+            "qlog_version": VERSIONS,
+            "file_schema": SCHEMAS,
+            "qlog_format": FORMATS,
+            "serialization_format": FORMATS,
+        }
         for name, options in allowed.items():
             if name in log:
                 self._choice(f"{inside}{name}", log[name], options)
@@ -357,7 +370,7 @@ class Qlog:
         self._collect_unknown(f"{trace_location}.common_fields", common, COMMON)
         unit = UNITS[
             self._choice(f"{trace_location}.configuration.time_units", settings.get("time_units", "ms"), UNITS)
-        ]  # fmt: skip
+        ]
         columns, column_format = self._columns(trace_location, trace)
         now, origins, paths = 0.0, set[str](), dict[str, Any]()
         grouped: bool | None = None

@@ -158,8 +158,15 @@ class ChromiumCUBIC(WindowRule):
 
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = (
-        "peak", "origin", "plateau", "since", "base_rtt", "left", "round_min_rtt", "samples",
-    )  # fmt: skip
+        "peak",
+        "origin",
+        "plateau",
+        "since",
+        "base_rtt",
+        "left",
+        "round_min_rtt",
+        "samples",
+    )
     recovery: ClassVar[str] = "sack"
     sets_initial_window: ClassVar[bool] = True
     reference = Reference(

@@ -125,9 +125,7 @@ class Vegas(QueueRule):
             source="own choice: the least window that sends",
         )
 
-    assigned: ClassVar[tuple[str, ...]] = (
-        "ssthresh", "base_rtt", "turn", "round_min_rtt", "samples", "left",
-    )  # fmt: skip
+    assigned: ClassVar[tuple[str, ...]] = ("ssthresh", "base_rtt", "turn", "round_min_rtt", "samples", "left")
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= [N < \alpha] - [N > \beta],\ N = W (1 - R_{\min} / R)"
         r",\ \text{loss: } W \leftarrow W / 2"
@@ -182,9 +180,7 @@ class Vegas(QueueRule):
         rounds = q.by_rounds > 0
         half = where(rounds, maximum(2.0, whole(0.5 * whole(s.cwnd))), 0.5 * s.cwnd)
         new = cut(s, half)
-        return new._replace(
-            round_min_rtt=math.inf, samples=0.0, left=where(rounds, new.cwnd + 1.0, 0.0)
-        )  # fmt: skip
+        return new._replace(round_min_rtt=math.inf, samples=0.0, left=where(rounds, new.cwnd + 1.0, 0.0))
 
 
 class NS2Vegas(Vegas):

@@ -191,9 +191,19 @@ def start_trials(s: Any, q: Any, sent: Any, random: Any) -> Any:
     """Return the state at the begin of one interval, or of four trials in random order."""
     bits = math.floor(4.0 * random)
     s = s._replace(
-        judging=0.0, waiting=0.0, high_0=bits % 2.0, high_1=1.0 if bits >= 2.0 else 0.0, lost=0.0, got=0.0,
-        start_1=0.0, start_2=0.0, start_3=0.0, end_1=0.0, end_2=0.0, end_3=0.0,
-    )  # fmt: skip
+        judging=0.0,
+        waiting=0.0,
+        high_0=bits % 2.0,
+        high_1=1.0 if bits >= 2.0 else 0.0,
+        lost=0.0,
+        got=0.0,
+        start_1=0.0,
+        start_2=0.0,
+        start_3=0.0,
+        end_1=0.0,
+        end_2=0.0,
+        end_3=0.0,
+    )
     return begin_interval(s, q, 0.0, sent)
 
 

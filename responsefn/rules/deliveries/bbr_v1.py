@@ -209,9 +209,13 @@ def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
         s = s._replace(third=rate, third_round=now)
     if now - s.best_round > q.rounds:
         s = s._replace(
-            best=s.second, best_round=s.second_round, second=s.third, second_round=s.third_round,
-            third=rate, third_round=now,
-        )  # fmt: skip
+            best=s.second,
+            best_round=s.second_round,
+            second=s.third,
+            second_round=s.third_round,
+            third=rate,
+            third_round=now,
+        )
         if now - s.best_round > q.rounds:
             s = s._replace(best=s.second, best_round=s.second_round, second=s.third, second_round=s.third_round)
     elif s.second_round == s.best_round and now - s.best_round > 0.25 * q.rounds:
@@ -239,9 +243,12 @@ def aggregation(s: Any, q: Any, e: Any) -> Any:
     delivered += e.acked
     newest = max(newest, min(delivered - expected, s.cwnd))
     return s._replace(
-        extra_acked_start=start, extra_acked_delivered=delivered, extra_acked_now=newest,
-        extra_acked_before=before, extra_acked_rounds=rounds,
-    )  # fmt: skip
+        extra_acked_start=start,
+        extra_acked_delivered=delivered,
+        extra_acked_now=newest,
+        extra_acked_before=before,
+        extra_acked_rounds=rounds,
+    )
 
 
 def inflight(s: Any, q: Any, gain: Any, aggregated: Any = 0.0) -> Any:
@@ -350,6 +357,10 @@ def control(s: Any, q: Any, e: Any) -> Any:
     if s.mode == PROBE_RTT:
         cwnd = min(cwnd, MIN_CWND)
     return s._replace(
-        cwnd=cwnd, pacing_rate=pacing, prior_cwnd=prior, recovering=e.recovering, conserving=conserving,
+        cwnd=cwnd,
+        pacing_rate=pacing,
+        prior_cwnd=prior,
+        recovering=e.recovering,
+        conserving=conserving,
         next_round_delivered=following,
-    )  # fmt: skip
+    )

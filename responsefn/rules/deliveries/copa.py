@@ -136,7 +136,7 @@ class Copa(DeliveryRule):
             cwnd = max(2.0, cwnd - e.acked * min(1.0, velocity * s.packets / cwnd))
         return s._replace(
             cwnd=cwnd, slow=slow, velocity=velocity, votes=votes, pacing_rate=2.0 * cwnd / standing, lossy=lossy
-        )  # fmt: skip
+        )
 
 
 def update_rtts(s: Any, e: Any) -> Any:
@@ -146,14 +146,25 @@ def update_rtts(s: Any, e: Any) -> Any:
         s = s._replace(quarter=e.time, now_1=e.rtt, now_2=s.now_1, now_3=s.now_2, now_4=s.now_3)
     if e.time >= s.second + 1.0:
         s = s._replace(
-            second=e.time, base_1=e.rtt, base_2=s.base_1, base_3=s.base_2, base_4=s.base_3,
-            base_5=s.base_4, base_6=s.base_5, base_7=s.base_6, base_8=s.base_7, base_9=s.base_8,
+            second=e.time,
+            base_1=e.rtt,
+            base_2=s.base_1,
+            base_3=s.base_2,
+            base_4=s.base_3,
+            base_5=s.base_4,
+            base_6=s.base_5,
+            base_7=s.base_6,
+            base_8=s.base_7,
+            base_9=s.base_8,
             base_10=s.base_9,
-        )  # fmt: skip
+        )
     return s._replace(
-        srtt=srtt, now_1=min(s.now_1, e.rtt), base_1=min(s.base_1, e.rtt),
-        low_1=min(s.low_1, e.rtt), high_1=max(s.high_1, e.rtt),
-    )  # fmt: skip
+        srtt=srtt,
+        now_1=min(s.now_1, e.rtt),
+        base_1=min(s.base_1, e.rtt),
+        low_1=min(s.low_1, e.rtt),
+        high_1=max(s.high_1, e.rtt),
+    )
 
 
 def end_round(s: Any, q: Any, min_rtt: Any, now: Any) -> Any:
@@ -174,7 +185,21 @@ def end_round(s: Any, q: Any, min_rtt: Any, now: Any) -> Any:
     elif same >= 3.0 and s.slow == 0.0:
         velocity = 2.0 * s.velocity
     return s._replace(
-        packets=packets, direction=direction, same=same, velocity=velocity, votes=0.0, begun_cwnd=s.cwnd,
-        begun=now, lossy=0.0, low_1=math.inf, low_2=s.low_1, low_3=s.low_2,
-        low_4=s.low_3, low_5=s.low_4, high_1=0.0, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3,
-    )  # fmt: skip
+        packets=packets,
+        direction=direction,
+        same=same,
+        velocity=velocity,
+        votes=0.0,
+        begun_cwnd=s.cwnd,
+        begun=now,
+        lossy=0.0,
+        low_1=math.inf,
+        low_2=s.low_1,
+        low_3=s.low_2,
+        low_4=s.low_3,
+        low_5=s.low_4,
+        high_1=0.0,
+        high_2=s.high_1,
+        high_3=s.high_2,
+        high_4=s.high_3,
+    )

@@ -92,10 +92,18 @@ def filter_rtt(s: Any, e: Any) -> Any:
     """Add a round-trip time to the last four and to the minima of ten minutes."""
     if e.time >= s.minute + 60.0:
         s = s._replace(
-            base=e.rtt, base_2=s.base, base_3=s.base_2, base_4=s.base_3, base_5=s.base_4,
-            base_6=s.base_5, base_7=s.base_6, base_8=s.base_7, base_9=s.base_8,
-            base_10=s.base_9, minute=e.time,
-        )  # fmt: skip
+            base=e.rtt,
+            base_2=s.base,
+            base_3=s.base_2,
+            base_4=s.base_3,
+            base_5=s.base_4,
+            base_6=s.base_5,
+            base_7=s.base_6,
+            base_8=s.base_7,
+            base_9=s.base_8,
+            base_10=s.base_9,
+            minute=e.time,
+        )
     base = min(s.base, e.rtt)
     return s._replace(last=e.rtt, last_2=s.last, last_3=s.last_2, last_4=s.last_3, base=base)
 

@@ -283,9 +283,12 @@ def count_acked(s: Any, q: Any, e: Any) -> Any:
     if e.marks == 0.0 and delay > q.target_qdelay:
         averaged_delay = UNMARKED_DELAY * min_rtt
     return s._replace(
-        min_rtt=min_rtt, delay=s.delay + q.delay_alpha * (averaged_delay - s.delay), received=s.received + e.acked,
-        achieved=s.achieved + e.acked, ignored=s.ignored + e.acked,
-    )  # fmt: skip
+        min_rtt=min_rtt,
+        delay=s.delay + q.delay_alpha * (averaged_delay - s.delay),
+        received=s.received + e.acked,
+        achieved=s.achieved + e.acked,
+        ignored=s.ignored + e.acked,
+    )
 
 
 def answer_losses(s: Any, q: Any, e: Any) -> Any:
@@ -306,9 +309,14 @@ def quick_adapt(s: Any, q: Any, e: Any, triggered: Any, marked: Any) -> Any:
     little = s.achieved < largest(s, q) / 2.0**q.qa_gate
     if s.period > 0.0 and little and (triggered or s.lossy > 0.0):
         s = s._replace(
-            cwnd=max(1.0, s.achieved), unheeded=e.in_flight, ignored=0.0, lossy=0.0,
-            adapted=1.0, increase=0.0, received=0.0,
-        )  # fmt: skip
+            cwnd=max(1.0, s.achieved),
+            unheeded=e.in_flight,
+            ignored=0.0,
+            lossy=0.0,
+            adapted=1.0,
+            increase=0.0,
+            received=0.0,
+        )
     return s._replace(achieved=0.0, period=e.time + s.min_rtt + q.target_qdelay)
 
 

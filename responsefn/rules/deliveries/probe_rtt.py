@@ -49,9 +49,8 @@ def hold_probe_rtt(s: Any, q: Any, e: Any, max_packets: Any) -> Any:
     if e.in_flight > max_packets:
         return s
     return s._replace(
-        probe_rtt_done_stamp=e.time + q.probe_rtt_duration, probe_rtt_round_done=0.0,
-        next_round_delivered=e.delivered,
-    )  # fmt: skip
+        probe_rtt_done_stamp=e.time + q.probe_rtt_duration, probe_rtt_round_done=0.0, next_round_delivered=e.delivered
+    )
 
 
 def has_ended(s: Any, e: Any) -> Any:

@@ -211,29 +211,41 @@ def count_delivery(s: Any, q: Any, sent: Any, e: Any) -> Any:
         first = e.time if s.old_count == 0.0 else s.old_first
         total, moment = add_rtt(s, q, e, s.old_count, s.old_total, s.old_moment)
         return s._replace(
-            old_lost=s.old_lost + e.lost, old_count=s.old_count + e.acked,
-            old_total=total, old_moment=moment,
-            old_sent=sent, old_came=e.time, old_first=first,
-        )  # fmt: skip
+            old_lost=s.old_lost + e.lost,
+            old_count=s.old_count + e.acked,
+            old_total=total,
+            old_moment=moment,
+            old_sent=sent,
+            old_came=e.time,
+            old_first=first,
+        )
     if s.last_open > 0.0 and sent < s.last_end:
         if e.acked == 0.0:
             return s._replace(last_lost=s.last_lost + e.lost)
         first = e.time if s.last_count == 0.0 else s.last_first
         total, moment = add_rtt(s, q, e, s.last_count, s.last_total, s.last_moment)
         return s._replace(
-            last_lost=s.last_lost + e.lost, last_count=s.last_count + e.acked,
-            last_total=total, last_moment=moment,
-            last_sent=sent, last_came=e.time, last_first=first,
-        )  # fmt: skip
+            last_lost=s.last_lost + e.lost,
+            last_count=s.last_count + e.acked,
+            last_total=total,
+            last_moment=moment,
+            last_sent=sent,
+            last_came=e.time,
+            last_first=first,
+        )
     if e.acked == 0.0 or sent < s.now_begin:
         return s._replace(now_lost=s.now_lost + e.lost)
     first = e.time if s.now_count == 0.0 else s.now_first
     total, moment = add_rtt(s, q, e, s.now_count, s.now_total, s.now_moment)
     return s._replace(
-        now_lost=s.now_lost + e.lost, now_count=s.now_count + e.acked,
-        now_total=total, now_moment=moment,
-        now_sent=sent, now_came=e.time, now_first=first,
-    )  # fmt: skip
+        now_lost=s.now_lost + e.lost,
+        now_count=s.now_count + e.acked,
+        now_total=total,
+        now_moment=moment,
+        now_sent=sent,
+        now_came=e.time,
+        now_first=first,
+    )
 
 
 def add_rtt(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
@@ -248,10 +260,20 @@ def add_rtt(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
 def archive_interval(s: Any) -> Any:
     """Move the last interval to the old interval, which must not be open."""
     return s._replace(
-        old_begin=s.last_begin, old_end=s.last_end, old_rate=s.last_rate, old_probe=s.last_probe,
-        old_count=s.last_count, old_total=s.last_total, old_moment=s.last_moment, old_sent=s.last_sent,
-        old_first=s.last_first, old_came=s.last_came, old_lost=s.last_lost, old_open=s.last_open, last_open=0.0,
-    )  # fmt: skip
+        old_begin=s.last_begin,
+        old_end=s.last_end,
+        old_rate=s.last_rate,
+        old_probe=s.last_probe,
+        old_count=s.last_count,
+        old_total=s.last_total,
+        old_moment=s.last_moment,
+        old_sent=s.last_sent,
+        old_first=s.last_first,
+        old_came=s.last_came,
+        old_lost=s.last_lost,
+        old_open=s.last_open,
+        last_open=0.0,
+    )
 
 
 def begin_interval(s: Any, q: Any, e: Any) -> Any:
@@ -260,10 +282,19 @@ def begin_interval(s: Any, q: Any, e: Any) -> Any:
         s = archive_interval(s)
     if s.now_end > 0.0:
         s = s._replace(
-            last_begin=s.now_begin, last_end=e.time, last_rate=s.now_rate, last_probe=s.now_probe,
-            last_count=s.now_count, last_total=s.now_total, last_moment=s.now_moment, last_sent=s.now_sent,
-            last_first=s.now_first, last_came=s.now_came, last_lost=s.now_lost, last_open=1.0,
-        )  # fmt: skip
+            last_begin=s.now_begin,
+            last_end=e.time,
+            last_rate=s.now_rate,
+            last_probe=s.now_probe,
+            last_count=s.now_count,
+            last_total=s.now_total,
+            last_moment=s.now_moment,
+            last_sent=s.now_sent,
+            last_first=s.now_first,
+            last_came=s.now_came,
+            last_lost=s.now_lost,
+            last_open=1.0,
+        )
     number = -1.0
     target = s.target if s.target > 0.0 else FIRST_RATE * q.unit_rate
     s = s._replace(target=target)
@@ -281,9 +312,16 @@ def begin_interval(s: Any, q: Any, e: Any) -> Any:
         s = step_rate(s, q)
         rate = s.target
     return s._replace(
-        pacing_rate=rate, now_begin=e.time, now_end=e.time + max(e.rtt, PACKETS / rate), now_rate=rate,
-        now_probe=number, now_count=0.0, now_total=0.0, now_moment=0.0, now_lost=0.0,
-    )  # fmt: skip
+        pacing_rate=rate,
+        now_begin=e.time,
+        now_end=e.time + max(e.rtt, PACKETS / rate),
+        now_rate=rate,
+        now_probe=number,
+        now_count=0.0,
+        now_total=0.0,
+        now_moment=0.0,
+        now_lost=0.0,
+    )
 
 
 def sign_of(number: Any, high: Any) -> Any:
@@ -364,10 +402,15 @@ def decide(s: Any, q: Any, u_3: Any, other: Any) -> Any:
     better = first if s.u_0 > s.u_1 else -first
     up = 1.0 if gradient_0 > 0.0 else 0.0
     return s._replace(
-        mode=MOVING, amplifier=AMPLIFIER, bound=BOUND, gradient=gradient,
-        up=up, target=(1.0 + q.probing * better) * s.target,
-        rate=(1.0 - q.probing * second) * s.target, utility=u_3,
-    )  # fmt: skip
+        mode=MOVING,
+        amplifier=AMPLIFIER,
+        bound=BOUND,
+        gradient=gradient,
+        up=up,
+        target=(1.0 + q.probing * better) * s.target,
+        rate=(1.0 - q.probing * second) * s.target,
+        utility=u_3,
+    )
 
 
 def probing(s: Any, high: Any) -> Any:

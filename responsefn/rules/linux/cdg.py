@@ -191,8 +191,14 @@ def new_round(s: Any) -> Any:
     """Return the state at the end of a round trip."""
     left = whole(s.cwnd)
     return s._replace(
-        last_min_rtt=s.min_rtt, last_max_rtt=s.max_rtt, min_rtt=math.inf, max_rtt=0.0, left=left, round_start=-1.0, samples=0.0
-    )  # fmt: skip
+        last_min_rtt=s.min_rtt,
+        last_max_rtt=s.max_rtt,
+        min_rtt=math.inf,
+        max_rtt=0.0,
+        left=left,
+        round_start=-1.0,
+        samples=0.0,
+    )
 
 
 def detect_exit(s: Any, q: Any, e: Any) -> Any:
@@ -224,13 +230,26 @@ def decide_cut(s: Any, q: Any, e: Any) -> Any:
     if s.last_max_rtt > 0.0:
         gradients = min(WINDOW, s.gradients + 1.0)
         s = s._replace(
-            low_1=s.min_rtt - s.last_min_rtt, low_2=s.low_1, low_3=s.low_2, low_4=s.low_3, low_5=s.low_4, low_6=s.low_5,
-            low_7=s.low_6, low_8=s.low_7, gradients=gradients,
-        )  # fmt: skip
+            low_1=s.min_rtt - s.last_min_rtt,
+            low_2=s.low_1,
+            low_3=s.low_2,
+            low_4=s.low_3,
+            low_5=s.low_4,
+            low_6=s.low_5,
+            low_7=s.low_6,
+            low_8=s.low_7,
+            gradients=gradients,
+        )
         s = s._replace(
-            high_1=s.max_rtt - s.last_max_rtt, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3, high_5=s.high_4,
-            high_6=s.high_5, high_7=s.high_6, high_8=s.high_7,
-        )  # fmt: skip
+            high_1=s.max_rtt - s.last_max_rtt,
+            high_2=s.high_1,
+            high_3=s.high_2,
+            high_4=s.high_3,
+            high_5=s.high_4,
+            high_6=s.high_5,
+            high_7=s.high_6,
+            high_8=s.high_7,
+        )
         low = s.low_1 + s.low_2 + s.low_3 + s.low_4 + s.low_5 + s.low_6 + s.low_7 + s.low_8
         high = s.high_1 + s.high_2 + s.high_3 + s.high_4 + s.high_5 + s.high_6 + s.high_7 + s.high_8
         gradient = (low if low > 0.0 else high) * WINDOW / s.gradients

@@ -125,9 +125,19 @@ class LinuxCUBIC(LinuxRule):
 
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = (
-        "peak", "origin", "plateau", "since", "base_rtt",
-        "round_start", "last_ack", "left", "round_min_rtt", "samples", "hystart_exit", "since_growth",
-    )  # fmt: skip
+        "peak",
+        "origin",
+        "plateau",
+        "since",
+        "base_rtt",
+        "round_start",
+        "last_ack",
+        "left",
+        "round_min_rtt",
+        "samples",
+        "hystart_exit",
+        "since_growth",
+    )
     reference = linux_file("tcp_cubic.c")
     domain = (0.0, 0.02)
     monotone = False

@@ -65,8 +65,15 @@ class LinuxHTCP(LinuxRule):
         kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = (
-        "since", "base_rtt", "top_rtt", "beta", "throughput", "top_throughput", "last_top_throughput", "steady",
-    )  # fmt: skip
+        "since",
+        "base_rtt",
+        "top_rtt",
+        "beta",
+        "throughput",
+        "top_throughput",
+        "last_top_throughput",
+        "steady",
+    )
     capacity: ClassVar[str] = "optional"
     reference = linux_file("tcp_htcp.c")
     domain = (0.0, 0.02)

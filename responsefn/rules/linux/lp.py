@@ -154,6 +154,4 @@ def sample_clocks(s: Any, theirs: Any, ours: Any) -> Any:
     smoothed = word(8.0 * delay)
     if s.smoothed > 0.0:
         smoothed = word(s.smoothed + delay - math.floor(s.smoothed / 8.0))
-    return s._replace(
-        owd_min=min(s.owd_min, delay), owd_max=owd_max, reserve=reserve, smoothed=smoothed
-    )  # fmt: skip
+    return s._replace(owd_min=min(s.owd_min, delay), owd_max=owd_max, reserve=reserve, smoothed=smoothed)

@@ -113,9 +113,21 @@ class LinuxNV(LinuxRule):
 
     older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = (
-        "ssthresh", "mean_rtt", "base_rtt", "next_rtt", "renewal", "begun", "top_rate", "acks", "rounds", "left", "last",
-        "grows", "speed", "clear",
-    )  # fmt: skip
+        "ssthresh",
+        "mean_rtt",
+        "base_rtt",
+        "next_rtt",
+        "renewal",
+        "begun",
+        "top_rate",
+        "acks",
+        "rounds",
+        "left",
+        "last",
+        "grows",
+        "speed",
+        "clear",
+    )
     capacity: ClassVar[str] = "needed"
     counts_acks: ClassVar[bool] = True
     reference = linux_file("tcp_nv.c")
@@ -156,9 +168,17 @@ def cut_by_loss(s: Any) -> Any:
     """Return the state after a loss."""
     window = max(2.0, whole(LOSS_FACTOR * whole(s.cwnd)))
     return s._replace(
-        cwnd=window, ssthresh=window, mean_rtt=0.0, top_rate=0.0, begun=window, acks=0.0, rounds=0.0, left=0.0,
-        grows=0.0, clear=0.0,
-    )  # fmt: skip
+        cwnd=window,
+        ssthresh=window,
+        mean_rtt=0.0,
+        top_rate=0.0,
+        begun=window,
+        acks=0.0,
+        rounds=0.0,
+        left=0.0,
+        grows=0.0,
+        clear=0.0,
+    )
 
 
 def measure_rtt(s: Any, q: Any, e: Any) -> Any:
@@ -198,9 +218,7 @@ def compare_window(s: Any, q: Any) -> Any:
         down = excess
         if excess > 2.0:
             down = max(2.0, whole(excess * EXCESS_FACTOR))
-        s = s._replace(
-            cwnd=max(MIN_WINDOW, w - down), ssthresh=largest, grows=0.0, speed=min(0.0, s.speed), clear=0.0,
-        )  # fmt: skip
+        s = s._replace(cwnd=max(MIN_WINDOW, w - down), ssthresh=largest, grows=0.0, speed=min(0.0, s.speed), clear=0.0)
     elif w <= largest - CLEARANCE:
         if s.acks < UP_ACKS:
             return s

@@ -94,8 +94,16 @@ class LinuxYeAH(LinuxRule):
 
     older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = (
-        "ssthresh", "base_rtt", "round_min_rtt", "samples", "left", "queue", "long_rounds", "reno", "short_rounds",
-    )  # fmt: skip
+        "ssthresh",
+        "base_rtt",
+        "round_min_rtt",
+        "samples",
+        "left",
+        "queue",
+        "long_rounds",
+        "reno",
+        "short_rounds",
+    )
     capacity: ClassVar[str] = "optional"
     counts_acks: ClassVar[bool] = True
     reference = linux_file("tcp_yeah.c")

@@ -183,11 +183,18 @@ class DCQCN(RateRule):
         """Cut the rate if a notification is due; otherwise decrease alpha, and raise the rate."""
         if s.waiting > 0.0 and e.time >= s.notified + q.notification:
             return s._replace(
-                rate=s.rate * (1.0 - 0.5 * s.alpha), target=s.rate,
-                alpha=(1.0 - q.g) * s.alpha + q.g, rounds_of_timer=0.0, rounds_of_counter=0.0,
-                next_round=e.time + q.timer, next_fall=e.time + q.alpha_timer, notified=e.time,
-                waiting=0.0, sent=0.0, notifications=s.notifications + 1.0,
-            )  # fmt: skip
+                rate=s.rate * (1.0 - 0.5 * s.alpha),
+                target=s.rate,
+                alpha=(1.0 - q.g) * s.alpha + q.g,
+                rounds_of_timer=0.0,
+                rounds_of_counter=0.0,
+                next_round=e.time + q.timer,
+                next_fall=e.time + q.alpha_timer,
+                notified=e.time,
+                waiting=0.0,
+                sent=0.0,
+                notifications=s.notifications + 1.0,
+            )
         rate = s.rate
         target = s.target
         alpha = s.alpha
@@ -213,9 +220,15 @@ class DCQCN(RateRule):
             target = min(target, s.line_rate)
             rate = 0.5 * (rate + target)
         return s._replace(
-            rate=rate, target=target, alpha=alpha, rounds_of_timer=by_timer,
-            rounds_of_counter=by_counter, next_round=next_round, next_fall=next_fall, sent=sent,
-        )  # fmt: skip
+            rate=rate,
+            target=target,
+            alpha=alpha,
+            rounds_of_timer=by_timer,
+            rounds_of_counter=by_counter,
+            next_round=next_round,
+            next_fall=next_fall,
+            sent=sent,
+        )
 
     @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
