@@ -363,7 +363,8 @@ def scan(rule: Dynamics, rtt: float, bandwidth: float | None, up_to: float) -> S
     """Return the cycles of a rule at a round-trip time in s, decade by decade of falling p.
 
     The last decade is the first with all rates above ``up_to`` or at the capacity, otherwise the decade that ends at
-    1e-12, or at 1e-10 where the closed form does not hold, or the last one before a cycle that is too long to be solved.
+    1e-12, or at 1e-10 where the closed form does not hold, or the last one before a cycle that is too long to be
+    solved.
     """
     smallest = SMALLEST_P if _has_closed_end(rule, rtt, bandwidth) else SMALLEST_CYCLE_P
     parts: list[Floats] = []

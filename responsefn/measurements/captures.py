@@ -191,9 +191,9 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     the last. A segment larger than the MSS, as offloads make them, counts as several packets. The MSS
     comes from the handshake, and is ``mss`` for a connection that began before the capture.
 
-    Supported are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags and PPPoE), Linux cooked captures, loopback and raw IP, up to
-    4 GiB uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets, tunnels included, and blocks of pcapng
-    without packets are skipped.
+    Supported are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags and PPPoE), Linux cooked captures, loopback and
+    raw IP, up to 4 GiB uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets, tunnels
+    included, and blocks of pcapng without packets are skipped.
 
     Parameters
     ----------
@@ -202,7 +202,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     least_packets
         Directions with fewer packets with data are omitted, also directions without ACKs of data or with only one time.
     mss
-        Bytes of data in a full packet, 1,448 with timestamps on Ethernet, for connections whose handshake is not in the file.
+        Bytes of data in a full packet, 1,448 with timestamps on Ethernet, for connections whose handshake is not in the
+        file.
 
     Returns
     -------
@@ -218,7 +219,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     ------
     ValueError
         For another format or link type, IP fragments of TCP, truncated or invalid headers, or segments of more than
-        1,460 bytes without a handshake and ``mss``; if no connection has that many packets, an ACK and more than one time.
+        1,460 bytes without a handshake and ``mss``; if no connection has that many packets, an ACK and more than one
+        time.
 
     Examples
     --------

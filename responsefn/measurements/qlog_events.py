@@ -1,9 +1,9 @@
 """Events of qlog files: names, fields, time formats and units of all drafts, for the readers of qlog.
 
 Supported are the contained and the sequential form (JSON, RFC 7464 and lines) of draft-marx-qlog-main-schema-00 to -02
-("draft-00" to "draft-02", with events as lists), of draft-ietf-quic-qlog-main-schema-00 to -06 ("0.3", "0.4") and of later drafts,
-which have a ``file_schema``. The tables of this module list the events and fields that are used or skipped. All others are refused
-by name.
+("draft-00" to "draft-02", with events as lists), of draft-ietf-quic-qlog-main-schema-00 to -06 ("0.3", "0.4") and of
+later drafts, which have a ``file_schema``. The tables of this module list the events and fields that are used or
+skipped. All others are refused by name.
 """
 
 from __future__ import annotations
@@ -233,7 +233,8 @@ class Qlog:
         Raises
         ------
         ValueError
-            For unknown versions, formats, events and fields, for impossible values, and for events of unclear connection.
+            For unknown versions, formats, events and fields, for impossible values, and for events of unclear
+            connection.
         """
         for trace_location, trace, events in self._parts():
             used_events = list(self._events(trace_location, trace, events))

@@ -75,9 +75,9 @@ def hystart(
     begins: the window grows at a quarter of the pace. If the round-trip time then falls below its value at
     that time, slow start continues. After ``css_rounds`` rounds slow start ends with ``ssthresh`` at the window.
 
-    The rule counts ACKs: the fluid passes single ACKs, without the delays of single packets. `rate`, inverse and metrics
-    are the rule's without HyStart++. CUBIC's adjustments of W_max, K and the epoch on leaving slow start without a loss
-    (RFC 9438, 4.10) are made; its Reno-friendly window still grows by alpha < 1 up to W_max / beta.
+    The rule counts ACKs: the fluid passes single ACKs, without the delays of single packets. `rate`, inverse and
+    metrics are the rule's without HyStart++. CUBIC's adjustments of W_max, K and the epoch on leaving slow start
+    without a loss (RFC 9438, 4.10) are made; its Reno-friendly window still grows by alpha < 1 up to W_max / beta.
 
     Parameters
     ----------

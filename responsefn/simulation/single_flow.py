@@ -60,9 +60,9 @@ class DirectSimulation(Parametrized):
     buffer
         Buffer of the queue in packets; a window above ``bandwidth * rtt + buffer`` loses a packet. None: unlimited.
     method
-        ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
-        p < 1e-4, if the first cycles agree with single ACKs. ``"cycles"`` computes a whole cycle at a time, for rules whose
-        window grows by a power law (`responsefn.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
+        ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for p < 1e-4, if the first
+        cycles agree with single ACKs. ``"cycles"`` computes a whole cycle at a time, for rules whose window grows by a
+        power law (`responsefn.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
     seed
         Seed or generator of the losses.
     unit_check

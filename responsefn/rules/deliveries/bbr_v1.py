@@ -34,16 +34,16 @@ MAX_AHEAD = 0.1  # Linux, tcp_bbr.c: bbr_extra_acked_max_us = 100 * 1000
 class BBRv1(DeliveryRule):
     r"""BBR version 1 (Cardwell et al. 2016): losses limit neither the rate nor, for long, the window.
 
-    The bandwidth is the largest delivery rate of ten round trips, the round-trip time the minimum of ten
-    seconds. In cycles of eight round trips it paces at 1.25, 0.75 and six times 1 times the bandwidth. Every
-    ten seconds it reduces the window to four packets for 200 ms, unless a new minimum of the round-trip time was
-    measured. The window is ``cwnd_gain`` products of both; in the first round trip of a recovery it is the packets delivered.
+    The bandwidth is the largest delivery rate of ten round trips, the round-trip time the minimum of ten seconds. In
+    cycles of eight round trips it paces at 1.25, 0.75 and six times 1 times the bandwidth. Every ten seconds it reduces
+    the window to four packets for 200 ms, unless a new minimum of the round-trip time was measured. The window is
+    ``cwnd_gain`` products of both; in the first round trip of a recovery it is the packets delivered.
 
-    The constants agree with tcp_bbr.c, whose high gain is 2885/1000 in 256ths, plus one. Six details of that file are off by
-    default: a new minimum round-trip time must be lower by a microsecond (``min_rtt_tick=1e-6``), pacing is 1 % below the
-    rate (``pacing_margin=0.01``), the window grows by two packets in the phase of 1.25 (``probe_packets=2``) and by the
-    aggregation of ACKs (``extra_acked_rounds=10``), and counts are whole packets and segments (``segments=1``). Its detection
-    of policers by two lossy intervals is not implemented.
+    The constants agree with tcp_bbr.c, whose high gain is 2885/1000 in 256ths, plus one. Six details of that file are
+    off by default: a new minimum round-trip time must be lower by a microsecond (``min_rtt_tick=1e-6``), pacing is 1 %
+    below the rate (``pacing_margin=0.01``), the window grows by two packets in the phase of 1.25 (``probe_packets=2``)
+    and by the aggregation of ACKs (``extra_acked_rounds=10``), and counts are whole packets and segments
+    (``segments=1``). Its detection of policers by two lossy intervals is not implemented.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ class BBRv1(DeliveryRule):
         1: three segments are added to the products instead of three packets, as in Linux. A segment is two packets, or
         the packets paced in 1/1024 s if these are more. Windows are then even, and products whole numbers.
     min_rtt_tick
-        Difference in s by which a round-trip time must be below the minimum to renew it. With 0 an equal time renews it, as
-        in ns-3: if the minimum recurs exactly, as on a path without noise, ProbeRTT may never begin.
+        Difference in s by which a round-trip time must be below the minimum to renew it. With 0 an equal time renews
+        it, as in ns-3: if the minimum recurs exactly, as on a path without noise, ProbeRTT may never begin.
 
     Examples
     --------
@@ -82,8 +82,9 @@ class BBRv1(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s, the draft's variables, and its filter of rates.
 
-        best, second, third with their rounds: largest rates of successively shorter parts of the window. extra_acked: begin of
-        an epoch of aggregated ACKs and the packets delivered since; its maximum in this slot and in the previous slot; its rounds.
+        best, second, third with their rounds: largest rates of successively shorter parts of the window. extra_acked:
+        begin of an epoch of aggregated ACKs and the packets delivered since; its maximum in this slot and in the
+        previous slot; its rounds.
         """
 
         pacing_rate: float = 2.0 / math.log(2.0) * INITIAL_WINDOW / 1e-3

@@ -21,12 +21,12 @@ class Copa(DeliveryRule):
     velocity v is 1, and doubles per round trip once the window has moved in one direction for three. Slow start doubles
     the window until its rate exceeds the target. Packets are paced at 2 W / RTT_standing.
 
-    N flows alone have 1/delta packets each in the queue, and empty it about every five round trips. If it has
-    not been nearly empty (d below a tenth of its maximum of four round trips) for five, another sender
-    fills it: then 1/delta grows by one per round trip and halves with a loss, but is not below its default. Three or more
-    flows alone may mistake each other for such a sender, and keep hundreds of packets in a large buffer;
-    ``competitive=0`` prevents that. In the authors' last code (``voted=1``) the velocity doubles immediately
-    and ACKs vote on its direction. That avoids the mistake, but does not fill the link (94 % with four flows).
+    N flows alone have 1/delta packets each in the queue, and empty it about every five round trips. If it has not been
+    nearly empty (d below a tenth of its maximum of four round trips) for five, another sender fills it: then 1/delta
+    grows by one per round trip and halves with a loss, but is not below its default. Three or more flows alone may
+    mistake each other for such a sender, and keep hundreds of packets in a large buffer; ``competitive=0`` prevents
+    that. In the authors' last code (``voted=1``) the velocity doubles immediately and ACKs vote on its direction. That
+    avoids the mistake, but does not fill the link (94 % with four flows).
 
     The paper leaves two details open: v/(delta W) is at most one packet (as in the authors' code), and a
     timeout begins a slow start from two packets (our own). Minima of round-trip times are stored for quarters
@@ -59,9 +59,9 @@ class Copa(DeliveryRule):
         """Window in packets, pacing in packets/s; then their inputs, times in s.
 
         packets: current 1/delta; direction: 1 up, -1 down; same: windows without a change of direction; votes: ACKs up
-        minus ACKs down in this window; begun, begun_cwnd: time and window at its begin; slow: whether in slow start; now_1
-        to now_4: minimum RTTs of quarters of srtt / 2; base_1 to base_10: of seconds; low_1 to low_5, high_1 to high_4:
-        minima and maxima of round trips; lossy: a loss in this round trip.
+        minus ACKs down in this window; begun, begun_cwnd: time and window at its begin; slow: whether in slow start;
+        now_1 to now_4: minimum RTTs of quarters of srtt / 2; base_1 to base_10: of seconds; low_1 to low_5, high_1 to
+        high_4: minima and maxima of round trips; lossy: a loss in this round trip.
         """
 
         cwnd: float = INITIAL_WINDOW

@@ -24,13 +24,16 @@ UNMARKED_DELAY = 0.25  # uet-htsim, htsim/sim/uec.cpp, update_delay: _base_rtt *
 class NSCC(DeliveryRule):
     r"""NSCC, the network-signalled congestion control of Ultra Ethernet Transport: a window by delay and ECN.
 
-    The queueing delay is the round-trip time less the base round-trip time. It and the mark of a packet give four cases:
+    The queueing delay is the round-trip time less the base round-trip time. It and the mark of a packet give four
+    cases:
 
-    - no mark, delay below the target: the window W grows in proportion to the distance from the target (proportional increase),
-      or by a fixed fraction of the acknowledged packets after a whole window on an empty path (fast increase)
+    - no mark, delay below the target: the window W grows in proportion to the distance from the target (proportional
+      increase), or by a fixed fraction of the acknowledged packets after a whole window on an empty path (fast
+      increase)
     - no mark, delay from the target on: W grows by the same amount for all flows (fair increase)
     - a mark, delay below the target: W stays (another path may be free)
-    - a mark, delay from the target on: W falls, at most once per base round trip, by the average delay (multiplicative decrease)
+    - a mark, delay from the target on: W falls, at most once per base round trip, by the average delay (multiplicative
+      decrease)
 
     With a = bdp / base_bdp, b = t / 12 us, the target t, the delay d and its average d', per round trip:
 
@@ -39,23 +42,23 @@ class NSCC(DeliveryRule):
         \Delta W = \alpha a b (1 - d / t),\quad \Delta W = f_i a,\quad
         W \gets W \max\Bigl(m, 1 - \gamma \frac{d' - t}{d'}\Bigr).
 
-    Increases are collected and added every ``adjust_bytes`` packets or ``adjust_period``, the latter with ``eta``. Quick
-    adapt ends each period of a base round trip and a target: after a loss, or a delay of more than ``qa_threshold``
-    targets, W becomes the packets delivered in the period, if these are few. A lost packet is treated as trimmed by a
-    switch: it reduces W by a packet and triggers quick adapt. A flow begins with the largest window.
+    Increases are collected and added every ``adjust_bytes`` packets or ``adjust_period``, the latter with ``eta``.
+    Quick adapt ends each period of a base round trip and a target: after a loss, or a delay of more than
+    ``qa_threshold`` targets, W becomes the packets delivered in the period, if these are few. A lost packet is treated
+    as trimmed by a switch: it reduces W by a packet and triggers quick adapt. A flow begins with the largest window.
 
-    Penalties of receivers, the choice of paths by marks, and faster recovery (SLEEK) are not implemented. Selective ACKs detect
-    losses on one path. Packets of sprayed flows overtake each other: use
-    ``dfcmodel.recoveries.RackRecovery(reordering=4, reordering_seen=1)``, which declares a packet lost when it is four round
-    trips late. The consortium's simulator waits for its timer.
+    Penalties of receivers, the choice of paths by marks, and faster recovery (SLEEK) are not implemented. Selective
+    ACKs detect losses on one path. Packets of sprayed flows overtake each other: use
+    ``dfcmodel.recoveries.RackRecovery(reordering=4, reordering_seen=1)``, which declares a packet lost when it is four
+    round trips late. The consortium's simulator waits for its timer.
 
     Parameters
     ----------
     base_rtt
         Longest round-trip time of the network without queues, s; a shorter measured time replaces it.
     bdp
-        Packets of a base round trip at the rate of the sender's interface. The default is for 100 Gb/s: ``base_bdp`` times
-        ``base_rtt`` over 12 us.
+        Packets of a base round trip at the rate of the sender's interface. The default is for 100 Gb/s: ``base_bdp``
+        times ``base_rtt`` over 12 us.
     base_bdp
         Packets of 12 us at 100 Gb/s, for which the increases are defined: 150,000 bytes.
     target_qdelay
@@ -70,14 +73,16 @@ class NSCC(DeliveryRule):
     max_wnd
         Largest and initial window over the bandwidth-delay product.
     qa_gate, qa_threshold
-        Quick adapt acts below 1 / 2^qa_gate of the largest window, inf: never; delay that triggers it, targets, inf: none.
+        Quick adapt acts below 1 / 2^qa_gate of the largest window, inf: never; delay that triggers it, targets, inf:
+        none.
     adjust_bytes, adjust_period
         Packets and base round-trip times after which increases are added.
     delay_alpha
         Weight of an ACK in the average delay.
 
-    The text of the specification was not available. The algorithm and ``delay_alpha`` follow the consortium's simulator. Names
-    and defaults of its Sect. 3.6.13.3 and Table 3-82 follow the quotations in another simulator. Both agree.
+    The text of the specification was not available. The algorithm and ``delay_alpha`` follow the consortium's
+    simulator. Names and defaults of its Sect. 3.6.13.3 and Table 3-82 follow the quotations in another simulator. Both
+    agree.
 
     Examples
     --------
@@ -94,10 +99,11 @@ class NSCC(DeliveryRule):
     class State(NamedTuple):
         """Window in packets; times in s; packets.
 
-        min_rtt: base round-trip time; delay: average queueing delay; increase: pending increase times the window; received:
-        packets since increases were added; achieved: packets in this period of quick adapt; clear: packets on an empty path in a
-        row; fast: 1 in fast increase; lossy: 1 after a loss without quick adapt; period: its end; adapted: 1 if it processed
-        this ACK; unheeded: packets whose marks it ignores; ignored: received packets since then; adjusted, decreased: last times.
+        min_rtt: base round-trip time; delay: average queueing delay; increase: pending increase times the window;
+        received: packets since increases were added; achieved: packets in this period of quick adapt; clear: packets on
+        an empty path in a row; fast: 1 in fast increase; lossy: 1 after a loss without quick adapt; period: its end;
+        adapted: 1 if it processed this ACK; unheeded: packets whose marks it ignores; ignored: received packets since
+        then; adjusted, decreased: last times.
         """
 
         cwnd: float = 1.0

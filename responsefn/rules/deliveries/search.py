@@ -22,13 +22,14 @@ EXTRA_BINS = 15.0  # draft-chung-ccwg-search-09: EXTRA_BINS 15
 class SEARCH(DeliveryRule):
     r"""NewReno with the slow start of SEARCH (draft-chung-ccwg-search-09).
 
-    Time is divided into bins of 0.35 of the first round-trip time (``factor`` of it in ten). At the end of each bin it compares
-    the packets delivered in the last ten bins with the packets sent in ten bins one round trip earlier, interpolated between
-    bins. In slow start these are equal; once the path is full, fewer are delivered. If they are fewer by ``threshold`` of the
-    packets sent, slow start ends and the window is the threshold. After more than ten bins without an ACK it restarts.
+    Time is divided into bins of 0.35 of the first round-trip time (``factor`` of it in ten). At the end of each bin it
+    compares the packets delivered in the last ten bins with the packets sent in ten bins one round trip earlier,
+    interpolated between bins. In slow start these are equal; once the path is full, fewer are delivered. If they are
+    fewer by ``threshold`` of the packets sent, slow start ends and the window is the threshold. After more than ten
+    bins without an ACK it restarts.
 
-    Above slow start and at losses it is NewReno with selective ACKs. Details that the draft leaves to implementations, such as
-    shifting of large numbers, are omitted.
+    Above slow start and at losses it is NewReno with selective ACKs. Details that the draft leaves to implementations,
+    such as shifting of large numbers, are omitted.
 
     Parameters
     ----------

@@ -40,17 +40,18 @@ FIRST_RESET = 2.0  # Linux 6.12, net/ipv4/tcp_nv.c: jiffies + 2 * HZ
 class LinuxNV(LinuxRule):
     r"""TCP NV as in Linux's tcp_nv.c: at most ``pad`` packets above the capacity of the path, from the largest rate of a round.
 
-    Once per round trip the window is compared with the largest window X RTT_min + pad. RTT is a mean with gain 1/2, and X the
-    largest rate since the last decision, the packets delivered in a round trip over RTT. Above it, after two round trips and
-    60 ACKs (30 in the first slow start), the largest window becomes the threshold, growth stops, and the window decreases by
-    38/128 of the excess, at least by two packets, or by an excess of one or two packets. Two packets below it or more, after
-    20 ACKs, growth is allowed: slow start, then a packet per window of ACKs. A loss reduces the window to 819/1024 and stops
-    growth. A timeout also halves the speed of growth, which eight decisions to grow restore.
+    Once per round trip the window is compared with the largest window X RTT_min + pad. RTT is a mean with gain 1/2, and
+    X the largest rate since the last decision, the packets delivered in a round trip over RTT. Above it, after two
+    round trips and 60 ACKs (30 in the first slow start), the largest window becomes the threshold, growth stops, and
+    the window decreases by 38/128 of the excess, at least by two packets, or by an excess of one or two packets. Two
+    packets below it or more, after 20 ACKs, growth is allowed: slow start, then a packet per window of ACKs. A loss
+    reduces the window to 819/1024 and stops growth. A timeout also halves the speed of growth, which eight decisions to
+    grow restore.
 
-    RTT_min is the minimum mean since the last loss. It is renewed every ``reset_period`` seconds by the minimum of that time;
-    the module draws the period uniformly from 3/4 to 5/4 of it. The number of packets delivered in a round trip is the window
-    at its beginning. ACKs with different times are counted. Round-trip times from BPF programs, and provisions for windows too
-    small for offloads, are omitted.
+    RTT_min is the minimum mean since the last loss. It is renewed every ``reset_period`` seconds by the minimum of that
+    time; the module draws the period uniformly from 3/4 to 5/4 of it. The number of packets delivered in a round trip
+    is the window at its beginning. ACKs with different times are counted. Round-trip times from BPF programs, and
+    provisions for windows too small for offloads, are omitted.
 
     Domain: p <= 0.02. Needs ``bandwidth``.
 
@@ -74,8 +75,8 @@ class LinuxNV(LinuxRule):
         """Window and threshold in packets; mean RTT, minima of this and of the next period, end of the period, s.
 
         Then the window at the beginning of the round and its largest rate in packets/s; ACKs and round trips since the
-        last decision, ACKs left in this round and time of the last ACK, s; whether the window may grow, exponent of the speed
-        of growth, decisions to grow in a row.
+        last decision, ACKs left in this round and time of the last ACK, s; whether the window may grow, exponent of the
+        speed of growth, decisions to grow in a row.
         """
 
         cwnd: float = 1.0

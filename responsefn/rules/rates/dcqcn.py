@@ -62,14 +62,14 @@ class DCQCN(RateRule):
     additive, hyper
         R_AI, R_HAI: additive and hyper increase of R_T, packets/s.
     remembers
-        1 or 0: whether the receiver stores a mark that arrives before it may send the next notification. 1: it notifies at
-        the end of that interval, so that intervals follow each other while packets are marked, as in the fluid model. 0:
-        it ignores the mark, and the first mark after the interval causes a notification. Ten senders at 40 Gb/s then have
-        twice the queue (about 143 packets instead of 76).
+        1 or 0: whether the receiver stores a mark that arrives before it may send the next notification. 1: it notifies
+        at the end of that interval, so that intervals follow each other while packets are marked, as in the fluid
+        model. 0: it ignores the mark, and the first mark after the interval causes a notification. Ten senders at 40
+        Gb/s then have twice the queue (about 143 packets instead of 76).
 
-    The defaults are the paper's: 10 MB, 40 Mb/s (hyper: ten times that, as in QCN). A network converts them to its packets,
-    also parameters in bytes or bits/s, such as ``additive="40Mbps"``. Outside of a network, as in `rate`, packets have
-    1500 bytes.
+    The defaults are the paper's: 10 MB, 40 Mb/s (hyper: ten times that, as in QCN). A network converts them to its
+    packets, also parameters in bytes or bits/s, such as ``additive="40Mbps"``. Outside of a network, as in `rate`,
+    packets have 1500 bytes.
 
     Examples
     --------

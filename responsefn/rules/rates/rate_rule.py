@@ -92,14 +92,14 @@ class RateRule(Response, ABC):
     Attributes
     ----------
     State
-        NamedTuple of the state; ``rate``, in packets/s, comes first. A field ``line_rate`` starts at the
-        rate of the path's first link, in packets/s, as ``rate`` does. A field ``window`` limits the packets in flight at
-        packet level: a new packet is sent only while fewer are unacknowledged. A field ``notifications``
-        counts the congestion notifications that the sender has received; results contain it.
+        NamedTuple of the state; ``rate``, in packets/s, comes first. A field ``line_rate`` starts at the rate of the
+        path's first link, in packets/s, as ``rate`` does. A field ``window`` limits the packets in flight at packet
+        level: a new packet is sent only while fewer are unacknowledged. A field ``notifications`` counts the congestion
+        notifications that the sender has received; results contain it.
     Params
-        NamedTuple of the parameters; parameters with a default come last. Values in bits or bytes, such as ``"40Mbps"``,
-        are converted to the packets of the network. A parameter ``base_rtt`` that is None becomes the longest round-trip time
-        without queues in the network, s, among the flows with such rules.
+        NamedTuple of the parameters; parameters with a default come last. Values in bits or bytes, such as
+        ``"40Mbps"``, are converted to the packets of the network. A parameter ``base_rtt`` that is None becomes the
+        longest round-trip time without queues in the network, s, among the flows with such rules.
     telemetry
         Names of at most 4 numbers that `on_telemetry` receives from each link, a prefix of the link's
         ``dfcmodel.SwitchProgram.telemetry``.
@@ -178,10 +178,10 @@ class RateRule(Response, ABC):
     def telemetry_event(cls) -> Any:
         """Return the class of the telemetry of one link in an acknowledgement, from the records of two packets of its flow.
 
-        It is a named tuple with these fields: ``time`` of the acknowledgement, s; ``hop``, the index of the link among the
-        links with telemetry, 0.0 for the first on the path; ``interval`` between the departures of both packets from the
-        link, s, > 0; the names in ``telemetry``, the link's values in this packet; and the same names with the prefix
-        ``last_``, its values in the previous packet.
+        It is a named tuple with these fields: ``time`` of the acknowledgement, s; ``hop``, the index of the link among
+        the links with telemetry, 0.0 for the first on the path; ``interval`` between the departures of both packets
+        from the link, s, > 0; the names in ``telemetry``, the link's values in this packet; and the same names with the
+        prefix ``last_``, its values in the previous packet.
 
         Examples
         --------
