@@ -55,8 +55,9 @@ MIN_SECANT = 1e-6
 """Change of log p below which round-off would dominate a secant, and the last slope is used."""
 
 SAMPLES_PER_DECADE, FEW_PACKETS_FACTOR = 12, 8
-"""Values of p per decade at which a cycle is solved before its inversion, and their multiple above 0.1, where cycles of a
-few packets may alternate."""
+"""Values of p per decade at which a cycle is solved before its inversion, and their factor above 0.1.
+
+Above 0.1, cycles of a few packets may alternate."""
 MIN_RATIO_OF_RATES = 2.0
 """Minimum ratio of the rates at both ends of an interval of unique rates: a narrower interval has too few samples."""
 ROOT_TOLERANCE = 1e-13

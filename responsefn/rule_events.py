@@ -53,7 +53,9 @@ __all__ = [
 ]
 
 MAX_STATE, MAX_PARAMETERS = 16, 16
-"""Maximum numbers of state fields and parameters of a window rule or queue manager, as in the records of both engines."""
+"""Maximum numbers of state fields and parameters of a window rule or queue manager.
+
+The records of both engines have this size."""
 
 MAX_DELIVERY_NUMBERS = 64
 """Maximum number of state fields plus parameters of a delivery rule; its samples follow them."""

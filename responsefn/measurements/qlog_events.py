@@ -42,17 +42,19 @@ KINDS = {
     "congestion_state_updated": STATE,
     "recovery_parameters_set": PARAMETERS,
 }
-"""Kinds of used events by their names in older and newer drafts, without the category; also `recovery:parameters_set`."""
+"""Kinds of used events by their names in older and newer drafts, without the category.
+
+The names include that of `recovery:parameters_set`."""
 CATEGORIES = _words("transport connectivity security recovery quic http http3 h3 qpack generic loglevel simulation")
 SKIPPED_EVENTS = _words(
     # of QUIC
     "server_listening connection_started connection_closed connection_id_updated spin_bit_updated "
-    "connection_state_updated tuple_assigned path_assigned mtu_updated version_information alpn_information parameters_set "
-    "parameters_restored packet_received packet_dropped packet_buffered packets_acked udp_datagrams_sent "
-    "udp_datagrams_received udp_datagram_dropped stream_state_updated frames_created frames_parsed frames_processed "
-    "stream_data_moved datagram_data_moved connection_data_blocked_updated stream_data_blocked_updated "
-    "datagram_data_blocked_updated migration_state_updated timer_updated key_updated key_discarded marked_for_retransmit "
-    "ecn_state_updated "
+    "connection_state_updated tuple_assigned path_assigned mtu_updated version_information alpn_information "
+    "parameters_set parameters_restored packet_received packet_dropped packet_buffered packets_acked "
+    "udp_datagrams_sent udp_datagrams_received udp_datagram_dropped stream_state_updated frames_created frames_parsed "
+    "frames_processed stream_data_moved datagram_data_moved connection_data_blocked_updated stream_data_blocked_updated "
+    "datagram_data_blocked_updated migration_state_updated timer_updated key_updated key_discarded "
+    "marked_for_retransmit ecn_state_updated "
     # of QUIC in earlier drafts and programs
     "datagrams_sent datagrams_received datagram_sent datagram_received datagram_dropped data_moved connection_new "
     "connection_close connection_id_update spin_bit_update alpn_update loss_timer_updated loss_timer_set "
@@ -127,13 +129,17 @@ DATA = {
 }
 RAW = _fields("length", "payload_length data")
 RECORD = _Fields(LOG.used | TRACE.used | {"trace": "trace"}, LOG.skipped | TRACE.skipped)
-"""Fields of the objects of a file; `RECORD` is the first of a sequence, or the only object of a file without ``traces``."""
+"""Fields of the objects of a file.
+
+`RECORD` is the first object of a sequence, or the only object of a file without ``traces``."""
 
 VERSIONS = _words("draft-00 draft-01 draft-02 draft-02-wip draft-02-RC1 0.3 0.4")
 SCHEMAS = frozenset(("urn:ietf:params:qlog:file:contained", "urn:ietf:params:qlog:file:sequential"))
 FORMATS = frozenset(("JSON", "NDJSON", "JSON-SEQ", "application/qlog+json", "application/qlog+json-seq"))
 UNITS = {"ms": 1e-3, "us": 1e-6}
-"""Values of ``time_units`` in draft-00 and draft-01, for all times of a trace; later drafts have milliseconds only, the default."""
+"""Values of ``time_units`` in draft-00 and draft-01, for all times of a trace.
+
+Later drafts have milliseconds only, which are the default."""
 CUMULATIVE = {
     "absolute": False,
     "relative": False,

@@ -206,7 +206,9 @@ MIN_ROUNDS = 6  # own choice: where the first order of the lag is within 0.2 % o
 """Minimum round trips in K for the first order of the lag: 0.2 % at 6 to 10 round trips, with many packets."""
 # own choice: where the formula without lag is within 0.5 % of single ACKs
 MIN_ROUNDS_TO_LINE = 7
-"""Minimum round trips in K if the cycle ends as the line, whose formula has no lag: 0.34 % at 7, 0.48 % at 6, for p up to 0.02."""
+"""Minimum round trips in K if the cycle ends as the line, whose formula has no lag.
+
+The error is 0.34 % at 7 and 0.48 % at 6 round trips, for p up to 0.02."""
 MIN_CYCLE_PACKETS = 250  # own choice: one packet of a cycle is below 0.5 %
 """Minimum packets of a cubic cycle for a continuous number of packets: the error is about one packet."""
 # RFC 9438, Sect. 5.1: its formulas leave out the lag; they differ from single ACKs by this
@@ -220,7 +222,10 @@ LAG = 0.5960716379833215
 
 
 class _Symbols(NamedTuple):
-    """Symbols and terms of all forms: C, beta; RFC 9438's mean window, its K in s; the peak as a function of K; ``lasts``."""
+    """Symbols and terms of all forms.
+
+    These are C and beta, RFC 9438's mean window and its K in s, the peak as a function of K, and ``lasts``.
+    """
 
     C: Any
     beta: Any
@@ -277,7 +282,10 @@ def _symbols() -> _Symbols:
 
 
 def _line(symbols: _Symbols) -> tuple[Any, Any, Any]:
-    """Return rate times R and peak of the Reno-friendly window, and the K with which the cubic reaches that peak together with it."""
+    """Return rate times R and peak of the Reno-friendly window, and K_0.
+
+    K_0 is the K with which the cubic and the Reno-friendly window reach that peak together.
+    """
     import sympy as sp
 
     from responsefn.closed_forms.symbolic import R, a, b, p

@@ -33,7 +33,9 @@ LOW_WINDOW, SAMPLES = 16.0, 8.0
 # quiche, hybrid_slow_start.cc: kHybridStartDelayMinThresholdUs = 4000;
 # kHybridStartDelayMaxThresholdUs = 16000; kHybridStartDelayFactorExp = 3, 2^3
 MIN_DELAY_INCREASE, MAX_DELAY_INCREASE, DIVISOR = 4e-3, 16e-3, 8.0
-"""HyStart: bounds in s of the delay increase that ends slow start; between them it is the minimum RTT over the divisor."""
+"""HyStart: bounds in s of the delay increase that ends slow start, and a divisor.
+
+Between the bounds, the increase is the minimum RTT over the divisor."""
 
 
 class QUICNewReno(Reno):

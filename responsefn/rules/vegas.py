@@ -77,7 +77,10 @@ class Vegas(QueueRule):
         left: float = 0.0
 
     class Params(NamedTuple):
-        """Queue thresholds for growth, decrease and the end of slow start; step per round trip; three choices; minimum window."""
+        """Queue thresholds, step per round trip, choices and minimum window.
+
+        The thresholds are those for growth, decrease and the end of slow start.
+        """
 
         alpha: float = param(
             2.0,
@@ -131,8 +134,8 @@ class Vegas(QueueRule):
         r",\ \text{loss: } W \leftarrow W / 2"
     )
     reference = Reference(
-        "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; read in L. Peterson, L. Brakmo, B. Davie, TCP congestion control: a systems approach, "
-        "2022, Sect. 5.1",
+        "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; read in L. Peterson, L. Brakmo, B. Davie, "
+        "TCP congestion control: a systems approach, 2022, Sect. 5.1",
         "primary",
         "10.1109/49.464716",
     )
@@ -254,7 +257,10 @@ def step_of_round(s: Any, q: Any, base: Any, round_min_rtt: Any) -> Any:
 
 
 def threshold_of_round(s: Any, q: Any, base: Any, round_min_rtt: Any) -> Any:
-    """Return the threshold after an ACK with ``by_rounds``: it falls with the window, to at least three quarters of it."""
+    """Return the threshold after an ACK with ``by_rounds``.
+
+    It falls with the window, to at least three quarters of it.
+    """
     grown = s.cwnd + step_of_round(s, q, base, round_min_rtt)
     shrinks = waiting_of_round(s, base, round_min_rtt) > where(s.cwnd < s.ssthresh, q.gamma, q.beta)
     lowered = where(shrinks, minimum(s.ssthresh, grown), s.ssthresh)

@@ -40,7 +40,10 @@ class LEDBAT(DeliveryRule):
     @series(range(2, 11), base=math.inf)
     @series(range(2, 5), last=math.inf)
     class State(NamedTuple):
-        """Window in packets; the last four delays; minimum delays of ten minutes, and begin of the current minute, s."""
+        """Window in packets, and delays in s.
+
+        Delays are the last four, and the minima of ten minutes. The state also has the begin of the current minute, s.
+        """
 
         cwnd: float = 2.0
         ssthresh: float = math.inf

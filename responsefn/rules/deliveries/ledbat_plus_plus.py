@@ -58,10 +58,11 @@ class LEDBATpp(DeliveryRule):
 
     @extends(LEDBAT.State)
     class State(NamedTuple):
-        """Window and former window in packets; the last four delays; minimum delays of ten minutes, begin of the minute, s.
+        """Window and former window in packets, delays in s, and the phase.
 
-        Then the phase, and in s when it ends (in avoidance: when the next slowdown begins) and when the last slowdown
-        began.
+        Delays are the last four, and the minima of ten minutes; the begin of the current minute follows, s. The phase
+        has the time in s at which it ends (in avoidance: at which the next slowdown begins), and the time at which the
+        last slowdown began.
         """
 
         cwnd: float = MIN_WINDOW

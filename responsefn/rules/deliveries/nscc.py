@@ -93,7 +93,7 @@ class NSCC(DeliveryRule):
     >>> rule.rate(0.01, 0.1)
     Traceback (most recent call last):
       ...
-    ValueError: NSCC(base_rtt=8e-06, ...): has no response function of a loss rate: its window follows delay and marks; ...
+    ValueError: NSCC(base_rtt=8e-06, ...): has no response function of a loss rate: its window follows delay ...
     """
 
     class State(NamedTuple):
@@ -214,8 +214,8 @@ class NSCC(DeliveryRule):
         )
 
     reference = Reference(
-        "Ultra Ethernet Consortium, htsim model of UET (ultraethernet/uet-htsim, htsim/sim/uec.cpp, commit 40ccb05); Ultra "
-        "Ethernet specification 1.0.3, Sect. 3.6.13.3 and Table 3-82, as quoted in Radonux/asteria-ns3 "
+        "Ultra Ethernet Consortium, htsim model of UET (ultraethernet/uet-htsim, htsim/sim/uec.cpp, commit 40ccb05); "
+        "Ultra Ethernet specification 1.0.3, Sect. 3.6.13.3 and Table 3-82, as quoted in Radonux/asteria-ns3 "
         "(src/point-to-point/model/rdma-hw.cc and nscc-window.cc, commit 368ce73)"
     )
     signal: ClassVar[str] = "mark"
@@ -226,7 +226,10 @@ class NSCC(DeliveryRule):
     )
 
     def replace(self, **changes: Any) -> NSCC:
-        """Return a copy with other parameters; parameters that follow from ``base_rtt`` and were not given are derived again."""
+        """Return a copy with other parameters.
+
+        Parameters that follow from ``base_rtt`` and were not given are derived again.
+        """
         parameters = {name: getattr(self, name) for name in self._given} | changes
         return NSCC(**parameters)
 

@@ -11,7 +11,10 @@ __all__ = ["BBRState", "has_ended", "hold_probe_rtt", "window_to_restore"]
 
 
 class BBRState(NamedTuple):
-    """Window in packets, pacing in packets/s, and the variables of both versions under the drafts' names, times in s."""
+    """Window in packets, pacing in packets/s, and the variables of both versions.
+
+    The variables have the drafts' names. Times are in s.
+    """
 
     cwnd: float = INITIAL_WINDOW
     ssthresh: float = math.inf

@@ -50,9 +50,10 @@ class SEARCH(DeliveryRule):
     @series(range(26), sent=0.0)
     @series(range(11), acked=0.0)
     class State(NamedTuple):
-        """Window and threshold in packets; packets lost; width of a bin and end of this one, s, and bins so far (0: none).
+        """Window and threshold in packets, packets lost, and bins.
 
-        Then the totals of packets delivered and sent at the end of each of the last bins, newest first.
+        The width of a bin and the end of this one are in s; the number of bins so far is 0 before the first. Then the
+        totals of packets delivered and sent at the end of each of the last bins, newest first.
         """
 
         cwnd: float = INITIAL_WINDOW
@@ -79,7 +80,8 @@ class SEARCH(DeliveryRule):
 
     sets_initial_window: ClassVar[bool] = True
     reference = Reference(
-        "J. Chung et al., SEARCH, draft-chung-ccwg-search-09, as in neqo-transport/src/cc/search.rs, github.com/mozilla/neqo",
+        "J. Chung et al., SEARCH, draft-chung-ccwg-search-09, as in neqo-transport/src/cc/search.rs, "
+        "github.com/mozilla/neqo",
         "primary",
     )
     dynamics: ClassVar[str] = r"W \mathrel{+}= 1,\ \text{loss: } W \gets W / 2"

@@ -63,7 +63,10 @@ class Swift(DeliveryRule):
     """
 
     class State(NamedTuple):
-        """Window of at least a packet, pacing in packets/s; Swift's window; time of its last decrease and RTT in s; timeouts."""
+        """Window of at least a packet, pacing in packets/s, and Swift's window.
+
+        The time of the last decrease and the RTT are in s. The last field counts timeouts.
+        """
 
         cwnd: float = INITIAL_WINDOW
         ssthresh: float = math.inf

@@ -130,7 +130,10 @@ class Vivace(DeliveryRule):
         srtt: float = 0.0
 
     class Params(NamedTuple):
-        """Exponent and weights of the utility, step of a probe, slope that counts as zero, packets/s of a unit, a choice."""
+        """Exponent and weights of the utility, step of a probe, and limits.
+
+        These are the slope that counts as zero, the packets/s of a unit, and the choice of the slope's estimate.
+        """
 
         exponent: float = param(
             0.9,

@@ -88,7 +88,10 @@ class LinuxCUBIC(LinuxRule):
         since_growth: float = 0.0
 
     class Params(NamedTuple):
-        """C in packets/s^3, decrease, detection of HyStart, allowance of its trains in s, version, a flag, count of ACKs."""
+        """C in packets/s^3, decrease, and choices of the module.
+
+        These are the detection of HyStart, the allowance of its trains in s, the version, a flag and the count of ACKs.
+        """
 
         C: float = param(
             410 / 1024,

@@ -38,7 +38,9 @@ FIRST_RESET = 2.0  # Linux 6.12, net/ipv4/tcp_nv.c: jiffies + 2 * HZ
 
 
 class LinuxNV(LinuxRule):
-    r"""TCP NV as in Linux's tcp_nv.c: at most ``pad`` packets above the capacity of the path, from the largest rate of a round.
+    r"""TCP NV as in Linux's tcp_nv.c.
+
+    The window is at most ``pad`` packets above the capacity of the path, which is the largest rate of a round.
 
     Once per round trip the window is compared with the largest window X RTT_min + pad. RTT is a mean with gain 1/2, and
     X the largest rate since the last decision, the packets delivered in a round trip over RTT. Above it, after two
@@ -155,7 +157,10 @@ class LinuxNV(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Reduce the window to 819/1024 in whole packets; restart measurements, and stop growth until the next decision."""
+        """Reduce the window to 819/1024 in whole packets.
+
+        Measurements restart. Growth stops until the next decision.
+        """
         return cut_by_loss(s)
 
     @staticmethod

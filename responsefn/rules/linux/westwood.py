@@ -41,7 +41,10 @@ class WestwoodPlus(WindowRule):
 
     @extends(QueueRule.State)
     class State(NamedTuple):
-        """Window and threshold in packets, shortest RTT in s, both filters in packets/s; 1 from a loss to the next ACK."""
+        """Window and threshold in packets, shortest RTT in s, and both filters.
+
+        The filters are in packets/s. ``halved`` is 1 from a loss to the next ACK.
+        """
 
         sampled: float = 0.0
         estimate: float = 0.0

@@ -54,8 +54,9 @@ class LinuxYeAH(LinuxRule):
 
     @extends(QueueRule.State)
     class State(NamedTuple):
-        """Window and threshold in packets; minimum RTT of the connection and of the round in s; its samples, and ACKs left in it.
+        """Window and threshold in packets, minimum RTTs in s, and the queue.
 
+        Minima are those of the connection and of the round. The samples of the round and the ACKs left in it follow.
         Then the last queue in packets, rounds of a long queue in a row, the estimate of Reno's window in packets, and
         rounds of a short queue.
         """
