@@ -51,8 +51,8 @@ SKIPPED_EVENTS = _words(
     "server_listening connection_started connection_closed connection_id_updated spin_bit_updated "
     "connection_state_updated tuple_assigned path_assigned mtu_updated version_information alpn_information "
     "parameters_set parameters_restored packet_received packet_dropped packet_buffered packets_acked "
-    "udp_datagrams_sent udp_datagrams_received udp_datagram_dropped stream_state_updated frames_created frames_parsed "
-    "frames_processed stream_data_moved datagram_data_moved connection_data_blocked_updated stream_data_blocked_updated "
+    "udp_datagrams_sent udp_datagrams_received udp_datagram_dropped stream_state_updated frames_created "
+    "frames_parsed frames_processed stream_data_moved datagram_data_moved connection_data_blocked_updated stream_data_blocked_updated "
     "datagram_data_blocked_updated migration_state_updated timer_updated key_updated key_discarded "
     "marked_for_retransmit ecn_state_updated "
     # of QUIC in earlier drafts and programs
