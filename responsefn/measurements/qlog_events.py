@@ -52,9 +52,9 @@ SKIPPED_EVENTS = _words(
     "connection_state_updated tuple_assigned path_assigned mtu_updated version_information alpn_information "
     "parameters_set parameters_restored packet_received packet_dropped packet_buffered packets_acked "
     "udp_datagrams_sent udp_datagrams_received udp_datagram_dropped stream_state_updated frames_created "
-    "frames_parsed frames_processed stream_data_moved datagram_data_moved connection_data_blocked_updated stream_data_blocked_updated "
-    "datagram_data_blocked_updated migration_state_updated timer_updated key_updated key_discarded "
-    "marked_for_retransmit ecn_state_updated "
+    "frames_parsed frames_processed stream_data_moved datagram_data_moved connection_data_blocked_updated "
+    "stream_data_blocked_updated datagram_data_blocked_updated migration_state_updated timer_updated key_updated "
+    "key_discarded marked_for_retransmit ecn_state_updated "
     # of QUIC in earlier drafts and programs
     "datagrams_sent datagrams_received datagram_sent datagram_received datagram_dropped data_moved connection_new "
     "connection_close connection_id_update spin_bit_update alpn_update loss_timer_updated loss_timer_set "

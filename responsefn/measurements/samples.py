@@ -87,7 +87,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     """Read the output of ``ss -ti`` (tcp_info of Linux), one connection after the other.
 
     p is the fraction of retransmitted data segments, retransmissions over ``data_segs_out``. It is an upper bound of
-    the loss event rate, since a loss event may cost several retransmissions; p = 0 without any. The rate is
+    the loss event rate, since a loss event may cost several retransmissions. p is 0 without any. The rate is
     ``delivery_rate`` over the MSS, the round-trip time the smoothed one. A connection begins with a line of two queue
     lengths and two addresses, whose ports may be names, indented or not. Connections without data, round-trip time or
     delivery rate are omitted. So are connections with ``app_limited``, whose delivery rate is the application's. A word

@@ -42,7 +42,7 @@ class QUICNewReno(Reno):
     """NewReno of QUIC (RFC 9002, Sect. 7 and Appendix B): Reno's window, at least two packets, ten at the beginning.
 
     Other than in TCP, a probe timeout does not reduce the window. Persistent congestion reduces it to two packets
-    (Sect. 7.6); here it is a timeout, which in packet runs is RFC 6298's. Selective ACKs detect losses, and all losses
+    (Sect. 7.6). Here it is a timeout, which in packet runs is RFC 6298's. Selective ACKs detect losses, and all losses
     of a window are one event (Sect. 7.3.2).
 
     Response functions, parameter ``form`` and domain are `Reno`'s.
@@ -87,9 +87,9 @@ class ChromiumCUBIC(WindowRule):
     (1 - B) / (1 + B) packets per window of ACKs, where B is that fraction. If the window is more than a packet below
     the last peak, the stored peak is (N - 1 + 0.85) / N of the window (fast convergence). The curve begins at the first
     ACK after recovery. At each ACK the window moves to the curve's value one minimum round trip ahead, by at most half
-    a packet per acknowledged packet. CUBIC's part therefore responds to losses as one connection with a larger beta;
-    only the decrease and the Reno-friendly window depend on N. Linux's module counts ACKs between whole packets
-    (`LinuxCUBIC`); here windows are bytes, without rounding.
+    a packet per acknowledged packet. CUBIC's part therefore responds to losses as one connection with a larger beta.
+    Only the decrease and the Reno-friendly window depend on N. Linux's module counts ACKs between whole packets
+    (`LinuxCUBIC`). Here windows are bytes, without rounding.
 
     Slow start ends by delay: from 16 packets on, when the minimum of the first eight round-trip times of a round
     exceeds the minimum of the connection by an eighth of it, within 4 and 16 ms. ACK trains are not detected. A

@@ -77,7 +77,7 @@ def hystart(
 
     The rule counts ACKs: the fluid passes single ACKs, without the delays of single packets. `rate`, inverse and
     metrics are the rule's without HyStart++. CUBIC's adjustments of W_max, K and the epoch on leaving slow start
-    without a loss (RFC 9438, 4.10) are made; its Reno-friendly window still grows by alpha < 1 up to W_max / beta.
+    without a loss (RFC 9438, 4.10) are made. Its Reno-friendly window still grows by alpha < 1 up to W_max / beta.
 
     Parameters
     ----------

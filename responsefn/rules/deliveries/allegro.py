@@ -76,11 +76,18 @@ class Allegro(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; mode, rates in packets/s; intervals, as counts of packets.
 
-        target: the rate; before: the rate to return to; steps: size of the step; decision: 1 up, -1 down, 0 none;
-        sending, judging: numbers of the intervals being sent and being judged (sending < 0: none yet); waiting: 1 after
-        the last one; high_0, high_1: 1 where the first rate of a pair is the higher one; start, end: packets sent when
-        each interval began and ended; u: their utilities; lost, got: of the interval being judged; counted: packets
-        delivered or lost; losses: packets lost.
+        - ``target``: the rate
+        - ``before``: the rate to return to
+        - ``steps``: size of the step
+        - ``decision``: 1 up, -1 down, 0 none
+        - ``sending``, ``judging``: numbers of the intervals being sent and being judged (sending < 0: none yet)
+        - ``waiting``: 1 after the last of these intervals
+        - ``high_0``, ``high_1``: 1 where the first rate of a pair is the higher one
+        - ``start``, ``end``: packets sent when each interval began and ended
+        - ``u``: utilities of the intervals
+        - ``lost``, ``got``: packets lost and delivered of the interval being judged
+        - ``counted``: packets delivered or lost
+        - ``losses``: packets lost
         """
 
         cwnd: float = 10.0

@@ -29,7 +29,7 @@ class BBR(DeliveryRule):
     The bandwidth is the largest delivery rate of two probing cycles, the round-trip time the minimum of
     ``min_rtt_window``. Startup doubles the rate each round trip until it stops growing or losses are many. Then cycles
     of a lower rate, cruising, refilling and probing above follow. Losses above ``loss_threshold`` of the packets in
-    flight during a probe limit these packets (inflight_longterm); other rounds with losses reduce short-term bounds by
+    flight during a probe limit these packets (inflight_longterm). Other rounds with losses reduce short-term bounds by
     ``beta``. Twice in ten seconds the packets in flight are halved for 200 ms to measure the round-trip time.
 
     It has no response to a loss rate: below ``loss_threshold`` per round trip its rate is the bandwidth. The draft's

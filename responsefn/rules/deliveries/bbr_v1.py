@@ -37,7 +37,7 @@ class BBRv1(DeliveryRule):
     The bandwidth is the largest delivery rate of ten round trips, the round-trip time the minimum of ten seconds. In
     cycles of eight round trips it paces at 1.25, 0.75 and six times 1 times the bandwidth. Every ten seconds it reduces
     the window to four packets for 200 ms, unless a new minimum of the round-trip time was measured. The window is
-    ``cwnd_gain`` products of both; in the first round trip of a recovery it is the packets delivered.
+    ``cwnd_gain`` products of both. In the first round trip of a recovery it is the packets delivered.
 
     The constants agree with tcp_bbr.c, whose high gain is 2885/1000 in 256ths, plus one. Six details of that file are
     off by default: a new minimum round-trip time must be lower by a microsecond (``min_rtt_tick=1e-6``), pacing is 1 %
@@ -82,9 +82,9 @@ class BBRv1(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s, the draft's variables, and its filter of rates.
 
-        best, second, third with their rounds: largest rates of successively shorter parts of the window. extra_acked:
-        begin of an epoch of aggregated ACKs and the packets delivered since; its maximum in this slot and in the
-        previous slot; its rounds.
+        ``best``, ``second`` and ``third``, with their rounds, are the largest rates of successively shorter parts of
+        the window. ``extra_acked`` is the begin of an epoch of aggregated ACKs and the packets delivered since. Its
+        maxima in this slot and in the previous slot follow, and its rounds.
         """
 
         pacing_rate: float = 2.0 / math.log(2.0) * INITIAL_WINDOW / 1e-3

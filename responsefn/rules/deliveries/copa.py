@@ -24,7 +24,7 @@ class Copa(DeliveryRule):
     N flows alone have 1/delta packets each in the queue, and empty it about every five round trips. If it has not been
     nearly empty (d below a tenth of its maximum of four round trips) for five, another sender fills it: then 1/delta
     grows by one per round trip and halves with a loss, but is not below its default. Three or more flows alone may
-    mistake each other for such a sender, and keep hundreds of packets in a large buffer; ``competitive=0`` prevents
+    mistake each other for such a sender, and keep hundreds of packets in a large buffer. ``competitive=0`` prevents
     that. In the authors' last code (``voted=1``) the velocity doubles immediately and ACKs vote on its direction. That
     avoids the mistake, but does not fill the link (94 % with four flows).
 
@@ -58,10 +58,16 @@ class Copa(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; then their inputs, times in s.
 
-        packets: current 1/delta; direction: 1 up, -1 down; same: windows without a change of direction; votes: ACKs up
-        minus ACKs down in this window; begun, begun_cwnd: time and window at its begin; slow: whether in slow start;
-        now_1 to now_4: minimum RTTs of quarters of srtt / 2; base_1 to base_10: of seconds; low_1 to low_5, high_1 to
-        high_4: minima and maxima of round trips; lossy: a loss in this round trip.
+        - ``packets``: current 1/delta
+        - ``direction``: 1 up, -1 down
+        - ``same``: windows without a change of direction
+        - ``votes``: ACKs up minus ACKs down in this window
+        - ``begun``, ``begun_cwnd``: time and window at the begin of this window
+        - ``slow``: whether in slow start
+        - ``now_1`` to ``now_4``: minimum RTTs of quarters of srtt / 2
+        - ``base_1`` to ``base_10``: minimum RTTs of seconds
+        - ``low_1`` to ``low_5``, ``high_1`` to ``high_4``: minima and maxima of round trips
+        - ``lossy``: a loss in this round trip
         """
 
         cwnd: float = INITIAL_WINDOW

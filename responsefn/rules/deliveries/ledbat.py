@@ -15,9 +15,9 @@ __all__ = ["LEDBAT", "base_of", "delay_of", "filter_rtt"]
 class LEDBAT(DeliveryRule):
     r"""LEDBAT (RFC 6817): a window that aims at a fixed delay of the queue, at most ``target``.
 
-    Per round trip the window changes by ``gain`` times (target - delay) / target packets; a loss halves it, at most
+    Per round trip the window changes by ``gain`` times (target - delay) / target packets. A loss halves it, at most
     once per round trip. The delay is the minimum of four samples minus the minimum of ten minutes. Sect. 2.4.2 leaves
-    FILTER() open, and names a minimum; Sect. 2.5 allows four samples. Samples are round-trip times instead of the RFC's
+    FILTER() open, and names a minimum. Sect. 2.5 allows four samples. Samples are round-trip times instead of the RFC's
     one-way delays. A flow that begins while another fills the queue has too large a base delay, and gets more: the
     latecomer's advantage of Sect. 4.4, for which the RFC has no mechanism.
 

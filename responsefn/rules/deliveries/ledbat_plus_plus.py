@@ -31,7 +31,7 @@ class LEDBATpp(DeliveryRule):
 
     Per round trip the window grows by a gain g packets while the delay of the queue is below ``target``, and changes by
     max(g - c W (delay/target - 1), -W/2) above it, where g = 1 / min(``divisor``, ceil(2 target / base)). Slow start
-    grows by g packets per acknowledged packet; the first slow start ends at 3/4 of the target. A slowdown follows two
+    grows by g packets per acknowledged packet. The first slow start ends at 3/4 of the target. A slowdown follows two
     round trips later, and then nine times the duration of the previous slowdown after its end: two packets for two
     round trips, and slow start back to the former window. All flows then measure the empty queue, so that a latecomer
     has no advantage (unlike `LEDBAT`). A loss halves the window.
@@ -60,7 +60,7 @@ class LEDBATpp(DeliveryRule):
     class State(NamedTuple):
         """Window and former window in packets, delays in s, and the phase.
 
-        Delays are the last four, and the minima of ten minutes; the begin of the current minute follows, s. The phase
+        Delays are the last four, and the minima of ten minutes. The begin of the current minute follows, s. The phase
         has the time in s at which it ends (in avoidance: at which the next slowdown begins), and the time at which the
         last slowdown began.
         """

@@ -99,11 +99,19 @@ class NSCC(DeliveryRule):
     class State(NamedTuple):
         """Window in packets; times in s; packets.
 
-        min_rtt: base round-trip time; delay: average queueing delay; increase: pending increase times the window;
-        received: packets since increases were added; achieved: packets in this period of quick adapt; clear: packets on
-        an empty path in a row; fast: 1 in fast increase; lossy: 1 after a loss without quick adapt; period: its end;
-        adapted: 1 if it processed this ACK; unheeded: packets whose marks it ignores; ignored: received packets since
-        then; adjusted, decreased: last times.
+        - ``min_rtt``: base round-trip time
+        - ``delay``: average queueing delay
+        - ``increase``: pending increase times the window
+        - ``received``: packets since increases were added
+        - ``achieved``: packets in this period of quick adapt
+        - ``clear``: packets on an empty path in a row
+        - ``fast``: 1 in fast increase
+        - ``lossy``: 1 after a loss without quick adapt
+        - ``period``: end of this period of quick adapt
+        - ``adapted``: 1 if quick adapt processed this ACK
+        - ``unheeded``: packets whose marks quick adapt ignores
+        - ``ignored``: received packets since then
+        - ``adjusted``, ``decreased``: times of the last adjustment and the last decrease
         """
 
         cwnd: float = 1.0

@@ -24,7 +24,7 @@ class SEARCH(DeliveryRule):
 
     Time is divided into bins of 0.35 of the first round-trip time (``factor`` of it in ten). At the end of each bin it
     compares the packets delivered in the last ten bins with the packets sent in ten bins one round trip earlier,
-    interpolated between bins. In slow start these are equal; once the path is full, fewer are delivered. If they are
+    interpolated between bins. In slow start these are equal. Once the path is full, fewer are delivered. If they are
     fewer by ``threshold`` of the packets sent, slow start ends and the window is the threshold. After more than ten
     bins without an ACK it restarts.
 
@@ -52,7 +52,7 @@ class SEARCH(DeliveryRule):
     class State(NamedTuple):
         """Window and threshold in packets, packets lost, and bins.
 
-        The width of a bin and the end of this one are in s; the number of bins so far is 0 before the first. Then the
+        The width of a bin and the end of this one are in s. The number of bins so far is 0 before the first. Then the
         totals of packets delivered and sent at the end of each of the last bins, newest first.
         """
 

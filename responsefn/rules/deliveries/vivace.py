@@ -47,14 +47,14 @@ class Vivace(DeliveryRule):
     Time is divided in intervals of a round trip, or of 20 packets. The utility of an interval follows from its rate x,
     the slope dRTT/dt of the round-trip times of its packets, and the lost fraction L. It is known a round trip after
     the end. The slope is the smaller of two estimates, by least squares and by the difference of the times in which the
-    packets arrived and were sent; below ``rtt_filter`` it counts as zero. The authors' module for Linux takes the slope
+    packets arrived and were sent. Below ``rtt_filter`` it counts as zero. The authors' module for Linux takes the slope
     from the first and the last smoothed round-trip time of the interval (``smoothed=1``), which is more sensitive to
     jitter.
 
     The rate doubles from interval to interval until the utility falls. Then four intervals test rates 2 % above and
     below it, two of each in random order. If both pairs prefer the same side, the rate moves there, in each interval by
     0.1 units times the gradient in utility per unit, times an amplifier of 10, 11, 12 and so on, by 1 % to 10 % of the
-    rate; the upper bound grows by 5 % of the rate each time it is reached. It probes again once the gradient changes
+    rate. The upper bound grows by 5 % of the rate each time it is reached. It probes again once the gradient changes
     sign.
 
     Two flows on 24 or 48 Mb/s converge to half each. On 12 Mb/s, where a probe changes little, the second flow has a
@@ -95,15 +95,20 @@ class Vivace(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; mode and rates, packets/s; three intervals, times in s.
 
-        target: the rate; amplifier, bound: of the next step; gradient: utility per packet/s; up: whether it moves to
-        higher rates; rate, utility: of the previous interval (rate < 0: none); probe: number of the next interval of a
-        probe, high: whether its first interval has the higher rate, u_0 to u_3: utilities of its intervals.
+        - ``target``: the rate
+        - ``amplifier``, ``bound``: of the next step
+        - ``gradient``: utility per packet/s
+        - ``up``: whether it moves to higher rates
+        - ``rate``, ``utility``: of the previous interval (rate < 0: none)
+        - ``probe``: number of the next interval of a probe
+        - ``high``: whether its first interval has the higher rate
+        - ``u_0`` to ``u_3``: utilities of its intervals
 
         For the current interval (now), the previous (last) and its predecessor (old): begin and end (for ``now``:
         earliest), rate, number in a probe (-1: none), packets delivered, sum of their round-trip times, and their first
-        moment over the packet numbers (with ``smoothed`` the first and the last smoothed time); time at which the last
-        packet was sent, times at which the first and the last were acknowledged; packets lost; open: 1 while the
-        utility is unknown.
+        moment over the packet numbers (with ``smoothed`` the first and the last smoothed time). Then the time at which
+        the last packet was sent, the times at which the first and the last were acknowledged, and the packets lost.
+        ``open`` is 1 while the utility is unknown.
         """
 
         cwnd: float = WINDOW

@@ -29,7 +29,7 @@ class LinuxCDG(LinuxRule, DeliveryRule):
     r"""CDG as in Linux's tcp_cdg.c: random cuts, whose probability increases with the growth of the delay.
 
     Once per round trip the changes of the round's minimum and maximum round-trip time since the previous round are
-    summed over the last 8 rounds; g is the sum for the minimum if it is above 0, otherwise the sum for the maximum, in
+    summed over the last 8 rounds. g is the sum for the minimum if it is above 0, otherwise the sum for the maximum, in
     s. With the probability 1 - exp(-``backoff_factor`` g) the window falls to ``beta`` of itself within a round trip.
     After ``use_ineff`` such decisions without a fall of the delay there is no cut. Otherwise the window grows as
     Reno's. A loss halves it, or sets it to half of the window without those cuts (the shadow window), if that is more.
@@ -67,9 +67,9 @@ class LinuxCDG(LinuxRule, DeliveryRule):
     class State(NamedTuple):
         """Window, threshold and shadow window in packets; reason of the reduction; RTTs in s; gradients; the round.
 
-        Minimum and maximum RTT of this and the last round (0: none), and the connection's minimum; the changes of both
-        in the last eight rounds, s, and the number of changes; cuts without effect; packets left in the round, times of
-        its first and last ACK in s (negative: none), and its samples.
+        Minimum and maximum RTT of this and the last round (0: none), and the connection's minimum. The changes of both
+        in the last eight rounds follow, s, with the number of changes and the number of cuts without effect. Then the
+        packets left in the round, the times of its first and last ACK in s (negative: none), and its samples.
         """
 
         cwnd: float = 1.0

@@ -78,8 +78,8 @@ class LinuxCUBIC(LinuxRule):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
         ``since`` is negative until the curve begins. HyStart has the times of the round's begin and of the train's last
-        ACK, s; ACKs left in the round, its minimum RTT and samples; whether it ended slow start. ``since_growth`` is
-        the file's snd_cwnd_cnt, the ACKs since the window last grew.
+        ACK, s. It also has the ACKs left in the round, its minimum RTT and samples, and whether it ended slow start.
+        ``since_growth`` is the file's snd_cwnd_cnt, the ACKs since the window last grew.
         """
 
         round_start: float = 0.0

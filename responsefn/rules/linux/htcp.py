@@ -117,8 +117,8 @@ class LinuxHTCP(LinuxRule):
 def measure(s: Any, e: Any, since: Any, trips: float) -> Any:
     """Return the state after an ACK with its round-trip time and the throughput.
 
-    Throughput is averaged with a gain of 1/4 per round trip; until ``trips`` least round-trip times after ``since`` it
-    is that of the last ACK.
+    Throughput is averaged with a gain of 1/4 per round trip. Until ``trips`` minimum round-trip times after ``since``
+    it is that of the last ACK.
     """
     base = minimum(s.base_rtt, e.rtt)
     early = e.time - since <= trips * base

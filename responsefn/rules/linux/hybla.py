@@ -26,7 +26,8 @@ class LinuxHybla(LinuxRule):
     and rho^2 / W above it, both in 128ths of a packet, and at least a packet per window of ACKs. 2^rho is 2^floor(rho)
     times a fraction in 128ths. A new connection begins with floor(rho) packets, whatever the initial window of the
     stack. A loss halves the window. Growth is per ACK, however many packets it acknowledges, so that delayed ACKs halve
-    it (`counts_packets`). RTT_min is the least sample; the module has the least smoothed one.
+    it (`counts_packets`). RTT_min is the minimum of the samples. The module has the minimum of the smoothed round-trip
+    time.
 
     Domain: p <= 0.02.
 

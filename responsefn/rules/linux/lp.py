@@ -29,7 +29,7 @@ class LinuxLP(LinuxRule):
 
     From the timestamps of an ACK, the receiver's V and the sender's own E in ticks of 1 ms, it estimates the frequency
     F of the receiver's clock and the delay D = floor(1000 / F) V - E, which is smoothed with a gain of 1/8. Above 15 %
-    of the range from the minimum D to the maximum the window is halved, and for three round trips it does not grow; a
+    of the range from the minimum D to the maximum the window is halved, and for three round trips it does not grow. A
     second cut within these reduces it to one packet. Otherwise it grows as Reno, and halves at a loss.
 
     All quantities are words of 32 bits, as in the module, which determines the behaviour. V has an ``offset`` that
@@ -60,9 +60,9 @@ class LinuxLP(LinuxRule):
     class State(NamedTuple):
         """Window and threshold in packets; minimum RTT in s; all others in ticks, modulo 2**32.
 
-        Frequency of the receiver's clock in ticks per s; stamps of both at the last ACK; eight times the smoothed
-        delay; the minimum delay, the maximum, and the reserve of the maximum; three round trips; time of the last cut
-        (negative: none).
+        Frequency of the receiver's clock in ticks per s, and stamps of both clocks at the last ACK. Then eight times
+        the smoothed delay, the minimum delay, the maximum, and the reserve of the maximum. Then three round trips, and
+        the time of the last cut (negative: none).
         """
 
         frequency: float = 0.0

@@ -51,7 +51,7 @@ class LinuxNV(LinuxRule):
     grow restore.
 
     RTT_min is the minimum mean since the last loss. It is renewed every ``reset_period`` seconds by the minimum of that
-    time; the module draws the period uniformly from 3/4 to 5/4 of it. The number of packets delivered in a round trip
+    time. The module draws the period uniformly from 3/4 to 5/4 of it. The number of packets delivered in a round trip
     is the window at its beginning. ACKs with different times are counted. Round-trip times from BPF programs, and
     provisions for windows too small for offloads, are omitted.
 
@@ -76,9 +76,9 @@ class LinuxNV(LinuxRule):
     class State(NamedTuple):
         """Window and threshold in packets; mean RTT, minima of this and of the next period, end of the period, s.
 
-        Then the window at the beginning of the round and its largest rate in packets/s; ACKs and round trips since the
-        last decision, ACKs left in this round and time of the last ACK, s; whether the window may grow, exponent of the
-        speed of growth, decisions to grow in a row.
+        Then the window at the beginning of the round and its largest rate in packets/s. Then ACKs and round trips since
+        the last decision, ACKs left in this round and time of the last ACK, s. Then whether the window may grow, the
+        exponent of the speed of growth, and decisions to grow in a row.
         """
 
         cwnd: float = 1.0

@@ -25,10 +25,10 @@ class LinuxYeAH(LinuxRule):
 
     Once per round trip the queue is Q = W (R - R_min) / R in whole packets, with the minimum R of the round. It is long
     beyond alpha packets, or if R exceeds R_min by more than R_min / phi. Then the window grows as Reno's for the next
-    round; beyond alpha it decreases by min(Q, W/2), down to an estimate of Reno's window (which starts at half the
+    round. Beyond alpha it decreases by min(Q, W/2), down to an estimate of Reno's window (which starts at half the
     window, and grows by a packet in each such round). Otherwise it grows by a packet per min(W, 100) ACKs, and after
     zeta such rounds the estimate is reset. A loss reduces the window by Q, at least by an eighth and at most by half of
-    it; by half after rho rounds of a long queue in a row, which indicate competition.
+    it. It halves the window after rho rounds of a long queue in a row, which indicate competition.
 
     Domain: p <= 0.02.
 
