@@ -135,8 +135,8 @@ def emit_remarks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None
         count = f"{events:.0f}" if np.isfinite(events) else f"more than {SLOW_LOSS_EVENTS:,}"
         warn(
             SlowApproachWarning(
-                f"{rule!r}: p = {p[n]:g}, rtt = {rtt[n]:g}: a connection needs {count} loss events to come within 1 % of "
-                f"{cycle.rate[n]:.4g} packets/s{_share(slow, p)}",
+                f"{rule!r}: p = {p[n]:g}, rtt = {rtt[n]:g}: a connection needs {count} loss events to come within "
+                f"1 % of {cycle.rate[n]:.4g} packets/s{_share(slow, p)}",
                 events,
             )
         )
@@ -147,8 +147,9 @@ def emit_remarks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None
         listed = " and ".join(f"{rate:.4g}" for rate in rates)
         warn(
             SeveralAttractorsWarning(
-                f"{rule!r}: p = {p[n]:g}, rtt = {rtt[n]:g}: comes to {listed} packets/s from different windows; the answer "
-                f"{cycle.rate[n]:.4g} is reached from the peak that its closed form, or Reno's, has{_share(several, p)}",
+                f"{rule!r}: p = {p[n]:g}, rtt = {rtt[n]:g}: comes to {listed} packets/s from different windows; "
+                f"the answer {cycle.rate[n]:.4g} is reached from the peak that its closed form, or Reno's, has"
+                f"{_share(several, p)}",
                 rates,
             )
         )

@@ -116,7 +116,7 @@ class Corrected(Response):
         if q.recovery:
             time = time + 2.0 * rtts
         if q.rto is not None:
-            powers = 1.0 + flat * (1.0 + flat * (2.0 + flat * (4.0 + flat * (8.0 + flat * (16.0 + 32.0 * flat)))))  # fmt: skip
+            powers = 1.0 + flat * (1.0 + flat * (2.0 + flat * (4.0 + flat * (8.0 + flat * (16.0 + 32.0 * flat)))))
             delivered = np.maximum(1.0 - flat, 1e-12)
             timeout_probability = np.minimum(1.0, 3.0 / path.peak(p_of_cycle))
             packets, time = (

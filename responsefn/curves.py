@@ -51,8 +51,8 @@ class Curve(Result):
         Rates in packets/s to which a rule comes from different windows, largest first and NaN for none, shape
         (n, m, 3): ``rate`` is one of them.
     searched
-        Whether the search for other attractors finished, shape (n, m). False where the rate is a closed form known to be
-        unique, or where a run of the search exceeds its limit of steps (`SeveralAttractorsWarning`).
+        Whether the search for other attractors finished, shape (n, m). False where the rate is a closed form known to
+        be unique, or where a run of the search exceeds its limit of steps (`SeveralAttractorsWarning`).
     loss_events
         Loss events that a connection needs to come within 1 % of the rate, where more than 10,000; NaN elsewhere;
         shape (n, m).

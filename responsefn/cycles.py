@@ -64,7 +64,9 @@ DRIFT_FACTORS = (16, 256, 1024)
 MAX_DRIFT_BLOCKS, MAX_DRIFT_ACKS = 100_000_000, 1_000_000_000
 """Blocks of ACKs and ACKs that a drifting window may take at most."""
 NOISE_FACTOR = 8
-"""How many times as many ACKs are taken where the mean rates over the last two halves differ by more than the accuracy."""
+"""Factor on the number of ACKs of a noisy cycle.
+
+A cycle is noisy where the mean rates over its last two halves differ by more than the accuracy."""
 DRIFT, DRIFT_BY_ACKS = 1e-3, 0.0025
 """Relative change of the rate from one mean to the mean over twice the cycles, twice in one direction, that counts as a
 drift; ACK by ACK, where cycles that do not repeat are fewer."""
@@ -152,7 +154,11 @@ class Solution(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """A solution, whether it is ACK by ACK, the part of a cycle that a check followed, and whether its window drifted."""
+    """A solution and the result of its check.
+
+    ``by_acks`` is true where the solution is ACK by ACK. ``followed`` is the part of a cycle that the check followed.
+    ``drifted`` is true where the window drifted.
+    """
 
     solution: Solution
     by_acks: Bools
@@ -328,7 +334,10 @@ def begin_at_peak(
 
 
 def _estimate_peaks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
-    """Return the peak of the rule's ``expected_peak``, of its closed form, or of Reno, at most twice the path's capacity."""
+    """Return estimates of the peak window, at most twice the path's capacity.
+
+    They are the rule's ``expected_peak``, otherwise the peak of its closed form, otherwise Reno's.
+    """
     formula = formula_of(rule)
     if hasattr(rule, "expected_peak"):
         peaks = np.asarray(rule.expected_peak(p + 0.0 * rtt, rtt + 0.0 * p))
@@ -455,8 +464,8 @@ def _solve_by_acks(cases: Cases, optional: Bools) -> Solution:
     if (long := cases.packets > LONGEST_CYCLE).any():
         p, rtt = 1.0 / cases.packets[long][0], cases.rtts[long][0]
         raise ArithmeticError(
-            f"{cases.rule!r}: p = {p:g}, rtt = {rtt:g}: must be at least {1.0 / LONGEST_CYCLE:g} for a rule that acts at "
-            "some ACKs only, whose cycle is solved ACK by ACK"
+            f"{cases.rule!r}: p = {p:g}, rtt = {rtt:g}: must be at least {1.0 / LONGEST_CYCLE:g} for a rule that acts "
+            "at some ACKs only, whose cycle is solved ACK by ACK"
         )
     # 1. The search as for blocks; a period that changes much later does not count.
     limits = Limits(MAX_ACKS, MAX_CYCLES, True, same=1e-11)
@@ -487,8 +496,8 @@ def _solve_by_acks(cases: Cases, optional: Bools) -> Solution:
     if (drifts := _drifts(solution, DRIFT_BY_ACKS)).any():
         p, rtt = 1.0 / cases.packets[drifts][0], cases.rtts[drifts][0]
         raise ArithmeticError(
-            f"{cases.rule!r}: p = {p:g}, rtt = {rtt:g}: the window still drifts after {solution.columns[drifts][0, 5]:.0f} "
-            "loss events: it has no rate; simulate_rule says how it moves"
+            f"{cases.rule!r}: p = {p:g}, rtt = {rtt:g}: the window still drifts after "
+            f"{solution.columns[drifts][0, 5]:.0f} loss events: it has no rate; simulate_rule says how it moves"
         )
     return solution
 
@@ -503,7 +512,10 @@ def _drifts(solution: Solution, threshold: float = DRIFT) -> Bools:
 
 
 def _is_noisy(solution: Solution) -> Bools:
-    """Return where cycles do not repeat, and the last two mean rates differ by more than the accuracy without a drift."""
+    """Return where cycles do not repeat and their mean rates are inaccurate.
+
+    The last two mean rates differ there by more than the accuracy, without a drift.
+    """
     rate, before = solution.columns[:, [0, 7]].T
     with np.errstate(divide="ignore", invalid="ignore"):
         noisy = abs(np.log(rate / before)) > ACCURACY

@@ -55,8 +55,8 @@ class Cycle:
         its solution. Longer cycles are checked in segments between losses, and as a whole in blocks half as
         long; where these differ by more than 0.2 %, ACK by ACK from their beginning up to 1e6 packets.
     loss_events
-        Number of loss events that a connection needs to come within 1 % of the rate, from the window at which the search
-        starts, where it exceeds 10,000; infinite where it exceeds the limit of the search; NaN elsewhere.
+        Number of loss events that a connection needs to come within 1 % of the rate, from the window at which the
+        search starts, where it exceeds 10,000; infinite where it exceeds the limit of the search; NaN elsewhere.
     steps
         ACKs, or blocks of ACKs, of the solution, without the checks.
     """

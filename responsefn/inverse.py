@@ -55,8 +55,9 @@ MIN_SECANT = 1e-6
 """Change of log p below which round-off would dominate a secant, and the last slope is used."""
 
 SAMPLES_PER_DECADE, FEW_PACKETS_FACTOR = 12, 8
-"""Values of p per decade at which a cycle is solved before its inversion, and their multiple above 0.1, where cycles of a
-few packets may alternate."""
+"""Values of p per decade at which a cycle is solved before its inversion, and their factor above 0.1.
+
+Above 0.1, cycles of a few packets may alternate."""
 MIN_RATIO_OF_RATES = 2.0
 """Minimum ratio of the rates at both ends of an interval of unique rates: a narrower interval has too few samples."""
 ROOT_TOLERANCE = 1e-13
@@ -363,7 +364,8 @@ def scan(rule: Dynamics, rtt: float, bandwidth: float | None, up_to: float) -> S
     """Return the cycles of a rule at a round-trip time in s, decade by decade of falling p.
 
     The last decade is the first with all rates above ``up_to`` or at the capacity, otherwise the decade that ends at
-    1e-12, or at 1e-10 where the closed form does not hold, or the last one before a cycle that is too long to be solved.
+    1e-12, or at 1e-10 where the closed form does not hold, or the last one before a cycle that is too long to be
+    solved.
     """
     smallest = SMALLEST_P if _has_closed_end(rule, rtt, bandwidth) else SMALLEST_CYCLE_P
     parts: list[Floats] = []

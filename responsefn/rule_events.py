@@ -4,9 +4,9 @@ An event applies a rule's function to the window in a flow's record, ``w``: the 
 parameters at w[16]. Further arguments are the time and the round-trip time in s, the number of ACKs, and
 the number of marked ACKs.
 
-An event of a window rule that returns an invalid window or threshold does not change the rest of the state. It replaces the first
-parameter by NaN and the following ones by the arguments of the call (`FAULT`). Later events of this flow do nothing.
-`refuse_fault`, which the engines call between the parts of a run, raises the rule's error.
+An event of a window rule that returns an invalid window or threshold does not change the rest of the state. It replaces
+the first parameter by NaN and the following ones by the arguments of the call (`FAULT`). Later events of this flow do
+nothing. `refuse_fault`, which the engines call between the parts of a run, raises the rule's error.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ __all__ = [
 ]
 
 MAX_STATE, MAX_PARAMETERS = 16, 16
-"""Maximum numbers of state fields and parameters of a window rule or queue manager, as in the records of both engines."""
+"""Maximum numbers of state fields and parameters of a window rule or queue manager.
+
+The records of both engines have this size."""
 
 MAX_DELIVERY_NUMBERS = 64
 """Maximum number of state fields plus parameters of a delivery rule; its samples follow them."""

@@ -29,8 +29,9 @@ __all__ = ["acts_on_single_acks"]
 MIN_STEPS, ACK_PIECE = 8.0, 0.25
 """A fluid processes at most an eighth of a window at once; in short steps pieces of an ACK, here quarters."""
 WINDOWS, SMALLEST_WINDOW = 6, 16.0
-"""Number of compared windows, and the smallest in packets. In smaller windows a piece of an ACK is a considerable part of
-the window."""
+"""Number of compared windows, and the smallest in packets.
+
+In smaller windows a piece of an ACK is a considerable part of the window."""
 ROUNDS, MIN_ACKS, MAX_ACKS = 8.0, 4000.0, 100_000.0
 """Windows of ACKs that are followed after a loss, and their limits in ACKs."""
 LOSS_TIME = 100.0

@@ -191,9 +191,11 @@ def _without_slope(arrays: Any, on_path: Any) -> Any:
     if arrays is None:
         return None
     return type(arrays)(
-        *(jnp.where(on_path, array, jax.lax.stop_gradient(array)) if hasattr(array, "dtype") else array
-          for array in arrays)
-    )  # fmt: skip
+        *(
+            jnp.where(on_path, array, jax.lax.stop_gradient(array)) if hasattr(array, "dtype") else array
+            for array in arrays
+        )
+    )
 
 
 def _wrap_arrays(arrays: Any) -> Any:

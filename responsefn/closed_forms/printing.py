@@ -120,8 +120,8 @@ def bounds_of(condition: Any, p: sp.Symbol) -> tuple[bool, list[tuple[bool, Code
 
     Returns
     -------
-    Whether one bound suffices, and for each bound whether it is a lower bound, with its code. A condition that holds for
-    two p holds for all p between.
+    Whether one bound suffices, and for each bound whether it is a lower bound, with its code. A condition that holds
+    for two p holds for all p between.
     """
     one_suffices = isinstance(condition, sp.Or)
     parts = condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)

@@ -44,7 +44,7 @@ START, AFTER_ACKS, AFTER_BLOCKS, BEFORE = 0, 1, 2, 3
 ACCEPTED_ERROR = 0.002
 """Estimated error up to which no cycle of one packet fewer is compared."""
 FIELD_TOLERANCE = 0.02
-"""Relative difference of the other fields of the state after a cycle, or part of the duration of the cycle for times."""
+"""Relative difference of the other fields of the state after a cycle. For times, part of the duration of the cycle."""
 MAX_SLOPE = 0.95
 """Largest slope of an error estimate: of rules that converge in 100 cycles, or whose slope one cycle does not show."""
 CYCLES_MUCH_LATER = 8
@@ -342,8 +342,8 @@ def run(cases, functions, limits, room, results):
 
     ``limits.cycles`` is the maximum of ACKs per case, ``limits.steps`` that of several shorter cycles, or as many as
     the search took. The columns of ``out`` are the estimated relative error of the rate, the part of a cycle that was
-    followed, and the change of a period much later. A longer cycle is sampled first. With ``limits.acks`` 0 only the last one is written, for the steps
-    in ``blocks``.
+    followed, and the change of a period much later. A longer cycle is sampled first. With
+    ``limits.acks`` 0 only the last one is written, for the steps in ``blocks``.
     """
     packets, rtts, service, ends, columns = cases
     blocks, acks, loss = functions

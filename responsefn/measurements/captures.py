@@ -33,20 +33,37 @@ MAX_BLOCK = 16 << 20
 """Maximum size of a block of pcapng in bytes, as in Wireshark."""
 ETHERNET_MSS = 1460
 """Bytes of data in the largest segment of an Ethernet frame; an offload or another medium makes larger segments."""
-MAGICS = {b"\xd4\xc3\xb2\xa1": ("<", 1e-6), b"\xa1\xb2\xc3\xd4": (">", 1e-6),
-          b"\x4d\x3c\xb2\xa1": ("<", 1e-9), b"\xa1\xb2\x3c\x4d": (">", 1e-9)}  # fmt: skip
+MAGICS = {
+    b"\xd4\xc3\xb2\xa1": ("<", 1e-6),
+    b"\xa1\xb2\xc3\xd4": (">", 1e-6),
+    b"\x4d\x3c\xb2\xa1": ("<", 1e-9),
+    b"\xa1\xb2\x3c\x4d": (">", 1e-9),
+}
 """Byte order and unit of time of pcap files by their first bytes."""
 SECTION = b"\x0a\x0d\x0d\x0a"
 INTERFACE, OBSOLETE_PACKET, SIMPLE_PACKET, PACKET = 1, 2, 3, 6
 SKIPPED_BLOCKS = {
-    4: "name resolution", 5: "interface statistics", 9: "systemd journal", 10: "decryption secrets",
-    0xBAD: "custom", 0x40000BAD: "custom", 0x80000001: "process information",
-}  # fmt: skip
+    4: "name resolution",
+    5: "interface statistics",
+    9: "systemd journal",
+    10: "decryption secrets",
+    0xBAD: "custom",
+    0x40000BAD: "custom",
+    0x80000001: "process information",
+}
 """Blocks of pcapng that hold no packets."""
 LINKS = {
-    0: "BSD loopback", 1: "Ethernet", 12: "raw IP", 14: "raw IP", 101: "raw IP", 108: "OpenBSD loopback",
-    113: "Linux cooked", 228: "IPv4", 229: "IPv6", 276: "Linux cooked 2",
-}  # fmt: skip
+    0: "BSD loopback",
+    1: "Ethernet",
+    12: "raw IP",
+    14: "raw IP",
+    101: "raw IP",
+    108: "OpenBSD loopback",
+    113: "Linux cooked",
+    228: "IPv4",
+    229: "IPv6",
+    276: "Linux cooked 2",
+}
 """Supported link types."""
 LINK_HEADERS = {0: 4, 1: 14, 108: 4, 113: 16, 276: 20}
 ETHERTYPES = {1: 12, 113: 14, 276: 0}
@@ -174,9 +191,9 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     the last. A segment larger than the MSS, as offloads make them, counts as several packets. The MSS
     comes from the handshake, and is ``mss`` for a connection that began before the capture.
 
-    Supported are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags and PPPoE), Linux cooked captures, loopback and raw IP, up to
-    4 GiB uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets, tunnels included, and blocks of pcapng
-    without packets are skipped.
+    Supported are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags and PPPoE), Linux cooked captures, loopback and
+    raw IP, up to 4 GiB uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets, tunnels
+    included, and blocks of pcapng without packets are skipped.
 
     Parameters
     ----------
@@ -185,7 +202,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     least_packets
         Directions with fewer packets with data are omitted, also directions without ACKs of data or with only one time.
     mss
-        Bytes of data in a full packet, 1,448 with timestamps on Ethernet, for connections whose handshake is not in the file.
+        Bytes of data in a full packet, 1,448 with timestamps on Ethernet, for connections whose handshake is not in the
+        file.
 
     Returns
     -------
@@ -201,7 +219,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     ------
     ValueError
         For another format or link type, IP fragments of TCP, truncated or invalid headers, or segments of more than
-        1,460 bytes without a handshake and ``mss``; if no connection has that many packets, an ACK and more than one time.
+        1,460 bytes without a handshake and ``mss``; if no connection has that many packets, an ACK and more than one
+        time.
 
     Examples
     --------
@@ -361,9 +380,8 @@ def _segment(time: float, data: bytes, length: int, kind: int, start: int) -> _S
     source, target = data[hosts[0] : hosts[1]], data[hosts[1] : hosts[2]]
     options = _options(data[offset + 20 : offset + header]) if flags & SYN else {}
     return _Segment(
-        time, (source, ports[0]), (target, ports[1]), sequence, acknowledged, flags, options,
-        end - offset - header,
-    )  # fmt: skip
+        time, (source, ports[0]), (target, ports[1]), sequence, acknowledged, flags, options, end - offset - header
+    )
 
 
 def _options(data: bytes) -> dict[int, bytes]:

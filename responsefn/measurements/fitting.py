@@ -106,8 +106,8 @@ def fit(
     """Fit the parameters of a rule or law to measured rates.
 
     The fit is least squares in log rate over the logarithms of the parameters. Intervals follow from the curvature and
-    the spread, with Student's t and n less the number of parameters as degrees of freedom. They are clipped to the limits
-    of the rule, which does not change their coverage.
+    the spread, with Student's t and n less the number of parameters as degrees of freedom. They are clipped to the
+    limits of the rule, which does not change their coverage.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ def fit(
     TypeError
         If ``rule`` is no rule or law.
     ValueError
-        For an invalid parameter, a rule without a response function, fewer points than parameters plus one, or parameters
-        that the data do not identify.
+        For an invalid parameter, a rule without a response function, fewer points than parameters plus one, or
+        parameters that the data do not identify.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Events of qlog files: names, fields, time formats and units of all drafts, for the readers of qlog.
 
 Supported are the contained and the sequential form (JSON, RFC 7464 and lines) of draft-marx-qlog-main-schema-00 to -02
-("draft-00" to "draft-02", with events as lists), of draft-ietf-quic-qlog-main-schema-00 to -06 ("0.3", "0.4") and of later drafts,
-which have a ``file_schema``. The tables of this module list the events and fields that are used or skipped. All others are refused
-by name.
+("draft-00" to "draft-02", with events as lists), of draft-ietf-quic-qlog-main-schema-00 to -06 ("0.3", "0.4") and of
+later drafts, which have a ``file_schema``. The tables of this module list the events and fields that are used or
+skipped. All others are refused by name.
 """
 
 from __future__ import annotations
@@ -42,17 +42,19 @@ KINDS = {
     "congestion_state_updated": STATE,
     "recovery_parameters_set": PARAMETERS,
 }
-"""Kinds of used events by their names in older and newer drafts, without the category; also `recovery:parameters_set`."""
+"""Kinds of used events by their names in older and newer drafts, without the category.
+
+The names include that of `recovery:parameters_set`."""
 CATEGORIES = _words("transport connectivity security recovery quic http http3 h3 qpack generic loglevel simulation")
 SKIPPED_EVENTS = _words(
     # of QUIC
     "server_listening connection_started connection_closed connection_id_updated spin_bit_updated "
-    "connection_state_updated tuple_assigned path_assigned mtu_updated version_information alpn_information parameters_set "
-    "parameters_restored packet_received packet_dropped packet_buffered packets_acked udp_datagrams_sent "
-    "udp_datagrams_received udp_datagram_dropped stream_state_updated frames_created frames_parsed frames_processed "
-    "stream_data_moved datagram_data_moved connection_data_blocked_updated stream_data_blocked_updated "
-    "datagram_data_blocked_updated migration_state_updated timer_updated key_updated key_discarded marked_for_retransmit "
-    "ecn_state_updated "
+    "connection_state_updated tuple_assigned path_assigned mtu_updated version_information alpn_information "
+    "parameters_set parameters_restored packet_received packet_dropped packet_buffered packets_acked "
+    "udp_datagrams_sent udp_datagrams_received udp_datagram_dropped stream_state_updated frames_created "
+    "frames_parsed frames_processed stream_data_moved datagram_data_moved connection_data_blocked_updated "
+    "stream_data_blocked_updated datagram_data_blocked_updated migration_state_updated timer_updated key_updated "
+    "key_discarded marked_for_retransmit ecn_state_updated "
     # of QUIC in earlier drafts and programs
     "datagrams_sent datagrams_received datagram_sent datagram_received datagram_dropped data_moved connection_new "
     "connection_close connection_id_update spin_bit_update alpn_update loss_timer_updated loss_timer_set "
@@ -127,13 +129,17 @@ DATA = {
 }
 RAW = _fields("length", "payload_length data")
 RECORD = _Fields(LOG.used | TRACE.used | {"trace": "trace"}, LOG.skipped | TRACE.skipped)
-"""Fields of the objects of a file; `RECORD` is the first of a sequence, or the only object of a file without ``traces``."""
+"""Fields of the objects of a file.
+
+`RECORD` is the first object of a sequence, or the only object of a file without ``traces``."""
 
 VERSIONS = _words("draft-00 draft-01 draft-02 draft-02-wip draft-02-RC1 0.3 0.4")
 SCHEMAS = frozenset(("urn:ietf:params:qlog:file:contained", "urn:ietf:params:qlog:file:sequential"))
 FORMATS = frozenset(("JSON", "NDJSON", "JSON-SEQ", "application/qlog+json", "application/qlog+json-seq"))
 UNITS = {"ms": 1e-3, "us": 1e-6}
-"""Values of ``time_units`` in draft-00 and draft-01, for all times of a trace; later drafts have milliseconds only, the default."""
+"""Values of ``time_units`` in draft-00 and draft-01, for all times of a trace.
+
+Later drafts have milliseconds only, which are the default."""
 CUMULATIVE = {
     "absolute": False,
     "relative": False,
@@ -145,8 +151,17 @@ CUMULATIVE = {
 COLUMN_FORMATS = {"time": "absolute", "relative_time": "relative", "delta_time": "delta"}
 NUMBERLESS = frozenset(("retry", "version_negotiation", "versionnegotiation", "stateless_reset"))
 """Types of packets without a packet number, which are not counted."""
-SPACES = {"": "", "initial": "initial", "handshake": "handshake", "1rtt": "1rtt", "0rtt": "1rtt",
-          "onertt": "1rtt", "zerortt": "1rtt", "1-rtt": "1rtt", "0-rtt": "1rtt"}  # fmt: skip
+SPACES = {
+    "": "",
+    "initial": "initial",
+    "handshake": "handshake",
+    "1rtt": "1rtt",
+    "0rtt": "1rtt",
+    "onertt": "1rtt",
+    "zerortt": "1rtt",
+    "1-rtt": "1rtt",
+    "0-rtt": "1rtt",
+}
 """Number spaces of types of packets (RFC 9000, 12.3); unknown for a packet without a type."""
 MAX_PARSED_BYTES = 600 * 10**6
 """Maximum memory of the parsed values of a contained file, estimated from its brackets and commas."""
@@ -224,7 +239,8 @@ class Qlog:
         Raises
         ------
         ValueError
-            For unknown versions, formats, events and fields, for impossible values, and for events of unclear connection.
+            For unknown versions, formats, events and fields, for impossible values, and for events of unclear
+            connection.
         """
         for trace_location, trace, events in self._parts():
             used_events = list(self._events(trace_location, trace, events))
@@ -343,8 +359,12 @@ class Qlog:
         if "connections" in log:
             raise self.error(f"{inside}connections", "qlog before draft-00 is not read")
         self._collect_unknown(location, log, fields)
-        allowed = {"qlog_version": VERSIONS, "file_schema": SCHEMAS,
-                   "qlog_format": FORMATS, "serialization_format": FORMATS}  # fmt: skip
+        allowed = {
+            "qlog_version": VERSIONS,
+            "file_schema": SCHEMAS,
+            "qlog_format": FORMATS,
+            "serialization_format": FORMATS,
+        }
         for name, options in allowed.items():
             if name in log:
                 self._choice(f"{inside}{name}", log[name], options)
@@ -357,7 +377,7 @@ class Qlog:
         self._collect_unknown(f"{trace_location}.common_fields", common, COMMON)
         unit = UNITS[
             self._choice(f"{trace_location}.configuration.time_units", settings.get("time_units", "ms"), UNITS)
-        ]  # fmt: skip
+        ]
         columns, column_format = self._columns(trace_location, trace)
         now, origins, paths = 0.0, set[str](), dict[str, Any]()
         grouped: bool | None = None

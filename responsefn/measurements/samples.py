@@ -33,12 +33,12 @@ RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
 USED = frozenset(("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "app_limited", "congestion control"))
 _NAMES = (
-    "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff ato "
-    "qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_retrans bytes_acked bytes_received segs_out segs_in "
-    "data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered delivered_ce busy rwnd_limited "
-    "sndbuf_limited unacked lost sacked dsack_dups fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh notsent "
-    "minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls version cipher rxconf txconf zc_ro_tx "
-    "no_pad_rx flags token seq sfseq ssnoff maplen"
+    "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff "
+    "ato qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_retrans bytes_acked bytes_received segs_out "
+    "segs_in data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered delivered_ce busy rwnd_limited "
+    "sndbuf_limited unacked lost sacked dsack_dups fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh "
+    "notsent minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls version cipher rxconf txconf "
+    "zc_ro_tx no_pad_rx flags token seq sfseq ssnoff maplen"
 )
 SKIPPED = frozenset(_NAMES.split())
 """Skipped fields of ``ss`` of iproute2; `USED` are the others."""
@@ -86,13 +86,13 @@ class Samples:
 def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     """Read the output of ``ss -ti`` (tcp_info of Linux), one connection after the other.
 
-    p is the fraction of retransmitted data segments, retransmissions over ``data_segs_out``. It is an
-    upper bound of the loss event rate, since a loss event may cost several retransmissions; p = 0
-    without any. The rate is ``delivery_rate`` over the MSS, the round-trip time the smoothed one.
-    A connection begins with a line of two queue lengths and two addresses, whose ports may be names, indented or not.
-    Connections without data, round-trip time or delivery rate are omitted. So are connections with ``app_limited``,
-    whose delivery rate is the application's. A word without a colon that is no flag of ``ss`` is the name of the congestion
-    control. Further fields of ``ss`` are skipped, unknown fields are refused.
+    p is the fraction of retransmitted data segments, retransmissions over ``data_segs_out``. It is an upper bound of
+    the loss event rate, since a loss event may cost several retransmissions. p is 0 without any. The rate is
+    ``delivery_rate`` over the MSS, the round-trip time the smoothed one. A connection begins with a line of two queue
+    lengths and two addresses, whose ports may be names, indented or not. Connections without data, round-trip time or
+    delivery rate are omitted. So are connections with ``app_limited``, whose delivery rate is the application's. A word
+    without a colon that is no flag of ``ss`` is the name of the congestion control. Further fields of ``ss`` are
+    skipped, unknown fields are refused.
 
     Parameters
     ----------

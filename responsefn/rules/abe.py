@@ -18,15 +18,17 @@ __all__ = ["ABE"]
 class ABE(RenoGrowth):
     """NewReno with alternative backoff (RFC 8511): a mark leaves more of the window than a loss.
 
-    A mark leaves ``beta_ecn`` of the window, once per window, and a loss leaves half. Marks come from short queues, which
-    empty after a decrease to half. The response to marks is `AIMD`'s with (1, 1 - beta_ecn); losses are Reno's.
+    A mark leaves ``beta_ecn`` of the window, once per window, and a loss leaves half. Marks come from short queues,
+    which empty after a decrease to half. The response to marks is `AIMD`'s with (1, 1 - beta_ecn). The response to
+    losses is Reno's.
 
     Domain: p <= 0.02, for marks.
 
     Parameters
     ----------
     beta_ecn
-        Part of the window that a mark leaves, 0.5 <= beta_ecn < 1. RFC 8511 recommends 0.8 for NewReno (and 0.85 for CUBIC).
+        Part of the window that a mark leaves, 0.5 <= beta_ecn < 1. RFC 8511 recommends 0.8 for NewReno (and 0.85 for
+        CUBIC).
 
     Examples
     --------

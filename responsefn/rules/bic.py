@@ -180,7 +180,8 @@ def _search(reno: bool) -> Formula:
     # A smooth window takes longer than one that grows at whole ACKs. Where an ACK adds f(w), n ACKs are the integral of
     # 1/f + f'/(2f) (Euler and Maclaurin): log(f(end) / f(start)) / 2 fewer packets. The sum of 1/w over them is the
     # integral of (1/f + f'/(2f))/w, and half of 1/w at the start less half of that at the end: in the search, where
-    # w f is d/2, log(d(start) (1 - d(end)/W) / (d(end) (1 - d(start)/W))) / (2W) fewer round trips. 1 - 2s/W is taken for 1.
+    # w f is d/2, log(d(start) (1 - d(end)/W) / (d(end) (1 - d(start)/W))) / (2W) fewer round trips.
+    # 1 - 2s/W is taken for 1.
     saved_far = sp.log(S / (s * (1 - b))) / 2
     linear, square = 2 * sp.log(S / s), b * (2 - b) / (2 * S)
     packets = 1 / p + saved_far + 2 * (S - s)

@@ -170,8 +170,8 @@ class Tahoe(RenoGrowth):
         W = (2 sqrt(7 + 6/p) - 2) / 3   for p <= 1/7,   sqrt(2 + 2/p)   above,
         T = 1 / (p (log2(s) + W - s) rtt).
 
-    Slow start passes the threshold by up to one packet, which the equations neglect: the cycle ACK by ACK is up to 0.6 %
-    faster at p = 1e-4, 1.1 % at 1e-3 and 1.7 % at 0.02.
+    Slow start passes the threshold by up to one packet, which the equations neglect: the cycle ACK by ACK is up to
+    0.6 % faster at p = 1e-4, 1.1 % at 1e-3 and 1.7 % at 0.02.
 
     Domain: p below 0.02. As in the square-root form of `AIMD`, the round trip in which the loss is detected,
     the packets sent during it, and timeouts are not counted.

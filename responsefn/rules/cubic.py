@@ -52,8 +52,8 @@ class CUBIC(WindowRule):
         K + x (2 + beta)/(3 + beta) R = K + 0.435 R for beta = 0.7
 
     with the K of the mean window above. The rate is one loss per 1/p packets of that cycle, lower than the RFC's by 1 %
-    where K is 43 round trips. In the Reno-friendly region the window is that of an AIMD(3 (1-beta)/(1+beta), 1-beta) flow if
-    it is larger. A cycle has only cubic parts for p <= p_1 and only parts of Reno for p >= p_2, ::
+    where K is 43 round trips. In the Reno-friendly region the window is that of an AIMD(3 (1-beta)/(1+beta), 1-beta)
+    flow if it is larger. A cycle has only cubic parts for p <= p_1 and only parts of Reno for p >= p_2, ::
 
         p_1 = 4 (1-beta) C R^3 / ((3+beta) a^2),   p_2 = 54 (1-beta) C R^3 / ((1+beta) a^2)
 
@@ -67,9 +67,10 @@ class CUBIC(WindowRule):
 
         (2 + beta)/3 / sqrt(2cn) = 0.85/sqrt(n),    6 % after 200 cycles, 1.5 % after 3000.
 
-    The closed form holds within 0.5 % of the cycle ACK by ACK where the window after a loss is at least 2 packets, and K at
-    least 6 round trips with p at most 1/250, or at least 7 round trips if the cycle ends as the line. The line alone needs
-    neither. ``form="published"`` holds within 4 %: from K of 11 round trips on. Elsewhere `rate` is the numerical cycle.
+    The closed form holds within 0.5 % of the cycle ACK by ACK where the window after a loss is at least 2 packets, and
+    K at least 6 round trips with p at most 1/250, or at least 7 round trips if the cycle ends as the line. The line
+    alone needs neither. ``form="published"`` holds within 4 %: from K of 11 round trips on. Elsewhere `rate` is the
+    numerical cycle.
 
     The recovery is SACK: RFC 9438 keeps the recovery of RFC 6582 and RFC 6675 (Sect. 4.2) and describes the
     implementations of Linux, Windows and Apple (Sect. 1); Linux and Windows enable SACK.
@@ -205,7 +206,9 @@ MIN_ROUNDS = 6  # own choice: where the first order of the lag is within 0.2 % o
 """Minimum round trips in K for the first order of the lag: 0.2 % at 6 to 10 round trips, with many packets."""
 # own choice: where the formula without lag is within 0.5 % of single ACKs
 MIN_ROUNDS_TO_LINE = 7
-"""Minimum round trips in K if the cycle ends as the line, whose formula has no lag: 0.34 % at 7, 0.48 % at 6, for p up to 0.02."""
+"""Minimum round trips in K if the cycle ends as the line, whose formula has no lag.
+
+The error is 0.34 % at 7 and 0.48 % at 6 round trips, for p up to 0.02."""
 MIN_CYCLE_PACKETS = 250  # own choice: one packet of a cycle is below 0.5 %
 """Minimum packets of a cubic cycle for a continuous number of packets: the error is about one packet."""
 # RFC 9438, Sect. 5.1: its formulas leave out the lag; they differ from single ACKs by this
@@ -219,7 +222,10 @@ LAG = 0.5960716379833215
 
 
 class _Symbols(NamedTuple):
-    """Symbols and terms of all forms: C, beta; RFC 9438's mean window, its K in s; the peak as a function of K; ``lasts``."""
+    """Symbols and terms of all forms.
+
+    These are C and beta, RFC 9438's mean window and its K in s, the peak as a function of K, and ``lasts``.
+    """
 
     C: Any
     beta: Any
@@ -276,7 +282,10 @@ def _symbols() -> _Symbols:
 
 
 def _line(symbols: _Symbols) -> tuple[Any, Any, Any]:
-    """Return rate times R and peak of the Reno-friendly window, and the K with which the cubic reaches that peak together with it."""
+    """Return rate times R and peak of the Reno-friendly window, and K_0.
+
+    K_0 is the K with which the cubic and the Reno-friendly window reach that peak together.
+    """
     import sympy as sp
 
     from responsefn.closed_forms.symbolic import R, a, b, p
@@ -310,8 +319,8 @@ def _larger_response(symbols: _Symbols, top: Any, condition: Any) -> Formula:
 def _friendly(symbols: _Symbols, length: Any, plateau: Any, condition: Any) -> Formula:
     """Return the response with the Reno-friendly region, of cubic cycles with this length and K, in s.
 
-    Where the line reaches the peak before the lagging cubic, a cycle is as long as the line takes, (K/K_0)^3 K_0, of first
-    order in K/K_0 - 1.
+    Where the line reaches the peak before the lagging cubic, a cycle is as long as the line takes, (K/K_0)^3 K_0, of
+    first order in K/K_0 - 1.
     """
     import sympy as sp
 

@@ -26,11 +26,11 @@ class DCTCP(WindowRule):
     with gain ``g`` per window; once per window with a mark cwnd falls by alpha/2 of it.
 
     The published response is for random marks in every window: growth by one packet per round trip balances
-    alpha/2 = p/2 of the window, T = 2/(pR) (RFC 9332, Appendix C, eq. 6; the DCTCP paper's is for queues that
-    mark all packets beyond a step). With every 1/p-th packet marked, the cycle of the rule converges to within 1 % of it
-    for p <= 0.015, verified down to 1e-4, where that takes half a million marks: a window of 2/p packets grows by one per
-    round trip. Above, the initial state decides whether windows have two marks, or two and one in turn. Both rates differ
-    by up to 23 %, and `rate` is one of them, the numerical cycle.
+    alpha/2 = p/2 of the window, T = 2/(pR) (RFC 9332, Appendix C, eq. 6). The DCTCP paper's response is for queues that
+    mark all packets beyond a step. With every 1/p-th packet marked, the cycle of the rule converges to within 1 % of it
+    for p <= 0.015, verified down to 1e-4, where that takes half a million marks: a window of 2/p packets grows by one
+    per round trip. Above, the initial state decides whether windows have two marks, or two and one in turn. Both rates
+    differ by up to 23 %, and `rate` is one of them, the numerical cycle.
 
     The recovery is SACK, as in the stack of the original implementation (Alizadeh et al., SIGCOMM 2010, Sect. 4).
 

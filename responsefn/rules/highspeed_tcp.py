@@ -49,7 +49,10 @@ def hstcp_decrease(w: Any) -> Any:
 
 
 def hstcp_increase(w: Any) -> Any:
-    """Return a(w) of RFC 3649: the increase for which, with b(w), the window is w at the loss rate p(w) = 0.078/w^1.2."""
+    """Return a(w) of RFC 3649.
+
+    With this increase and b(w), the window is w at the loss rate p(w) = 0.078/w^1.2.
+    """
     b = hstcp_decrease(w)
     return maximum(1.0, where(w <= LOW_WINDOW, 1.0, 0.078 * w**0.8 * 2.0 * b / (2.0 - b)))
 

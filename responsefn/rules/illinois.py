@@ -57,8 +57,8 @@ class Illinois(WindowRule):
     capacity: ClassVar[str] = "optional"
     recovery: ClassVar[str] = "sack"
     reference = Reference(
-        "S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008; curves and constants as in Linux's "
-        "tcp_illinois.c, whose authors are S. Hemminger and S. Liu",
+        "S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008; curves and constants as in "
+        "Linux's tcp_illinois.c, whose authors are S. Hemminger and S. Liu",
         "primary",
         "10.1016/j.peva.2007.12.007",
     )

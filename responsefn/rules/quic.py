@@ -33,15 +33,17 @@ LOW_WINDOW, SAMPLES = 16.0, 8.0
 # quiche, hybrid_slow_start.cc: kHybridStartDelayMinThresholdUs = 4000;
 # kHybridStartDelayMaxThresholdUs = 16000; kHybridStartDelayFactorExp = 3, 2^3
 MIN_DELAY_INCREASE, MAX_DELAY_INCREASE, DIVISOR = 4e-3, 16e-3, 8.0
-"""HyStart: bounds in s of the delay increase that ends slow start; between them it is the minimum RTT over the divisor."""
+"""HyStart: bounds in s of the delay increase that ends slow start, and a divisor.
+
+Between the bounds, the increase is the minimum RTT over the divisor."""
 
 
 class QUICNewReno(Reno):
     """NewReno of QUIC (RFC 9002, Sect. 7 and Appendix B): Reno's window, at least two packets, ten at the beginning.
 
     Other than in TCP, a probe timeout does not reduce the window. Persistent congestion reduces it to two packets
-    (Sect. 7.6); here it is a timeout, which in packet runs is RFC 6298's. Selective ACKs detect losses, and all losses of a
-    window are one event (Sect. 7.3.2).
+    (Sect. 7.6). Here it is a timeout, which in packet runs is RFC 6298's. Selective ACKs detect losses, and all losses
+    of a window are one event (Sect. 7.3.2).
 
     Response functions, parameter ``form`` and domain are `Reno`'s.
 
@@ -81,18 +83,18 @@ class QUICNewReno(Reno):
 class ChromiumCUBIC(WindowRule):
     r"""CUBIC as in Chromium's QUIC library (``cubic_bytes.cc``), which emulates several connections, two by default.
 
-    With N connections a loss leaves (N - 1 + beta) / N of the window, and the Reno-friendly window grows by
-    3 N^2 (1 - B) / (1 + B) packets per window of ACKs, where B is that fraction. If the window is more than a packet below the
-    last peak, the stored peak is (N - 1 + 0.85) / N of the window (fast convergence). The curve begins at the first ACK after
-    recovery. At each ACK the window moves to the curve's value one minimum round trip ahead, by at most half a packet per
-    acknowledged packet. CUBIC's part therefore responds to losses as one connection with a larger beta; only the decrease and
-    the Reno-friendly window depend on N. Linux's module counts ACKs between whole packets (`LinuxCUBIC`); here windows are
-    bytes, without rounding.
+    With N connections a loss leaves (N - 1 + beta) / N of the window, and the Reno-friendly window grows by 3 N^2
+    (1 - B) / (1 + B) packets per window of ACKs, where B is that fraction. If the window is more than a packet below
+    the last peak, the stored peak is (N - 1 + 0.85) / N of the window (fast convergence). The curve begins at the first
+    ACK after recovery. At each ACK the window moves to the curve's value one minimum round trip ahead, by at most half
+    a packet per acknowledged packet. CUBIC's part therefore responds to losses as one connection with a larger beta.
+    Only the decrease and the Reno-friendly window depend on N. Linux's module counts ACKs between whole packets
+    (`LinuxCUBIC`). Here windows are bytes, without rounding.
 
-    Slow start ends by delay: from 16 packets on, when the minimum of the first eight round-trip times of a round exceeds the
-    minimum of the connection by an eighth of it, within 4 and 16 ms. ACK trains are not detected. A connection begins with
-    10 packets, and a timeout leaves two. It paces at 2 windows per round trip in slow start and 1.25 above it: ``pacing`` of
-    `dfcmodel.Flow`.
+    Slow start ends by delay: from 16 packets on, when the minimum of the first eight round-trip times of a round
+    exceeds the minimum of the connection by an eighth of it, within 4 and 16 ms. ACK trains are not detected. A
+    connection begins with 10 packets, and a timeout leaves two. It paces at 2 windows per round trip in slow start and
+    1.25 above it: ``pacing`` of `dfcmodel.Flow`.
 
     Domain: p <= 0.02.
 
@@ -120,7 +122,8 @@ class ChromiumCUBIC(WindowRule):
     class State(NamedTuple):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
-        ``since`` is negative until the curve begins. HyStart has the packets left in the round, its minimum RTT and samples.
+        ``since`` is negative until the curve begins. HyStart has the packets left in the round, its minimum RTT and
+        samples.
         """
 
         cwnd: float = INITIAL_WINDOW
@@ -158,8 +161,15 @@ class ChromiumCUBIC(WindowRule):
 
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = (
-        "peak", "origin", "plateau", "since", "base_rtt", "left", "round_min_rtt", "samples",
-    )  # fmt: skip
+        "peak",
+        "origin",
+        "plateau",
+        "since",
+        "base_rtt",
+        "left",
+        "round_min_rtt",
+        "samples",
+    )
     recovery: ClassVar[str] = "sack"
     sets_initial_window: ClassVar[bool] = True
     reference = Reference(

@@ -75,9 +75,9 @@ def hystart(
     begins: the window grows at a quarter of the pace. If the round-trip time then falls below its value at
     that time, slow start continues. After ``css_rounds`` rounds slow start ends with ``ssthresh`` at the window.
 
-    The rule counts ACKs: the fluid passes single ACKs, without the delays of single packets. `rate`, inverse and metrics
-    are the rule's without HyStart++. CUBIC's adjustments of W_max, K and the epoch on leaving slow start without a loss
-    (RFC 9438, 4.10) are made; its Reno-friendly window still grows by alpha < 1 up to W_max / beta.
+    The rule counts ACKs: the fluid passes single ACKs, without the delays of single packets. `rate`, inverse and
+    metrics are the rule's without HyStart++. CUBIC's adjustments of W_max, K and the epoch on leaving slow start
+    without a loss (RFC 9438, 4.10) are made. Its Reno-friendly window still grows by alpha < 1 up to W_max / beta.
 
     Parameters
     ----------
@@ -104,11 +104,17 @@ def hystart(
     (hystart(CUBIC()), hystart(CUBIC(C=0.2), css_rounds=3))
     """
     return _with_slow_start(
-        _HyStart, rule,
-        {"min_rtt_thresh": min_rtt_thresh, "max_rtt_thresh": max_rtt_thresh,
-         "min_rtt_divisor": min_rtt_divisor, "n_rtt_sample": n_rtt_sample,
-         "css_growth_divisor": css_growth_divisor, "css_rounds": css_rounds},
-    )  # fmt: skip
+        _HyStart,
+        rule,
+        {
+            "min_rtt_thresh": min_rtt_thresh,
+            "max_rtt_thresh": max_rtt_thresh,
+            "min_rtt_divisor": min_rtt_divisor,
+            "n_rtt_sample": n_rtt_sample,
+            "css_growth_divisor": css_growth_divisor,
+            "css_rounds": css_rounds,
+        },
+    )
 
 
 class _SlowStart:
@@ -183,16 +189,24 @@ class _Limited(_SlowStart):
 class _HyStart(_SlowStart):
     name: ClassVar[str] = "hystart"
     constants: ClassVar[dict[str, float]] = {
-        "min_rtt_thresh": 4e-3, "max_rtt_thresh": 16e-3, "min_rtt_divisor": 8.0, "n_rtt_sample": 8,
-        "css_growth_divisor": 4.0, "css_rounds": 5,
-    }  # fmt: skip
+        "min_rtt_thresh": 4e-3,
+        "max_rtt_thresh": 16e-3,
+        "min_rtt_divisor": 8.0,
+        "n_rtt_sample": 8,
+        "css_growth_divisor": 4.0,
+        "css_rounds": 5,
+    }
     slow_start: ClassVar[Reference] = rfc(
         9406, "P. Balasubramanian, Y. Huang, M. Olson, HyStart++, 2023", "Sect. 4.2 and 4.3"
     )
     fields: ClassVar[dict[str, float]] = {
-        "last_round_min_rtt": math.inf, "round_min_rtt": math.inf, "samples": 0.0, "left": 0.0,
-        "baseline": math.inf, "rounds": 0.0,
-    }  # fmt: skip
+        "last_round_min_rtt": math.inf,
+        "round_min_rtt": math.inf,
+        "samples": 0.0,
+        "left": 0.0,
+        "baseline": math.inf,
+        "rounds": 0.0,
+    }
     """Minimum RTT of the last and of this round in s; ACKs of this round, and remaining ACKs; minimum RTT at the
     beginning of conservative slow start in s; its rounds, including this one (0: not in it)."""
     counts_acks: ClassVar[bool] = True
@@ -249,9 +263,15 @@ class _HyStart(_SlowStart):
                 elif rounds > 0.0:
                     rounds += 1.0
             return new._replace(
-                cwnd=cwnd, ssthresh=ssthresh, last_round_min_rtt=last_round_min_rtt, round_min_rtt=round_min_rtt, samples=samples,
-                left=left, baseline=baseline, rounds=rounds,
-            )  # fmt: skip
+                cwnd=cwnd,
+                ssthresh=ssthresh,
+                last_round_min_rtt=last_round_min_rtt,
+                round_min_rtt=round_min_rtt,
+                samples=samples,
+                left=left,
+                baseline=baseline,
+                rounds=rounds,
+            )
 
         return on_ack
 
@@ -297,8 +317,9 @@ def _class_of(slow: Any, plain: Any) -> type[Any]:
         )
     ]
     types[1].__annotations__ = {
-        **getattr(plain.Params, "__annotations__", {}), **dict.fromkeys(slow.constants, "float"),
-    }  # fmt: skip
+        **getattr(plain.Params, "__annotations__", {}),
+        **dict.fromkeys(slow.constants, "float"),
+    }
     members = {
         "__doc__": f"{plain.__name__} with the slow start of `{slow.name}`.",
         "__module__": __name__,

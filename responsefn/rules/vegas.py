@@ -77,7 +77,10 @@ class Vegas(QueueRule):
         left: float = 0.0
 
     class Params(NamedTuple):
-        """Queue thresholds for growth, decrease and the end of slow start; step per round trip; three choices; minimum window."""
+        """Queue thresholds, step per round trip, choices and minimum window.
+
+        The thresholds are those for growth, decrease and the end of slow start.
+        """
 
         alpha: float = param(
             2.0,
@@ -125,16 +128,14 @@ class Vegas(QueueRule):
             source="own choice: the least window that sends",
         )
 
-    assigned: ClassVar[tuple[str, ...]] = (
-        "ssthresh", "base_rtt", "turn", "round_min_rtt", "samples", "left",
-    )  # fmt: skip
+    assigned: ClassVar[tuple[str, ...]] = ("ssthresh", "base_rtt", "turn", "round_min_rtt", "samples", "left")
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= [N < \alpha] - [N > \beta],\ N = W (1 - R_{\min} / R)"
         r",\ \text{loss: } W \leftarrow W / 2"
     )
     reference = Reference(
-        "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; read in L. Peterson, L. Brakmo, B. Davie, TCP congestion control: a systems approach, "
-        "2022, Sect. 5.1",
+        "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; read in L. Peterson, L. Brakmo, B. Davie, "
+        "TCP congestion control: a systems approach, 2022, Sect. 5.1",
         "primary",
         "10.1109/49.464716",
     )
@@ -182,9 +183,7 @@ class Vegas(QueueRule):
         rounds = q.by_rounds > 0
         half = where(rounds, maximum(2.0, whole(0.5 * whole(s.cwnd))), 0.5 * s.cwnd)
         new = cut(s, half)
-        return new._replace(
-            round_min_rtt=math.inf, samples=0.0, left=where(rounds, new.cwnd + 1.0, 0.0)
-        )  # fmt: skip
+        return new._replace(round_min_rtt=math.inf, samples=0.0, left=where(rounds, new.cwnd + 1.0, 0.0))
 
 
 class NS2Vegas(Vegas):
@@ -258,7 +257,10 @@ def step_of_round(s: Any, q: Any, base: Any, round_min_rtt: Any) -> Any:
 
 
 def threshold_of_round(s: Any, q: Any, base: Any, round_min_rtt: Any) -> Any:
-    """Return the threshold after an ACK with ``by_rounds``: it falls with the window, to at least three quarters of it."""
+    """Return the threshold after an ACK with ``by_rounds``.
+
+    It falls with the window, to at least three quarters of it.
+    """
     grown = s.cwnd + step_of_round(s, q, base, round_min_rtt)
     shrinks = waiting_of_round(s, base, round_min_rtt) > where(s.cwnd < s.ssthresh, q.gamma, q.beta)
     lowered = where(shrinks, minimum(s.ssthresh, grown), s.ssthresh)

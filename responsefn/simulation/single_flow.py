@@ -45,7 +45,9 @@ BLOCKS_BELOW = 1e-4
 MAX_RUNS, MIN_EVENTS_OF_RUN = 16, 1000
 """Maximum number of independent runs, and minimum number of losses of each."""
 COMPARED_ACKS, COMPARED_CYCLES, MAX_COMPARED_ACKS = 2_000_000, 4, 10_000_000
-"""ACKs of a run that are simulated ACK by ACK and in blocks; minimum number of cycles, up to the last number of ACKs."""
+"""ACKs of a run that are simulated both ACK by ACK and in blocks, and minimum number of cycles.
+
+The minimum holds up to the last number of ACKs."""
 BLOCK_ERROR = 0.004
 """Relative difference of rates, or of windows before a loss, above which a run goes ACK by ACK."""
 
@@ -60,9 +62,9 @@ class DirectSimulation(Parametrized):
     buffer
         Buffer of the queue in packets; a window above ``bandwidth * rtt + buffer`` loses a packet. None: unlimited.
     method
-        ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
-        p < 1e-4, if the first cycles agree with single ACKs. ``"cycles"`` computes a whole cycle at a time, for rules whose
-        window grows by a power law (`responsefn.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
+        ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for p < 1e-4, if the first
+        cycles agree with single ACKs. ``"cycles"`` computes a whole cycle at a time, for rules whose window grows by a
+        power law (`responsefn.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
     seed
         Seed or generator of the losses.
     unit_check
@@ -248,7 +250,10 @@ class Run:
 
 
 class Path(NamedTuple):
-    """Round-trip time and time per packet in s, the window that loses a packet, and whether losses of a window merge."""
+    """Round-trip time and time per packet in s, window limit, and ``merge``.
+
+    A window above ``limit`` loses a packet. With ``merge`` the losses of a window are one.
+    """
 
     rtt: float
     service: float

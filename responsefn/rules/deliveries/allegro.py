@@ -33,22 +33,22 @@ GAIN = 0.125  # RFC 6298, Sect. 2: alpha = 1/8
 class Allegro(DeliveryRule):
     r"""PCC Allegro (Dong et al. 2015): the rate x moves where x (1 - L) / (1 + exp(100 (L - 0.05))) - x L increases.
 
-    L is the fraction of an interval's packets that was lost. An interval takes a round trip and at least 40 packets, of which
-    the first and the last five are not counted. Its utility is known once its packets are acknowledged or lost.
+    L is the fraction of an interval's packets that was lost. An interval takes a round trip and at least 40 packets, of
+    which the first and the last five are not counted. Its utility is known once its packets are acknowledged or lost.
 
     The rate doubles from interval to interval until the utility falls. Then four intervals test rates a step above and
-    below it, in two pairs, each in random order. If both pairs prefer the same side, the rate moves there, one
-    interval at a time by one, two, up to five per cent, until the utility falls. It then returns to the previous rate and
-    tests again. A trial without a decision increases the step, from 1 % up to 5 %.
+    below it, in two pairs, each in random order. If both pairs prefer the same side, the rate moves there, one interval
+    at a time by one, two, up to five per cent, until the utility falls. It then returns to the previous rate and tests
+    again. A trial without a decision increases the step, from 1 % up to 5 %.
 
     Delays do not matter. Losses up to ``threshold`` have little effect, so that one flow fills a link that loses 2 % at
     random. Of two flows, a flow with random losses gets the smaller rate: if a full buffer drops a few per cent more,
     its losses reach the threshold first (Arun et al. 2022, Sect. 5.4).
 
-    Trials, steps and intervals follow the authors' module for Linux, which calls itself a draft. Its start ends after two
-    intervals, because it continues only while the utility per rate increases (``doubling=0``). The paper's start doubles.
-    The window is twice the rate times the round trip. After a timeout it begins with four packets and grows by the
-    acknowledged packets (our own).
+    Trials, steps and intervals follow the authors' module for Linux, which calls itself a draft. Its start ends after
+    two intervals, because it continues only while the utility per rate increases (``doubling=0``). The paper's start
+    doubles. The window is twice the rate times the round trip. After a timeout it begins with four packets and grows by
+    the acknowledged packets (our own).
 
     Parameters
     ----------
@@ -76,11 +76,18 @@ class Allegro(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; mode, rates in packets/s; intervals, as counts of packets.
 
-        target: the rate; before: the rate to return to; steps: size of the step; decision: 1 up, -1 down, 0 none;
-        sending, judging: numbers of the intervals being sent and being judged (sending < 0: none yet); waiting: 1 after the
-        last one; high_0, high_1: 1 where the first rate of a pair is the higher one; start, end: packets sent when each
-        interval began and ended; u: their utilities; lost, got: of the interval being judged; counted: packets
-        delivered or lost; losses: packets lost.
+        - ``target``: the rate
+        - ``before``: the rate to return to
+        - ``steps``: size of the step
+        - ``decision``: 1 up, -1 down, 0 none
+        - ``sending``, ``judging``: numbers of the intervals being sent and being judged (sending < 0: none yet)
+        - ``waiting``: 1 after the last of these intervals
+        - ``high_0``, ``high_1``: 1 where the first rate of a pair is the higher one
+        - ``start``, ``end``: packets sent when each interval began and ended
+        - ``u``: utilities of the intervals
+        - ``lost``, ``got``: packets lost and delivered of the interval being judged
+        - ``counted``: packets delivered or lost
+        - ``losses``: packets lost
         """
 
         cwnd: float = 10.0
@@ -191,9 +198,19 @@ def start_trials(s: Any, q: Any, sent: Any, random: Any) -> Any:
     """Return the state at the begin of one interval, or of four trials in random order."""
     bits = math.floor(4.0 * random)
     s = s._replace(
-        judging=0.0, waiting=0.0, high_0=bits % 2.0, high_1=1.0 if bits >= 2.0 else 0.0, lost=0.0, got=0.0,
-        start_1=0.0, start_2=0.0, start_3=0.0, end_1=0.0, end_2=0.0, end_3=0.0,
-    )  # fmt: skip
+        judging=0.0,
+        waiting=0.0,
+        high_0=bits % 2.0,
+        high_1=1.0 if bits >= 2.0 else 0.0,
+        lost=0.0,
+        got=0.0,
+        start_1=0.0,
+        start_2=0.0,
+        start_3=0.0,
+        end_1=0.0,
+        end_2=0.0,
+        end_3=0.0,
+    )
     return begin_interval(s, q, 0.0, sent)
 
 

@@ -27,14 +27,14 @@ class BBR(DeliveryRule):
     r"""BBR version 3 (draft-ietf-ccwg-bbr): paces at the measured bandwidth, and limits the packets in flight.
 
     The bandwidth is the largest delivery rate of two probing cycles, the round-trip time the minimum of
-    ``min_rtt_window``. Startup doubles the rate each round trip until it stops growing or losses are many. Then cycles of
-    a lower rate, cruising, refilling and probing above follow. Losses above ``loss_threshold`` of the packets in
-    flight during a probe limit these packets (inflight_longterm); other rounds with losses reduce short-term bounds
-    by ``beta``. Twice in ten seconds the packets in flight are halved for 200 ms to measure the round-trip time.
+    ``min_rtt_window``. Startup doubles the rate each round trip until it stops growing or losses are many. Then cycles
+    of a lower rate, cruising, refilling and probing above follow. Losses above ``loss_threshold`` of the packets in
+    flight during a probe limit these packets (inflight_longterm). Other rounds with losses reduce short-term bounds by
+    ``beta``. Twice in ten seconds the packets in flight are halved for 200 ms to measure the round-trip time.
 
     It has no response to a loss rate: below ``loss_threshold`` per round trip its rate is the bandwidth. The draft's
-    rules for offloads and spurious losses are omitted, since the packet level has neither, and there are no actions at the
-    time of sending. `conformance` runs the draft's test cases.
+    rules for offloads and spurious losses are omitted, since the packet level has neither, and there are no actions at
+    the time of sending. `conformance` runs the draft's test cases.
 
     Parameters
     ----------

@@ -68,20 +68,31 @@ def start_down(s: Any, e: Any) -> Any:
     """Start ProbeBW_DOWN, and draw the time until the next probe (Sect. 5.3.3.8.3, PickProbeWait)."""
     rounds = 1.0 if e.random < 0.5 else 0.0
     return s._replace(
-        mode=DOWN, is_loss_in_round=0.0, bw_latest=0.0, inflight_latest=0.0,
-        probe_up_acked_per_inc=math.inf, rounds_since_probe_up=rounds,
-        bw_probe_wait=2.0 + (2.0 * e.random) % 1.0, cycle_stamp=e.time, ack_phase=STOPPING,
+        mode=DOWN,
+        is_loss_in_round=0.0,
+        bw_latest=0.0,
+        inflight_latest=0.0,
+        probe_up_acked_per_inc=math.inf,
+        rounds_since_probe_up=rounds,
+        bw_probe_wait=2.0 + (2.0 * e.random) % 1.0,
+        cycle_stamp=e.time,
+        ack_phase=STOPPING,
         next_round_delivered=e.delivered,
-    )  # fmt: skip
+    )
 
 
 def start_refill(s: Any, e: Any) -> Any:
     """Start ProbeBW_REFILL, and reset short-term bounds."""
     return s._replace(
-        mode=REFILL, bw_shortterm=math.inf, inflight_shortterm=math.inf, bw_probe_up_rounds=0.0,
-        bw_probe_up_acked=0.0, prev_probe_precautionary=0.0, ack_phase=REFILLING,
+        mode=REFILL,
+        bw_shortterm=math.inf,
+        inflight_shortterm=math.inf,
+        bw_probe_up_rounds=0.0,
+        bw_probe_up_acked=0.0,
+        prev_probe_precautionary=0.0,
+        ack_phase=REFILLING,
         next_round_delivered=e.delivered,
-    )  # fmt: skip
+    )
 
 
 def steeper(s: Any) -> Any:
@@ -232,9 +243,14 @@ def probing_cycle(s: Any, q: Any, e: Any, rate: Any) -> Any:
         if s.round_start == 0.0:
             return s
         s = s._replace(
-            mode=UP, is_bw_probe_sample=1.0, ack_phase=STARTING, next_round_delivered=e.delivered,
-            full_bw=rate, full_bw_count=0.0, full_bw_now=0.0,
-        )  # fmt: skip
+            mode=UP,
+            is_bw_probe_sample=1.0,
+            ack_phase=STARTING,
+            next_round_delivered=e.delivered,
+            full_bw=rate,
+            full_bw_count=0.0,
+            full_bw_now=0.0,
+        )
         return steeper(s)
     if s.prev_probe_too_high > 0.0 and e.in_flight >= s.inflight_longterm:
         s = s._replace(prev_probe_precautionary=1.0, prev_probe_too_high=0.0)
@@ -264,9 +280,12 @@ def aggregation(s: Any, q: Any, e: Any) -> Any:
     if s.round_count >= since + span:
         newest, before, since = extra, s.extra_acked_now, s.round_count
     return s._replace(
-        extra_acked_start=start, extra_acked_delivered=delivered, extra_acked_now=newest,
-        extra_acked_before=before, extra_acked_round=since,
-    )  # fmt: skip
+        extra_acked_start=start,
+        extra_acked_delivered=delivered,
+        extra_acked_now=newest,
+        extra_acked_before=before,
+        extra_acked_round=since,
+    )
 
 
 def round_trip_time(s: Any, q: Any, e: Any) -> Any:
@@ -280,18 +299,24 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
         s = s._replace(min_rtt=s.probe_rtt_min_delay, min_rtt_stamp=s.probe_rtt_min_stamp)
     if s.mode != PROBE_RTT and expired and e.restarted == 0.0:  # idle_restart
         s = s._replace(
-            mode=PROBE_RTT, prior_cwnd=window_to_restore(s), probe_rtt_done_stamp=0.0, ack_phase=STOPPING,
+            mode=PROBE_RTT,
+            prior_cwnd=window_to_restore(s),
+            probe_rtt_done_stamp=0.0,
+            ack_phase=STOPPING,
             next_round_delivered=e.delivered,
-        )  # fmt: skip
+        )
     if s.mode != PROBE_RTT:
         return s
     s = hold_probe_rtt(s, q, e, probe_rtt_window(s))
     if not has_ended(s, e):
         return s
     s = s._replace(
-        probe_rtt_min_stamp=e.time, cwnd=max(s.cwnd, s.prior_cwnd), bw_shortterm=math.inf,
-        inflight_shortterm=math.inf, mode=STARTUP,
-    )  # fmt: skip
+        probe_rtt_min_stamp=e.time,
+        cwnd=max(s.cwnd, s.prior_cwnd),
+        bw_shortterm=math.inf,
+        inflight_shortterm=math.inf,
+        mode=STARTUP,
+    )
     if s.full_bw_reached > 0.0:
         s = start_down(s, e)
         s = s._replace(mode=CRUISE)

@@ -34,16 +34,16 @@ MAX_AHEAD = 0.1  # Linux, tcp_bbr.c: bbr_extra_acked_max_us = 100 * 1000
 class BBRv1(DeliveryRule):
     r"""BBR version 1 (Cardwell et al. 2016): losses limit neither the rate nor, for long, the window.
 
-    The bandwidth is the largest delivery rate of ten round trips, the round-trip time the minimum of ten
-    seconds. In cycles of eight round trips it paces at 1.25, 0.75 and six times 1 times the bandwidth. Every
-    ten seconds it reduces the window to four packets for 200 ms, unless a new minimum of the round-trip time was
-    measured. The window is ``cwnd_gain`` products of both; in the first round trip of a recovery it is the packets delivered.
+    The bandwidth is the largest delivery rate of ten round trips, the round-trip time the minimum of ten seconds. In
+    cycles of eight round trips it paces at 1.25, 0.75 and six times 1 times the bandwidth. Every ten seconds it reduces
+    the window to four packets for 200 ms, unless a new minimum of the round-trip time was measured. The window is
+    ``cwnd_gain`` products of both. In the first round trip of a recovery it is the packets delivered.
 
-    The constants agree with tcp_bbr.c, whose high gain is 2885/1000 in 256ths, plus one. Six details of that file are off by
-    default: a new minimum round-trip time must be lower by a microsecond (``min_rtt_tick=1e-6``), pacing is 1 % below the
-    rate (``pacing_margin=0.01``), the window grows by two packets in the phase of 1.25 (``probe_packets=2``) and by the
-    aggregation of ACKs (``extra_acked_rounds=10``), and counts are whole packets and segments (``segments=1``). Its detection
-    of policers by two lossy intervals is not implemented.
+    The constants agree with tcp_bbr.c, whose high gain is 2885/1000 in 256ths, plus one. Six details of that file are
+    off by default: a new minimum round-trip time must be lower by a microsecond (``min_rtt_tick=1e-6``), pacing is 1 %
+    below the rate (``pacing_margin=0.01``), the window grows by two packets in the phase of 1.25 (``probe_packets=2``)
+    and by the aggregation of ACKs (``extra_acked_rounds=10``), and counts are whole packets and segments
+    (``segments=1``). Its detection of policers by two lossy intervals is not implemented.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ class BBRv1(DeliveryRule):
         1: three segments are added to the products instead of three packets, as in Linux. A segment is two packets, or
         the packets paced in 1/1024 s if these are more. Windows are then even, and products whole numbers.
     min_rtt_tick
-        Difference in s by which a round-trip time must be below the minimum to renew it. With 0 an equal time renews it, as
-        in ns-3: if the minimum recurs exactly, as on a path without noise, ProbeRTT may never begin.
+        Difference in s by which a round-trip time must be below the minimum to renew it. With 0 an equal time renews
+        it, as in ns-3: if the minimum recurs exactly, as on a path without noise, ProbeRTT may never begin.
 
     Examples
     --------
@@ -82,8 +82,9 @@ class BBRv1(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s, the draft's variables, and its filter of rates.
 
-        best, second, third with their rounds: largest rates of successively shorter parts of the window. extra_acked: begin of
-        an epoch of aggregated ACKs and the packets delivered since; its maximum in this slot and in the previous slot; its rounds.
+        ``best``, ``second`` and ``third``, with their rounds, are the largest rates of successively shorter parts of
+        the window. ``extra_acked`` is the begin of an epoch of aggregated ACKs and the packets delivered since. Its
+        maxima in this slot and in the previous slot follow, and its rounds.
         """
 
         pacing_rate: float = 2.0 / math.log(2.0) * INITIAL_WINDOW / 1e-3
@@ -209,9 +210,13 @@ def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
         s = s._replace(third=rate, third_round=now)
     if now - s.best_round > q.rounds:
         s = s._replace(
-            best=s.second, best_round=s.second_round, second=s.third, second_round=s.third_round,
-            third=rate, third_round=now,
-        )  # fmt: skip
+            best=s.second,
+            best_round=s.second_round,
+            second=s.third,
+            second_round=s.third_round,
+            third=rate,
+            third_round=now,
+        )
         if now - s.best_round > q.rounds:
             s = s._replace(best=s.second, best_round=s.second_round, second=s.third, second_round=s.third_round)
     elif s.second_round == s.best_round and now - s.best_round > 0.25 * q.rounds:
@@ -239,9 +244,12 @@ def aggregation(s: Any, q: Any, e: Any) -> Any:
     delivered += e.acked
     newest = max(newest, min(delivered - expected, s.cwnd))
     return s._replace(
-        extra_acked_start=start, extra_acked_delivered=delivered, extra_acked_now=newest,
-        extra_acked_before=before, extra_acked_rounds=rounds,
-    )  # fmt: skip
+        extra_acked_start=start,
+        extra_acked_delivered=delivered,
+        extra_acked_now=newest,
+        extra_acked_before=before,
+        extra_acked_rounds=rounds,
+    )
 
 
 def inflight(s: Any, q: Any, gain: Any, aggregated: Any = 0.0) -> Any:
@@ -350,6 +358,10 @@ def control(s: Any, q: Any, e: Any) -> Any:
     if s.mode == PROBE_RTT:
         cwnd = min(cwnd, MIN_CWND)
     return s._replace(
-        cwnd=cwnd, pacing_rate=pacing, prior_cwnd=prior, recovering=e.recovering, conserving=conserving,
+        cwnd=cwnd,
+        pacing_rate=pacing,
+        prior_cwnd=prior,
+        recovering=e.recovering,
+        conserving=conserving,
         next_round_delivered=following,
-    )  # fmt: skip
+    )

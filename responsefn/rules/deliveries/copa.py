@@ -21,12 +21,12 @@ class Copa(DeliveryRule):
     velocity v is 1, and doubles per round trip once the window has moved in one direction for three. Slow start doubles
     the window until its rate exceeds the target. Packets are paced at 2 W / RTT_standing.
 
-    N flows alone have 1/delta packets each in the queue, and empty it about every five round trips. If it has
-    not been nearly empty (d below a tenth of its maximum of four round trips) for five, another sender
-    fills it: then 1/delta grows by one per round trip and halves with a loss, but is not below its default. Three or more
-    flows alone may mistake each other for such a sender, and keep hundreds of packets in a large buffer;
-    ``competitive=0`` prevents that. In the authors' last code (``voted=1``) the velocity doubles immediately
-    and ACKs vote on its direction. That avoids the mistake, but does not fill the link (94 % with four flows).
+    N flows alone have 1/delta packets each in the queue, and empty it about every five round trips. If it has not been
+    nearly empty (d below a tenth of its maximum of four round trips) for five, another sender fills it: then 1/delta
+    grows by one per round trip and halves with a loss, but is not below its default. Three or more flows alone may
+    mistake each other for such a sender, and keep hundreds of packets in a large buffer. ``competitive=0`` prevents
+    that. In the authors' last code (``voted=1``) the velocity doubles immediately and ACKs vote on its direction. That
+    avoids the mistake, but does not fill the link (94 % with four flows).
 
     The paper leaves two details open: v/(delta W) is at most one packet (as in the authors' code), and a
     timeout begins a slow start from two packets (our own). Minima of round-trip times are stored for quarters
@@ -58,10 +58,16 @@ class Copa(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; then their inputs, times in s.
 
-        packets: current 1/delta; direction: 1 up, -1 down; same: windows without a change of direction; votes: ACKs up
-        minus ACKs down in this window; begun, begun_cwnd: time and window at its begin; slow: whether in slow start; now_1
-        to now_4: minimum RTTs of quarters of srtt / 2; base_1 to base_10: of seconds; low_1 to low_5, high_1 to high_4:
-        minima and maxima of round trips; lossy: a loss in this round trip.
+        - ``packets``: current 1/delta
+        - ``direction``: 1 up, -1 down
+        - ``same``: windows without a change of direction
+        - ``votes``: ACKs up minus ACKs down in this window
+        - ``begun``, ``begun_cwnd``: time and window at the begin of this window
+        - ``slow``: whether in slow start
+        - ``now_1`` to ``now_4``: minimum RTTs of quarters of srtt / 2
+        - ``base_1`` to ``base_10``: minimum RTTs of seconds
+        - ``low_1`` to ``low_5``, ``high_1`` to ``high_4``: minima and maxima of round trips
+        - ``lossy``: a loss in this round trip
         """
 
         cwnd: float = INITIAL_WINDOW
@@ -136,7 +142,7 @@ class Copa(DeliveryRule):
             cwnd = max(2.0, cwnd - e.acked * min(1.0, velocity * s.packets / cwnd))
         return s._replace(
             cwnd=cwnd, slow=slow, velocity=velocity, votes=votes, pacing_rate=2.0 * cwnd / standing, lossy=lossy
-        )  # fmt: skip
+        )
 
 
 def update_rtts(s: Any, e: Any) -> Any:
@@ -146,14 +152,25 @@ def update_rtts(s: Any, e: Any) -> Any:
         s = s._replace(quarter=e.time, now_1=e.rtt, now_2=s.now_1, now_3=s.now_2, now_4=s.now_3)
     if e.time >= s.second + 1.0:
         s = s._replace(
-            second=e.time, base_1=e.rtt, base_2=s.base_1, base_3=s.base_2, base_4=s.base_3,
-            base_5=s.base_4, base_6=s.base_5, base_7=s.base_6, base_8=s.base_7, base_9=s.base_8,
+            second=e.time,
+            base_1=e.rtt,
+            base_2=s.base_1,
+            base_3=s.base_2,
+            base_4=s.base_3,
+            base_5=s.base_4,
+            base_6=s.base_5,
+            base_7=s.base_6,
+            base_8=s.base_7,
+            base_9=s.base_8,
             base_10=s.base_9,
-        )  # fmt: skip
+        )
     return s._replace(
-        srtt=srtt, now_1=min(s.now_1, e.rtt), base_1=min(s.base_1, e.rtt),
-        low_1=min(s.low_1, e.rtt), high_1=max(s.high_1, e.rtt),
-    )  # fmt: skip
+        srtt=srtt,
+        now_1=min(s.now_1, e.rtt),
+        base_1=min(s.base_1, e.rtt),
+        low_1=min(s.low_1, e.rtt),
+        high_1=max(s.high_1, e.rtt),
+    )
 
 
 def end_round(s: Any, q: Any, min_rtt: Any, now: Any) -> Any:
@@ -174,7 +191,21 @@ def end_round(s: Any, q: Any, min_rtt: Any, now: Any) -> Any:
     elif same >= 3.0 and s.slow == 0.0:
         velocity = 2.0 * s.velocity
     return s._replace(
-        packets=packets, direction=direction, same=same, velocity=velocity, votes=0.0, begun_cwnd=s.cwnd,
-        begun=now, lossy=0.0, low_1=math.inf, low_2=s.low_1, low_3=s.low_2,
-        low_4=s.low_3, low_5=s.low_4, high_1=0.0, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3,
-    )  # fmt: skip
+        packets=packets,
+        direction=direction,
+        same=same,
+        velocity=velocity,
+        votes=0.0,
+        begun_cwnd=s.cwnd,
+        begun=now,
+        lossy=0.0,
+        low_1=math.inf,
+        low_2=s.low_1,
+        low_3=s.low_2,
+        low_4=s.low_3,
+        low_5=s.low_4,
+        high_1=0.0,
+        high_2=s.high_1,
+        high_3=s.high_2,
+        high_4=s.high_3,
+    )

@@ -15,10 +15,10 @@ __all__ = ["LEDBAT", "base_of", "delay_of", "filter_rtt"]
 class LEDBAT(DeliveryRule):
     r"""LEDBAT (RFC 6817): a window that aims at a fixed delay of the queue, at most ``target``.
 
-    Per round trip the window changes by ``gain`` times (target - delay) / target packets; a loss halves it,
-    at most once per round trip. The delay is the minimum of four samples minus the minimum of ten minutes. Sect. 2.4.2
-    leaves FILTER() open, and names a minimum; Sect. 2.5 allows four samples. Samples are round-trip times instead of the
-    RFC's one-way delays. A flow that begins while another fills the queue has too large a base delay, and gets more: the
+    Per round trip the window changes by ``gain`` times (target - delay) / target packets. A loss halves it, at most
+    once per round trip. The delay is the minimum of four samples minus the minimum of ten minutes. Sect. 2.4.2 leaves
+    FILTER() open, and names a minimum. Sect. 2.5 allows four samples. Samples are round-trip times instead of the RFC's
+    one-way delays. A flow that begins while another fills the queue has too large a base delay, and gets more: the
     latecomer's advantage of Sect. 4.4, for which the RFC has no mechanism.
 
     Parameters
@@ -40,7 +40,10 @@ class LEDBAT(DeliveryRule):
     @series(range(2, 11), base=math.inf)
     @series(range(2, 5), last=math.inf)
     class State(NamedTuple):
-        """Window in packets; the last four delays; minimum delays of ten minutes, and begin of the current minute, s."""
+        """Window in packets, and delays in s.
+
+        Delays are the last four, and the minima of ten minutes. The state also has the begin of the current minute, s.
+        """
 
         cwnd: float = 2.0
         ssthresh: float = math.inf
@@ -92,10 +95,18 @@ def filter_rtt(s: Any, e: Any) -> Any:
     """Add a round-trip time to the last four and to the minima of ten minutes."""
     if e.time >= s.minute + 60.0:
         s = s._replace(
-            base=e.rtt, base_2=s.base, base_3=s.base_2, base_4=s.base_3, base_5=s.base_4,
-            base_6=s.base_5, base_7=s.base_6, base_8=s.base_7, base_9=s.base_8,
-            base_10=s.base_9, minute=e.time,
-        )  # fmt: skip
+            base=e.rtt,
+            base_2=s.base,
+            base_3=s.base_2,
+            base_4=s.base_3,
+            base_5=s.base_4,
+            base_6=s.base_5,
+            base_7=s.base_6,
+            base_8=s.base_7,
+            base_9=s.base_8,
+            base_10=s.base_9,
+            minute=e.time,
+        )
     base = min(s.base, e.rtt)
     return s._replace(last=e.rtt, last_2=s.last, last_3=s.last_2, last_4=s.last_3, base=base)
 

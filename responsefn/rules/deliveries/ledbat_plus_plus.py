@@ -31,10 +31,10 @@ class LEDBATpp(DeliveryRule):
 
     Per round trip the window grows by a gain g packets while the delay of the queue is below ``target``, and changes by
     max(g - c W (delay/target - 1), -W/2) above it, where g = 1 / min(``divisor``, ceil(2 target / base)). Slow start
-    grows by g packets per acknowledged packet; the first slow start ends at 3/4 of the target. A slowdown follows two round
-    trips later, and then nine times the duration of the previous slowdown after its end: two packets for two round trips, and
-    slow start back to the former window. All flows then measure the empty queue, so that a latecomer has no advantage
-    (unlike `LEDBAT`). A loss halves the window.
+    grows by g packets per acknowledged packet. The first slow start ends at 3/4 of the target. A slowdown follows two
+    round trips later, and then nine times the duration of the previous slowdown after its end: two packets for two
+    round trips, and slow start back to the former window. All flows then measure the empty queue, so that a latecomer
+    has no advantage (unlike `LEDBAT`). A loss halves the window.
 
     The delay is the minimum of four round-trip times minus the minimum of ten minutes, as in `LEDBAT`.
 
@@ -58,9 +58,11 @@ class LEDBATpp(DeliveryRule):
 
     @extends(LEDBAT.State)
     class State(NamedTuple):
-        """Window and former window in packets; the last four delays; minimum delays of ten minutes, begin of the minute, s.
+        """Window and former window in packets, delays in s, and the phase.
 
-        Then the phase, and in s when it ends (in avoidance: when the next slowdown begins) and when the last slowdown began.
+        Delays are the last four, and the minima of ten minutes. The begin of the current minute follows, s. The phase
+        has the time in s at which it ends (in avoidance: at which the next slowdown begins), and the time at which the
+        last slowdown began.
         """
 
         cwnd: float = MIN_WINDOW

@@ -24,13 +24,16 @@ UNMARKED_DELAY = 0.25  # uet-htsim, htsim/sim/uec.cpp, update_delay: _base_rtt *
 class NSCC(DeliveryRule):
     r"""NSCC, the network-signalled congestion control of Ultra Ethernet Transport: a window by delay and ECN.
 
-    The queueing delay is the round-trip time less the base round-trip time. It and the mark of a packet give four cases:
+    The queueing delay is the round-trip time less the base round-trip time. It and the mark of a packet give four
+    cases:
 
-    - no mark, delay below the target: the window W grows in proportion to the distance from the target (proportional increase),
-      or by a fixed fraction of the acknowledged packets after a whole window on an empty path (fast increase)
+    - no mark, delay below the target: the window W grows in proportion to the distance from the target (proportional
+      increase), or by a fixed fraction of the acknowledged packets after a whole window on an empty path (fast
+      increase)
     - no mark, delay from the target on: W grows by the same amount for all flows (fair increase)
     - a mark, delay below the target: W stays (another path may be free)
-    - a mark, delay from the target on: W falls, at most once per base round trip, by the average delay (multiplicative decrease)
+    - a mark, delay from the target on: W falls, at most once per base round trip, by the average delay (multiplicative
+      decrease)
 
     With a = bdp / base_bdp, b = t / 12 us, the target t, the delay d and its average d', per round trip:
 
@@ -39,23 +42,23 @@ class NSCC(DeliveryRule):
         \Delta W = \alpha a b (1 - d / t),\quad \Delta W = f_i a,\quad
         W \gets W \max\Bigl(m, 1 - \gamma \frac{d' - t}{d'}\Bigr).
 
-    Increases are collected and added every ``adjust_bytes`` packets or ``adjust_period``, the latter with ``eta``. Quick
-    adapt ends each period of a base round trip and a target: after a loss, or a delay of more than ``qa_threshold``
-    targets, W becomes the packets delivered in the period, if these are few. A lost packet is treated as trimmed by a
-    switch: it reduces W by a packet and triggers quick adapt. A flow begins with the largest window.
+    Increases are collected and added every ``adjust_bytes`` packets or ``adjust_period``, the latter with ``eta``.
+    Quick adapt ends each period of a base round trip and a target: after a loss, or a delay of more than
+    ``qa_threshold`` targets, W becomes the packets delivered in the period, if these are few. A lost packet is treated
+    as trimmed by a switch: it reduces W by a packet and triggers quick adapt. A flow begins with the largest window.
 
-    Penalties of receivers, the choice of paths by marks, and faster recovery (SLEEK) are not implemented. Selective ACKs detect
-    losses on one path. Packets of sprayed flows overtake each other: use
-    ``dfcmodel.recoveries.RackRecovery(reordering=4, reordering_seen=1)``, which declares a packet lost when it is four round
-    trips late. The consortium's simulator waits for its timer.
+    Penalties of receivers, the choice of paths by marks, and faster recovery (SLEEK) are not implemented. Selective
+    ACKs detect losses on one path. Packets of sprayed flows overtake each other: use
+    ``dfcmodel.recoveries.RackRecovery(reordering=4, reordering_seen=1)``, which declares a packet lost when it is four
+    round trips late. The consortium's simulator waits for its timer.
 
     Parameters
     ----------
     base_rtt
         Longest round-trip time of the network without queues, s; a shorter measured time replaces it.
     bdp
-        Packets of a base round trip at the rate of the sender's interface. The default is for 100 Gb/s: ``base_bdp`` times
-        ``base_rtt`` over 12 us.
+        Packets of a base round trip at the rate of the sender's interface. The default is for 100 Gb/s: ``base_bdp``
+        times ``base_rtt`` over 12 us.
     base_bdp
         Packets of 12 us at 100 Gb/s, for which the increases are defined: 150,000 bytes.
     target_qdelay
@@ -70,14 +73,16 @@ class NSCC(DeliveryRule):
     max_wnd
         Largest and initial window over the bandwidth-delay product.
     qa_gate, qa_threshold
-        Quick adapt acts below 1 / 2^qa_gate of the largest window, inf: never; delay that triggers it, targets, inf: none.
+        Quick adapt acts below 1 / 2^qa_gate of the largest window, inf: never; delay that triggers it, targets, inf:
+        none.
     adjust_bytes, adjust_period
         Packets and base round-trip times after which increases are added.
     delay_alpha
         Weight of an ACK in the average delay.
 
-    The text of the specification was not available. The algorithm and ``delay_alpha`` follow the consortium's simulator. Names
-    and defaults of its Sect. 3.6.13.3 and Table 3-82 follow the quotations in another simulator. Both agree.
+    The text of the specification was not available. The algorithm and ``delay_alpha`` follow the consortium's
+    simulator. Names and defaults of its Sect. 3.6.13.3 and Table 3-82 follow the quotations in another simulator. Both
+    agree.
 
     Examples
     --------
@@ -88,16 +93,25 @@ class NSCC(DeliveryRule):
     >>> rule.rate(0.01, 0.1)
     Traceback (most recent call last):
       ...
-    ValueError: NSCC(base_rtt=8e-06, ...): has no response function of a loss rate: its window follows delay and marks; ...
+    ValueError: NSCC(base_rtt=8e-06, ...): has no response function of a loss rate: its window follows delay ...
     """
 
     class State(NamedTuple):
         """Window in packets; times in s; packets.
 
-        min_rtt: base round-trip time; delay: average queueing delay; increase: pending increase times the window; received:
-        packets since increases were added; achieved: packets in this period of quick adapt; clear: packets on an empty path in a
-        row; fast: 1 in fast increase; lossy: 1 after a loss without quick adapt; period: its end; adapted: 1 if it processed
-        this ACK; unheeded: packets whose marks it ignores; ignored: received packets since then; adjusted, decreased: last times.
+        - ``min_rtt``: base round-trip time
+        - ``delay``: average queueing delay
+        - ``increase``: pending increase times the window
+        - ``received``: packets since increases were added
+        - ``achieved``: packets in this period of quick adapt
+        - ``clear``: packets on an empty path in a row
+        - ``fast``: 1 in fast increase
+        - ``lossy``: 1 after a loss without quick adapt
+        - ``period``: end of this period of quick adapt
+        - ``adapted``: 1 if quick adapt processed this ACK
+        - ``unheeded``: packets whose marks quick adapt ignores
+        - ``ignored``: received packets since then
+        - ``adjusted``, ``decreased``: times of the last adjustment and the last decrease
         """
 
         cwnd: float = 1.0
@@ -208,8 +222,8 @@ class NSCC(DeliveryRule):
         )
 
     reference = Reference(
-        "Ultra Ethernet Consortium, htsim model of UET (ultraethernet/uet-htsim, htsim/sim/uec.cpp, commit 40ccb05); Ultra "
-        "Ethernet specification 1.0.3, Sect. 3.6.13.3 and Table 3-82, as quoted in Radonux/asteria-ns3 "
+        "Ultra Ethernet Consortium, htsim model of UET (ultraethernet/uet-htsim, htsim/sim/uec.cpp, commit 40ccb05); "
+        "Ultra Ethernet specification 1.0.3, Sect. 3.6.13.3 and Table 3-82, as quoted in Radonux/asteria-ns3 "
         "(src/point-to-point/model/rdma-hw.cc and nscc-window.cc, commit 368ce73)"
     )
     signal: ClassVar[str] = "mark"
@@ -220,7 +234,10 @@ class NSCC(DeliveryRule):
     )
 
     def replace(self, **changes: Any) -> NSCC:
-        """Return a copy with other parameters; parameters that follow from ``base_rtt`` and were not given are derived again."""
+        """Return a copy with other parameters.
+
+        Parameters that follow from ``base_rtt`` and were not given are derived again.
+        """
         parameters = {name: getattr(self, name) for name in self._given} | changes
         return NSCC(**parameters)
 
@@ -283,9 +300,12 @@ def count_acked(s: Any, q: Any, e: Any) -> Any:
     if e.marks == 0.0 and delay > q.target_qdelay:
         averaged_delay = UNMARKED_DELAY * min_rtt
     return s._replace(
-        min_rtt=min_rtt, delay=s.delay + q.delay_alpha * (averaged_delay - s.delay), received=s.received + e.acked,
-        achieved=s.achieved + e.acked, ignored=s.ignored + e.acked,
-    )  # fmt: skip
+        min_rtt=min_rtt,
+        delay=s.delay + q.delay_alpha * (averaged_delay - s.delay),
+        received=s.received + e.acked,
+        achieved=s.achieved + e.acked,
+        ignored=s.ignored + e.acked,
+    )
 
 
 def answer_losses(s: Any, q: Any, e: Any) -> Any:
@@ -306,9 +326,14 @@ def quick_adapt(s: Any, q: Any, e: Any, triggered: Any, marked: Any) -> Any:
     little = s.achieved < largest(s, q) / 2.0**q.qa_gate
     if s.period > 0.0 and little and (triggered or s.lossy > 0.0):
         s = s._replace(
-            cwnd=max(1.0, s.achieved), unheeded=e.in_flight, ignored=0.0, lossy=0.0,
-            adapted=1.0, increase=0.0, received=0.0,
-        )  # fmt: skip
+            cwnd=max(1.0, s.achieved),
+            unheeded=e.in_flight,
+            ignored=0.0,
+            lossy=0.0,
+            adapted=1.0,
+            increase=0.0,
+            received=0.0,
+        )
     return s._replace(achieved=0.0, period=e.time + s.min_rtt + q.target_qdelay)
 
 

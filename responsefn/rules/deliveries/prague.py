@@ -129,6 +129,14 @@ class Prague(DeliveryRule):
             cwnd += grown if cwnd < ssthresh else grown * ratio * ratio / cwnd
         gain = 2.0 if cwnd < 0.5 * ssthresh else 1.0
         return s._replace(
-            cwnd=cwnd, ssthresh=ssthresh, pacing_rate=gain * cwnd / srtt, alpha=alpha, marks=marks,
-            packets=packets, marked=marked, srtt=srtt, next=following, until=until,
-        )  # fmt: skip
+            cwnd=cwnd,
+            ssthresh=ssthresh,
+            pacing_rate=gain * cwnd / srtt,
+            alpha=alpha,
+            marks=marks,
+            packets=packets,
+            marked=marked,
+            srtt=srtt,
+            next=following,
+            until=until,
+        )

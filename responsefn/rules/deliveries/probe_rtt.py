@@ -11,7 +11,10 @@ __all__ = ["BBRState", "has_ended", "hold_probe_rtt", "window_to_restore"]
 
 
 class BBRState(NamedTuple):
-    """Window in packets, pacing in packets/s, and the variables of both versions under the drafts' names, times in s."""
+    """Window in packets, pacing in packets/s, and the variables of both versions.
+
+    The variables have the drafts' names. Times are in s.
+    """
 
     cwnd: float = INITIAL_WINDOW
     ssthresh: float = math.inf
@@ -49,9 +52,8 @@ def hold_probe_rtt(s: Any, q: Any, e: Any, max_packets: Any) -> Any:
     if e.in_flight > max_packets:
         return s
     return s._replace(
-        probe_rtt_done_stamp=e.time + q.probe_rtt_duration, probe_rtt_round_done=0.0,
-        next_round_delivered=e.delivered,
-    )  # fmt: skip
+        probe_rtt_done_stamp=e.time + q.probe_rtt_duration, probe_rtt_round_done=0.0, next_round_delivered=e.delivered
+    )
 
 
 def has_ended(s: Any, e: Any) -> Any:

@@ -22,13 +22,14 @@ EXTRA_BINS = 15.0  # draft-chung-ccwg-search-09: EXTRA_BINS 15
 class SEARCH(DeliveryRule):
     r"""NewReno with the slow start of SEARCH (draft-chung-ccwg-search-09).
 
-    Time is divided into bins of 0.35 of the first round-trip time (``factor`` of it in ten). At the end of each bin it compares
-    the packets delivered in the last ten bins with the packets sent in ten bins one round trip earlier, interpolated between
-    bins. In slow start these are equal; once the path is full, fewer are delivered. If they are fewer by ``threshold`` of the
-    packets sent, slow start ends and the window is the threshold. After more than ten bins without an ACK it restarts.
+    Time is divided into bins of 0.35 of the first round-trip time (``factor`` of it in ten). At the end of each bin it
+    compares the packets delivered in the last ten bins with the packets sent in ten bins one round trip earlier,
+    interpolated between bins. In slow start these are equal. Once the path is full, fewer are delivered. If they are
+    fewer by ``threshold`` of the packets sent, slow start ends and the window is the threshold. After more than ten
+    bins without an ACK it restarts.
 
-    Above slow start and at losses it is NewReno with selective ACKs. Details that the draft leaves to implementations, such as
-    shifting of large numbers, are omitted.
+    Above slow start and at losses it is NewReno with selective ACKs. Details that the draft leaves to implementations,
+    such as shifting of large numbers, are omitted.
 
     Parameters
     ----------
@@ -49,9 +50,10 @@ class SEARCH(DeliveryRule):
     @series(range(26), sent=0.0)
     @series(range(11), acked=0.0)
     class State(NamedTuple):
-        """Window and threshold in packets; packets lost; width of a bin and end of this one, s, and bins so far (0: none).
+        """Window and threshold in packets, packets lost, and bins.
 
-        Then the totals of packets delivered and sent at the end of each of the last bins, newest first.
+        The width of a bin and the end of this one are in s. The number of bins so far is 0 before the first. Then the
+        totals of packets delivered and sent at the end of each of the last bins, newest first.
         """
 
         cwnd: float = INITIAL_WINDOW
@@ -78,7 +80,8 @@ class SEARCH(DeliveryRule):
 
     sets_initial_window: ClassVar[bool] = True
     reference = Reference(
-        "J. Chung et al., SEARCH, draft-chung-ccwg-search-09, as in neqo-transport/src/cc/search.rs, github.com/mozilla/neqo",
+        "J. Chung et al., SEARCH, draft-chung-ccwg-search-09, as in neqo-transport/src/cc/search.rs, "
+        "github.com/mozilla/neqo",
         "primary",
     )
     dynamics: ClassVar[str] = r"W \mathrel{+}= 1,\ \text{loss: } W \gets W / 2"
@@ -129,10 +132,33 @@ def compare_deliveries(s: Any, q: Any, e: Any) -> Any:
     if s.bins - 1.0 - bins_back <= BINS or bins_back >= EXTRA_BINS:
         return s
     totals = (
-        s.sent_0, s.sent_1, s.sent_2, s.sent_3, s.sent_4, s.sent_5, s.sent_6, s.sent_7, s.sent_8, s.sent_9,
-        s.sent_10, s.sent_11, s.sent_12, s.sent_13, s.sent_14, s.sent_15, s.sent_16, s.sent_17, s.sent_18,
-        s.sent_19, s.sent_20, s.sent_21, s.sent_22, s.sent_23, s.sent_24, s.sent_25,
-    )  # fmt: skip
+        s.sent_0,
+        s.sent_1,
+        s.sent_2,
+        s.sent_3,
+        s.sent_4,
+        s.sent_5,
+        s.sent_6,
+        s.sent_7,
+        s.sent_8,
+        s.sent_9,
+        s.sent_10,
+        s.sent_11,
+        s.sent_12,
+        s.sent_13,
+        s.sent_14,
+        s.sent_15,
+        s.sent_16,
+        s.sent_17,
+        s.sent_18,
+        s.sent_19,
+        s.sent_20,
+        s.sent_21,
+        s.sent_22,
+        s.sent_23,
+        s.sent_24,
+        s.sent_25,
+    )
     first = int(bins_back)
     last = first + int(BINS)
     base = totals[first] - totals[last]
@@ -147,17 +173,44 @@ def compare_deliveries(s: Any, q: Any, e: Any) -> Any:
 def shift_bins(s: Any) -> Any:
     """Shift all totals by one bin, and repeat the newest."""
     s = s._replace(
-        acked_1=s.acked_0, acked_2=s.acked_1, acked_3=s.acked_2, acked_4=s.acked_3, acked_5=s.acked_4,
-        acked_6=s.acked_5, acked_7=s.acked_6, acked_8=s.acked_7, acked_9=s.acked_8, acked_10=s.acked_9,
-    )  # fmt: skip
+        acked_1=s.acked_0,
+        acked_2=s.acked_1,
+        acked_3=s.acked_2,
+        acked_4=s.acked_3,
+        acked_5=s.acked_4,
+        acked_6=s.acked_5,
+        acked_7=s.acked_6,
+        acked_8=s.acked_7,
+        acked_9=s.acked_8,
+        acked_10=s.acked_9,
+    )
     old = s
     s = s._replace(
-        sent_14=s.sent_13, sent_15=s.sent_14, sent_16=s.sent_15, sent_17=s.sent_16, sent_18=s.sent_17,
-        sent_19=s.sent_18, sent_20=s.sent_19, sent_21=s.sent_20, sent_22=s.sent_21, sent_23=s.sent_22,
-        sent_24=s.sent_23, sent_25=s.sent_24,
-    )  # fmt: skip
+        sent_14=s.sent_13,
+        sent_15=s.sent_14,
+        sent_16=s.sent_15,
+        sent_17=s.sent_16,
+        sent_18=s.sent_17,
+        sent_19=s.sent_18,
+        sent_20=s.sent_19,
+        sent_21=s.sent_20,
+        sent_22=s.sent_21,
+        sent_23=s.sent_22,
+        sent_24=s.sent_23,
+        sent_25=s.sent_24,
+    )
     return s._replace(
-        sent_1=old.sent_0, sent_2=old.sent_1, sent_3=old.sent_2, sent_4=old.sent_3, sent_5=old.sent_4, sent_6=old.sent_5,
-        sent_7=old.sent_6, sent_8=old.sent_7, sent_9=old.sent_8, sent_10=old.sent_9, sent_11=old.sent_10, sent_12=old.sent_11,
+        sent_1=old.sent_0,
+        sent_2=old.sent_1,
+        sent_3=old.sent_2,
+        sent_4=old.sent_3,
+        sent_5=old.sent_4,
+        sent_6=old.sent_5,
+        sent_7=old.sent_6,
+        sent_8=old.sent_7,
+        sent_9=old.sent_8,
+        sent_10=old.sent_9,
+        sent_11=old.sent_10,
+        sent_12=old.sent_11,
         sent_13=old.sent_12,
-    )  # fmt: skip
+    )

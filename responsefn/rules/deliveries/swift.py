@@ -20,10 +20,10 @@ UNPACED = 1e12  # numerical
 class Swift(DeliveryRule):
     r"""Swift (Kumar et al. 2020): AIMD on the delay, with windows of less than a packet.
 
-    Per round trip the window W grows by ``ai`` packets while the round-trip time is below the target. Above it W falls by
-    beta (RTT - target) / RTT of itself, at most by ``max_mdf``, and at most once per round trip, also at losses.
-    With a window of less than a packet, a packet is sent every RTT / W. The target grows as windows shrink, so that many
-    flows do not share a short queue:
+    Per round trip the window W grows by ``ai`` packets while the round-trip time is below the target. Above it W falls
+    by beta (RTT - target) / RTT of itself, at most by ``max_mdf``, and at most once per round trip, also at losses.
+    With a window of less than a packet, a packet is sent every RTT / W. The target grows as windows shrink, so that
+    many flows do not share a short queue:
 
     .. math::
 
@@ -63,7 +63,10 @@ class Swift(DeliveryRule):
     """
 
     class State(NamedTuple):
-        """Window of at least a packet, pacing in packets/s; Swift's window; time of its last decrease and RTT in s; timeouts."""
+        """Window of at least a packet, pacing in packets/s, and Swift's window.
+
+        The time of the last decrease and the RTT are in s. The last field counts timeouts.
+        """
 
         cwnd: float = INITIAL_WINDOW
         ssthresh: float = math.inf

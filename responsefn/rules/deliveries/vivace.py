@@ -45,18 +45,20 @@ class Vivace(DeliveryRule):
     r"""PCC Vivace (Dong et al. 2018): gradient ascent of x^0.9 - 900 x dRTT/dt - 11.35 x L.
 
     Time is divided in intervals of a round trip, or of 20 packets. The utility of an interval follows from its rate x,
-    the slope dRTT/dt of the round-trip times of its packets, and the lost fraction L. It is known a round
-    trip after the end. The slope is the smaller of two estimates, by least squares and by the difference of the times in which
-    the packets arrived and were sent; below ``rtt_filter`` it counts as zero. The authors' module for Linux takes the slope from
-    the first and the last smoothed round-trip time of the interval (``smoothed=1``), which is more sensitive to jitter.
+    the slope dRTT/dt of the round-trip times of its packets, and the lost fraction L. It is known a round trip after
+    the end. The slope is the smaller of two estimates, by least squares and by the difference of the times in which the
+    packets arrived and were sent. Below ``rtt_filter`` it counts as zero. The authors' module for Linux takes the slope
+    from the first and the last smoothed round-trip time of the interval (``smoothed=1``), which is more sensitive to
+    jitter.
 
-    The rate doubles from interval to interval until the utility falls. Then four intervals test rates 2 % above and below
-    it, two of each in random order. If both pairs prefer the same side, the rate moves there, in each interval by 0.1
-    units times the gradient in utility per unit, times an amplifier of 10, 11, 12 and so on, by 1 % to 10 % of the rate;
-    the upper bound grows by 5 % of the rate each time it is reached. It probes again once the gradient changes sign.
+    The rate doubles from interval to interval until the utility falls. Then four intervals test rates 2 % above and
+    below it, two of each in random order. If both pairs prefer the same side, the rate moves there, in each interval by
+    0.1 units times the gradient in utility per unit, times an amplifier of 10, 11, 12 and so on, by 1 % to 10 % of the
+    rate. The upper bound grows by 5 % of the rate each time it is reached. It probes again once the gradient changes
+    sign.
 
-    Two flows on 24 or 48 Mb/s converge to half each. On 12 Mb/s, where a probe changes little, the second flow has a tenth
-    for minutes.
+    Two flows on 24 or 48 Mb/s converge to half each. On 12 Mb/s, where a probe changes little, the second flow has a
+    tenth for minutes.
 
     Utility, states and constants follow the authors' code; the loss term is the paper's. An
     interval begins with an ACK, not with a packet; a timeout halves the rate and probes (our own).
@@ -77,7 +79,8 @@ class Vivace(DeliveryRule):
         Packets/s that are one unit of x: 2^20 bit/s.
     smoothed
         1: the slope of smoothed round-trip times over the time of sending. It is zero below two packets' times and
-        between -``rtt_filter`` and ``rtt_filter``, and not negative while the rate doubles. 0: the smaller of two estimates.
+        between -``rtt_filter`` and ``rtt_filter``, and not negative while the rate doubles. 0: the smaller of two
+        estimates.
 
     Examples
     --------
@@ -92,15 +95,20 @@ class Vivace(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; mode and rates, packets/s; three intervals, times in s.
 
-        target: the rate; amplifier, bound: of the next step; gradient: utility per packet/s; up: whether it moves to higher
-        rates; rate, utility: of the previous interval (rate < 0: none); probe: number of the next interval of a probe,
-        high: whether its first interval has the higher rate, u_0 to u_3: utilities of its intervals.
+        - ``target``: the rate
+        - ``amplifier``, ``bound``: of the next step
+        - ``gradient``: utility per packet/s
+        - ``up``: whether it moves to higher rates
+        - ``rate``, ``utility``: of the previous interval (rate < 0: none)
+        - ``probe``: number of the next interval of a probe
+        - ``high``: whether its first interval has the higher rate
+        - ``u_0`` to ``u_3``: utilities of its intervals
 
-        For the current interval (now), the previous (last) and its predecessor (old): begin and end
-        (for ``now``: earliest), rate, number in a probe (-1: none), packets delivered, sum of their round-trip times, and
-        their first moment over the packet numbers (with ``smoothed`` the first and the last smoothed time); time at which the
-        last packet was sent, times at which the first and the last were acknowledged; packets lost; open: 1 while the utility
-        is unknown.
+        For the current interval (now), the previous (last) and its predecessor (old): begin and end (for ``now``:
+        earliest), rate, number in a probe (-1: none), packets delivered, sum of their round-trip times, and their first
+        moment over the packet numbers (with ``smoothed`` the first and the last smoothed time). Then the time at which
+        the last packet was sent, the times at which the first and the last were acknowledged, and the packets lost.
+        ``open`` is 1 while the utility is unknown.
         """
 
         cwnd: float = WINDOW
@@ -127,7 +135,10 @@ class Vivace(DeliveryRule):
         srtt: float = 0.0
 
     class Params(NamedTuple):
-        """Exponent and weights of the utility, step of a probe, slope that counts as zero, packets/s of a unit, a choice."""
+        """Exponent and weights of the utility, step of a probe, and limits.
+
+        These are the slope that counts as zero, the packets/s of a unit, and the choice of the slope's estimate.
+        """
 
         exponent: float = param(
             0.9,
@@ -211,29 +222,41 @@ def count_delivery(s: Any, q: Any, sent: Any, e: Any) -> Any:
         first = e.time if s.old_count == 0.0 else s.old_first
         total, moment = add_rtt(s, q, e, s.old_count, s.old_total, s.old_moment)
         return s._replace(
-            old_lost=s.old_lost + e.lost, old_count=s.old_count + e.acked,
-            old_total=total, old_moment=moment,
-            old_sent=sent, old_came=e.time, old_first=first,
-        )  # fmt: skip
+            old_lost=s.old_lost + e.lost,
+            old_count=s.old_count + e.acked,
+            old_total=total,
+            old_moment=moment,
+            old_sent=sent,
+            old_came=e.time,
+            old_first=first,
+        )
     if s.last_open > 0.0 and sent < s.last_end:
         if e.acked == 0.0:
             return s._replace(last_lost=s.last_lost + e.lost)
         first = e.time if s.last_count == 0.0 else s.last_first
         total, moment = add_rtt(s, q, e, s.last_count, s.last_total, s.last_moment)
         return s._replace(
-            last_lost=s.last_lost + e.lost, last_count=s.last_count + e.acked,
-            last_total=total, last_moment=moment,
-            last_sent=sent, last_came=e.time, last_first=first,
-        )  # fmt: skip
+            last_lost=s.last_lost + e.lost,
+            last_count=s.last_count + e.acked,
+            last_total=total,
+            last_moment=moment,
+            last_sent=sent,
+            last_came=e.time,
+            last_first=first,
+        )
     if e.acked == 0.0 or sent < s.now_begin:
         return s._replace(now_lost=s.now_lost + e.lost)
     first = e.time if s.now_count == 0.0 else s.now_first
     total, moment = add_rtt(s, q, e, s.now_count, s.now_total, s.now_moment)
     return s._replace(
-        now_lost=s.now_lost + e.lost, now_count=s.now_count + e.acked,
-        now_total=total, now_moment=moment,
-        now_sent=sent, now_came=e.time, now_first=first,
-    )  # fmt: skip
+        now_lost=s.now_lost + e.lost,
+        now_count=s.now_count + e.acked,
+        now_total=total,
+        now_moment=moment,
+        now_sent=sent,
+        now_came=e.time,
+        now_first=first,
+    )
 
 
 def add_rtt(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
@@ -248,10 +271,20 @@ def add_rtt(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
 def archive_interval(s: Any) -> Any:
     """Move the last interval to the old interval, which must not be open."""
     return s._replace(
-        old_begin=s.last_begin, old_end=s.last_end, old_rate=s.last_rate, old_probe=s.last_probe,
-        old_count=s.last_count, old_total=s.last_total, old_moment=s.last_moment, old_sent=s.last_sent,
-        old_first=s.last_first, old_came=s.last_came, old_lost=s.last_lost, old_open=s.last_open, last_open=0.0,
-    )  # fmt: skip
+        old_begin=s.last_begin,
+        old_end=s.last_end,
+        old_rate=s.last_rate,
+        old_probe=s.last_probe,
+        old_count=s.last_count,
+        old_total=s.last_total,
+        old_moment=s.last_moment,
+        old_sent=s.last_sent,
+        old_first=s.last_first,
+        old_came=s.last_came,
+        old_lost=s.last_lost,
+        old_open=s.last_open,
+        last_open=0.0,
+    )
 
 
 def begin_interval(s: Any, q: Any, e: Any) -> Any:
@@ -260,10 +293,19 @@ def begin_interval(s: Any, q: Any, e: Any) -> Any:
         s = archive_interval(s)
     if s.now_end > 0.0:
         s = s._replace(
-            last_begin=s.now_begin, last_end=e.time, last_rate=s.now_rate, last_probe=s.now_probe,
-            last_count=s.now_count, last_total=s.now_total, last_moment=s.now_moment, last_sent=s.now_sent,
-            last_first=s.now_first, last_came=s.now_came, last_lost=s.now_lost, last_open=1.0,
-        )  # fmt: skip
+            last_begin=s.now_begin,
+            last_end=e.time,
+            last_rate=s.now_rate,
+            last_probe=s.now_probe,
+            last_count=s.now_count,
+            last_total=s.now_total,
+            last_moment=s.now_moment,
+            last_sent=s.now_sent,
+            last_first=s.now_first,
+            last_came=s.now_came,
+            last_lost=s.now_lost,
+            last_open=1.0,
+        )
     number = -1.0
     target = s.target if s.target > 0.0 else FIRST_RATE * q.unit_rate
     s = s._replace(target=target)
@@ -281,9 +323,16 @@ def begin_interval(s: Any, q: Any, e: Any) -> Any:
         s = step_rate(s, q)
         rate = s.target
     return s._replace(
-        pacing_rate=rate, now_begin=e.time, now_end=e.time + max(e.rtt, PACKETS / rate), now_rate=rate,
-        now_probe=number, now_count=0.0, now_total=0.0, now_moment=0.0, now_lost=0.0,
-    )  # fmt: skip
+        pacing_rate=rate,
+        now_begin=e.time,
+        now_end=e.time + max(e.rtt, PACKETS / rate),
+        now_rate=rate,
+        now_probe=number,
+        now_count=0.0,
+        now_total=0.0,
+        now_moment=0.0,
+        now_lost=0.0,
+    )
 
 
 def sign_of(number: Any, high: Any) -> Any:
@@ -364,10 +413,15 @@ def decide(s: Any, q: Any, u_3: Any, other: Any) -> Any:
     better = first if s.u_0 > s.u_1 else -first
     up = 1.0 if gradient_0 > 0.0 else 0.0
     return s._replace(
-        mode=MOVING, amplifier=AMPLIFIER, bound=BOUND, gradient=gradient,
-        up=up, target=(1.0 + q.probing * better) * s.target,
-        rate=(1.0 - q.probing * second) * s.target, utility=u_3,
-    )  # fmt: skip
+        mode=MOVING,
+        amplifier=AMPLIFIER,
+        bound=BOUND,
+        gradient=gradient,
+        up=up,
+        target=(1.0 + q.probing * better) * s.target,
+        rate=(1.0 - q.probing * second) * s.target,
+        utility=u_3,
+    )
 
 
 def probing(s: Any, high: Any) -> Any:

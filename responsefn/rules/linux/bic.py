@@ -146,11 +146,11 @@ class LinuxBIC(LinuxRule):
 class LinuxBIC2622(LinuxBIC):
     r"""BIC as in Linux 2.6.22's tcp_bic.c: a quarter of the way to the last peak, smoothed near it.
 
-    Against `BIC`: a quarter of the distance per round trip, in whole packets, instead of half of it;
-    one packet in ``smooth`` / 4 round trips where that is one packet or none; a cut by 0.2; an increase
-    of at most 16 packets; each packet more takes a whole number of ACKs and one, here half a one more. The module divides it
-    by its estimate of packets per ACK, which begins at 2 in sixteenths; d <- d - floor(d/16) + 1 reduces 32 to
-    31, where it stays although every packet is acknowledged: above Reno's region it grows 31/16 times as fast.
+    Against `BIC`: a quarter of the distance per round trip, in whole packets, instead of half of it; one packet in
+    ``smooth`` / 4 round trips where that is one packet or none; a cut by 0.2; an increase of at most 16 packets; each
+    packet more takes a whole number of ACKs and one, here half a one more. The module divides it by its estimate of
+    packets per ACK, which begins at 2 in sixteenths; d <- d - floor(d/16) + 1 reduces 32 to 31, where it stays although
+    every packet is acknowledged: above Reno's region it grows 31/16 times as fast.
 
     Domain: p <= 0.02. Parameters as of `LinuxBIC`.
 

@@ -28,16 +28,16 @@ NONE, CUT, LOSS = 0.0, 1.0, 2.0  # numbers of states
 class LinuxCDG(LinuxRule, DeliveryRule):
     r"""CDG as in Linux's tcp_cdg.c: random cuts, whose probability increases with the growth of the delay.
 
-    Once per round trip the changes of the round's minimum and maximum round-trip time since the previous round are summed over
-    the last 8 rounds; g is the sum for the minimum if it is above 0, otherwise the sum for the maximum, in s. With the
-    probability 1 - exp(-``backoff_factor`` g) the window falls to ``beta`` of itself within a round trip. After ``use_ineff``
-    such decisions without a fall of the delay there is no cut. Otherwise the window grows as Reno's. A loss halves it, or
-    sets it to half of the window without those cuts (the shadow window), if that is more. Slow start
-    ends by trains of ACKs and by delay, as in `LinuxCUBIC`, at any window: gaps below 3 ms for half of the minimum round-trip
-    time, or the minimum of more than 8 round-trip times above the connection's minimum by an eighth.
+    Once per round trip the changes of the round's minimum and maximum round-trip time since the previous round are
+    summed over the last 8 rounds. g is the sum for the minimum if it is above 0, otherwise the sum for the maximum, in
+    s. With the probability 1 - exp(-``backoff_factor`` g) the window falls to ``beta`` of itself within a round trip.
+    After ``use_ineff`` such decisions without a fall of the delay there is no cut. Otherwise the window grows as
+    Reno's. A loss halves it, or sets it to half of the window without those cuts (the shadow window), if that is more.
+    Slow start ends by trains of ACKs and by delay, as in `LinuxCUBIC`, at any window: gaps below 3 ms for half of the
+    minimum round-trip time, or the minimum of more than 8 round-trip times above the connection's minimum by an eighth.
 
-    Cuts are random and belong to single round trips, so that it runs at packet level only. The tolerance of losses without
-    a full queue, which the module has disabled, and its filter for delayed ACKs of single packets are omitted.
+    Cuts are random and belong to single round trips, so that it runs at packet level only. The tolerance of losses
+    without a full queue, which the module has disabled, and its filter for delayed ACKs of single packets are omitted.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ class LinuxCDG(LinuxRule, DeliveryRule):
     class State(NamedTuple):
         """Window, threshold and shadow window in packets; reason of the reduction; RTTs in s; gradients; the round.
 
-        Minimum and maximum RTT of this and the last round (0: none), and the connection's minimum; the changes of both in the
-        last eight rounds, s, and the number of changes; cuts without effect; packets left in the round, times of its first and
-        last ACK in s (negative: none), and its samples.
+        Minimum and maximum RTT of this and the last round (0: none), and the connection's minimum. The changes of both
+        in the last eight rounds follow, s, with the number of changes and the number of cuts without effect. Then the
+        packets left in the round, the times of its first and last ACK in s (negative: none), and its samples.
         """
 
         cwnd: float = 1.0
@@ -191,8 +191,14 @@ def new_round(s: Any) -> Any:
     """Return the state at the end of a round trip."""
     left = whole(s.cwnd)
     return s._replace(
-        last_min_rtt=s.min_rtt, last_max_rtt=s.max_rtt, min_rtt=math.inf, max_rtt=0.0, left=left, round_start=-1.0, samples=0.0
-    )  # fmt: skip
+        last_min_rtt=s.min_rtt,
+        last_max_rtt=s.max_rtt,
+        min_rtt=math.inf,
+        max_rtt=0.0,
+        left=left,
+        round_start=-1.0,
+        samples=0.0,
+    )
 
 
 def detect_exit(s: Any, q: Any, e: Any) -> Any:
@@ -224,13 +230,26 @@ def decide_cut(s: Any, q: Any, e: Any) -> Any:
     if s.last_max_rtt > 0.0:
         gradients = min(WINDOW, s.gradients + 1.0)
         s = s._replace(
-            low_1=s.min_rtt - s.last_min_rtt, low_2=s.low_1, low_3=s.low_2, low_4=s.low_3, low_5=s.low_4, low_6=s.low_5,
-            low_7=s.low_6, low_8=s.low_7, gradients=gradients,
-        )  # fmt: skip
+            low_1=s.min_rtt - s.last_min_rtt,
+            low_2=s.low_1,
+            low_3=s.low_2,
+            low_4=s.low_3,
+            low_5=s.low_4,
+            low_6=s.low_5,
+            low_7=s.low_6,
+            low_8=s.low_7,
+            gradients=gradients,
+        )
         s = s._replace(
-            high_1=s.max_rtt - s.last_max_rtt, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3, high_5=s.high_4,
-            high_6=s.high_5, high_7=s.high_6, high_8=s.high_7,
-        )  # fmt: skip
+            high_1=s.max_rtt - s.last_max_rtt,
+            high_2=s.high_1,
+            high_3=s.high_2,
+            high_4=s.high_3,
+            high_5=s.high_4,
+            high_6=s.high_5,
+            high_7=s.high_6,
+            high_8=s.high_7,
+        )
         low = s.low_1 + s.low_2 + s.low_3 + s.low_4 + s.low_5 + s.low_6 + s.low_7 + s.low_8
         high = s.high_1 + s.high_2 + s.high_3 + s.high_4 + s.high_5 + s.high_6 + s.high_7 + s.high_8
         gradient = (low if low > 0.0 else high) * WINDOW / s.gradients

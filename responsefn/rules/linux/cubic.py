@@ -31,14 +31,14 @@ MIN_ACKS_PER_PACKET = 2.0  # Linux 6.12, net/ipv4/tcp_cubic.c: cnt at least 2
 class LinuxCUBIC(LinuxRule):
     r"""CUBIC as in Linux's tcp_cubic.c: whole windows, fast convergence, HyStart by ACK trains and delays.
 
-    Differences from `CUBIC` of RFC 9438: the window moves to the curve one minimum round trip ahead, by a packet after each
-    floor(cwnd / distance) ACKs, at most one per two ACKs; all windows at a loss are whole packets; the Reno-friendly
-    window grows by a packet in floor(15 cwnd / 8) ACKs, also above the last peak. The curve begins at the first ACK
-    after recovery.
+    Differences from `CUBIC` of RFC 9438: the window moves to the curve one minimum round trip ahead, by a packet after
+    each floor(cwnd / distance) ACKs, at most one per two ACKs; all windows at a loss are whole packets; the
+    Reno-friendly window grows by a packet in floor(15 cwnd / 8) ACKs, also above the last peak. The curve begins at the
+    first ACK after recovery.
 
     ACKs are counted from one packet of growth to the next (``tcp_cong_avoid_ai``). ACKs counted while the curve is
-    below the window take effect once it is above, so that the window follows a slow curve immediately. With fractions of a
-    packet per ACK (``counted`` 0, and in the fluid) it follows a round trip later.
+    below the window take effect once it is above, so that the window follows a slow curve immediately. With fractions
+    of a packet per ACK (``counted`` 0, and in the fluid) it follows a round trip later.
 
     HyStart ends slow start from 16 packets on, when ACKs with gaps of at most 2 ms have arrived for half of the minimum
     round-trip time plus ``ack_delay`` (the train), or when the minimum of more than eight round-trip times of a round
@@ -63,7 +63,8 @@ class LinuxCUBIC(LinuxRule):
         1: ACKs are counted from packet to packet; 0: each ACK adds a fraction of a packet.
     kernel
         Version of the file: ``"6.12"``, or ``"2.6.22"``, whose parameters are ``C``, ``b`` (205/1024), ``largest`` (16
-        packets in 0.1 s beyond the last peak) and ``per_ack`` (31/16, its estimate of packets per ACK), without HyStart.
+        packets in 0.1 s beyond the last peak) and ``per_ack`` (31/16, its estimate of packets per ACK), without
+        HyStart.
 
     Examples
     --------
@@ -77,8 +78,8 @@ class LinuxCUBIC(LinuxRule):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
         ``since`` is negative until the curve begins. HyStart has the times of the round's begin and of the train's last
-        ACK, s; ACKs left in the round, its minimum RTT and samples; whether it ended slow start. ``since_growth`` is the
-        file's snd_cwnd_cnt, the ACKs since the window last grew.
+        ACK, s. It also has the ACKs left in the round, its minimum RTT and samples, and whether it ended slow start.
+        ``since_growth`` is the file's snd_cwnd_cnt, the ACKs since the window last grew.
         """
 
         round_start: float = 0.0
@@ -87,7 +88,10 @@ class LinuxCUBIC(LinuxRule):
         since_growth: float = 0.0
 
     class Params(NamedTuple):
-        """C in packets/s^3, decrease, detection of HyStart, allowance of its trains in s, version, a flag, count of ACKs."""
+        """C in packets/s^3, decrease, and choices of the module.
+
+        These are the detection of HyStart, the allowance of its trains in s, the version, a flag and the count of ACKs.
+        """
 
         C: float = param(
             410 / 1024,
@@ -125,9 +129,19 @@ class LinuxCUBIC(LinuxRule):
 
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = (
-        "peak", "origin", "plateau", "since", "base_rtt",
-        "round_start", "last_ack", "left", "round_min_rtt", "samples", "hystart_exit", "since_growth",
-    )  # fmt: skip
+        "peak",
+        "origin",
+        "plateau",
+        "since",
+        "base_rtt",
+        "round_start",
+        "last_ack",
+        "left",
+        "round_min_rtt",
+        "samples",
+        "hystart_exit",
+        "since_growth",
+    )
     reference = linux_file("tcp_cubic.c")
     domain = (0.0, 0.02)
     monotone = False
@@ -243,10 +257,10 @@ def detect(s: Any, q: Any, e: Any) -> Any:
 class LinuxCUBIC2622(LinuxCUBIC):
     r"""CUBIC as in Linux 2.6.22's tcp_cubic.c, version 2.1: in whole packets, with fast convergence.
 
-    Differences from `CUBIC` of RFC 9438: a decrease by 0.2; the window moves to the curve one minimum round trip ahead in whole
-    packets, each after a whole number of ACKs and one, divided by the estimate of packets per ACK (see
-    `LinuxBIC`); at most ``largest`` packets in 0.1 s beyond the last peak; the Reno-friendly window grows by
-    8/floor(8 (2-b)/(3b)) packets per round trip, also above the last peak.
+    Differences from `CUBIC` of RFC 9438: a decrease by 0.2; the window moves to the curve one minimum round trip ahead
+    in whole packets, each after a whole number of ACKs and one, divided by the estimate of packets per ACK (see
+    `LinuxBIC`); at most ``largest`` packets in 0.1 s beyond the last peak; the Reno-friendly window grows by 8/floor(8
+    (2-b)/(3b)) packets per round trip, also above the last peak.
 
     Domain: p <= 0.02.
 

@@ -23,10 +23,10 @@ def _window_after_loss(s: Any) -> Any:
 class LinuxHSTCP(LinuxRule):
     r"""HighSpeed TCP as in Linux's tcp_highspeed.c: RFC 3649's table by its upper rows, per ACK.
 
-    The row of a window is the first whose window is not below it: a(w) is the row's number, b(w) the row's decrease, in whole
-    packets. Each ACK adds a(w) / w, independently of the packets that it acknowledges, so that delayed ACKs halve the growth
-    above slow start (`counts_packets`). The row is updated above slow start only, so that the loss that ends the first slow
-    start uses the first row and halves the window.
+    The row of a window is the first whose window is not below it: a(w) is the row's number, b(w) the row's decrease, in
+    whole packets. Each ACK adds a(w) / w, independently of the packets that it acknowledges, so that delayed ACKs halve
+    the growth above slow start (`counts_packets`). The row is updated above slow start only, so that the loss that ends
+    the first slow start uses the first row and halves the window.
 
     Domain: p <= 0.02.
 

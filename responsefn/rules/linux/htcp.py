@@ -20,9 +20,9 @@ class LinuxHTCP(LinuxRule):
     alpha = 2 (1 - beta) f, where f = 1 + 10 (t-1) + ((t-1)/2)^2 for t > 1 s after the loss was repaired and 1 before,
     times 10 RTT_min (in s, that factor within 0.1 and 2), in whole numbers and at least 1. A packet more takes
     ceil(cwnd / alpha) ACKs and one. beta is RTT_min/RTT_max in 128ths within 0.5 and 0.8, but 0.5 unless the maximum
-    throughput of each of the last two cycles was within 20 % of the preceding cycle's. Throughput is averaged with a gain of
-    1/4 per round trip. RTT_max decreases by 5 % of its distance from RTT_min at each loss. The rule depends on the queue if
-    ``bandwidth`` is given.
+    throughput of each of the last two cycles was within 20 % of the preceding cycle's. Throughput is averaged with a
+    gain of 1/4 per round trip. RTT_max decreases by 5 % of its distance from RTT_min at each loss. The rule depends on
+    the queue if ``bandwidth`` is given.
 
     Domain: p <= 0.02.
 
@@ -31,7 +31,8 @@ class LinuxHTCP(LinuxRule):
     hz
         Jiffies per second; the module rounds round-trip times up to jiffies.
     kernel
-        Version of the file: ``"6.12"``, or ``"2.6.22"``, without parameters: windows with fractions, alpha / cwnd per ACK.
+        Version of the file: ``"6.12"``, or ``"2.6.22"``, without parameters: windows with fractions, alpha / cwnd per
+        ACK.
 
     Examples
     --------
@@ -65,8 +66,15 @@ class LinuxHTCP(LinuxRule):
         kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = (
-        "since", "base_rtt", "top_rtt", "beta", "throughput", "top_throughput", "last_top_throughput", "steady",
-    )  # fmt: skip
+        "since",
+        "base_rtt",
+        "top_rtt",
+        "beta",
+        "throughput",
+        "top_throughput",
+        "last_top_throughput",
+        "steady",
+    )
     capacity: ClassVar[str] = "optional"
     reference = linux_file("tcp_htcp.c")
     domain = (0.0, 0.02)
@@ -109,8 +117,8 @@ class LinuxHTCP(LinuxRule):
 def measure(s: Any, e: Any, since: Any, trips: float) -> Any:
     """Return the state after an ACK with its round-trip time and the throughput.
 
-    Throughput is averaged with a gain of 1/4 per round trip; until ``trips`` least round-trip times after ``since`` it is
-    that of the last ACK.
+    Throughput is averaged with a gain of 1/4 per round trip. Until ``trips`` minimum round-trip times after ``since``
+    it is that of the last ACK.
     """
     base = minimum(s.base_rtt, e.rtt)
     early = e.time - since <= trips * base
@@ -136,12 +144,12 @@ def end_cycle(s: Any, beta: Any) -> Any:
 class LinuxHTCP2622(LinuxHTCP):
     r"""H-TCP as in Linux 2.6.22's tcp_htcp.c: with RTT scaling, in whole numbers.
 
-    alpha = 2 (1 - beta) f, where f = 1 + 10 (t-1) + ((t-1)/2)^2 for t > 1 s and 1 before, times
-    10 RTT_min (in s, that factor within 0.1 and 2), in whole numbers and at least 1. beta is
-    RTT_min/RTT_max within 0.5 and 0.8, but 0.5 unless the maximum throughput of each of the last two
-    cycles was within 20 % of the preceding cycle's, as mostly under random losses, but not under
-    deterministic losses. Throughput is averaged with a gain of 1/4 per round trip. RTT_max is the last
-    cycle's, while the file reduces it by 5 % of the delay per loss. The rule depends on the queue if ``bandwidth`` is given.
+    alpha = 2 (1 - beta) f, where f = 1 + 10 (t-1) + ((t-1)/2)^2 for t > 1 s and 1 before, times 10 RTT_min (in s, that
+    factor within 0.1 and 2), in whole numbers and at least 1. beta is RTT_min/RTT_max within 0.5 and 0.8, but 0.5
+    unless the maximum throughput of each of the last two cycles was within 20 % of the preceding cycle's, as mostly
+    under random losses, but not under deterministic losses. Throughput is averaged with a gain of 1/4 per round trip.
+    RTT_max is the last cycle's, while the file reduces it by 5 % of the delay per loss. The rule depends on the queue
+    if ``bandwidth`` is given.
 
     Domain: p <= 0.02.
 

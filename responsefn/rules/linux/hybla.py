@@ -23,10 +23,11 @@ class LinuxHybla(LinuxRule):
     r"""TCP Hybla as in Linux's tcp_hybla.c: growth as over a path with a round trip of ``rtt0``.
 
     rho is RTT_min / rtt0 in eighths, at least 1. An ACK adds 2^rho - 1 packets in slow start, not beyond the threshold,
-    and rho^2 / W above it, both in 128ths of a packet, and at least a packet per window of ACKs. 2^rho is
-    2^floor(rho) times a fraction in 128ths. A new connection begins with floor(rho) packets, whatever the initial window
-    of the stack. A loss halves the window. Growth is per ACK, however many packets it acknowledges, so that delayed ACKs
-    halve it (`counts_packets`). RTT_min is the least sample; the module has the least smoothed one.
+    and rho^2 / W above it, both in 128ths of a packet, and at least a packet per window of ACKs. 2^rho is 2^floor(rho)
+    times a fraction in 128ths. A new connection begins with floor(rho) packets, whatever the initial window of the
+    stack. A loss halves the window. Growth is per ACK, however many packets it acknowledges, so that delayed ACKs halve
+    it (`counts_packets`). RTT_min is the minimum of the samples. The module has the minimum of the smoothed round-trip
+    time.
 
     Domain: p <= 0.02.
 

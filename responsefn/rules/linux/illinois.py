@@ -72,9 +72,7 @@ class LinuxIllinois(LinuxRule):
         )
         kernel: str = KERNEL
 
-    assigned: ClassVar[tuple[str, ...]] = (
-        "base_rtt", "top_rtt", "left", "samples", "total", "a", "b", "above", "low",
-    )  # fmt: skip
+    assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "top_rtt", "left", "samples", "total", "a", "b", "above", "low")
     capacity: ClassVar[str] = "optional"
     reference = linux_file("tcp_illinois.c")
     domain = (0.0, 0.02)
@@ -199,8 +197,16 @@ class LinuxIllinois2622(LinuxIllinois):
         kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = (
-        "base_rtt", "top_rtt", "began", "last_time", "waited", "a", "b", "above", "low",
-    )  # fmt: skip
+        "base_rtt",
+        "top_rtt",
+        "began",
+        "last_time",
+        "waited",
+        "a",
+        "b",
+        "above",
+        "low",
+    )
     reference = linux_file("tcp_illinois.c", OLD)
 
     @staticmethod

@@ -27,18 +27,18 @@ INFERENCE_ROUNDS = 3.0  # Linux 6.12, net/ipv4/tcp_lp.c: inference = 3 * delta
 class LinuxLP(LinuxRule):
     r"""TCP-LP as in Linux's tcp_lp.c: Reno that yields as the one-way delay grows, within the accuracy of its clocks.
 
-    From the timestamps of an ACK, the receiver's V and the sender's own E in ticks of 1 ms, it estimates the frequency F of the
-    receiver's clock and the delay D = floor(1000 / F) V - E, which is smoothed with a gain of 1/8. Above 15 % of the range from
-    the minimum D to the maximum the window is halved, and for three round trips it does not grow; a second cut within these
-    reduces it to one packet. Otherwise it grows as Reno, and halves at a loss.
+    From the timestamps of an ACK, the receiver's V and the sender's own E in ticks of 1 ms, it estimates the frequency
+    F of the receiver's clock and the delay D = floor(1000 / F) V - E, which is smoothed with a gain of 1/8. Above 15 %
+    of the range from the minimum D to the maximum the window is halved, and for three round trips it does not grow. A
+    second cut within these reduces it to one packet. Otherwise it grows as Reno, and halves at a loss.
 
-    All quantities are words of 32 bits, as in the module, which determines the behaviour. V has an ``offset`` that Linux draws
-    for each pair of hosts. Eight times the smoothed delay must fit into a word. For offsets of 2^29 and more, seven
-    eighths of them, the smoothed delay is therefore always below the minimum: the sender is Reno, as in the runs of
-    ``linux/remaining-rules``. Below, F changes by floor((f - F) / 64) with the ratio f of the ticks of both clocks between
-    ACKs. If ACKs are few milliseconds apart, f is 1/2, 1 or 2, and F tends to values above 1000, with which D
-    does not depend on the path. Single ticks then decide whether the sender yields, so that runs differ from a kernel's in
-    detail.
+    All quantities are words of 32 bits, as in the module, which determines the behaviour. V has an ``offset`` that
+    Linux draws for each pair of hosts. Eight times the smoothed delay must fit into a word. For offsets of 2^29 and
+    more, seven eighths of them, the smoothed delay is therefore always below the minimum: the sender is Reno, as in the
+    runs of ``linux/remaining-rules``. Below, F changes by floor((f - F) / 64) with the ratio f of the ticks of both
+    clocks between ACKs. If ACKs are few milliseconds apart, f is 1/2, 1 or 2, and F tends to values above 1000, with
+    which D does not depend on the path. Single ticks then decide whether the sender yields, so that runs differ from a
+    kernel's in detail.
 
     Domain: p <= 0.02.
 
@@ -60,9 +60,9 @@ class LinuxLP(LinuxRule):
     class State(NamedTuple):
         """Window and threshold in packets; minimum RTT in s; all others in ticks, modulo 2**32.
 
-        Frequency of the receiver's clock in ticks per s; stamps of both at the last ACK; eight times the smoothed delay; the
-        minimum delay, the maximum, and the reserve of the maximum; three round trips; time of the last cut
-        (negative: none).
+        Frequency of the receiver's clock in ticks per s, and stamps of both clocks at the last ACK. Then eight times
+        the smoothed delay, the minimum delay, the maximum, and the reserve of the maximum. Then three round trips, and
+        the time of the last cut (negative: none).
         """
 
         frequency: float = 0.0
@@ -154,6 +154,4 @@ def sample_clocks(s: Any, theirs: Any, ours: Any) -> Any:
     smoothed = word(8.0 * delay)
     if s.smoothed > 0.0:
         smoothed = word(s.smoothed + delay - math.floor(s.smoothed / 8.0))
-    return s._replace(
-        owd_min=min(s.owd_min, delay), owd_max=owd_max, reserve=reserve, smoothed=smoothed
-    )  # fmt: skip
+    return s._replace(owd_min=min(s.owd_min, delay), owd_max=owd_max, reserve=reserve, smoothed=smoothed)

@@ -38,19 +38,22 @@ FIRST_RESET = 2.0  # Linux 6.12, net/ipv4/tcp_nv.c: jiffies + 2 * HZ
 
 
 class LinuxNV(LinuxRule):
-    r"""TCP NV as in Linux's tcp_nv.c: at most ``pad`` packets above the capacity of the path, from the largest rate of a round.
+    r"""TCP NV as in Linux's tcp_nv.c.
 
-    Once per round trip the window is compared with the largest window X RTT_min + pad. RTT is a mean with gain 1/2, and X the
-    largest rate since the last decision, the packets delivered in a round trip over RTT. Above it, after two round trips and
-    60 ACKs (30 in the first slow start), the largest window becomes the threshold, growth stops, and the window decreases by
-    38/128 of the excess, at least by two packets, or by an excess of one or two packets. Two packets below it or more, after
-    20 ACKs, growth is allowed: slow start, then a packet per window of ACKs. A loss reduces the window to 819/1024 and stops
-    growth. A timeout also halves the speed of growth, which eight decisions to grow restore.
+    The window is at most ``pad`` packets above the capacity of the path, which is the largest rate of a round.
 
-    RTT_min is the minimum mean since the last loss. It is renewed every ``reset_period`` seconds by the minimum of that time;
-    the module draws the period uniformly from 3/4 to 5/4 of it. The number of packets delivered in a round trip is the window
-    at its beginning. ACKs with different times are counted. Round-trip times from BPF programs, and provisions for windows too
-    small for offloads, are omitted.
+    Once per round trip the window is compared with the largest window X RTT_min + pad. RTT is a mean with gain 1/2, and
+    X the largest rate since the last decision, the packets delivered in a round trip over RTT. Above it, after two
+    round trips and 60 ACKs (30 in the first slow start), the largest window becomes the threshold, growth stops, and
+    the window decreases by 38/128 of the excess, at least by two packets, or by an excess of one or two packets. Two
+    packets below it or more, after 20 ACKs, growth is allowed: slow start, then a packet per window of ACKs. A loss
+    reduces the window to 819/1024 and stops growth. A timeout also halves the speed of growth, which eight decisions to
+    grow restore.
+
+    RTT_min is the minimum mean since the last loss. It is renewed every ``reset_period`` seconds by the minimum of that
+    time. The module draws the period uniformly from 3/4 to 5/4 of it. The number of packets delivered in a round trip
+    is the window at its beginning. ACKs with different times are counted. Round-trip times from BPF programs, and
+    provisions for windows too small for offloads, are omitted.
 
     Domain: p <= 0.02. Needs ``bandwidth``.
 
@@ -73,9 +76,9 @@ class LinuxNV(LinuxRule):
     class State(NamedTuple):
         """Window and threshold in packets; mean RTT, minima of this and of the next period, end of the period, s.
 
-        Then the window at the beginning of the round and its largest rate in packets/s; ACKs and round trips since the
-        last decision, ACKs left in this round and time of the last ACK, s; whether the window may grow, exponent of the speed
-        of growth, decisions to grow in a row.
+        Then the window at the beginning of the round and its largest rate in packets/s. Then ACKs and round trips since
+        the last decision, ACKs left in this round and time of the last ACK, s. Then whether the window may grow, the
+        exponent of the speed of growth, and decisions to grow in a row.
         """
 
         cwnd: float = 1.0
@@ -113,9 +116,21 @@ class LinuxNV(LinuxRule):
 
     older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = (
-        "ssthresh", "mean_rtt", "base_rtt", "next_rtt", "renewal", "begun", "top_rate", "acks", "rounds", "left", "last",
-        "grows", "speed", "clear",
-    )  # fmt: skip
+        "ssthresh",
+        "mean_rtt",
+        "base_rtt",
+        "next_rtt",
+        "renewal",
+        "begun",
+        "top_rate",
+        "acks",
+        "rounds",
+        "left",
+        "last",
+        "grows",
+        "speed",
+        "clear",
+    )
     capacity: ClassVar[str] = "needed"
     counts_acks: ClassVar[bool] = True
     reference = linux_file("tcp_nv.c")
@@ -142,7 +157,10 @@ class LinuxNV(LinuxRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Reduce the window to 819/1024 in whole packets; restart measurements, and stop growth until the next decision."""
+        """Reduce the window to 819/1024 in whole packets.
+
+        Measurements restart. Growth stops until the next decision.
+        """
         return cut_by_loss(s)
 
     @staticmethod
@@ -156,9 +174,17 @@ def cut_by_loss(s: Any) -> Any:
     """Return the state after a loss."""
     window = max(2.0, whole(LOSS_FACTOR * whole(s.cwnd)))
     return s._replace(
-        cwnd=window, ssthresh=window, mean_rtt=0.0, top_rate=0.0, begun=window, acks=0.0, rounds=0.0, left=0.0,
-        grows=0.0, clear=0.0,
-    )  # fmt: skip
+        cwnd=window,
+        ssthresh=window,
+        mean_rtt=0.0,
+        top_rate=0.0,
+        begun=window,
+        acks=0.0,
+        rounds=0.0,
+        left=0.0,
+        grows=0.0,
+        clear=0.0,
+    )
 
 
 def measure_rtt(s: Any, q: Any, e: Any) -> Any:
@@ -198,9 +224,7 @@ def compare_window(s: Any, q: Any) -> Any:
         down = excess
         if excess > 2.0:
             down = max(2.0, whole(excess * EXCESS_FACTOR))
-        s = s._replace(
-            cwnd=max(MIN_WINDOW, w - down), ssthresh=largest, grows=0.0, speed=min(0.0, s.speed), clear=0.0,
-        )  # fmt: skip
+        s = s._replace(cwnd=max(MIN_WINDOW, w - down), ssthresh=largest, grows=0.0, speed=min(0.0, s.speed), clear=0.0)
     elif w <= largest - CLEARANCE:
         if s.acks < UP_ACKS:
             return s

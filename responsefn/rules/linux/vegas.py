@@ -15,9 +15,9 @@ __all__ = ["LinuxVegas"]
 class LinuxVegas(LinuxRule, Vegas):
     r"""`Vegas` as in Linux's tcp_vegas.c: whole packets by the minimum of each round, and a slow start by delay.
 
-    Once per round trip it computes the queue W (R - R_min) / R_min, in whole packets, where R is the minimum of the round.
-    Slow start doubles the window and ends with more than gamma packets: the window becomes W R_min / R plus one. Then
-    it grows by a packet below alpha, and shrinks by one above beta. A loss halves it. Needs ``bandwidth``.
+    Once per round trip it computes the queue W (R - R_min) / R_min, in whole packets, where R is the minimum of the
+    round. Slow start doubles the window and ends with more than gamma packets: the window becomes W R_min / R plus one.
+    Then it grows by a packet below alpha, and shrinks by one above beta. A loss halves it. Needs ``bandwidth``.
 
     Domain: p <= 0.02.
 

@@ -27,8 +27,8 @@ def linux_file(name: str, version: str = CURRENT) -> Reference:
 class LinuxRule(WindowRule):
     """Base of rules that are modules of Linux: ``kernel`` selects the version of the file.
 
-    A class is the module of `CURRENT`. The class of an earlier version derives from it, with the decorator `of_kernel`. The
-    constructor returns an object of that class for its ``kernel``; ``older`` holds these classes by version.
+    A class is the module of `CURRENT`. The class of an earlier version derives from it, with the decorator `of_kernel`.
+    The constructor returns an object of that class for its ``kernel``. ``older`` holds these classes by version.
     """
 
     older: ClassVar[dict[str, type[Any]]] = {}

@@ -29,9 +29,9 @@ class WestwoodPlus(WindowRule):
     shortest
         Minimum duration of a sample in s.
     deferred
-        1: a loss halves the window, which becomes the estimated rate times RTT_min at the first ACK after recovery, as in the
-        module. 0: it does so at the loss. With immediate repair, as in `rate`, both differ by at most a per cent; at packet
-        level recovery sends less with 0 if the estimate is below half of the window.
+        1: a loss halves the window, which becomes the estimated rate times RTT_min at the first ACK after recovery, as
+        in the module. 0: it does so at the loss. With immediate repair, as in `rate`, both differ by at most a per
+        cent; at packet level recovery sends less with 0 if the estimate is below half of the window.
 
     Examples
     --------
@@ -41,7 +41,10 @@ class WestwoodPlus(WindowRule):
 
     @extends(QueueRule.State)
     class State(NamedTuple):
-        """Window and threshold in packets, shortest RTT in s, both filters in packets/s; 1 from a loss to the next ACK."""
+        """Window and threshold in packets, shortest RTT in s, and both filters.
+
+        The filters are in packets/s. ``halved`` is 1 from a loss to the next ACK.
+        """
 
         sampled: float = 0.0
         estimate: float = 0.0

@@ -25,10 +25,10 @@ class LinuxYeAH(LinuxRule):
 
     Once per round trip the queue is Q = W (R - R_min) / R in whole packets, with the minimum R of the round. It is long
     beyond alpha packets, or if R exceeds R_min by more than R_min / phi. Then the window grows as Reno's for the next
-    round; beyond alpha it decreases by min(Q, W/2), down to an estimate of Reno's window (which starts at half the window,
-    and grows by a packet in each such round). Otherwise it grows by a packet per min(W, 100) ACKs, and after zeta such rounds
-    the estimate is reset. A loss reduces the window by Q, at least by an eighth and at most by half of it; by half after rho
-    rounds of a long queue in a row, which indicate competition.
+    round. Beyond alpha it decreases by min(Q, W/2), down to an estimate of Reno's window (which starts at half the
+    window, and grows by a packet in each such round). Otherwise it grows by a packet per min(W, 100) ACKs, and after
+    zeta such rounds the estimate is reset. A loss reduces the window by Q, at least by an eighth and at most by half of
+    it. It halves the window after rho rounds of a long queue in a row, which indicate competition.
 
     Domain: p <= 0.02.
 
@@ -54,10 +54,11 @@ class LinuxYeAH(LinuxRule):
 
     @extends(QueueRule.State)
     class State(NamedTuple):
-        """Window and threshold in packets; minimum RTT of the connection and of the round in s; its samples, and ACKs left in it.
+        """Window and threshold in packets, minimum RTTs in s, and the queue.
 
-        Then the last queue in packets, rounds of a long queue in a row, the estimate of Reno's window in packets, and rounds of
-        a short queue.
+        Minima are those of the connection and of the round. The samples of the round and the ACKs left in it follow.
+        Then the last queue in packets, rounds of a long queue in a row, the estimate of Reno's window in packets, and
+        rounds of a short queue.
         """
 
         round_min_rtt: float = math.inf
@@ -94,8 +95,16 @@ class LinuxYeAH(LinuxRule):
 
     older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = (
-        "ssthresh", "base_rtt", "round_min_rtt", "samples", "left", "queue", "long_rounds", "reno", "short_rounds",
-    )  # fmt: skip
+        "ssthresh",
+        "base_rtt",
+        "round_min_rtt",
+        "samples",
+        "left",
+        "queue",
+        "long_rounds",
+        "reno",
+        "short_rounds",
+    )
     capacity: ClassVar[str] = "optional"
     counts_acks: ClassVar[bool] = True
     reference = linux_file("tcp_yeah.c")

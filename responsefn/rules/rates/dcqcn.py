@@ -62,14 +62,14 @@ class DCQCN(RateRule):
     additive, hyper
         R_AI, R_HAI: additive and hyper increase of R_T, packets/s.
     remembers
-        1 or 0: whether the receiver stores a mark that arrives before it may send the next notification. 1: it notifies at
-        the end of that interval, so that intervals follow each other while packets are marked, as in the fluid model. 0:
-        it ignores the mark, and the first mark after the interval causes a notification. Ten senders at 40 Gb/s then have
-        twice the queue (about 143 packets instead of 76).
+        1 or 0: whether the receiver stores a mark that arrives before it may send the next notification. 1: it notifies
+        at the end of that interval, so that intervals follow each other while packets are marked, as in the fluid
+        model. 0: it ignores the mark, and the first mark after the interval causes a notification. Ten senders at 40
+        Gb/s then have twice the queue (about 143 packets instead of 76).
 
-    The defaults are the paper's: 10 MB, 40 Mb/s (hyper: ten times that, as in QCN). A network converts them to its packets,
-    also parameters in bytes or bits/s, such as ``additive="40Mbps"``. Outside of a network, as in `rate`, packets have
-    1500 bytes.
+    The defaults are the paper's: 10 MB, 40 Mb/s (hyper: ten times that, as in QCN). A network converts them to its
+    packets, also parameters in bytes or bits/s, such as ``additive="40Mbps"``. Outside of a network, as in `rate`,
+    packets have 1500 bytes.
 
     Examples
     --------
@@ -183,11 +183,18 @@ class DCQCN(RateRule):
         """Cut the rate if a notification is due; otherwise decrease alpha, and raise the rate."""
         if s.waiting > 0.0 and e.time >= s.notified + q.notification:
             return s._replace(
-                rate=s.rate * (1.0 - 0.5 * s.alpha), target=s.rate,
-                alpha=(1.0 - q.g) * s.alpha + q.g, rounds_of_timer=0.0, rounds_of_counter=0.0,
-                next_round=e.time + q.timer, next_fall=e.time + q.alpha_timer, notified=e.time,
-                waiting=0.0, sent=0.0, notifications=s.notifications + 1.0,
-            )  # fmt: skip
+                rate=s.rate * (1.0 - 0.5 * s.alpha),
+                target=s.rate,
+                alpha=(1.0 - q.g) * s.alpha + q.g,
+                rounds_of_timer=0.0,
+                rounds_of_counter=0.0,
+                next_round=e.time + q.timer,
+                next_fall=e.time + q.alpha_timer,
+                notified=e.time,
+                waiting=0.0,
+                sent=0.0,
+                notifications=s.notifications + 1.0,
+            )
         rate = s.rate
         target = s.target
         alpha = s.alpha
@@ -213,9 +220,15 @@ class DCQCN(RateRule):
             target = min(target, s.line_rate)
             rate = 0.5 * (rate + target)
         return s._replace(
-            rate=rate, target=target, alpha=alpha, rounds_of_timer=by_timer,
-            rounds_of_counter=by_counter, next_round=next_round, next_fall=next_fall, sent=sent,
-        )  # fmt: skip
+            rate=rate,
+            target=target,
+            alpha=alpha,
+            rounds_of_timer=by_timer,
+            rounds_of_counter=by_counter,
+            next_round=next_round,
+            next_fall=next_fall,
+            sent=sent,
+        )
 
     @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels

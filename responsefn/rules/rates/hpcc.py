@@ -17,21 +17,21 @@ class HPCC(NoLossRate):
     r"""HPCC, high precision congestion control (Li et al. 2019, Algorithm 1).
 
     Each ACK carries the telemetry of the links on the path. It gives the normalized bytes in flight of a link,
-    u = min(q, q') / (B T) + (rate sent) / B, with the queues q and q' at this and the previous packet and the capacity B. The
-    load U is an average of the largest u, over about a base round trip T. The window is W = W_c eta / U + W_AI if U
-    is at least eta, or after ``max_stage`` additive steps; otherwise W = W_c + W_AI. The reference window W_c becomes W once
-    per round trip, so that one overload reduces the window once.
+    u = min(q, q') / (B T) + (rate sent) / B, with the queues q and q' at this and the previous packet and the capacity
+    B. The load U is an average of the largest u, over about a base round trip T. The window is W = W_c eta / U + W_AI
+    if U is at least eta, or after ``max_stage`` additive steps. Otherwise W = W_c + W_AI. The reference window W_c
+    becomes W once per round trip, so that one overload reduces the window once.
 
-    The sender limits the packets in flight to W, and paces them at R = W / T (Sect. 3.2). W is at most the window at the rate
-    of the first link, where a flow begins. T is the same for all flows, as in the paper.
+    The sender limits the packets in flight to W, and paces them at R = W / T (Sect. 3.2). W is at most the window at
+    the rate of the first link, where a flow begins. T is the same for all flows, as in the paper.
 
     N flows over a bottleneck converge to equal rates and to a load of eta / (1 - W_AI / W), the utilization without a
     queue.
 
-    The defaults are the paper's (Sect. 5.1). W_AI is 80 bytes, which a network converts to its packets; outside of a
+    The defaults are the paper's (Sect. 5.1). W_AI is 80 bytes, which a network converts to its packets. Outside of a
     network packets have 1000 bytes. A path without telemetry is refused, see `SwitchProgram.telemetry` in dfcmodel. The
-    telemetry of a link has the bytes sent, the bytes in the queue, and the capacity in bytes/s (``dfcmodel.INT``). The rule
-    is for flows on one path: with sprayed packets, consecutive records belong to different links.
+    telemetry of a link has the bytes sent, the bytes in the queue, and the capacity in bytes/s (``dfcmodel.INT``). The
+    rule is for flows on one path: with sprayed packets, consecutive records belong to different links.
 
     Parameters
     ----------

@@ -92,14 +92,14 @@ class RateRule(Response, ABC):
     Attributes
     ----------
     State
-        NamedTuple of the state; ``rate``, in packets/s, comes first. A field ``line_rate`` starts at the
-        rate of the path's first link, in packets/s, as ``rate`` does. A field ``window`` limits the packets in flight at
-        packet level: a new packet is sent only while fewer are unacknowledged. A field ``notifications``
-        counts the congestion notifications that the sender has received; results contain it.
+        NamedTuple of the state; ``rate``, in packets/s, comes first. A field ``line_rate`` starts at the rate of the
+        path's first link, in packets/s, as ``rate`` does. A field ``window`` limits the packets in flight at packet
+        level: a new packet is sent only while fewer are unacknowledged. A field ``notifications`` counts the congestion
+        notifications that the sender has received; results contain it.
     Params
-        NamedTuple of the parameters; parameters with a default come last. Values in bits or bytes, such as ``"40Mbps"``,
-        are converted to the packets of the network. A parameter ``base_rtt`` that is None becomes the longest round-trip time
-        without queues in the network, s, among the flows with such rules.
+        NamedTuple of the parameters; parameters with a default come last. Values in bits or bytes, such as
+        ``"40Mbps"``, are converted to the packets of the network. A parameter ``base_rtt`` that is None becomes the
+        longest round-trip time without queues in the network, s, among the flows with such rules.
     telemetry
         Names of at most 4 numbers that `on_telemetry` receives from each link, a prefix of the link's
         ``dfcmodel.SwitchProgram.telemetry``.
@@ -136,9 +136,11 @@ class RateRule(Response, ABC):
     is_constant: ClassVar[bool] = False
     """Whether the rate never changes, so that engines skip ACKs and time steps."""
     is_idle_until_marked: ClassVar[bool] = False
-    """Whether the state does not change before the first mark. Neither `on_time` nor `on_feedback` without marks changes the
-    state that `start` returns, and the state after the first mark does not depend on earlier packets. Large fabrics then call
-    neither until that mark. A class that defines one of the three functions, but not this attribute, has False."""
+    """Whether the state does not change before the first mark.
+
+    Neither `on_time` nor `on_feedback` without marks changes the state that `start` returns. The state after the first
+    mark does not depend on earlier packets. Large fabrics then call neither until that mark. A class that
+    defines one of the three functions, but not this attribute, has False."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Check that a rule names its telemetry."""
@@ -166,22 +168,26 @@ class RateRule(Response, ABC):
 
     @staticmethod
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after the telemetry of a link in an acknowledgement; the class of ``e`` is `telemetry_event`'s.
+        """Return the state after the telemetry of a link in an acknowledgement.
 
-        It is called for each link of the path that writes telemetry into packets, in path order, before
-        `on_feedback`. It needs the packet level and a switch program with ``telemetry``. The first packet of a flow is
-        skipped, and a packet that left the link before an earlier record.
+        The class of ``e`` is `telemetry_event`'s. The function is called for each link of the path that writes
+        telemetry into packets, in path order, before `on_feedback`. It needs the packet level and a switch program with
+        ``telemetry``. The first packet of a flow is skipped, and a packet that left the link before an earlier record.
         """
         return s
 
     @classmethod
     def telemetry_event(cls) -> Any:
-        """Return the class of the telemetry of one link in an acknowledgement, from the records of two packets of its flow.
+        """Return the class of the telemetry of one link in an acknowledgement.
 
-        It is a named tuple with these fields: ``time`` of the acknowledgement, s; ``hop``, the index of the link among the
-        links with telemetry, 0.0 for the first on the path; ``interval`` between the departures of both packets from the
-        link, s, > 0; the names in ``telemetry``, the link's values in this packet; and the same names with the prefix
-        ``last_``, its values in the previous packet.
+        The telemetry comes from the records of two packets of the flow. The class is a named tuple with these
+        fields:
+
+        - ``time`` of the acknowledgement, s
+        - ``hop``, the index of the link among the links with telemetry, 0.0 for the first on the path
+        - ``interval`` between the departures of both packets from the link, s, > 0
+        - the names in ``telemetry``, the link's values in this packet
+        - the same names with the prefix ``last_``, its values in the previous packet
 
         Examples
         --------
@@ -195,7 +201,10 @@ class RateRule(Response, ABC):
         return namedtuple("Telemetry", ["time", "hop", "interval", *cls.telemetry, *last])  # noqa: PYI024
 
     def __eq__(self, other: object) -> bool:
-        """Return whether parameters are equal, also in their packet sizes: values in bits or bytes are no numbers of packets."""
+        """Return whether parameters and their packet sizes are equal.
+
+        Values in bits or bytes are no numbers of packets.
+        """
         return super().__eq__(other) and _sizes(self) == _sizes(other)
 
     def __hash__(self) -> int:
