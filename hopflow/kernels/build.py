@@ -1,8 +1,8 @@
 """Compilation of hopflow's own functions, when it is built: ``python -m hopflow.kernels.build``.
 
-This is the only module that uses names of Numba that are not documented; it needs one version of Numba (`NUMBA`), runs in
-processes of its own, and nothing that answers questions imports it. What it buys: of the packet level's engine, 240
-functions, documented ways of compiling had not finished after 550 s. How it differs from `numba.njit`:
+This is the only module that uses undocumented names of Numba. It needs one version of Numba (`NUMBA`) and runs in
+processes of its own. Nothing that answers questions imports it. Documented ways of compiling had not finished the
+packet level's engine, 240 functions, after 550 s. How it differs from `numba.njit`:
 
 1. Numba optimizes and assembles each function with all that it calls: what is called four levels down is optimized five
    times, and only the last result is used. Here the functions that others call stop at LLVM code that is simplified
@@ -10,9 +10,9 @@ functions, documented ways of compiling had not finished after 550 s. How it dif
 2. Only those passes run that these functions need, as one: where variables live is analysed once, not after each pass.
 3. Indices are never negative, and arguments share no memory, where an engine's mark says so.
 4. A function is compiled once for all constants among its arguments.
-5. Tuples and arrays remain their members while code is written: an instruction puts them together only where one is stored.
-   Functions pass some eighty arrays on, of seven words each; to pack and unpack them were 490,000 of the 608,000
-   instructions of the packet level. A variable that is assigned once has no place in memory.
+5. Tuples and arrays remain their members while code is written: an instruction puts them together only where one is
+   stored. Functions pass some eighty arrays on, of seven words each. To pack and unpack them were 490,000 of the
+   608,000 instructions of the packet level. A variable that is assigned once has no place in memory.
 
 Which functions there are is found by asking: the questions of ``first_uses`` of each package are answered, and every
 unit that is loaded for them goes into the archive.
@@ -53,7 +53,8 @@ NUMBA = "0.68.1"
 """The version of Numba that this module was written for; also in ``build-system.requires`` and ``constraints.txt``."""
 if numba.__version__ != NUMBA:
     raise ImportError(
-        f"hopflow's own functions are compiled by Numba {NUMBA}, and {numba.__version__} is installed: pip install numba=={NUMBA}"
+        f"hopflow's own functions are compiled by Numba {NUMBA}, and {numba.__version__} is installed: "
+        f"pip install numba=={NUMBA}"
     )
 
 from numba import _dynfunc  # type: ignore[attr-defined]
@@ -79,8 +80,11 @@ PASSES = (
     typed_passes.NopythonTypeInference,
     typed_passes.PreLowerStripPhis,
 )
-"""The passes up to types, without those for closures, comprehensions, literals, None, expressions of arrays and parallel
-loops, none of which these functions contain."""
+"""The passes up to types.
+
+Passes for closures, comprehensions, literals, None, expressions of arrays and parallel loops are left out: these
+functions contain none of them.
+"""
 _calling: list[bool] = []
 """Not empty while a function marked `calling_entry` is compiled, with what it calls."""
 
@@ -485,8 +489,8 @@ class RunCompiler(PartCompiler):
 class UnaliasedCompiler(RunCompiler):
     """Compile ``run`` with all that it calls: indices are never negative, and arguments share no memory.
 
-    The test of signs took a third of the time of a loop over records. Fields of records that are in registers stay there
-    when another array is written.
+    The test of signs took a third of the time of a loop over records. Fields of records that are in registers stay
+    there when another array is written.
     """
 
     def compile_extra(self, func: Any) -> Any:
@@ -540,7 +544,10 @@ class PinnedCompiler(native.Compiler):
         self.pipeline: type[PartCompiler] = CallbackCompiler
 
     def names(self) -> dict[str, Any]:
-        """Return what source may name: `carray` of Numba takes as long to compile as many a function, for each dtype."""
+        """Return the names that source may use.
+
+        They replace `carray` of Numba, which takes as long to compile as many functions, for each dtype.
+        """
         return super().names() | {
             "carray": _array_at("C"),
             "farray": _array_at("F"),
@@ -710,11 +717,11 @@ def quicken() -> None:
     """Replace what takes Numba long, in this process.
 
     1. Tuples, arrays and structs are `_Aggregate`; functions pass arrays as `_Array` says.
-    2. Types of operations on numbers, hashes of types and the equality of two sets of options are kept. Numba searches all
-       definitions of an operator for each operation, a tenth of the time of its front end.
+    2. Types of operations on numbers, hashes of types and the equality of two sets of options are kept. Numba searches
+       all definitions of an operator for each operation, a tenth of the time of its front end.
     3. Lists of the variables of a statement are made without a search of its place in the source.
-    4. Names of functions have digests of the types of their arguments: the name of each field of a record made them 13 kB
-       long, and nine tenths of an object file.
+    4. Names of functions have digests of the types of their arguments: the name of each field of a record made them
+       13 kB long, and nine tenths of an object file.
     """
     resolve, equal = BaseFunction.get_call_type, TargetConfig.__eq__
     described, hash_type = itanium_mangler.mangle_args, types.Type.__hash__
@@ -779,7 +786,10 @@ REAL, BYTES = ir.DoubleType(), ir.IntType(8).as_pointer()
 
 
 def _call(address: Any, kinds: tuple[Any, ...], field: str = "") -> Any:
-    """Return signature and code of a call of an address: with records from a field on, first elements of arrays, floats."""
+    """Return signature and code of a call of an address.
+
+    The arguments are records from a field on, first elements of arrays, and floats.
+    """
     signature = types.void(
         types.uint64,
         *(k if isinstance(k, types.Record | types.Array) else types.float64 for k in kinds),
@@ -855,8 +865,11 @@ def build_archives(levels: tuple[str, ...], jobs: int) -> None:
         return
     with tempfile.TemporaryDirectory() as scratch:
         os.environ |= {
-            FOLDER: scratch, "HOPFLOW_CACHE_DIR": scratch, "NUMBA_CPU_NAME": levels[0], "NUMBA_CPU_FEATURES": "",
-        }  # fmt: skip
+            FOLDER: scratch,
+            "HOPFLOW_CACHE_DIR": scratch,
+            "NUMBA_CPU_NAME": levels[0],
+            "NUMBA_CPU_FEATURES": "",
+        }
         for level in levels:
             Path(scratch, level).mkdir()
         with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin) as pool:
@@ -922,7 +935,10 @@ def _write_archive(path: Path, folder: Path, source: bytes) -> None:
 
 
 def main() -> None:
-    """Compile an engine, ``engine PACKAGE MODULE``, whose name and kinds come by standard input; or all that there is."""
+    """Compile an engine, or all units.
+
+    With the arguments ``engine PACKAGE MODULE`` the name and kinds of the engine's unit come from standard input.
+    """
     gc.disable()
     quicken()
     if sys.argv[1:2] == ["engine"]:

@@ -1,8 +1,9 @@
-"""Marks of the functions of an engine: a package of plain functions that is compiled as a whole (`hopflow.kernels.engine`).
+"""Marks of the functions of an engine.
 
-A mark returns its function as it is: as plain Python each can be called, stepped through and tested alone, and is hundreds
-of times slower. In the process that compiles an engine, `hopflow.kernels.build` puts decorators of Numba in place of the
-marks before the engine is imported.
+An engine is a package of plain functions that is compiled as a whole (`hopflow.kernels.engine`). A mark returns its
+function unchanged. As plain Python each function can be called, stepped through and tested alone, and is hundreds of
+times slower. In the process that compiles an engine, `hopflow.kernels.build` replaces the marks by decorators of Numba
+before the engine is imported.
 """
 
 from __future__ import annotations

@@ -134,10 +134,8 @@ def sample_clocks(s: Any, theirs: Any, ours: Any) -> Any:
     frequency = s.frequency
     if s.theirs != 0.0 and s.ours != 0.0 and theirs != s.theirs and ours != s.ours:
         ratio = float(math.floor(TIMESTAMP_HZ * word(theirs - s.theirs) / word(ours - s.ours)))
-        if frequency > 0.0:
-            frequency = max(0.0, frequency + math.floor((ratio - frequency) / CLOCK_DIVISOR))
-        else:
-            frequency = ratio
+        smoothed = max(0.0, frequency + math.floor((ratio - frequency) / CLOCK_DIVISOR))
+        frequency = smoothed if frequency > 0.0 else ratio
     s = s._replace(frequency=frequency, theirs=theirs, ours=ours)
     if frequency <= 0.0:
         return s
