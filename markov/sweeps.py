@@ -16,7 +16,7 @@ from markov.models.rules import ChainModel
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["SETTINGS", "about", "checked", "rows", "sweep", "units", "variant"]
+__all__ = ["SETTINGS", "about", "rows", "sweep", "units", "validate", "variant"]
 
 SETTINGS: Mapping[str, str | None] = {}
 
@@ -41,7 +41,7 @@ def about(thing: Any) -> dict[str, str]:
     return {"model": canonical_text(model), **own}
 
 
-def checked(things: Iterable[Any], points: object) -> dict[str, Any]:
+def validate(things: Iterable[Any], points: object) -> dict[str, Any]:
     """Make every model, which checks its parameters."""
     for _ in things:
         pass
