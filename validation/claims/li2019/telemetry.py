@@ -37,12 +37,12 @@ class PerAck(HPCC):
         if s.span == 0.0:
             return s
         part = min(s.span, q.base_rtt) / q.base_rtt
-        load = (1.0 - part) * s.load + part * s.most
+        load = (1.0 - part) * s.load + part * s.max_load
         window = s.window + q.additive
         if load >= q.eta:
             window = s.window * q.eta / load + q.additive
         window = min(window, s.line_rate * q.base_rtt)
-        return s._replace(rate=window / q.base_rtt, window=window, load=load, most=0.0, span=0.0)
+        return s._replace(rate=window / q.base_rtt, window=window, load=load, max_load=0.0, span=0.0)
 
 
 class PerRoundTrip(HPCC):
@@ -54,8 +54,8 @@ class PerRoundTrip(HPCC):
         if s.span == 0.0:
             return s
         part = min(s.span, q.base_rtt) / q.base_rtt
-        load = (1.0 - part) * s.load + part * s.most
-        s = s._replace(load=load, most=0.0, span=0.0)
+        load = (1.0 - part) * s.load + part * s.max_load
+        s = s._replace(load=load, max_load=0.0, span=0.0)
         if e.time - e.rtt <= s.updated:
             return s
         window = s.window + q.additive
