@@ -764,29 +764,3 @@ def test_compilation_counts_as_loading(empty_cache) -> None:
     first = watch.loading()
     kernel(2.0)
     assert 0.0 < first == watch.loading()
-
-
-COLD = """
-import time
-from dfcmodel import Packets, ensemble, simulate, takano2006
-from markov import Multilevel, PauseTandem, stationary
-network, chain = takano2006("1"), PauseTandem(buffers=(30, 60), high_threshold=45)
-for call in (
-    lambda: simulate(network, Packets(), duration=0.05),
-    lambda: stationary(chain, Multilevel()),
-    lambda: ensemble(network, 2, level="fluid", duration=0.02),
-):
-    began = time.perf_counter()
-    told = call().seconds
-    print(told, time.perf_counter() - began)
-"""
-
-
-@pytest.mark.slow  # compiles the packet level and the multilevel method: about 40 s of CPU time
-def test_first_calls_with_an_empty_cache_do_not_report_the_compilation(tmp_path) -> None:
-    """Each compiles for 2 s of CPU time or more and computes for 0.1 s or less; a third leaves room for a busy machine."""
-    empty = dict.fromkeys(("HOPFLOW_CACHE_DIR", "NUMBA_CACHE_DIR"), str(tmp_path))
-    printed = printed_by("-c", COLD, env=empty)
-    for line in printed.splitlines():
-        told, wall = map(float, line.split())
-        assert told < wall / 3.0, printed

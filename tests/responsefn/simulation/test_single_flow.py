@@ -99,7 +99,8 @@ def test_cycle_map_does_what_blocks_of_acks_do(rule):
 def test_plain_python_does_the_same(p, losses, events, options, monkeypatch):
     """Every loop as it is written, beside its machine code: equal to the last bit."""
     monkeypatch.setattr(single_flow, "MIN_EVENTS_OF_RUN", 20)  # several runs
-    ask = functools.partial(simulate_rule, AIMD(0.7, 0.4), p, RTT, losses, events=events, **options)
+    chosen = DirectSimulation(**options)
+    ask = functools.partial(simulate_rule, AIMD(0.7, 0.4), p, RTT, losses, events=events, options=chosen)
     compiled = ask()
     plain = functools.partial(single_flow.follow_runs, compiled=False)
     monkeypatch.setattr(single_flow, "follow_runs", plain)
