@@ -164,7 +164,7 @@ def read_explicit(path: str | Path) -> ExplicitModel:
             said += "; DRN files of Storm are not read: export .umb instead"
         raise FileError((path.name, None), said)
     for file in _reward_files(path, ".trew"):
-        lines = _lines(file)
+        lines = _lines(read_text(file))
         if len(lines) != 1 or lines[0][1][-1] != "0":
             said = "rewards of transitions are not read: export .umb, or move the file away"
             raise FileError((file.name, None), said)
@@ -191,9 +191,9 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     return ExplicitModel(chain, labels, next(iter(rewards.values()), None))
 
 
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
+def _lines(text: str) -> list[tuple[int, list[str]]]:
     """Return the words of the lines that have any, with the lines' numbers; comments begin with ``#``."""
-    numbered = enumerate(read_text(path).split("\n"), start=1)
+    numbered = enumerate(text.split("\n"), start=1)
     return [(k, line.split()) for k, line in numbered if line.strip() and line[0] != "#"]
 
 
@@ -242,13 +242,14 @@ def _counts(path: Path, lines: list[tuple[int, list[str]]], what: str) -> tuple[
 
 def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
     """Return rates, those from a state to itself too, and whether the file is of Storm's form."""
-    lines = _lines(path)
+    text = read_text(path)
+    lines = _lines(text)
     first = lines[0][1] if lines else []
     of_storm = len(first) == 1 and first[0].lower() == "ctmc"
     if len(first) == 1 and first[0].lower() in OTHERS:
         said = f"a model of type {first[0]!r} (Storm): must be ctmc"
         raise FileError((path.name, lines[0][0]), said)
-    kind = KIND.match(read_text(path))
+    kind = KIND.match(text)
     if kind and kind[1] != "CTMC":
         raise FileError((path.name, 1), f"transitions of a model of type {kind[1]}: must be CTMC")
     if any(":" in word for _, words in lines[1:2] for word in words[1:]):
@@ -279,7 +280,7 @@ def _names(path: Path, n: int) -> list[str] | None:
         return None
     names: list[str | None] = [None] * n
     taken: dict[str, int] = {}
-    for number, words in _lines(path)[1:]:
+    for number, words in _lines(read_text(path))[1:]:
         word, colon, name = " ".join(words).partition(":")
         place = path.name, number
         if not colon:
@@ -297,7 +298,7 @@ def _labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
     """Return labels after PRISM's declaration: ``0="init" 1="full"``."""
     if not path.is_file():
         return {}
-    lines = _lines(path)
+    lines = _lines(read_text(path))
     place = path.name, lines[0][0] if lines else 1
     by_number: dict[str, str] = {}
     rest = " ".join(lines[0][1]) if lines else ""
@@ -351,9 +352,10 @@ def _marked(
 
 def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, NDArray[np.float64]]:
     """Return the name of rewards, which newer versions of PRISM write into a comment, and those of the states."""
-    head = read_text(path).partition("\n")[0].strip()
+    text = read_text(path)
+    head = text.partition("\n")[0].strip()
     name = head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
-    values, lines = np.zeros(n), _lines(path)
+    values, lines = np.zeros(n), _lines(text)
     if counted:
         states, _ = _counts(path, lines, "rewards")
         if states != n:
