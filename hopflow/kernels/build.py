@@ -215,21 +215,28 @@ class _Proxy(cgutils.ValueStructProxy):
 
 
 @functools.cache
-def _array_proxy(kind: Any) -> Any:
-    """Return the class of access to the members of an array.
-
-    That of Numba looks for a conversion to an array first, which none of these types has, for each access.
-    """
-    return cgutils.create_struct_proxy(kind)
-
-
-@functools.cache
 def _item_size(kind: Any) -> int:
     """Return the bytes of an item of an array."""
     return int(as_dtype(kind).itemsize)
 
 
-class _Array(datamodel.models.ArrayModel):
+def _array(builder: Any, kind: Any, data: Any, lengths: Any, strides: Any = None) -> _Aggregate:
+    """Return an array without a count of references; without strides it has no gaps, in the order of its layout."""
+    value_type = datamodel.default_manager.lookup(kind).get_value_type()  # type: ignore[attr-defined]
+    meminfo, parent, _, _, address, shape, steps = value_type.elements
+    size = ir.IntType(64)(_item_size(kind.dtype))
+    if strides is None:
+        strides = [size]
+        for length in lengths[:0:-1] if kind.layout == "C" else lengths[:-1]:
+            strides.append(builder.mul(strides[-1], length))
+        strides = strides[: len(lengths)][:: -1 if kind.layout == "C" else 1]
+    items = functools.reduce(builder.mul, lengths) if lengths else size.type(1)
+    nothing = [ir.Constant(meminfo, None), ir.Constant(parent, None)]
+    extent = [_Aggregate(shape, lengths), _Aggregate(steps, strides)]
+    return _Aggregate(value_type, [*nothing, items, size, builder.bitcast(data, address), *extent])
+
+
+class _ArrayModel(datamodel.models.ArrayModel):
     """An array without gaps, which functions pass as its address and its lengths."""
 
     def get_argument_type(self) -> Any:
@@ -246,18 +253,7 @@ class _Array(datamodel.models.ArrayModel):
         """Return the array."""
         if self._fe_type.layout != "C":
             return super().from_argument(builder, value)
-        data, lengths = value
-        size = ir.IntType(64)(_item_size(self._fe_type.dtype))
-        items = functools.reduce(builder.mul, lengths) if lengths else size.type(1)
-        strides = [size]
-        for length in lengths[:0:-1]:
-            strides.insert(0, builder.mul(length, strides[0]))
-        meminfo, parent, *_, shape, steps = self.get_value_type().elements
-        members = [ir.Constant(meminfo, None), ir.Constant(parent, None), items, size, data]
-        return _Aggregate(
-            self.get_value_type(),
-            [*members, _Aggregate(shape, lengths), _Aggregate(steps, strides[: len(lengths)])],
-        )
+        return _array(builder, self._fe_type, *value)
 
 
 class _Lower(lowering.Lower):
@@ -579,12 +575,7 @@ def _array_at(layout: str) -> Any:
         kind = types.Array(dtype.dtype, len(shape), layout)  # type: ignore[call-overload]
 
         def generate(context, builder, signature, arguments):
-            lengths = cgutils.unpack_tuple(builder, arguments[1])
-            strides = [ir.IntType(64)(_size_of(context, kind))]
-            for length in lengths[:0:-1] if layout == "C" else lengths[:-1]:
-                strides.append(builder.mul(strides[-1], length))
-            strides = strides[::-1] if layout == "C" else strides
-            return _array(context, builder, kind, arguments[0], lengths, strides)
+            return _array(builder, kind, arguments[0], cgutils.unpack_tuple(builder, arguments[1]))
 
         return kind(address, shape, dtype), generate
 
@@ -600,31 +591,11 @@ def _strided_array() -> Any:
 
         def generate(context, builder, signature, arguments):
             lengths, steps = (cgutils.unpack_tuple(builder, values) for values in arguments[1:3])
-            return _array(context, builder, kind, arguments[0], lengths, steps)
+            return _array(builder, kind, arguments[0], lengths, steps)
 
         return kind(address, shape, strides, dtype), generate
 
     return strided_array
-
-
-def _size_of(context: Any, kind: Any) -> int:
-    """Return the bytes of an item of an array."""
-    size: int = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-    return size
-
-
-def _array(context: Any, builder: Any, kind: Any, address: Any, lengths: Any, strides: Any) -> Any:
-    """Return an array, to which nobody counts references."""
-    array = context.make_array(kind)(context, builder)
-    arrayobj.populate_array(
-        array,
-        data=builder.bitcast(address, context.get_data_type(kind.dtype).as_pointer()),
-        shape=lengths,
-        strides=strides,
-        itemsize=ir.IntType(64)(_size_of(context, kind)),
-        meminfo=None,
-    )
-    return array._getvalue()
 
 
 OPTIONS: dict[str, Any] = {
@@ -716,7 +687,7 @@ def decorators() -> dict[str, Any]:
 def quicken() -> None:
     """Replace what takes Numba long, in this process.
 
-    1. Tuples, arrays and structs are `_Aggregate`; functions pass arrays as `_Array` says.
+    1. Tuples, arrays and structs are `_Aggregate`; functions pass arrays as `_ArrayModel` says.
     2. Types of operations on numbers, hashes of types and the equality of two sets of options are kept. Numba searches
        all definitions of an operator for each operation, a tenth of the time of its front end.
     3. Lists of the variables of a statement are made without a search of its place in the source.
@@ -761,8 +732,8 @@ def quicken() -> None:
             return [name for member in members for name in variables(owner, member)]
         return value.list_vars() if isinstance(value, numba_ir.Inst) else []
 
-    datamodel.default_manager.register(types.Array, _Array)  # type: ignore[attr-defined]
-    original = arrayobj.make_array
+    datamodel.default_manager.register(types.Array, _ArrayModel)  # type: ignore[attr-defined]
+    make_array = arrayobj.make_array
     for owner, name, by in (
         (types.Type, "__hash__", hash_of),
         (cgutils, "ValueStructProxy", _Proxy),
@@ -773,7 +744,8 @@ def quicken() -> None:
         (
             arrayobj,
             "make_array",
-            lambda kind: _array_proxy(kind) if type(kind) is types.Array else original(kind),
+            # Numba's looks for a conversion to an array, which none of these types has, at each access
+            lambda kind: (cgutils.create_struct_proxy if type(kind) is types.Array else make_array)(kind),
         ),
         (itanium_mangler, "mangle_args", lambda kinds: digest_of(tuple(kinds))),
         (BaseFunction, "get_call_type", get_call_type),
