@@ -74,17 +74,16 @@ types: $(VENV)/.dev
 suite: $(VENV)/.dev
 	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not simulators and not browser"
 
-test: style ## the checks and the test-suite, types beside tests
-	@$(MAKE) --no-print-directory --jobs=2 types suite
+test: style suite ## lint, format and the quick tests; `make types` checks the types
 
 test-all: check $(VENV)/.everything ## the slow tests too, the simulators' and those in Chromium where installed
 	$(PY) -m pytest
 
 # Another part of the slow tests each day. DATE=2026-01-31 repeats the order of that day.
 DATE ?= $(shell date +%F)
-SLICE_SECONDS ?= 110
+SLICE_SECONDS ?= 90
 
-slow-slice: $(VENV)/.dev ## slow tests for two to three minutes, drawn by the date; DATE=YYYY-MM-DD repeats a draw
+slow-slice: $(VENV)/.dev ## slow tests for about two minutes, drawn by the date; DATE=YYYY-MM-DD repeats a draw
 	$(PY) -m pytest -n auto --dist worksteal --slice-date $(DATE) --slice-seconds $(SLICE_SECONDS) \
 		-m "slow and not simulators and not browser and not network and not longest"
 

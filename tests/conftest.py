@@ -23,9 +23,10 @@ hypothesis.settings.register_profile("hopflow", deadline=None, derandomize=True,
 hypothesis.settings.load_profile("hopflow")
 
 
-SLOW_VARIANTS = Path(__file__).with_name("slow_variants.txt")
-"""Variants of tests that take seconds, by node; other variants of the same functions are in the quick suite."""
+SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
+"""Tests, and variants of tests, of more than 0.3 s on an idle machine, by node.
 
+They are half of the time of all tests that are not marked `slow` where they are written."""
 
 LONGEST = "tests/test_notebooks.py"
 """The tests that take longest: last, one process would wait for the other one."""
@@ -41,10 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the costly variants of tests as slow, and let the longest tests come first."""
-    slow = set(SLOW_VARIANTS.read_text(encoding="utf-8").splitlines())
+    """Mark the tests of the table as slow, and let the longest tests come first."""
+    slow = set(SLOW_TESTS.read_text(encoding="utf-8").splitlines())
     for item in items:
-        if item.nodeid in slow:
+        if item.nodeid in slow or item.nodeid.partition("[")[0] in slow:
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
