@@ -240,10 +240,10 @@ def simulate(
     from dfcmodel.network.scenario_files.toml_writing import save_scenario
     from dfcmodel.simulation import method_of
     from dfcmodel.simulation import simulate as run_once
-    from hopflow.checks import whole
+    from hopflow.checks import integer
 
     at, method = run.method()
-    whole("runs", run.runs, 1, 10**6)
+    integer("runs", run.runs, 1, 10**6)
     files.check(run.runs)
     chosen = network.scenario(scenario)
     if run.duration is not None:

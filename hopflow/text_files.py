@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, TextIO
 
-from hopflow.checks import file_path, shown
+from hopflow.checks import file_path, format_value
 
 __all__ = ["MAX_BYTES", "parse_json", "parse_toml", "read_text", "unique_fields"]
 
@@ -68,7 +68,7 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
             raise ValueError(f"{name} = {source!r}: must have at most {max_bytes} characters")
         return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if len(str(path)) > MAX_PATH_LENGTH:
-        raise ValueError(f"{name} = {shown(str(path))}: must be the path of a file")
+        raise ValueError(f"{name} = {format_value(str(path))}: must be the path of a file")
     path = file_path(name, path)
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)
@@ -113,7 +113,7 @@ def unique_fields(pairs: list[tuple[str, Any]], message: str = "{} is given twic
         names = set[str]()
         for name, _ in pairs:
             if name in names:
-                raise ValueError(message.format(shown(name)))
+                raise ValueError(message.format(format_value(name)))
             names.add(name)
     return fields
 

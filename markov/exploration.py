@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from hopflow.checks import choice, whole
+from hopflow.checks import choice, integer
 from hopflow.display.html_tables import table_html
 from hopflow.equality import same
 from hopflow.errors import RuleError
@@ -209,7 +209,7 @@ def explore(
     >>> found.states.working.tolist(), found.chain.Q.toarray()[1].tolist()
     ([0, 1, 2], [0.1, -1.1, 1.0])
     """
-    whole("most", most, 1, 2**31)
+    integer("most", most, 1, 2**31)
     choice("compiled", compiled, (True, False))
     if isinstance(model, ChainModel):
         given = (start, params, space, labels, rewards)

@@ -16,7 +16,7 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules
 from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
-from hopflow.checks import listed, number, one_number, random_generator, seconds
+from hopflow.checks import instances, number, one_number, random_generator, seconds
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import in_packets_of
@@ -142,7 +142,7 @@ def coexist(
     """
     asked = check_keywords(coexist, options)
     alone = (rules,) if isinstance(rules, WindowRule) else rules
-    flows = listed("rules", alone, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
+    flows = instances("rules", alone, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
     if not flows:
         raise ValueError("rules = (): must hold at least one")
     checked_rules(tuple(dict.fromkeys(flows)))
@@ -158,7 +158,7 @@ def coexist(
     path = Bottleneck(
         bandwidth, float(rtts.max() - sending), buffer,
         loss=one_number("loss", asked["loss"], at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
-        recovery=asked["recovery"], elements=listed("elements", asked["elements"], PathElement),
+        recovery=asked["recovery"], elements=instances("elements", asked["elements"], PathElement),
     )  # fmt: skip
     generator, starts = random_generator("seed", seed), asked["starts"]
     if starts is None:

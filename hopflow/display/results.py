@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from hopflow.checks import file_path, shown
+from hopflow.checks import file_path, format_value
 from hopflow.display.html_tables import image_html, table_html
 from hopflow.equality import ByValue, state_of
 from hopflow.whole_files import replacing
@@ -114,7 +114,7 @@ class Described:
 
     def summary(self) -> dict[str, object]:
         """Return the rows of the table, by name."""
-        return {name: shown(value) for name, value in state_of(self, ()).items()}
+        return {name: format_value(value) for name, value in state_of(self, ()).items()}
 
     def _repr_html_(self) -> str:
         return table_html(type(self).__name__, self.summary())

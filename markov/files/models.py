@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hopflow.checks import choice, instance, whole
+from hopflow.checks import choice, instance, integer
 from hopflow.equality import same
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
@@ -123,7 +123,7 @@ class FileModel:
     """
 
     def __init__(self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> None:
-        self.program, self.most = program, whole("most", most, 1, 10**12)
+        self.program, self.most = program, integer("most", most, 1, 10**12)
         given = dict(instance("constants", {} if constants is None else constants, Mapping))
         # others may be constants of properties
         mine = {name: value for name, value in given.items() if name in program.constants}

@@ -28,7 +28,7 @@ from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
 from dfcmodel.lossless.audits.verdicts import INSUFFICIENT, RowVerdict, verdict_of
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import duration, frames_and_cell
-from hopflow.checks import shown
+from hopflow.checks import format_value
 from hopflow.display.results import COLOURS, Result, figure
 from hopflow.units import declares
 
@@ -304,7 +304,7 @@ def _decades(values: list[float]) -> tuple[float, float]:
 def _rows(given: Any) -> tuple[BufferRow, ...]:
     rows = tuple(given) if isinstance(given, Iterable) else ()
     if not rows or any(not isinstance(row, BufferRow) for row in rows):
-        raise TypeError(f"table = {shown(given)}: must be a BufferTable, rows, or a file")
+        raise TypeError(f"table = {format_value(given)}: must be a BufferTable, rows, or a file")
     return rows
 
 
