@@ -223,7 +223,7 @@ class _Files:
         "hopflow simulate takano2006/1 --save my_network.toml",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def simulate(
     scenario: Annotated[str, typer.Argument(help="takano2006/4, or my_network.toml", autocompletion=_names)],
     network: _Network,
@@ -386,7 +386,7 @@ class _Path:
         "hopflow compare reno htcp bic --bandwidth 100Mbps --rtt 80ms --buffer 1MB --loss 1e-6 --json",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def compare(
     rules: Annotated[
         list[str],
@@ -496,7 +496,7 @@ class _Explained:
         "hopflow explain D05",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def explain(
     scenario: Annotated[
         str,

@@ -10,10 +10,9 @@ from dfcmodel.results.run_comparisons import RunComparison
 from dfcmodel.sharing.bottlenecks import QueueOptions, bottleneck_of
 from dfcmodel.sharing.comparisons import Comparison, compare_rules
 from hopflow.checks import choice, format_value, instances
-from hopflow.display.results import Result
-from hopflow.display.side_by_side import SideBySide, kind_for
+from hopflow.deprecations import accept_old_names
 from hopflow.keywords import takes_keywords
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.results import Result, SideBySide, kind_for
 from hopflow.units import declares
 from responsefn import WindowRule
 

@@ -18,7 +18,7 @@ from dfcmodel.simulation import RunSettings, method_of, simulate
 from hopflow.checks import instance, integer, one_number, refuse_options, seed_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.status import Interrupted
+from hopflow.results import Interrupted
 from hopflow.sweeps import Bar, check_executor, run_tasks
 from hopflow.units import declares, quantities
 

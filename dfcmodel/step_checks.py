@@ -14,9 +14,8 @@ from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, integer, one_number, seed_number
-from hopflow.display.results import Result, figure
-from hopflow.naming.deprecations import accept_old_names
-from hopflow.status import Status
+from hopflow.deprecations import accept_old_names
+from hopflow.results import Result, Status, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, cast
 import numpy as np
 
 from hopflow.checks import choice, format_value, one_number
-from hopflow.display.html_tables import table_html
+from hopflow.results import table_html
 from hopflow.units import BARE, Dimension, PacketUnits, quantity
 
 __all__ = [

@@ -56,10 +56,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, overl
 import numpy as np
 
 from hopflow.checks import format_value, instance, instances
-from hopflow.naming.packages import package
 from hopflow.progress import progress_bar, thread
+from hopflow.public_names import package
+from hopflow.results import Interrupted
 from hopflow.sources import is_plain, source_of
-from hopflow.status import Interrupted
 from hopflow.units import BARE, PacketUnits, in_units, quantities_of
 from hopflow.whole_files import replacing, synchronize
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, 
 import numpy as np
 
 from hopflow.checks import check_arguments, format_value, number, one_number
-from hopflow.naming.deprecations import with_new_names
+from hopflow.deprecations import with_new_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,6 +109,15 @@ def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     A number becomes a `PacketUnits`, which a scenario converts to its own packets. Indexing an array also yields
     `PacketUnits`. Arithmetic on an array yields plain numbers: pass ``packet_size`` there.
 
+    Parameters
+    ----------
+    rate
+        Rate in Mb/s, any shape.
+    packet_size
+        Bytes of a packet in rates in bits.
+
+    Examples
+    --------
     >>> mbps(370)
     30833.333333333332
     """

@@ -13,9 +13,8 @@ import typer
 
 from hopflow.checks import choice
 from hopflow.console import command_line as cli
-from hopflow.display.results import table_text
-from hopflow.naming.registry import object_of_file
-from hopflow.status import Status
+from hopflow.registry import object_of_file
+from hopflow.results import Status, table_text
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ class _Tandem:
         "hopflow solve pause --high-threshold 20pkt --plot marginals.png",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def pause(
     tandem: _Tandem,
     plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
@@ -219,7 +218,7 @@ class _Output:
         "hopflow solve chain mm1k --json",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def chain(
     name: Annotated[str, typer.Argument(help="MM1K, Kanban, ...", autocompletion=_chains)],
     output: _Output,
@@ -322,7 +321,7 @@ class _Asked:
         "hopflow solve model.umb",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def file(
     path: Annotated[Path, typer.Argument(help=f"A model: {', '.join(SUFFIXES)}.")],
     asked: _Asked,

@@ -11,10 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import choice, format_value
-from hopflow.display.html_tables import table_html
-from hopflow.equality import same
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
+from hopflow.results import same, table_html
 from markov.computing.graphs import led_to
 from markov.computing.matrices import with_diagonal
 from markov.generators.building import build_chain

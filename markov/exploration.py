@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from hopflow.checks import choice, integer
-from hopflow.display.html_tables import table_html
-from hopflow.equality import same
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
+from hopflow.results import same, table_html
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError
 from markov.generators.building import MAX_STATES, build_chain

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import dimensions, format_value, instances, number, one_number
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 from hopflow.units import in_units, quantities
 from responsefn.attractors import tabulate_remarks
 from responsefn.diagnostics import collect_remarks

@@ -17,7 +17,7 @@ from dfcmodel.network.path_elements import DelayTrace, RateTrace
 from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import FIFO, manager_of
 from hopflow.checks import check_limit, choice, flag, format_value, integer, one_number, refuse_options
-from hopflow.display.results import Described
+from hopflow.results import Described
 from hopflow.units import WithUnit, quantities
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks

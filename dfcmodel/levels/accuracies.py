@@ -18,7 +18,7 @@ from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.records import ROUNDING
 from hopflow.checks import choice, format_value, instance, one_number
-from hopflow.csv_tables import read_rows
+from hopflow.text_files import read_rows
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
 

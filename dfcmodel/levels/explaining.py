@@ -40,7 +40,7 @@ from hopflow.sweeps import Bar, check_executor, run_tasks
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
-    from hopflow.status import Status
+    from hopflow.results import Status
 
 __all__ = ["explain"]
 

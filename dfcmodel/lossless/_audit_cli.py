@@ -36,7 +36,7 @@ class _Switch:
     response: Annotated[str | None, typer.Option(help="Peer's response time; default: IEEE 802.3.")] = None
 
 
-@cli.takes_records
+@cli.expand_options
 def audit(
     file: Annotated[
         Path,

@@ -113,7 +113,7 @@ class _Ports:
         "hopflow headroom --rate 100Gbps --rate 400Gbps --cable 30m --cable 300m",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def headroom(
     context: typer.Context,
     ports: _Ports,
@@ -209,7 +209,7 @@ class _Traffic:
         'hopflow pool --headroom "80 kB" --rate 100Gbps --ports 32 --size "1 MB" --shared "16 MB" --xoff "50 kB" --blocked 20us --json',
     )
 )
-@cli.takes_records
+@cli.expand_options
 def pool(
     shared_pool: _Pool,
     traffic: _Traffic,

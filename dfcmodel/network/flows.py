@@ -15,7 +15,7 @@ from dfcmodel.network.endpoints.receivers import Credited, ReceiverAgent
 from dfcmodel.network.endpoints.sources import Source
 from dfcmodel.network.endpoints.stacks import COUNTED, NO_STACK, STACKS
 from hopflow.checks import choice, flag, format_value, integer, is_endless, one_number, unwrap_scalar
-from hopflow.display.results import Described
+from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, quantities, whole_packets
 from responsefn import RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry

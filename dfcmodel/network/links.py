@@ -12,8 +12,8 @@ from dfcmodel.network.columns import coded, column_for, distinct, encoded, nodes
 from dfcmodel.network.queueing.buffers import ByteBuffer, buffer_of
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import flag, format_value, one_number, plain_number
-from hopflow.display.results import Described
 from hopflow.fork_safety import cached_property
+from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, declares, distinction, quantities
 
 if TYPE_CHECKING:

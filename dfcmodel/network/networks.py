@@ -20,8 +20,8 @@ from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.network.queueing.ingresses import Ingresses
 from hopflow.checks import instance, instances, one_number, plain_number
-from hopflow.display.results import table_text
 from hopflow.parameters import in_packets_of
+from hopflow.results import table_text
 from hopflow.tcp_constants import MIN_RTO
 from hopflow.units import PacketUnits, WithUnit, declares, in_units, quantities, whole_packets
 from responsefn import RateRule

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import ascending, choice, flag, format_value, integer, is_endless, number, one_number
-from hopflow.display.results import Described
+from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:

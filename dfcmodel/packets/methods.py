@@ -23,7 +23,7 @@ from hopflow.checks import (
     refuse_options,
     seed_number,
 )
-from hopflow.display.results import Described
+from hopflow.results import Described
 from hopflow.tcp_constants import MAX_ACK_DELAY
 from hopflow.units import WithUnit, WithUnits, quantities
 from responsefn import DeliveryRule, RateRule

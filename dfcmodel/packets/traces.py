@@ -16,8 +16,8 @@ from dfcmodel.packets.kernel.layout import OF_RATE
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, instances, one_number
-from hopflow.display.results import Result, figure
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

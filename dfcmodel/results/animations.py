@@ -15,8 +15,8 @@ import numpy as np
 from dfcmodel.results.plots import name_nodes
 from dfcmodel.results.records import samples_until
 from hopflow.checks import choice, integer, number
-from hopflow.display.results import COLOURS, figure
 from hopflow.progress import progress_bar
+from hopflow.results import COLOURS, figure
 from hopflow.whole_files import replacing
 
 if TYPE_CHECKING:

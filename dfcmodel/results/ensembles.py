@@ -13,10 +13,9 @@ from dfcmodel.results.plots import goodput_over_time
 from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
 from hopflow.checks import integer, number
-from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
 from hopflow.intervals import half_width
-from hopflow.status import Status, of_several, worst
+from hopflow.results import Result, Status, figure, of_several, worst
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules
 from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
 from hopflow.checks import instances, number, one_number, random_generator, seconds
+from hopflow.deprecations import accept_old_names
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import in_packets_of
-from hopflow.status import OnFailure, deliver
+from hopflow.results import OnFailure, deliver
 from hopflow.units import PACKET_SIZE, WholeWithUnit, WithUnit, quantities
 from responsefn import WindowRule
 
@@ -129,7 +129,7 @@ def coexist(
         Naming the parameter, its value and what is allowed.
     ArithmeticError
         Where a rule makes its window infinite or NaN.
-    hopflow.status.NotSolvedError
+    hopflow.NotSolvedError
         Where nothing arrived in the measured time, so that there are no shares.
 
     Examples

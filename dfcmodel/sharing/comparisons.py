@@ -12,8 +12,8 @@ from dfcmodel.network.endpoints.flow_recoveries import by_recovery
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, mean_of, within_limits
 from dfcmodel.sharing.seed_budgets import FEWEST_SEEDS, WIDTH, is_narrow, run_seeds, seeds_text
 from hopflow.checks import flag, instances, integer, seed_number
-from hopflow.display.results import Result, figure
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 from responsefn import WindowRule
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dfcmodel.sharing.bbr_observations import MODES, Observation
 from dfcmodel.sharing.qlog_traces import QlogTrace
 from dfcmodel.sharing.trace_conformances import TraceConformance, check_trace
 from hopflow.checks import instance, instances, integer
-from hopflow.display.results import Result, figure
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 from responsefn import BBR
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench, Measure, limits_o
 from dfcmodel.sharing.rfc9743_verdicts import SectionVerdict, differences, judge
 from dfcmodel.sharing.seed_budgets import WIDTH, run_seeds, seeds_text
 from hopflow.checks import instance, instances, integer, one_number, seed_number
-from hopflow.display.results import Result, figure
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.deprecations import accept_old_names
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 from responsefn import NewReno, WindowRule
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dfcmodel.sharing.bbr_observations import MODES, Observation
 from hopflow.checks import file_path, format_value, instance, one_number
-from hopflow.equality import ByValue
+from hopflow.results import ByValue
 from hopflow.units import WithUnit, quantities
 from hopflow.whole_files import replacing
 from responsefn.measurements.qlog_events import METRICS as METRICS_UPDATED

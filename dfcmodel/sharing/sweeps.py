@@ -15,8 +15,8 @@ import numpy as np
 from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.sharing.bottlenecks import Bottleneck, QueueOptions, checked_rules
 from hopflow.checks import instances, integer, one_number, seed_number, unwrap_scalar
+from hopflow.deprecations import accept_old_names
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import canonical_text, in_packets_of
 from hopflow.sources import source_of
 from hopflow.sweeps import Bar, Grid, Row, over_grid

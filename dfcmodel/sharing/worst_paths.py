@@ -16,8 +16,8 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
 from hopflow.checks import choice, instance, integer, one_number, seed_number
-from hopflow.display.results import Described, Result, figure
 from hopflow.progress import progress_bar
+from hopflow.results import Described, Result, figure
 from hopflow.units import WholeWithUnit, WithUnit, quantities
 from responsefn import WindowRule
 

@@ -10,8 +10,7 @@ import numpy as np
 from dfcmodel.theory.equations import DiffusionEquation, FeedbackEquation
 from dfcmodel.theory.law import law_of
 from hopflow.checks import instance, integer, number, one_number
-from hopflow.display.results import Result, figure
-from hopflow.status import Status
+from hopflow.results import Result, Status, figure
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -18,10 +18,9 @@ from dfcmodel.theory.stability import (
     scenario_clocks,
 )
 from hopflow.checks import choice, instance, integer, seed_number
-from hopflow.display.results import Result, figure
+from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
-from hopflow.naming.deprecations import accept_old_names
-from hopflow.status import Status
+from hopflow.results import Result, Status, figure
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -34,7 +34,7 @@ from dfcmodel.network.queueing.disciplines import DFC, dfc_of
 from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
 from hopflow.checks import choice, instance, integer, number, one_number, seed_number
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.deprecations import accept_old_names
 from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:

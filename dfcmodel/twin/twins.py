@@ -22,8 +22,8 @@ from dfcmodel.network.queueing.disciplines import DFC, Pause
 from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, integer, number, one_number, seed_number
+from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
-from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import in_packets_of
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule

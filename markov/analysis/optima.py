@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import format_value, number, unwrap_scalar
-from hopflow.display.results import Result, figure
 from hopflow.parameters import sweep_values
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 from hopflow.sweeps import axis
 from markov.analysis.model_parameters import parameters_of
 from markov.analysis.sensitivity_results import NoDerivativeError

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import integer, one_number, random_generator
-from hopflow.display.results import Result, figure
-from hopflow.naming.deprecations import accept_old_names, attribute_alias
+from hopflow.deprecations import accept_old_names, attribute_alias
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 from markov.computing.memory import check_room
 from markov.computing.progress import Counter

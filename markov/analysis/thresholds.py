@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 
 from hopflow.checks import dimensions, format_value, integer, one_number, seconds, unwrap_scalar
-from hopflow.display.results import Result, figure
 from hopflow.keywords import check_keywords, takes_keywords
+from hopflow.results import Result, figure
 from hopflow.sweeps import sweep
 from hopflow.units import (
     PacketUnits,

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hopflow.checks import choice, instance, integer
-from hopflow.equality import same
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, deliver
+from hopflow.results import OnFailure, deliver, same
 from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
 from markov.files.binding import Bound, bound, constants_of

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import format_value, instances
-from hopflow.display.results import Result, figure
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Result, Status, deliver, figure
 from markov.analysis.model_parameters import entry_of, parameters_of
 from markov.analysis.perturbations import Perturbation, same_states
 from markov.computing.matrices import off_diagonal

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import format_value, integer, number, one_number
-from hopflow.equality import ByValue
 from hopflow.fork_safety import cached_property
+from hopflow.results import ByValue
 from hopflow.units import WithUnit, quantities
 from markov.methods.gth import GTH
 from markov.methods.structure import closed_classes

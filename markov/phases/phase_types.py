@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import integer, number, one_number, random_generator
-from hopflow.equality import ByValue
+from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.results import ByValue
 from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopflow.checks import choice, instances, integer, one_number
 from hopflow.fork_safety import cached_property
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver
 from markov.computing.progress import report, watched
 from markov.models.rules import ChainModel
 from markov.multigrid.iteration import LEAST_SHARE, StoppingRule

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import format_value
-from hopflow.display.results import Result, figure
 from hopflow.intervals import t_quantile
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 from responsefn.diagnostics import quiet
 from responsefn.inputs import (

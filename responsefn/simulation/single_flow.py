@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import format_value, integer, number, one_number, random_generator
+from hopflow.deprecations import takes_options
 from hopflow.kernels import engine, make_kernel
-from hopflow.naming.deprecations import takes_options
 from hopflow.parameters import Parametrized, param
 from hopflow.units import WithUnit, quantities
 from responsefn import steps

@@ -29,7 +29,7 @@ from dfcmodel.lossless.audits.verdicts import INSUFFICIENT, RowVerdict, verdict_
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import duration, frames_and_cell
 from hopflow.checks import format_value
-from hopflow.display.results import COLOURS, Result, figure
+from hopflow.results import COLOURS, Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:

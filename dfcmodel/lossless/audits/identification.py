@@ -31,7 +31,7 @@ from dfcmodel.lossless.audits.table_laws import distinct_rates, law_of
 from dfcmodel.lossless.paused.worst_cases import WIRE
 from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA, bit_rate, frame_size, metres
 from hopflow.checks import file_path, format_value, one_number
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 from hopflow.units import WholeWithUnit, declares
 
 __all__ = ["Identification", "identify"]

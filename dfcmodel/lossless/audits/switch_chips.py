@@ -10,7 +10,7 @@ from importlib.resources import files
 from dfcmodel.lossless.audits.row_needs import Assumptions, covering
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
 from hopflow.checks import format_value
-from hopflow.csv_tables import read_rows
+from hopflow.text_files import read_rows
 
 __all__ = [
     "CensusRange",

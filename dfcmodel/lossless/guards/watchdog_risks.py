@@ -18,7 +18,7 @@ import numpy as np
 from dfcmodel.lossless.guards.watchdogs import Watchdog, check_times
 from dfcmodel.lossless.quantities import duration
 from hopflow.checks import format_value, instance, one_number
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, declares, in_units
 
 if TYPE_CHECKING:

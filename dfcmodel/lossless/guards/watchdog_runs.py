@@ -19,8 +19,8 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.packets.watchdogs import Fault, PortWatchdog
 from hopflow.checks import choice, instance, instances, number
-from hopflow.display.results import Result, figure
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

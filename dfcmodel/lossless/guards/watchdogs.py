@@ -15,7 +15,7 @@ import numpy as np
 
 from dfcmodel.lossless.quantities import duration
 from hopflow.checks import instance, integer, one_number, random_generator
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.deprecations import accept_old_names
 from hopflow.progress import progress_bar
 from hopflow.units import WithUnit, declares, in_units
 

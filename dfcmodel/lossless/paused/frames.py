@@ -16,8 +16,8 @@ import numpy as np
 from dfcmodel.lossless.paused.paused_links import GAP, OVERHEAD, PAUSE_FRAME, PREAMBLE, PausedLink
 from dfcmodel.lossless.paused.worst_cases import largest_burst
 from hopflow.checks import instance, integer, random_generator
+from hopflow.deprecations import accept_old_names
 from hopflow.kernels import make_kernel
-from hopflow.naming.deprecations import accept_old_names
 from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from dfcmodel.lossless.paused.paused_links import OVERHEAD, PREAMBLE, PausedLink
 from dfcmodel.lossless.paused.worst_cases import largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, metres
 from hopflow.checks import flag, integer, one_number
-from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, declares, in_units, quantities
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.lossless.paused.headrooms import Headroom
 from dfcmodel.lossless.quantities import Given, bit_rate, size_in_bytes
 from hopflow.checks import integer, number, one_number
-from hopflow.display.results import Described, table_text
+from hopflow.results import Described, table_text
 from hopflow.units import declares
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dfcmodel.lossless.pools.pool_risks import PoolRisk, convolve
 from dfcmodel.lossless.pools.pool_traffic import Episodes, PacketRuns, PausedGroups
 from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine
 from hopflow.checks import format_value, instance, integer, one_number
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.deprecations import accept_old_names
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["Convolution", "OverflowChain", "Recombination", "Splitting", "overflow"]

@@ -18,9 +18,9 @@ import numpy as np
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from dfcmodel.lossless.pools.pool_traffic import Episodes
 from hopflow.checks import instance, integer, random_generator
-from hopflow.display.results import Result, figure
 from hopflow.intervals import half_width
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

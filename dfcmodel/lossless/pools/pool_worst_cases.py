@@ -20,7 +20,7 @@ from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from dfcmodel.lossless.pools.pool_programs import SOLVED, PoolProgram
 from dfcmodel.lossless.quantities import duration
 from hopflow.checks import instance, integer, one_number
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import format_value, instance, integer, one_number
-from hopflow.display.results import table_text
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import takes_keywords
+from hopflow.results import table_text
 from hopflow.units import PacketUnits, WithUnit, declares, quantities, readable_text
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from dfcmodel.network.shortest_routes import (
     numbers_between,
 )
 from hopflow.checks import choice, format_value, instances, random_generator, unwrap_scalar
+from hopflow.deprecations import accept_old_names
 from hopflow.keywords import takes_keywords
-from hopflow.naming.deprecations import accept_old_names
 from hopflow.units import PacketUnits, declares, in_units, quantities_of, whole_packets
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.results.records import Records
 from dfcmodel.results.run_measures import completion_times
 from hopflow.checks import format_value, instance, number
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import format_value, integer
-from hopflow.display.results import figure
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver, figure
 from markov.methods.block_reduction import Reduction, Rows, Segment
 from markov.models.measures import measures_of
 from markov.models.rules import NO_END, ChainModel

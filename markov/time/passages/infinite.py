@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from hopflow.checks import format_value
 from hopflow.errors import RuleError
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal

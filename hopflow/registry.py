@@ -73,8 +73,8 @@ class Registry(Generic[T]):
 
     Parameters
     ----------
-    classes
-        Classes of this package, duplicates allowed; or module names by class name, imported at the first look-up.
+    modules
+        Module by class name, for classes of this package; a module is imported at the first look-up.
     group
         Entry-point group for classes of other distributions: ``[project.entry-points."hopflow.rules"]``.
     base
@@ -83,17 +83,8 @@ class Registry(Generic[T]):
         Requirement on an entry point, for messages.
     """
 
-    def __init__(
-        self,
-        classes: tuple[type[T], ...] | Mapping[str, str],
-        group: str,
-        base: type[T] | str,
-        hint: str,
-    ):
-        modules = classes if isinstance(classes, Mapping) else {}
-        loaded = () if isinstance(classes, Mapping) else classes
+    def __init__(self, modules: Mapping[str, str], group: str, base: type[T] | str, hint: str):
         self._modules = {name.lower(): (module, name) for name, module in modules.items()}
-        self._loaded = {kind.__name__.lower(): kind for kind in loaded}
         self._group, self._base, self._hint = group, base, hint
 
     @cached_property
@@ -121,7 +112,7 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Return all names, sorted."""
-        return sorted({*self._loaded, *self._modules, *self._entry_points})
+        return sorted({*self._modules, *self._entry_points})
 
     def named(self, parameter: str, name: str) -> type[T]:
         """Return the class with this name; case does not matter.
@@ -134,7 +125,5 @@ class Registry(Generic[T]):
         full_name = choice(parameter, name.lower(), self.names())
         if full_name in self._entry_points:
             return self._entry_points[full_name]
-        if full_name in self._loaded:
-            return self._loaded[full_name]
         module, kind = self._modules[full_name]
         return cast("type[T]", getattr(importlib.import_module(module), kind))
