@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -169,12 +169,18 @@ class Parameter:
     ----------
     function
         The function, or a class for parameters of its constructor.
+    read
+        Converts name and text to a value in another way, such as a range; None: by the unit of the parameter.
+    example
+        Example of the text; "": one of the unit.
     """
 
     function: Callable[..., Any]
+    read: Callable[[str, str], Any] | None = None
+    example: str = ""
 
-    def option(self, parameter: inspect.Parameter, kind: Any) -> tuple[inspect.Parameter, str | None]:
-        """Return an option for a command's parameter whose value is of a type, and the dimension of its unit.
+    def option(self, parameter: inspect.Parameter, kind: Any) -> tuple[inspect.Parameter, Reader | None]:
+        """Return an option for a command's parameter whose value is of a type, and the function that reads it.
 
         Raises
         ------
@@ -188,17 +194,35 @@ class Parameter:
             raise TypeError(f"{self.function.__name__} has no parameter {name!r}, but {', '.join(declared)}")
         dimension = quantities_of(self.function).get(name)
         default = declared[name].default if parameter.default is parameter.empty else parameter.default
-        text = describe_parameter(self.function, name)
-        if dimension is not None:
+        text, reader = describe_parameter(self.function, name), None
+        if dimension is not None or self.read is not None:
             several = any(get_origin(part) is list for part in (kind, *get_args(kind)))
             kind = list[str] if several else str
-            text += f" Write {UNIT_EXAMPLES[dimension]}{'; may be repeated' if several else ''}."
+            example = self.example or UNIT_EXAMPLES.get(dimension or "", "")
+            text += f" Write {example}{'; may be repeated' if several else ''}." if example else ""
             if default is None:
                 kind = kind | None
             elif default is not parameter.empty:
                 default = default if isinstance(default, str) else f"{default:g}"
+            reader = Reader(name, dimension, self.read)
         annotation = Annotated[kind, typer.Option(help=text.strip())]
-        return parameter.replace(annotation=annotation, default=default, kind=parameter.KEYWORD_ONLY), dimension
+        return parameter.replace(annotation=annotation, default=default, kind=parameter.KEYWORD_ONLY), reader
+
+
+class Reader(NamedTuple):
+    """Conversion of the text of an option."""
+
+    name: str
+    dimension: Any
+    read: Callable[[str, str], Any] | None
+
+    def value(self, text: str, packet_size: float) -> Any:
+        """Return the value of a text."""
+        if self.read is not None:
+            return self.read(self.name, text)
+        from hopflow.units import quantity
+
+        return quantity(self.name, text, self.dimension, packet_size, bare=True)
 
 
 def describe_parameter(function: Callable[..., Any], name: str) -> str:
@@ -221,7 +245,7 @@ def describe_parameter(function: Callable[..., Any], name: str) -> str:
             lines.append(line.strip())
     sentence = re.split(r"(?<=\.)\s", " ".join(lines).strip())[0].removesuffix(".")
     clauses = [part for part in re.split(r"[,;] ", sentence) if not part.startswith(PYTHON_CLAUSES)]
-    return f"{', '.join(clauses)}." if sentence else ""
+    return re.sub(r"\bNone(?:: | for )", "default: ", f"{', '.join(clauses)}.") if sentence else ""
 
 
 def expand_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -233,17 +257,17 @@ def expand_options(function: Callable[..., None]) -> Callable[..., None]:
     """
     hints = get_type_hints(function, include_extras=True)
     records: dict[str, tuple[type, tuple[str, ...]]] = {}
-    options, dimensions = [], {}
+    options, readers = [], dict[str, Reader]()
 
     def add(parameter: inspect.Parameter, hint: Any) -> None:
         source = next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Parameter)), None)
         if source is None:
             options.append(parameter.replace(annotation=hint, kind=parameter.KEYWORD_ONLY))
             return
-        option, dimension = source.option(parameter, hint.__origin__)
+        option, reader = source.option(parameter, hint.__origin__)
         options.append(option)
-        if dimension is not None:
-            dimensions[parameter.name] = dimension
+        if reader is not None:
+            readers[parameter.name] = reader
 
     for name, parameter in inspect.signature(function).parameters.items():
         kind = hints[name]
@@ -259,8 +283,8 @@ def expand_options(function: Callable[..., None]) -> Callable[..., None]:
             add(inspect.Parameter(field.name, parameter.KEYWORD_ONLY, default=default), of_fields[field.name])
 
     def command(**arguments: Any) -> None:
-        if dimensions:
-            _convert_units(arguments, dimensions)
+        if readers:
+            _read_options(arguments, readers)
         for name, (kind, fields) in records.items():
             arguments[name] = kind(**{field: arguments.pop(field) for field in fields})
         function(**arguments)
@@ -272,18 +296,18 @@ def expand_options(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _convert_units(arguments: dict[str, Any], dimensions: Mapping[str, Any]) -> None:
-    """Convert strings with or without units to numbers; None and empty lists become None."""
-    from hopflow.units import PACKET_SIZE, quantity
+def _read_options(arguments: dict[str, Any], readers: Mapping[str, Reader]) -> None:
+    """Replace the texts of options by their values; None and empty lists become None."""
+    from hopflow.units import PACKET_SIZE
 
-    packet_size = PACKET_SIZE
-    for name in sorted(dimensions, key="packet_size".__ne__):  # first, since rates are converted with it
+    packet_size: float = PACKET_SIZE
+    for name in sorted(readers, key="packet_size".__ne__):  # first, since rates are converted with it
         texts = arguments[name]
         several = texts if isinstance(texts, (list, tuple)) else [texts] if texts is not None else []
-        numbers = [quantity(name, text, dimensions[name], packet_size, bare=True) for text in several]
-        arguments[name] = None if not numbers else numbers if several is texts else numbers[0]
+        values = [readers[name].value(text, packet_size) for text in several]
+        arguments[name] = None if not values else values if several is texts else values[0]
         if name == "packet_size":
-            packet_size = numbers[0]
+            packet_size = values[0]
 
 
 def completions(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -539,7 +539,7 @@ def test_the_fields_of_a_record_are_options_of_a_command() -> None:
 
 
 @quantities(rate="rate", delay="time")
-def product_of(rate: float, delay: float = 0.04, *, factors: int = 2) -> float:
+def product_of(rate: float, delay: float = 0.04, *, factors: int = 2, wait: object = None) -> float:
     """Return a product.
 
     Parameters
@@ -548,6 +548,8 @@ def product_of(rate: float, delay: float = 0.04, *, factors: int = 2) -> float:
         Rate in packets/s, any shape, or a string such as ``"1Mbps"``. Of the link.
     delay, factors
         Delay in s. Not negative.
+    wait
+        Pause before, shape (n,); None: none.
 
     Returns
     -------
@@ -568,9 +570,10 @@ def test_an_option_has_unit_default_and_description_of_the_function_that_answers
         delay: Annotated[float, Parameter(product_of)],
         factors: Annotated[int, Parameter(product_of)] = 1,
         packet_size: Annotated[float, Parameter(mbps)],
+        wait: Annotated[Any, Parameter(product_of, lambda name, text: f"{name} {text}", "1us..2us")],
     ) -> None:
         """Print products."""
-        typer.echo([product_of(each, delay, factors=factors) for each in rate])
+        typer.echo([wait or product_of(each, delay, factors=factors) for each in rate])
 
     call = CliRunner().invoke
     assert call(app, ["--rate", "12Mbps", "--rate", "100"]).stdout == "[40.0, 4.0]\n"
@@ -578,13 +581,15 @@ def test_an_option_has_unit_default_and_description_of_the_function_that_answers
         call(app, ["--rate", "12Mbps", "--packet-size", "3kB", "--delay", "1s", "--factors", "3"]).stdout
         == "[1500.0]\n"
     )
+    assert call(app, ["--rate", "1", "--wait", "3us"]).stdout == "['wait 3us']\n"
     assert "Missing option '--rate'" in call(app, []).stderr
     said = call(app, ["--rate", "fast"]).exception
     assert str(said).startswith("rate = 'fast': must be")
     text = " ".join(call(app, ["--help"], env={"COLUMNS": "300"}).stdout.split())
     assert "Rate in packets/s. Write 1Mbps, or a number of packets/s; may be repeated." in text
     assert "Delay in s. Write 40ms, or a number of s. [default: 0.04]" in text
-    with pytest.raises(TypeError, match=r"product_of has no parameter 'loss', but rate, delay, factors"):
+    assert "Pause before, default: none. Write 1us..2us." in text
+    with pytest.raises(TypeError, match=r"product_of has no parameter 'loss', but rate, delay, factors, wait"):
 
         @expand_options
         def wrong(*, loss: Annotated[float, Parameter(product_of)]) -> None:
