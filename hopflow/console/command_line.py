@@ -202,8 +202,9 @@ class Parameter:
             text += f" Write {example}{'; may be repeated' if several else ''}." if example else ""
             if default is None:
                 kind = kind | None
-            elif default is not parameter.empty:
-                default = default if isinstance(default, str) else f"{default:g}"
+            elif default is not parameter.empty and not isinstance(default, str):
+                numbers = default if isinstance(default, tuple) else (default,)
+                default = ",".join(f"{number:g}" for number in numbers)
             reader = Reader(name, dimension, self.read)
         annotation = Annotated[kind, typer.Option(help=text.strip())]
         return parameter.replace(annotation=annotation, default=default, kind=parameter.KEYWORD_ONLY), reader
@@ -243,7 +244,7 @@ def describe_parameter(function: Callable[..., Any], name: str) -> str:
             is_described = name in line.split(", ")
         elif is_described:
             lines.append(line.strip())
-    sentence = re.split(r"(?<=\.)\s", " ".join(lines).strip())[0].removesuffix(".")
+    sentence = re.split(r"(?<=[^.]\.)\s", " ".join(lines).strip())[0].removesuffix(".")
     clauses = [part for part in re.split(r"[,;] ", sentence) if not part.startswith(PYTHON_CLAUSES)]
     return re.sub(r"\bNone(?:: | for )", "default: ", f"{', '.join(clauses)}.") if sentence else ""
 

@@ -88,8 +88,10 @@ class PauseTandem(ChainModel):
     low_threshold
         T2, in 1 .. T1; None is T1. The queue is released below T2: ``Pause(low=T2 - 1)`` of dfcmodel, which releases at its
         ``low`` or below.
-    link_rate, paused_rate
-        mu1 > 0 and mu2 >= 0, packets/s.
+    link_rate
+        mu1 > 0, packets/s.
+    paused_rate
+        mu2 >= 0, packets/s: that of queue 1 while it is paused.
     bottleneck_rate
         nu > 0, packets/s.
     arrival_rates
