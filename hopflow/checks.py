@@ -304,7 +304,7 @@ def instance(name: str, value: Any, kind: type[T] | tuple[type[T], ...], like: s
 def instances(name: str, value: Any, kind: type[T], like: str = "") -> tuple[T, ...]:
     """Return the entries of an iterable as a tuple after checking the class of each.
 
-    >>> listed("names", ["a", 3], str)
+    >>> instances("names", ["a", 3], str)
     Traceback (most recent call last):
     ...
     TypeError: names[1] = 3: must be a str
@@ -449,9 +449,9 @@ def file_path(name: str, value: Any) -> Path:
 def format_value(value: object) -> str:
     """Format a value for a message: one line, at most `MAX_VALUE_LENGTH` characters.
 
-    >>> shown(10**100)[:24]
+    >>> format_value(10**100)[:24]
     '100000000000000000000000'
-    >>> len(shown(10**100))
+    >>> len(format_value(10**100))
     80
     """
     try:
