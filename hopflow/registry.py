@@ -98,17 +98,15 @@ class Registry(Generic[T]):
         """
         classes: dict[str, type[T]] = {}
         for point in entry_points(group=self._group):
-            cls = point.load()
-            if not (isinstance(cls, type) and self._fits(cls)):
+            cls, base = point.load(), self._base
+            fits = isinstance(cls, type) and (
+                callable(getattr(cls, base, None)) if isinstance(base, str) else issubclass(cls, base)
+            )
+            if not fits:
                 entry = f"entry point {point.name} = {point.value} of {self._group}"
                 raise TypeError(f"{entry}: must be {self._hint}")
             classes[point.name.lower()] = cls
         return classes
-
-    def _fits(self, cls: type[Any]) -> bool:
-        if isinstance(self._base, str):
-            return callable(getattr(cls, self._base, None))
-        return issubclass(cls, self._base)
 
     def names(self) -> list[str]:
         """Return all names, sorted."""

@@ -1195,15 +1195,11 @@ def _checksum(folder: Path, attrs: Mapping[str, Any]) -> str:
 
 def _describe_values(values: list[Any]) -> str:
     """Describe values as text, many values by their hash."""
-    scalars = [_to_python_scalar(value) for value in values]
+    scalars = [value.item() if isinstance(value, np.generic) else value for value in values]
     if len(scalars) <= MAX_VALUES_NAMED:
         return repr(scalars)
     digest = hashlib.sha256(repr(scalars).encode()).hexdigest()[:16]
     return f"{len(scalars)} values from {scalars[0]!r} to {scalars[-1]!r} (hash {digest})"
-
-
-def _to_python_scalar(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 # Evaluation of a grid
@@ -1494,7 +1490,10 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     columns, fixed = _split(parameters, _lists_of(make) if kind is None else frozenset())
     if kind is None:
         first = {n: columns[n][0] if n in columns else fixed[n] for n in parameters}
-        kind = _kind_of(_call_first(thing, label, dimensions, first))
+        if missing := _parameters_without_default(thing) - first.keys():
+            names, named = ", ".join(sorted(missing)), ", ".join(first) or "none"
+            raise ValueError(f"thing = {label}: needs values of {names}, without a default; given are {named}")
+        kind = _kind_of(thing(**{name: first[name] for name in first if name in dimensions}))
     settings = {} if kind is None else dict(importlib.import_module(kind).SETTINGS)
     for name in parameters:
         if name not in dimensions and name not in settings:
@@ -1514,12 +1513,13 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     grid = Grid(
         axes,
         functools.partial(_point, make, dimensions, constant, written),
-        {name: unit for name in columns if (unit := _unit(units[name]))},
+        {name: BARE.get(unit, unit) for name in columns if (unit := units[name])},
     )
     options = {} if kind is None else importlib.import_module(kind).validate(_Things(grid), grid)
     about |= {name: repr(value) for name, value in fixed.items()}
-    objects = thing if make is thing else make(), *_objects(axes, fixed)
-    return _Plan(label, grid, kind, options, about, objects)
+    values = itertools.chain(*axes.values(), fixed.values())
+    objects = (value for value in values if not is_plain(value))  # code; numbers and strings are compared by value
+    return _Plan(label, grid, kind, options, about, (thing if make is thing else make(), *objects))
 
 
 def _factory(thing: Any, kind: str | None) -> _Factory:
@@ -1533,20 +1533,6 @@ def _factory(thing: Any, kind: str | None) -> _Factory:
         raise ValueError(f"thing = {format_value(thing)}: {expected}")  # noqa: TRY004
     label = getattr(thing, "__name__", repr(thing))
     return _Factory(thing, label, _parameters_of(thing), {"function": label})
-
-
-def _call_first(function: Any, label: str, dimensions: Mapping[str, str | None], first: Mapping[str, Any]) -> Any:
-    """Call a function with the first value of each parameter; ValueError if a required parameter is missing."""
-    if missing := _parameters_without_default(function) - first.keys():
-        names, named = ", ".join(sorted(missing)), ", ".join(first) or "none"
-        raise ValueError(f"thing = {label}: needs values of {names}, without a default; given are {named}")
-    return function(**{name: first[name] for name in first if name in dimensions})
-
-
-def _objects(axes: Mapping[str, list[Any]], fixed: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the parameter values that refer to code; numbers and strings are compared by value."""
-    values = itertools.chain(*axes.values(), fixed.values())
-    return tuple(value for value in values if not is_plain(value))
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
@@ -1608,12 +1594,6 @@ def _infer_dimension(name: str, values: list[Any]) -> str | None:
             in_units(name, values, untyped)
             return dimension
     return None
-
-
-def _unit(dimension: str | None) -> str | None:
-    """Return the unit of a dimension."""
-    units: Mapping[str, str] = BARE
-    return dimension if dimension is None else units.get(dimension, dimension)
 
 
 def _convert(name: str, values: list[Any], dimension: str | None) -> list[Any]:
