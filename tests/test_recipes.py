@@ -47,4 +47,4 @@ def test_the_code_of_a_recipe_runs(tmp_path: Path) -> None:
     assert len(blocks) == 1
     file = tmp_path / "recipe.py"
     file.write_text(blocks[0], encoding="utf-8")
-    printed_by(file)
+    printed_by("-m", "doctest", file)
