@@ -227,8 +227,10 @@ def audit_headroom(
         Bytes of a buffer cell. None: the chip's, or the one that the values show by their law, or the one of which all
         values are multiples (a chip's, or 64 to 1024 bytes that are no power of two and no multiple of ten, which may
         be units of a calculator); otherwise bytes are counted.
-    mtu, lossless_mtu
-        Bytes of the largest frame of any class, and of the paused class (None: ``mtu``).
+    mtu
+        Bytes of the largest frame of any class.
+    lossless_mtu
+        Bytes of the largest frame of the paused class; None: ``mtu``.
     response
         Response time of the peer; None: the maximum of IEEE 802.3 31B.3.7 at each rate.
 
