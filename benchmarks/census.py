@@ -28,7 +28,7 @@ from dfcmodel.lossless.audits.orders import falling_pairs, flat_rates
 from dfcmodel.lossless.audits.profiles import fill
 from dfcmodel.lossless.audits.table_files import FORMATS
 from dfcmodel.lossless.audits.verdicts import RowVerdict
-from hopflow.csv_tables import write_rows
+from hopflow.text_files import write_rows
 
 RESULTS = Path(__file__).parent / "results"
 DATA = Path(__file__).parent / "data"

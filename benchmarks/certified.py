@@ -26,7 +26,7 @@ from tqdm import tqdm
 
 from benchmarks.outside import prism, qcomp
 from benchmarks.outside.rows import Question, shown, suites
-from hopflow.csv_tables import write_rows
+from hopflow.text_files import write_rows
 from markov import stationary
 from markov.files import FileError, FileModel, read_prism
 from markov.files.parsing.property_parsing import parse_properties, parse_property

@@ -22,7 +22,7 @@ import typer
 from tqdm import tqdm
 
 from benchmarks.collection_paths import agrees, hits
-from hopflow.csv_tables import write_rows
+from hopflow.text_files import write_rows
 from markov.files import FileError, read_prism
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ from dfcmodel.network.demands.exchanges import (
     pairwise,
     ring_all_reduce,
 )
-from hopflow.csv_tables import write_rows
+from hopflow.text_files import write_rows
 from responsefn import FixedRate
 
 RESULTS = Path(__file__).parent / "results"

@@ -19,7 +19,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from benchmarks.timing import Row
-from hopflow.naming.packages import PACKAGES
+from hopflow.public_names import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 LIGHT = ROOT / "requirements-light.txt"

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from hopflow.naming.public_names import attach
+from hopflow.public_names import attach
 
 __distribution__ = "hopflow"
-__getattr__, __dir__, __all__ = attach(__name__, __file__, "lossless", "recoveries", "results", "theory")
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -223,7 +223,7 @@ class _Files:
         "hopflow simulate takano2006/1 --save my_network.toml",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def simulate(
     scenario: Annotated[str, typer.Argument(help="takano2006/4, or my_network.toml", autocompletion=_names)],
     network: _Network,
@@ -240,10 +240,10 @@ def simulate(
     from dfcmodel.network.scenario_files.toml_writing import save_scenario
     from dfcmodel.simulation import method_of
     from dfcmodel.simulation import simulate as run_once
-    from hopflow.checks import whole
+    from hopflow.checks import integer
 
     at, method = run.method()
-    whole("runs", run.runs, 1, 10**6)
+    integer("runs", run.runs, 1, 10**6)
     files.check(run.runs)
     chosen = network.scenario(scenario)
     if run.duration is not None:
@@ -386,7 +386,7 @@ class _Path:
         "hopflow compare reno htcp bic --bandwidth 100Mbps --rtt 80ms --buffer 1MB --loss 1e-6 --json",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def compare(
     rules: Annotated[
         list[str],
@@ -496,7 +496,7 @@ class _Explained:
         "hopflow explain D05",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def explain(
     scenario: Annotated[
         str,

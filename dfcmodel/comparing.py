@@ -9,11 +9,10 @@ from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.run_comparisons import RunComparison
 from dfcmodel.sharing.bottlenecks import QueueOptions, bottleneck_of
 from dfcmodel.sharing.comparisons import Comparison, compare_rules
-from hopflow.checks import choice, listed, shown
-from hopflow.display.results import Result
-from hopflow.display.side_by_side import SideBySide, kind_for
+from hopflow.checks import choice, format_value, instances
+from hopflow.deprecations import accept_old_names
 from hopflow.keywords import takes_keywords
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.results import Result, SideBySide, kind_for
 from hopflow.units import declares
 from responsefn import WindowRule
 
@@ -140,7 +139,7 @@ def compare(
         if kind_for(each) is None and None in (kind for kind, _ in listed):
             choice("name of an option", name, ("rules", *known))
         if kind_for(each) is None:
-            raise TypeError(f"{name} = {shown(each)}: must be a result, with {name} as its label")
+            raise TypeError(f"{name} = {format_value(each)}: must be a result, with {name} as its label")
     kinds = dict.fromkeys([*(kind for kind, _ in listed), *map(kind_for, labelled.values())])
     if len(kinds) > 1:
         kinds_given = " and ".join("rules" if kind is None else kind.CALLED for kind in kinds)
@@ -153,7 +152,7 @@ def compare(
         return _rules(found if rules is None else rules, options)
     for name, value in options.items():
         said = f"is for rules; {kind.CALLED} are compared without a path"
-        raise TypeError(f"{name} = {shown(value)}: {said}")
+        raise TypeError(f"{name} = {format_value(value)}: {said}")
     return kind.of(found, labelled)
 
 
@@ -161,7 +160,7 @@ def _kind_of(name: str, item: object) -> type[SideBySide[Any]] | None:
     """Return what compares an item; None for a rule."""
     kind = kind_for(item)
     if kind is None and not isinstance(item, WindowRule):
-        raise TypeError(f"{name} = {shown(item)}: must be one of {KINDS}")
+        raise TypeError(f"{name} = {format_value(item)}: must be one of {KINDS}")
     return kind
 
 
@@ -171,7 +170,7 @@ def _rules(rules: Iterable[WindowRule], options: dict[str, Any]) -> Comparison:
         if name not in options:
             curves = "responsefn.curve([...]) has their rates over loss ratios, without a path"
             raise TypeError(f"{name}: is missing, rules are compared on a path such as {PATH}; {curves}")
-    rules = listed("rules", rules, WindowRule)  # type: ignore[type-abstract]
+    rules = instances("rules", rules, WindowRule)  # type: ignore[type-abstract]
     often = {name: options.pop(name) for name in ("runs", "seed") if name in options}
     optional = {n: v for n, v in options.items() if n == "recovery" or v is not None}
     return compare_rules(rules, bottleneck_of(**optional), prolong="duration" not in optional, **often)

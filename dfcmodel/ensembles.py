@@ -15,10 +15,10 @@ from dfcmodel.network.phase_effects import packet_wait, start_spread
 from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import RunSettings, method_of, simulate
-from hopflow.checks import instance, one_number, refuse_options, seed_number, whole
+from hopflow.checks import instance, integer, one_number, refuse_options, seed_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.status import Interrupted
+from hopflow.results import Interrupted
 from hopflow.sweeps import Bar, check_executor, run_tasks
 from hopflow.units import declares, quantities
 
@@ -89,7 +89,7 @@ def ensemble(
     """
     instance("scenario", scenario, Scenario)
     asked = check_keywords(ensemble, settings)
-    runs = whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
+    runs = integer("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     seed = seed_number("seed", seed)
     end = run_end(scenario, asked["duration"])
     jitter = start_spread(scenario, jitter, end)

@@ -26,8 +26,8 @@ from dfcmodel.results.summaries import ABOUT_LEVELS
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import warn_if_unstable
 from hopflow.checks import choice, instance, number, one_number, random_source, refuse_options
-from hopflow.naming.deprecations import accept_old_names, warn_deprecated
-from hopflow.status import ConvergenceError
+from hopflow.deprecations import accept_old_names, warn_deprecated
+from hopflow.results import ConvergenceError
 from hopflow.units import declares, in_units, quantities
 from responsefn import RateRule, WindowRule
 

@@ -13,10 +13,9 @@ from dfcmodel.engine.fluid import Fluid
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
-from hopflow.checks import instance, one_number, seed_number, whole
-from hopflow.display.results import Result, figure
-from hopflow.naming.deprecations import accept_old_names
-from hopflow.status import Status
+from hopflow.checks import instance, integer, one_number, seed_number
+from hopflow.deprecations import accept_old_names
+from hopflow.results import Result, Status, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ def check_step(
     """
     instance("scenario", scenario, Scenario)
     seed = seed_number("seed", seed)
-    m = whole("steps_per_delay", steps_per_delay, 1, 5_000)
+    m = integer("steps_per_delay", steps_per_delay, 1, 5_000)
     step = Fluid(m).step_of(scenario)
     asked = scenario.duration if duration is None else duration
     end = one_number("duration", asked, at_least=step, hint=f"in s; the step is {step:g} s")

@@ -15,7 +15,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.results.limits import LIMIT_KINDS, flags_of_limits
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.simulation import method_of, simulate
-from hopflow.checks import listed, one_number, shown
+from hopflow.checks import format_value, instances, one_number
 from hopflow.sweeps import Row
 from hopflow.units import quantities_of
 from responsefn import jain_index
@@ -103,7 +103,7 @@ def _points(chosen: xr.DataArray) -> Iterator[str]:
     for place in np.argwhere(chosen.to_numpy()).tolist():
         pairs = zip(chosen.dims, place, strict=True)
         values = [(dim, chosen[dim].to_numpy().tolist()[n]) for dim, n in pairs]
-        yield ", ".join(f"{d} = {f'{v:.4g}' if type(v) is float else shown(v)}" for d, v in values)
+        yield ", ".join(f"{d} = {f'{v:.4g}' if type(v) is float else format_value(v)}" for d, v in values)
 
 
 def _seeds_alike(data: xr.Dataset) -> Iterator[str]:
@@ -129,9 +129,9 @@ def _scenario(thing: Any, source: Any) -> Scenario:
     """Return a scenario; of links with a flow from each first node to the last node of the same number."""
     if isinstance(thing, Scenario):
         if source is not None:
-            raise ValueError(f"source = {shown(source)}: is for functions that return links alone")
+            raise ValueError(f"source = {format_value(source)}: is for functions that return links alone")
         return thing
-    links = listed("thing", thing, Link, "a scenario, or a list of links, at every point")
+    links = instances("thing", thing, Link, "a scenario, or a list of links, at every point")
     if source is None:
         raise ValueError("source: must be given, the rule of each flow, where a function returns links alone")
     targets, sources = ({getattr(link, end): 0 for link in links} for end in ("target", "source"))

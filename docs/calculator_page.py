@@ -11,11 +11,10 @@ import json
 import os
 import sys
 import zipfile
-from importlib.metadata import distribution, version
+from importlib.metadata import version
 from pathlib import Path
 
 import jinja2
-import lazy_loader
 
 from validation.explore.calculators import CALCULATORS, calculator
 
@@ -31,16 +30,12 @@ STAMP = (1980, 1, 1, 0, 0, 0)
 
 
 def archived(root: Path = ROOT) -> dict[str, bytes]:
-    """Return the files of the archive: the packages' modules, and lazy_loader, which they need, with its licence."""
+    """Return the files of the archive: the packages' modules, and the licence."""
     files = [root / name for name in SINGLE_FILES]
     for package in PACKAGES:
         files += (path for path in (root / package).rglob("*") if path.suffix in SUFFIXES)
     found = {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(files)}
     found["LICENSE"] = (root / "LICENSE").read_bytes()
-    found["lazy_loader/__init__.py"] = Path(lazy_loader.__file__).read_bytes()
-    for path in distribution("lazy_loader").files or ():
-        if "LICENSE" in path.name.upper():
-            found[f"lazy_loader/{path.name}"] = path.read_binary()
     return found
 
 

@@ -11,7 +11,7 @@ from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
-from hopflow.naming.public_modules import PUBLIC
+from hopflow.public_names import public_modules
 from responsefn import linux
 from responsefn.rules.index import RULES
 
@@ -74,7 +74,7 @@ def _described_before() -> set[str]:
     """Return names of objects that are public in an earlier package, too, and have their page there."""
     first: dict[int, str] = {}
     again = set()
-    for package in map(import_module, PUBLIC):
+    for package in map(import_module, public_modules()):
         for name in package.__all__:
             known = getattr(package, name)
             if isinstance(known, type) and first.setdefault(id(known), package.__name__) != package.__name__:

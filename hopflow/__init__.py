@@ -11,30 +11,21 @@ The packages are attributes too: `from hopflow import markov` reports a user fil
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
-import lazy_loader
-
-from hopflow.naming.packages import package, warn_of_others
-from hopflow.naming.public_names import has_moved, load_moved
+from hopflow.public_names import load_moved, new_locations, package, read_stub, warn_of_others
 
 __version__ = "0.2.0"
 
 _PACKAGES = ("dfcmodel", "markov", "responsefn")
-_load, _, __all__ = lazy_loader.attach(
-    __name__,
-    submod_attrs={
-        "functions": ["maximum", "minimum", "where"],
-        "sweeps": ["sweep"],
-        "status": ["Interrupted", "NotSolvedError", "Status"],
-        "units": ["gbps", "mbps", "ms", "to_mbps", "us"],
-    },
-)
+_MODULES = {name: module for name, module in read_stub(__name__, __file__).items() if module.startswith("hopflow.")}
+__all__ = sorted(_MODULES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return _load(name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
     if name in _PACKAGES:
         return package(name)
     if not name.startswith("_"):
@@ -42,7 +33,7 @@ def __getattr__(name: str) -> Any:
             if name in module.__all__:
                 return getattr(module, name)
         for package_name in _PACKAGES:
-            if has_moved(package_name, name):
+            if name in new_locations(package_name):
                 return load_moved(package_name, name, shown="hopflow")
     raise AttributeError(f"module 'hopflow' has no attribute {name!r}")
 

@@ -37,8 +37,10 @@ __all__ = [
     "dimensions",
     "file_path",
     "flag",
+    "format_value",
     "instance",
-    "listed",
+    "instances",
+    "integer",
     "number",
     "one_number",
     "random_generator",
@@ -47,9 +49,7 @@ __all__ = [
     "refuse_options",
     "seconds",
     "seed_number",
-    "shown",
     "unwrap_scalar",
-    "whole",
 ]
 
 
@@ -104,14 +104,14 @@ def number(
     try:
         array = np.asarray(value)
     except (ValueError, TypeError):  # rows of different lengths; what is no array
-        raise refusal(shown(value)) from None
+        raise refusal(format_value(value)) from None
     objects = array.dtype.kind == "O" and all(map(_is_real, array.flat))
     if not objects and array.dtype.kind not in "iuf":  # strings, booleans, complex numbers, dates
-        raise refusal(shown(value))
+        raise refusal(format_value(value))
     try:
         array = array.astype(np.float64)
     except OverflowError:
-        raise refusal(shown(value)) from None
+        raise refusal(format_value(value)) from None
     allowed = np.isfinite(array)
     for _, compare, bound in limits:
         allowed = allowed & compare(array, bound)
@@ -144,7 +144,7 @@ def one_number(
             return scalar
     array = number(name, value, above=above, at_least=at_least, below=below, at_most=at_most, hint=hint)
     if array.ndim:
-        raise ValueError(f"{name} = {shown(value)}: one number is expected")
+        raise ValueError(f"{name} = {format_value(value)}: one number is expected")
     return float(array)
 
 
@@ -176,16 +176,16 @@ def ascending(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """
     array = np.atleast_1d(number(name, value, at_least=0.0))
     if array.ndim != 1 or not len(array) or (np.diff(array) < 0.0).any():
-        raise ValueError(f"{name} = {shown(value)}: must be ascending numbers, at least one")
+        raise ValueError(f"{name} = {format_value(value)}: must be ascending numbers, at least one")
     return array
 
 
-def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
+def integer(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
     """Return ``value`` as an int after checking that it is an integer in low..high."""
     value = unwrap_scalar(value)
     if not (_is_real(value) and low <= value <= high and value == int(value)):
         because = f" ({why})" if why else ""
-        raise ValueError(f"{name} = {shown(value)}: must be a whole number in {low}..{high}{because}")
+        raise ValueError(f"{name} = {format_value(value)}: must be a whole number in {low}..{high}{because}")
     return int(value)
 
 
@@ -240,7 +240,7 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
     except (ValueError, TypeError):  # a value that compares as unknown
         is_allowed = False
     if not is_allowed:
-        raise ValueError(f"{name} = {shown(value)}: must be one of {format_choices(value, options)}")
+        raise ValueError(f"{name} = {format_value(value)}: must be one of {format_choices(value, options)}")
     return value
 
 
@@ -264,7 +264,7 @@ def format_choices(value: object, options: Iterable[object]) -> str:
 def flag(name: str, value: object) -> bool:
     """Return ``value`` as a bool; ValueError for anything else, such as the string "no"."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} = {shown(value)}: must be True or False")  # noqa: TRY004
+        raise ValueError(f"{name} = {format_value(value)}: must be True or False")  # noqa: TRY004
     return bool(value)
 
 
@@ -298,13 +298,13 @@ def instance(name: str, value: Any, kind: type[T] | tuple[type[T], ...], like: s
         return value
     kinds = kind if isinstance(kind, tuple) else (kind,)
     words = like or " or ".join(f"a {cls.__name__}" for cls in kinds)
-    raise TypeError(f"{name} = {shown(value)}: must be {words}")
+    raise TypeError(f"{name} = {format_value(value)}: must be {words}")
 
 
-def listed(name: str, value: Any, kind: type[T], like: str = "") -> tuple[T, ...]:
+def instances(name: str, value: Any, kind: type[T], like: str = "") -> tuple[T, ...]:
     """Return the entries of an iterable as a tuple after checking the class of each.
 
-    >>> listed("names", ["a", 3], str)
+    >>> instances("names", ["a", 3], str)
     Traceback (most recent call last):
     ...
     TypeError: names[1] = 3: must be a str
@@ -314,7 +314,7 @@ def listed(name: str, value: Any, kind: type[T], like: str = "") -> tuple[T, ...
         if isinstance(value, type) and issubclass(value, kind):
             hint = f"must be a list; each entry {words}; write [{value.__name__}()]"
             raise TypeError(f"{name} is the class {value.__name__}: {hint}")
-        raise TypeError(f"{name} = {shown(value)}: must be a list; each entry {words}")
+        raise TypeError(f"{name} = {format_value(value)}: must be a list; each entry {words}")
     entries = tuple(value)
     if set(map(type, entries)) == {kind}:  # one comparison of sets instead of a check per entry
         return entries
@@ -345,7 +345,7 @@ def random_source(name: str, value: Any) -> Any:
     if _is_real(seed) and 0 <= seed < 2**128 and seed == int(seed):
         return int(seed)
     kind = ValueError if _is_real(seed) else TypeError
-    raise kind(f"{name} = {shown(value)}: must be a whole number >= 0, a numpy.random.Generator or None")
+    raise kind(f"{name} = {format_value(value)}: must be a whole number >= 0, a numpy.random.Generator or None")
 
 
 def seed_number(name: str, value: Any, *, minimum: int = 0, maximum: int = 2**63) -> int:
@@ -356,7 +356,7 @@ def seed_number(name: str, value: Any, *, minimum: int = 0, maximum: int = 2**63
     """
     if isinstance(value, np.random.Generator):
         return int(value.integers(1, 2**31 - 1))
-    return whole(name, value, minimum, maximum, why="or a numpy.random.Generator")
+    return integer(name, value, minimum, maximum, why="or a numpy.random.Generator")
 
 
 def check_limit(name: str, value: object, hint: str = "") -> None:
@@ -440,18 +440,18 @@ def file_path(name: str, value: Any) -> Path:
     TypeError: path = 3: must be a path, a text or pathlib.Path
     """
     if not isinstance(value, (str, os.PathLike)):
-        raise TypeError(f"{name} = {shown(value)}: must be a path, a text or pathlib.Path")
+        raise TypeError(f"{name} = {format_value(value)}: must be a path, a text or pathlib.Path")
     if not os.fspath(value):
         raise ValueError(f"{name} = {value!r}: must be the path of a file")
     return Path(value)
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Format a value for a message: one line, at most `MAX_VALUE_LENGTH` characters.
 
-    >>> shown(10**100)[:24]
+    >>> format_value(10**100)[:24]
     '100000000000000000000000'
-    >>> len(shown(10**100))
+    >>> len(format_value(10**100))
     80
     """
     try:

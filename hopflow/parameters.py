@@ -25,8 +25,8 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 
-from hopflow.checks import choice, one_number, shown
-from hopflow.display.html_tables import table_html
+from hopflow.checks import choice, format_value, one_number
+from hopflow.results import table_html
 from hopflow.units import BARE, Dimension, PacketUnits, quantity
 
 __all__ = [
@@ -417,7 +417,7 @@ class Parametrized:
         return _build, (type(self), self.params._asdict(), self._given)
 
     def _repr_html_(self) -> str:
-        rows = {name: shown(value) for name, value in self.params._asdict().items()}
+        rows = {name: format_value(value) for name, value in self.params._asdict().items()}
         return table_html(type(self).__name__, rows)
 
     def __repr__(self) -> str:

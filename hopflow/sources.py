@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hopflow.naming.packages import PACKAGES
 from hopflow.parameters import Parametrized
+from hopflow.public_names import PACKAGES
 
 __all__ = ["is_plain", "source_of"]
 

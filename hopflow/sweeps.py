@@ -55,11 +55,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, overl
 
 import numpy as np
 
-from hopflow.checks import instance, listed, shown
-from hopflow.naming.packages import package
+from hopflow.checks import format_value, instance, instances
 from hopflow.progress import progress_bar, thread
+from hopflow.public_names import package
+from hopflow.results import Interrupted
 from hopflow.sources import is_plain, source_of
-from hopflow.status import Interrupted
 from hopflow.units import BARE, PacketUnits, in_units, quantities_of
 from hopflow.whole_files import replacing, synchronize
 
@@ -164,7 +164,7 @@ class Grid(Generic[T]):
         """
         indices = np.unravel_index(number, self.shape) if self.shape else ()
         pairs = zip(self.values.items(), indices, strict=True)
-        return ", ".join(f"{name} = {shown(values[k])}" for (name, values), k in pairs)
+        return ", ".join(f"{name} = {format_value(values[k])}" for (name, values), k in pairs)
 
     def coords(self) -> dict[str, Any]:
         """Return the values as coordinates of a Dataset."""
@@ -289,7 +289,7 @@ class Schema:
 
     def _refusal(self, name: Hashable, value: object, number: int, fault: str) -> str:
         at = f" at {self.grid.point(number)}" if self.grid.values else ""
-        return f"{name}{at} is {shown(value)}: {fault}"
+        return f"{name}{at} is {format_value(value)}: {fault}"
 
 
 SCALAR_EXPECTED = "must be a single number or text; return a Dataset, or an object with to_xarray(), for arrays"
@@ -900,7 +900,7 @@ class Store:
                 if not self._can_store(field.dtype):
                     raise ValueError(f"{name}{at} is missing: only numbers may be, which are NaN there")
                 continue
-            value = shown(row.variables[name][1])
+            value = format_value(row.variables[name][1])
             if not self._can_store(field.dtype):
                 new = before is None and not first
                 fault = "had no value at earlier points, where only numbers may be missing" if new else STORABLE_KINDS
@@ -909,8 +909,8 @@ class Store:
                 _check_name(name, f"{name}{at} is {value}", field.dims, field.attrs)
         for name, (dims, values, attrs) in row.coords.items() if first else ():
             if not self._can_store(array_of(values).dtype):
-                raise ValueError(f"the coordinate {name}{at} is {shown(values)}: {STORABLE_KINDS}")
-            _check_name(name, f"the coordinate {name}{at} is {shown(values)}", dims, attrs)
+                raise ValueError(f"the coordinate {name}{at} is {format_value(values)}: {STORABLE_KINDS}")
+            _check_name(name, f"the coordinate {name}{at} is {format_value(values)}", dims, attrs)
 
     def _can_store(self, dtype: np.dtype[Any]) -> bool:
         """Return whether the format supports a dtype; NetCDF has no complex numbers."""
@@ -1161,11 +1161,11 @@ def _check_name(name: Any, subject: str, dims: tuple[Any, ...], attrs: Mapping[A
         allowed = f"printable, without /, not {DONE}, and begin with no ."
         raise ValueError(f"{subject}: the name of a result in a store must be a text: {allowed}")
     if others := [dim for dim in dims if not isinstance(dim, str)]:
-        raise ValueError(f"{subject}, with the dimension {shown(others[0])}: must be a text")
+        raise ValueError(f"{subject}, with the dimension {format_value(others[0])}: must be a text")
     for key, value in attrs.items():
         array = np.asarray(value)
         if not isinstance(key, str) or array.dtype.kind not in "biufU" or array.ndim > 1:
-            raise ValueError(f"{subject}, with the attribute {key} = {shown(value)}: must be a number or a text")
+            raise ValueError(f"{subject}, with the attribute {key} = {format_value(value)}: must be a number or a text")
 
 
 def _is_signed(path: Path) -> bool:
@@ -1195,15 +1195,11 @@ def _checksum(folder: Path, attrs: Mapping[str, Any]) -> str:
 
 def _describe_values(values: list[Any]) -> str:
     """Describe values as text, many values by their hash."""
-    scalars = [_to_python_scalar(value) for value in values]
+    scalars = [value.item() if isinstance(value, np.generic) else value for value in values]
     if len(scalars) <= MAX_VALUES_NAMED:
         return repr(scalars)
     digest = hashlib.sha256(repr(scalars).encode()).hexdigest()[:16]
     return f"{len(scalars)} values from {scalars[0]!r} to {scalars[-1]!r} (hash {digest})"
-
-
-def _to_python_scalar(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 # Evaluation of a grid
@@ -1424,11 +1420,11 @@ def sweep(
         shares: xr.Dataset = package("dfcmodel").coexist_sweep(thing, executor=executor, store=store, **parameters)
         return shares
     if levels is not None:
-        level_names = [levels] if isinstance(levels, str) else list(listed("levels", levels, str))
+        level_names = [levels] if isinstance(levels, str) else list(instances("levels", levels, str))
         parameters = {**parameters, "level": level_names}
     plan = _plan(thing, parameters)
     if method is not None and plan.kind is None:
-        raise ValueError(f"method = {shown(method)}: is for scenarios and chains")
+        raise ValueError(f"method = {format_value(method)}: is for scenarios and chains")
     about = dict(plan.about)
     if method is not None or store is not None:
         about["method"] = repr(method)
@@ -1494,7 +1490,10 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     columns, fixed = _split(parameters, _lists_of(make) if kind is None else frozenset())
     if kind is None:
         first = {n: columns[n][0] if n in columns else fixed[n] for n in parameters}
-        kind = _kind_of(_call_first(thing, label, dimensions, first))
+        if missing := _parameters_without_default(thing) - first.keys():
+            names, named = ", ".join(sorted(missing)), ", ".join(first) or "none"
+            raise ValueError(f"thing = {label}: needs values of {names}, without a default; given are {named}")
+        kind = _kind_of(thing(**{name: first[name] for name in first if name in dimensions}))
     settings = {} if kind is None else dict(importlib.import_module(kind).SETTINGS)
     for name in parameters:
         if name not in dimensions and name not in settings:
@@ -1514,12 +1513,13 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     grid = Grid(
         axes,
         functools.partial(_point, make, dimensions, constant, written),
-        {name: unit for name in columns if (unit := _unit(units[name]))},
+        {name: BARE.get(unit, unit) for name in columns if (unit := units[name])},
     )
     options = {} if kind is None else importlib.import_module(kind).validate(_Things(grid), grid)
     about |= {name: repr(value) for name, value in fixed.items()}
-    objects = thing if make is thing else make(), *_objects(axes, fixed)
-    return _Plan(label, grid, kind, options, about, objects)
+    values = itertools.chain(*axes.values(), fixed.values())
+    objects = (value for value in values if not is_plain(value))  # code; numbers and strings are compared by value
+    return _Plan(label, grid, kind, options, about, (thing if make is thing else make(), *objects))
 
 
 def _factory(thing: Any, kind: str | None) -> _Factory:
@@ -1530,23 +1530,9 @@ def _factory(thing: Any, kind: str | None) -> _Factory:
         return _Factory(make, type(thing).__name__, module.units(thing), module.about(thing))
     if not callable(thing):
         expected = "must be a scenario, a chain, a rule, a list of rules, or a function that returns one"
-        raise ValueError(f"thing = {shown(thing)}: {expected}")  # noqa: TRY004
+        raise ValueError(f"thing = {format_value(thing)}: {expected}")  # noqa: TRY004
     label = getattr(thing, "__name__", repr(thing))
     return _Factory(thing, label, _parameters_of(thing), {"function": label})
-
-
-def _call_first(function: Any, label: str, dimensions: Mapping[str, str | None], first: Mapping[str, Any]) -> Any:
-    """Call a function with the first value of each parameter; ValueError if a required parameter is missing."""
-    if missing := _parameters_without_default(function) - first.keys():
-        names, named = ", ".join(sorted(missing)), ", ".join(first) or "none"
-        raise ValueError(f"thing = {label}: needs values of {names}, without a default; given are {named}")
-    return function(**{name: first[name] for name in first if name in dimensions})
-
-
-def _objects(axes: Mapping[str, list[Any]], fixed: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the parameter values that refer to code; numbers and strings are compared by value."""
-    values = itertools.chain(*axes.values(), fixed.values())
-    return tuple(value for value in values if not is_plain(value))
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
@@ -1555,7 +1541,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
         return inspect.signature(function)
     except ValueError:
         msg = "has no signature that Python can read; write a function around it, with named parameters"
-        raise TypeError(f"thing = {shown(function)}: {msg}") from None
+        raise TypeError(f"thing = {format_value(function)}: {msg}") from None
 
 
 def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:
@@ -1608,12 +1594,6 @@ def _infer_dimension(name: str, values: list[Any]) -> str | None:
             in_units(name, values, untyped)
             return dimension
     return None
-
-
-def _unit(dimension: str | None) -> str | None:
-    """Return the unit of a dimension."""
-    units: Mapping[str, str] = BARE
-    return dimension if dimension is None else units.get(dimension, dimension)
 
 
 def _convert(name: str, values: list[Any], dimension: str | None) -> list[Any]:

@@ -1,17 +1,21 @@
-"""User text files, JSON and TOML: size limits, byte-order marks, errors with the file name."""
+"""Text files: those of users with size limits, byte-order marks and errors with the file name; JSON, TOML and CSV."""
 
 from __future__ import annotations
 
 import codecs
+import csv
 import json
 import re
 import tomllib
+from collections.abc import Iterable
+from importlib import resources
 from pathlib import Path
 from typing import Any, TextIO
 
-from hopflow.checks import file_path, shown
+from hopflow.checks import file_path, format_value
+from hopflow.whole_files import replacing
 
-__all__ = ["MAX_BYTES", "parse_json", "parse_toml", "read_text", "unique_fields"]
+__all__ = ["MAX_BYTES", "parse_json", "parse_toml", "read_rows", "read_text", "unique_fields", "write_rows"]
 
 MAX_BYTES = 64 * 2**20
 """Size of the largest text file that is read."""
@@ -68,7 +72,7 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
             raise ValueError(f"{name} = {source!r}: must have at most {max_bytes} characters")
         return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if len(str(path)) > MAX_PATH_LENGTH:
-        raise ValueError(f"{name} = {shown(str(path))}: must be the path of a file")
+        raise ValueError(f"{name} = {format_value(str(path))}: must be the path of a file")
     path = file_path(name, path)
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)
@@ -113,7 +117,7 @@ def unique_fields(pairs: list[tuple[str, Any]], message: str = "{} is given twic
         names = set[str]()
         for name, _ in pairs:
             if name in names:
-                raise ValueError(message.format(shown(name)))
+                raise ValueError(message.format(format_value(name)))
             names.add(name)
     return fields
 
@@ -138,3 +142,26 @@ def parse_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
+
+
+def read_rows(package: str, name: str) -> list[dict[str, str]]:
+    """Read a CSV file in a package folder: a dictionary per row; lines that begin with # are comments.
+
+    Examples
+    --------
+    >>> [row["level"] for row in read_rows("dfcmodel.levels", "accuracies.csv")]
+    ['fluid', 'packet level']
+    """
+    text = resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    return list(csv.DictReader(lines))
+
+
+def write_rows(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]], comment: str = "") -> None:
+    """Write a CSV file atomically, with an optional comment line above the header."""
+    with replacing(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
+        if comment:
+            file.write(f"# {comment}\n")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)

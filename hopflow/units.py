@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, 
 
 import numpy as np
 
-from hopflow.checks import check_arguments, number, one_number, shown
-from hopflow.naming.deprecations import with_new_names
+from hopflow.checks import check_arguments, format_value, number, one_number
+from hopflow.deprecations import with_new_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,6 +109,15 @@ def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     A number becomes a `PacketUnits`, which a scenario converts to its own packets. Indexing an array also yields
     `PacketUnits`. Arithmetic on an array yields plain numbers: pass ``packet_size`` there.
 
+    Parameters
+    ----------
+    rate
+        Rate in Mb/s, any shape.
+    packet_size
+        Bytes of a packet in rates in bits.
+
+    Examples
+    --------
     >>> mbps(370)
     30833.333333333332
     """
@@ -185,14 +194,14 @@ def _convert(
     if type(untyped) in (float, int):  # a tenth of an array's time
         converted_number: Any = convert(one_number(name, untyped, at_least=0.0))
         if not math.isfinite(converted_number):
-            raise ValueError(f"{name} = {shown(value)}: {too_large}")
+            raise ValueError(f"{name} = {format_value(value)}: {too_large}")
         return converted_number  # type: ignore[no-any-return]
     array = number(name, value, at_least=0.0)
     is_labelled = type(value).__module__.partition(".")[0] in ("pandas", "xarray")
     with np.errstate(over="ignore"):
         converted: Any = convert(value if is_labelled else array if array.ndim else float(array))
         if not np.all(np.isfinite(converted)):
-            raise ValueError(f"{name} = {shown(value)}: {too_large}")
+            raise ValueError(f"{name} = {format_value(value)}: {too_large}")
     if is_labelled and "units" in getattr(untyped, "attrs", ()):
         converted.attrs = {**untyped.attrs, "units": unit}
     return converted  # type: ignore[no-any-return]
@@ -252,7 +261,7 @@ def quantity(
     else:
         alone = f", or a number alone, in {BARE[dimension]}" if bare else ""
         allowed = f"must be a number and a unit of {FORMS[dimension]}{alone}"
-    raise ValueError(f"{name} = {shown(text)}: {allowed}")
+    raise ValueError(f"{name} = {format_value(text)}: {allowed}")
 
 
 class PacketUnits(float):

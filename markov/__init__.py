@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-from hopflow.naming.public_names import attach
+from hopflow.public_names import attach
 from hopflow.scipy_start import start_scipy
 
 __distribution__ = "hopflow"
-__getattr__, __dir__, __all__ = attach(__name__, __file__, "errors", "results", start=start_scipy)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, start=start_scipy)

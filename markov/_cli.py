@@ -13,17 +13,16 @@ import typer
 
 from hopflow.checks import choice
 from hopflow.console import command_line as cli
-from hopflow.display.results import table_text
-from hopflow.naming.registry import object_of_file
-from hopflow.status import Status
+from hopflow.registry import object_of_file
+from hopflow.results import Status, table_text
 from hopflow.units import quantity
+from markov.models.pause import PauseTandem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from markov.files import FileModel
     from markov.methods.solution import Method
-    from markov.models.pause import PauseTandem
     from markov.proofs.checker import Statement
     from markov.results.stationary_results import Stationary
 
@@ -94,50 +93,55 @@ solve = cli.Commands(
 commands.add_typer(solve, name="solve")
 
 
-@dataclass(frozen=True)
-class _Tandem:
-    """The parameters of `PauseTandem`, as they are written on the command line."""
+def _packets(name: str, text: str) -> float:
+    """Return a number of packets, as a whole number where it is one."""
+    amount = quantity(name, text, "amount", bare=True)
+    return int(amount) if amount.is_integer() else amount
 
-    buffers: Annotated[str, typer.Option(help="B1,B2, packets.")] = "10,20"
-    high_threshold: Annotated[str, typer.Option(help="T1, packets.")] = "15"
-    low_threshold: Annotated[str | None, typer.Option(help="T2, packets; default: T1.")] = None
-    link_rate: Annotated[str, typer.Option(help="mu1: packets/s, or 1.2Mbps.")] = "100"
-    paused_rate: Annotated[str, typer.Option(help="mu2, likewise.")] = "2"
-    bottleneck_rate: Annotated[str, typer.Option(help="nu, likewise.")] = "15"
+
+def _rate(name: str, text: str) -> float:
+    """Return a rate in packets/s."""
+    return quantity(name, text, "rate", bare=True)
+
+
+def _parts(read: Callable[[str, str], float]) -> Callable[[str, str], tuple[float, ...]]:
+    """Return a function that reads numbers separated by commas or by spaces."""
+
+    def read_parts(name: str, text: str) -> tuple[float, ...]:
+        parts = text.split(",") if "," in text else text.split()
+        if not all(part.strip() for part in parts) or not parts:
+            raise ValueError(f"{name} = {text!r}: must be numbers separated by commas, such as 25,1")
+        return tuple(read(name, part.strip()) for part in parts)
+
+    return read_parts
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tandem:
+    """The parameters of `PauseTandem`."""
+
+    buffers: Annotated[Any, cli.Parameter(PauseTandem, _parts(_packets), "10,20")]
+    high_threshold: Annotated[Any, cli.Parameter(PauseTandem, _packets, "15 or 20pkt")]
+    low_threshold: Annotated[Any, cli.Parameter(PauseTandem, _packets, "15 or 20pkt")]
+    link_rate: Annotated[float, cli.Parameter(PauseTandem)]
+    paused_rate: Annotated[float, cli.Parameter(PauseTandem)]
+    bottleneck_rate: Annotated[float, cli.Parameter(PauseTandem)]
     arrival_rates: Annotated[
-        str | None,
-        typer.Option(help="lambda_1,...,lambda_N, likewise; default: 25,1, for the default rates of the links."),
+        Any, cli.Parameter(PauseTandem, _parts(_rate), "25,1 (the default for the default rates of the links)")
     ] = None
-    rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "1"
-    recovery: Annotated[str, typer.Option(help="Rule 13: always, or up.")] = "always"
-    pause_at_threshold: Annotated[str, typer.Option(help="Rules 6 and 8 at j = T1: exclusive, or both.")] = "exclusive"
+    rtt: Annotated[float, cli.Parameter(PauseTandem)]
+    recovery: Annotated[str, cli.Parameter(PauseTandem)]
+    pause_at_threshold: Annotated[str, cli.Parameter(PauseTandem)]
 
     def model(self) -> PauseTandem:
         """Return the chain."""
-        from markov.models.pause import PauseTandem
-
-        arrivals = self.arrival_rates
-        if arrivals is None:
-            for name in ("link_rate", "bottleneck_rate"):
-                given = getattr(self, name)
-                if given != getattr(_Tandem, name):
-                    msg = f"arrival_rates is missing: with {name} = {given}, say what arrives, such as --arrival-rates 6Gbps,1Gbps"
-                    raise ValueError(msg)
-            arrivals = "25,1"
-        return PauseTandem(
-            buffers=tuple(_packets("buffers", each) for each in _parts("buffers", self.buffers)),
-            high_threshold=_packets("high_threshold", self.high_threshold),
-            low_threshold=None if self.low_threshold is None else _packets("low_threshold", self.low_threshold),
-            link_rate=quantity("link_rate", self.link_rate, "rate", bare=True),
-            paused_rate=quantity("paused_rate", self.paused_rate, "rate", bare=True),
-            bottleneck_rate=quantity("bottleneck_rate", self.bottleneck_rate, "rate", bare=True),
-            arrival_rates=tuple(
-                quantity("arrival_rates", each, "rate", bare=True) for each in _parts("arrival_rates", arrivals)
-            ),
-            rtt=quantity("rtt", self.rtt, "time", bare=True),
-            recovery=self.recovery,
-            pause_at_threshold=self.pause_at_threshold,
-        )
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        usual = PauseTandem()
+        for name in ("link_rate", "bottleneck_rate"):
+            if self.arrival_rates is None and given[name] != getattr(usual.params, name):
+                msg = f"arrival_rates is missing: with another {name}, say what arrives, such as --arrival-rates 6Gbps,1Gbps"
+                raise ValueError(msg)
+        return PauseTandem(**given)
 
 
 @solve.command(
@@ -147,7 +151,7 @@ class _Tandem:
         "hopflow solve pause --high-threshold 20pkt --plot marginals.png",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def pause(
     tandem: _Tandem,
     plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
@@ -159,20 +163,6 @@ def pause(
 
     cli.check_output("plot", plot)
     _show(stationary(tandem.model()), plot, json=json, verbose=verbose)
-
-
-def _parts(name: str, text: str) -> list[str]:
-    """Return the parts of a list, separated by commas or by spaces."""
-    found = text.split(",") if "," in text else text.split()
-    if not all(part.strip() for part in found) or not found:
-        raise ValueError(f"{name} = {text!r}: must be numbers separated by commas, such as 25,1")
-    return [part.strip() for part in found]
-
-
-def _packets(name: str, text: str) -> float:
-    """Return a number of packets, as a whole number where it is one."""
-    amount = quantity(name, text, "amount", bare=True)
-    return int(amount) if amount.is_integer() else amount
 
 
 def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -> None:
@@ -219,7 +209,7 @@ class _Output:
         "hopflow solve chain mm1k --json",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def chain(
     name: Annotated[str, typer.Argument(help="MM1K, Kanban, ...", autocompletion=_chains)],
     output: _Output,
@@ -322,7 +312,7 @@ class _Asked:
         "hopflow solve model.umb",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def file(
     path: Annotated[Path, typer.Argument(help=f"A model: {', '.join(SUFFIXES)}.")],
     asked: _Asked,

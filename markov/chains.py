@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice, shown
-from hopflow.display.html_tables import table_html
-from hopflow.equality import same
+from hopflow.checks import choice, format_value
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
+from hopflow.results import same, table_html
 from markov.computing.graphs import led_to
 from markov.computing.matrices import with_diagonal
 from markov.generators.building import build_chain
@@ -399,10 +398,10 @@ def _checked(Q: Any) -> sp.csr_matrix:
             Q = np.asarray(Q)
         except (ValueError, TypeError):
             msg = "a matrix of numbers is expected, with rows of one length"
-            raise ValueError(f"Q = {shown(given)}: {msg}") from None
+            raise ValueError(f"Q = {format_value(given)}: {msg}") from None
         if Q.dtype == object and Q.ndim == 0:
             msg = "a model by rules, a MarkovChain or a generator is expected"
-            raise ValueError(f"Q = {shown(given)}: {msg}")
+            raise ValueError(f"Q = {format_value(given)}: {msg}")
     if Q.dtype.kind not in "iuf":
         raise ValueError(f"Q has entries of type {Q.dtype}: real numbers are expected")
     if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:

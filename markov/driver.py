@@ -12,7 +12,7 @@ import numpy as np
 
 from hopflow.checks import choice, one_number
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError, available
 from markov.computing.progress import watched

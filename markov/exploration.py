@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from hopflow.checks import choice, whole
-from hopflow.display.html_tables import table_html
-from hopflow.equality import same
+from hopflow.checks import choice, integer
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
+from hopflow.results import same, table_html
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError
 from markov.generators.building import MAX_STATES, build_chain
@@ -209,7 +208,7 @@ def explore(
     >>> found.states.working.tolist(), found.chain.Q.toarray()[1].tolist()
     ([0, 1, 2], [0.1, -1.1, 1.0])
     """
-    whole("most", most, 1, 2**31)
+    integer("most", most, 1, 2**31)
     choice("compiled", compiled, (True, False))
     if isinstance(model, ChainModel):
         given = (start, params, space, labels, rewards)

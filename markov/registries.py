@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hopflow.naming.registry import Registry
+from hopflow.registry import Registry
 from markov.methods.gth import GTH
 from markov.methods.iterative import GaussSeidel, Power
 from markov.methods.krylov import Krylov
@@ -130,13 +130,13 @@ CHAINS = (
 )
 
 _METHODS: Registry[Any] = Registry(
-    tuple(type(entry.method) for entry in METHODS),
+    {type(entry.method).__name__: type(entry.method).__module__ for entry in METHODS},
     "hopflow.methods",
     "solve",
     "a method of stationary, a class such as GTH",
 )
 _CHAINS: Registry[ChainModel] = Registry(
-    tuple(entry.kind for entry in CHAINS),
+    {entry.kind.__name__: entry.kind.__module__ for entry in CHAINS},
     "hopflow.chains",
     ChainModel,
     "a ChainModel, a class such as MM1K",

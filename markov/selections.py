@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import choice, shown
+from hopflow.checks import choice, format_value
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError
 from markov.exploration import InfiniteChain
@@ -35,7 +35,7 @@ def as_chain(model: Any) -> MarkovChain:
         return MarkovChain(chain)
     if not hasattr(chain, "shape") and not isinstance(chain, (list, tuple)):
         said = "a model by rules, a MarkovChain, what explore found, or a generator matrix"
-        raise TypeError(f"model = {shown(model)}: must be {said}")
+        raise TypeError(f"model = {format_value(model)}: must be {said}")
     return MarkovChain(chain)
 
 

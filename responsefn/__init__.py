@@ -13,7 +13,7 @@ Both have ``rate(p, rtt)`` in packets/s. `invert` returns p, `curve` draws.
 
 from __future__ import annotations
 
-from hopflow.naming.public_names import attach
+from hopflow.public_names import attach
 
 __distribution__ = "hopflow"
-__getattr__, __dir__, __all__ = attach(__name__, __file__, "errors", "linux", "results")
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import numpy as np
 import typer
 
 from hopflow.console import command_line as cli
-from hopflow.units import quantity
-
-if TYPE_CHECKING:
-    from responsefn.curves import Curve
+from hopflow.units import mbps, to_mbps
+from responsefn import inverse
+from responsefn.curves import Curve, curve
+from responsefn.equations import domain_of
+from responsefn.rule_catalogue import catalogue, names, rule_named
 
 __all__ = ["commands"]
 
@@ -23,47 +24,7 @@ MAX_COLUMNS = 3
 
 def _names(incomplete: str) -> list[str]:
     """Complete the name of a rule."""
-    from responsefn.rule_catalogue import names
-
     return cli.completions(incomplete, names())
-
-
-@dataclass(frozen=True)
-class _Request:
-    """Requested loss rates or rate, and the path."""
-
-    rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "0.1"
-    p: Annotated[
-        list[str] | None,
-        typer.Option(help="Loss event rate: 0.01 or 1%; may be repeated. Default: 1e-6 to 0.1."),
-    ] = None
-    invert: Annotated[
-        str | None,
-        typer.Option(help="Rule whose loss event rate at --rate is asked for.", autocompletion=_names),
-    ] = None
-    rate: Annotated[str | None, typer.Option(help="For --invert: 1Mbps, or a number of packets/s.")] = None
-    bandwidth: Annotated[
-        str | None,
-        typer.Option(help="Capacity of the path, which some rules need: as for --rate."),
-    ] = None
-    packet_size: Annotated[str, typer.Option(help="Of a packet, for rates in bits: 1500, in bytes, or 9kB.")] = "1500"
-
-    @property
-    def bytes_per_packet(self) -> float:
-        """Size of a packet in bytes."""
-        return quantity("packet_size", self.packet_size, "size", bare=True)
-
-    @property
-    def trip(self) -> float:
-        """The round-trip time in s."""
-        return quantity("rtt", self.rtt, "time", bare=True)
-
-    @property
-    def capacity(self) -> float | None:
-        """The capacity in packets/s, or None."""
-        if self.bandwidth is None:
-            return None
-        return quantity("bandwidth", self.bandwidth, "rate", self.bytes_per_packet, bare=True)
 
 
 @commands.command(
@@ -73,7 +34,7 @@ class _Request:
         "hopflow response --invert tfrc --rate 1Mbps --rtt 100ms",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def response(
     rules: Annotated[
         list[str] | None,
@@ -83,69 +44,64 @@ def response(
         ),
     ] = None,
     *,
-    request: _Request,
+    rtt: Annotated[float, cli.Parameter(curve)],
+    p: Annotated[list[float] | None, cli.Parameter(curve)],
+    invert: Annotated[
+        str | None,
+        typer.Option(help="Rule whose loss event rate at --rate is asked for.", autocompletion=_names),
+    ] = None,
+    rate: Annotated[float | None, cli.Parameter(inverse.invert)] = None,
+    bandwidth: Annotated[float | None, cli.Parameter(curve)],
+    packet_size: Annotated[float, cli.Parameter(mbps)],
+    unit_check: Annotated[bool, cli.Parameter(curve)],
     plot: Annotated[Path | None, typer.Option(help="Draw the curves to this file: .png, .svg or .pdf.")] = None,
-    unit_check: Annotated[bool, typer.Option(help="Refuse an RTT of 5 s or more, probably meant in ms.")] = True,
     csv: cli.AsCsv = None,
     json: cli.AsJson = False,
 ) -> None:
     """Print the rates of rules over the loss event rate, or with --invert the loss event rate."""
-    import numpy as np
-
-    from responsefn.curves import curve
-    from responsefn.rule_catalogue import rule_named
-
     cli.check_output("plot", plot)
     cli.check_output("csv", csv, ())
     for name, path in (("plot", plot), ("csv", csv)):
         if path is not None and not rules:
             raise ValueError(f"{name} = {str(path)!r}: is for rates of rules, name some")
-    trip, capacity, invert = request.trip, request.capacity, request.invert
-    if request.rate is not None and invert is None:
-        raise ValueError(f"rate = {request.rate!r}: is for --invert RULE only")
+    if rate is not None and invert is None:
+        raise ValueError("--rate is for --invert RULE only")
     if invert is not None:
         if rules:
             raise ValueError(f"invert = {invert!r}: goes without other rules, not {rules}")
-        if request.rate is None:
+        if rate is None:
             raise ValueError("rate is missing: --invert needs --rate, for example --rate 1Mbps")
-        target_rate = quantity("rate", request.rate, "rate", request.bytes_per_packet, bare=True)
-        _invert(invert, target_rate, trip, capacity, unit_check, json)
+        _invert(invert, rate, rtt, bandwidth, unit_check, json)
         return
     if not rules:
         _list(json)
         return
-    at = np.geomspace(1e-6, 0.1, 6)
-    if request.p:
-        at = np.asarray([quantity("p", text, "share", bare=True) for text in request.p])
+    at = np.geomspace(1e-6, 0.1, 6) if p is None else np.asarray(p)
     selected = [rule_named("rule", name) for name in rules]
-    table = curve(selected, at, trip, capacity, unit_check=unit_check)
+    table = curve(selected, at, rtt, bandwidth, unit_check=unit_check)
     if json:
         rates = {repr(rule): table.rate[n] for n, rule in enumerate(selected)}
         inside = {repr(rule): table.in_domain[n] for n, rule in enumerate(selected)}
-        typer.echo(cli.as_json({"rtt": trip, "p": at, "rate": rates, "in_domain": inside}))
+        typer.echo(cli.as_json({"rtt": rtt, "p": at, "rate": rates, "in_domain": inside}))
     else:
-        _print(table, request.bytes_per_packet)
+        _print(table, packet_size)
     if csv is not None:
         rows = [
-            {"rule": repr(rule), "p": loss, "rtt": trip, "rate": rate, "in_domain": bool(inside)}
+            {"rule": repr(rule), "p": loss, "rtt": rtt, "rate": rate, "in_domain": bool(inside)}
             for rule, rates, marks in zip(selected, table.rate, table.in_domain, strict=True)
             for loss, rate, inside in zip(table.p, rates, marks, strict=True)
         ]
         cli.save_table(rows, csv, quiet=json)
     if plot is not None:
         fine_p = np.geomspace(at.min(), at.max(), 121)
-        fine_curve = curve(selected, fine_p, trip, capacity, unit_check=unit_check)
+        fine_curve = curve(selected, fine_p, rtt, bandwidth, unit_check=unit_check)
         cli.save_figure(fine_curve.plot(), plot, quiet=json)
 
 
-def _invert(name: str, rate: float, rtt: float, capacity: float | None, unit_check: bool, json: bool) -> None:
-    from responsefn.equations import domain_of
-    from responsefn.inverse import invert
-    from responsefn.rule_catalogue import rule_named
-
+def _invert(name: str, rate: float, rtt: float, bandwidth: float | None, unit_check: bool, json: bool) -> None:
     rule = rule_named("invert", name)
     try:
-        p = invert(rule, rate, rtt, capacity, unit_check=unit_check)
+        p = inverse.invert(rule, rate, rtt, bandwidth, unit_check=unit_check)
     except TypeError as error:  # a rule without an inverse says why
         raise ValueError(f"invert: {error}") from None
     if json:
@@ -158,8 +114,6 @@ def _invert(name: str, rate: float, rtt: float, capacity: float | None, unit_che
 
 
 def _list(json: bool) -> None:
-    from responsefn.rule_catalogue import catalogue
-
     rows = catalogue().rows()
     if json:
         typer.echo(cli.as_json(rows))
@@ -173,8 +127,6 @@ def _print(table: Curve, packet_size: float) -> None:
 
     Rates outside of a rule's domain have a star, which a line below explains.
     """
-    from responsefn.equations import domain_of
-
     _print_rates(table, packet_size)
     for rule, inside in zip(table.rules, table.in_domain, strict=True):
         if not inside.all():
@@ -182,10 +134,6 @@ def _print(table: Curve, packet_size: float) -> None:
 
 
 def _print_rates(table: Curve, packet_size: float) -> None:
-    import numpy as np
-
-    from hopflow.units import to_mbps
-
     stars = np.where(table.in_domain, "", "*")
     if len(table.rules) <= MAX_COLUMNS:
         typer.echo("p".ljust(12) + "".join(f"{rule!r}".rjust(28) for rule in table.rules))

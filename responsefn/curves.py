@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import dimensions, listed, number, one_number, shown
-from hopflow.display.results import Result, figure
+from hopflow.checks import dimensions, format_value, instances, number, one_number
+from hopflow.results import Result, figure
 from hopflow.units import in_units, quantities
 from responsefn.attractors import tabulate_remarks
 from responsefn.diagnostics import collect_remarks
@@ -226,7 +226,7 @@ def curve(
       TFRC()  44.25 .. 3059 packets/s
     """
     entries = (rules,) if isinstance(rules, Response) else rules
-    responses = listed("rules", entries, Response, "a rule or law, such as Reno() or TFRC()")
+    responses = instances("rules", entries, Response, "a rule or law, such as Reno() or TFRC()")
     if not responses or len(set(responses)) != len(responses):
         raise ValueError(f"rules = {responses!r}: must be at least one, each given once")
     p = np.geomspace(1e-6, 0.1, 101) if p is None else p
@@ -234,7 +234,7 @@ def curve(
     if p.ndim != 1 or p.size == 0:
         raise ValueError(f"p has shape {p.shape}: must be a list of one or more loss event rates")
     if dimensions(rtt) != ():
-        raise ValueError(f"rtt = {shown(rtt)}: must be one number")
+        raise ValueError(f"rtt = {format_value(rtt)}: must be one number")
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     bandwidth = in_units("bandwidth", bandwidth, "rate")
     rates, remarks = [], []

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hopflow.errors import RuleError
-from hopflow.naming.packages import ROOT
+from hopflow.public_names import ROOT
 
 __all__ = [
     "AmbiguousRateError",

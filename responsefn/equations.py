@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hopflow.display.html_tables import grid_html
-from hopflow.naming.packages import left_out
+from hopflow.public_names import left_out
+from hopflow.results import grid_html
 
 if TYPE_CHECKING:
     from responsefn.closed_forms.symbolic import Formula

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopflow.checks import choice
-from hopflow.display.results import Result
-from hopflow.naming.registry import Registry, object_of_file
+from hopflow.registry import Registry, object_of_file
+from hopflow.results import Result
 from responsefn.equations import domain_of, equation_of, table_of
 from responsefn.response import Response
 from responsefn.rules.index import RULES

@@ -14,7 +14,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from hopflow.console.commands import app
-from hopflow.naming.public_modules import PUBLIC
+from hopflow.public_names import public_modules
 
 __all__ = [
     "HANG",
@@ -29,6 +29,7 @@ __all__ = [
 ]
 HANG = 3600.0
 """Timeout in s that only ends what would hang: no test may depend on the speed or the load of a machine."""
+PUBLIC = tuple(public_modules())
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = tuple(
     tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"][

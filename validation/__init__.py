@@ -9,10 +9,8 @@ True
 
 from __future__ import annotations
 
-import lazy_loader
-
-from hopflow.naming.packages import check_packages
+from hopflow.public_names import attach, check_packages
 
 __distribution__ = "hopflow"
 check_packages("dfcmodel", "markov", "responsefn")  # before imports that would say less
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -21,7 +21,7 @@ from hopflow.console.command_line import (
     examples,
     warn_deprecated_option,
 )
-from hopflow.csv_tables import write_rows
+from hopflow.text_files import write_rows
 from hopflow.whole_files import replacing
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger

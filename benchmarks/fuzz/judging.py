@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hopflow.errors import RuleError
-from hopflow.status import NotSolvedError
+from hopflow.results import NotSolvedError
 from markov.computing.memory import TooLargeError
 from responsefn.diagnostics import AmbiguousRateError, UnreachableRateError
 

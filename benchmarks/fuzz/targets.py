@@ -21,9 +21,9 @@ from dfcmodel import lossless
 from dfcmodel.sharing.bbr_observations import Path as BBRPath
 from dfcmodel.sharing.bbr_observations import observe
 from hopflow.keywords import ELSEWHERE
-from hopflow.naming.public_modules import PUBLIC
+from hopflow.public_names import public_modules
 
-PACKAGES = tuple(map(import_module, PUBLIC))
+PACKAGES = tuple(map(import_module, public_modules()))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from hopflow.csv_tables import write_rows
+from hopflow.text_files import write_rows
 
 VARIABLE = "HOPFLOW_SUITES"
 MAX_DIGITS = 30

@@ -16,8 +16,8 @@ from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.path_elements import DelayTrace, RateTrace
 from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import FIFO, manager_of
-from hopflow.checks import check_limit, choice, flag, one_number, refuse_options, shown, whole
-from hopflow.display.results import Described
+from hopflow.checks import check_limit, choice, flag, format_value, integer, one_number, refuse_options
+from hopflow.results import Described
 from hopflow.units import WithUnit, quantities
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
@@ -154,7 +154,7 @@ class Fluid(Described):
             "steps_per_delay",
             "most_steps_per_delay",
         ):  # plain integers, whatever was given
-            object.__setattr__(self, name, whole(name, getattr(self, name), 1, 10_000))
+            object.__setattr__(self, name, integer(name, getattr(self, name), 1, 10_000))
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
         flag("whole_losses", self.whole_losses)
@@ -319,4 +319,4 @@ def check_recovery(name: str, given: object) -> None:
     if not isinstance(given, str) or given not in RECOVERIES:
         listed = ", ".join(map(repr, RECOVERIES))
         msg = f"must be one of {listed} in the fluid; others run with method=Packets(recovery=...)"
-        raise ValueError(f"{name} = {shown(given)}: {msg}")
+        raise ValueError(f"{name} = {format_value(given)}: {msg}")

@@ -17,8 +17,8 @@ from dfcmodel.methods import Fluid
 from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.records import ROUNDING
-from hopflow.checks import choice, instance, one_number, shown
-from hopflow.csv_tables import read_rows
+from hopflow.checks import choice, format_value, instance, one_number
+from hopflow.text_files import read_rows
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
 
@@ -175,7 +175,7 @@ def _chosen(scenario: Scenario, groups: Mapping[str, Sequence[str]] | None) -> d
     for group, flows in groups.items():
         instance("groups", group, str, "names of groups")
         if not isinstance(flows, (list, tuple)) or not flows:
-            raise ValueError(f"groups[{group!r}] = {shown(flows)}: must be a list of names of flows, not empty")
+            raise ValueError(f"groups[{group!r}] = {format_value(flows)}: must be a list of names of flows, not empty")
         for flow in flows:
             choice(f"groups[{group!r}]", flow, names)
     return dict(groups)

@@ -24,7 +24,7 @@ from dfcmodel.network.phase_effects import random_time
 from dfcmodel.packets.refusals import check_scenario
 from dfcmodel.results.limits import limits_of_scenario
 from hopflow.checks import instance, one_number
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

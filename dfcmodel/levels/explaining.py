@@ -33,14 +33,14 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.limits import limits_of_several
 from dfcmodel.simulation import simulate
-from hopflow.checks import instance, listed, one_number, whole
+from hopflow.checks import instance, instances, integer, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.sweeps import Bar, check_executor, run_tasks
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
-    from hopflow.status import Status
+    from hopflow.results import Status
 
 __all__ = ["explain"]
 
@@ -132,7 +132,7 @@ def explain(
     wait = one_number("packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=asked.duration)
     given = default_refinements(scenario)
     if refinements is not None:
-        listed_ones = listed("refinements", refinements, Refinement)
+        listed_ones = instances("refinements", refinements, Refinement)
         given = tuple(waits_in_seconds(each, scenario) for each in listed_ones)
     if packet_jitter is not None:
         given = tuple(each for each in given if "packet_jitter" not in {**each.off, **each.on})
@@ -179,7 +179,7 @@ def _settings(given: Sequence[Refinement], fluid: Fluid, packets: Packets, wait:
     found = []
     for level, method in (("fluid", fluid), ("packets", packets)):
         own = [each for each in given if each.level == level]
-        whole(f"number of refinements of level {level!r}", len(own), 0, MAX_REFINEMENTS)
+        integer(f"number of refinements of level {level!r}", len(own), 0, MAX_REFINEMENTS)
         found += [with_refinements(method, own, subset, wait) for subset in range(2 ** len(own))]
     return found
 

@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import start_spread
 from dfcmodel.packets.refusals import check_scenario
-from hopflow.checks import one_number, seed_number, whole
+from hopflow.checks import integer, one_number, seed_number
 from hopflow.units import WithUnit
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def checked_runs(scenario: Scenario, fluid: Fluid, runs: int, given: RandomRuns)
     ValueError
         Naming the parameter, its value and what is allowed.
     """
-    runs = whole("runs", runs, 2, 10**5, why="one run has no spread")
+    runs = integer("runs", runs, 2, 10**5, why="one run has no spread")
     seed = seed_number("seed", given.get("seed", 0))
     end = run_end(scenario, given.get("duration"))
     spread = start_spread(scenario, given.get("jitter"), end)

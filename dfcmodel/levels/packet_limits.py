@@ -22,11 +22,10 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_time
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, number
-from hopflow.display.results import Result, figure
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.progress import progress_bar
-from hopflow.status import Status, of_several, worst
+from hopflow.results import Result, Status, figure, of_several, worst
 from hopflow.units import WithUnit, declares, in_units, quantities
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from dfcmodel.network.queueing.class_pauses import PFC
 from dfcmodel.network.queueing.disciplines import DFC, FIFO
 from dfcmodel.packets.fabric.conditions import is_likely_fabric
 from dfcmodel.packets.refusals import check_scenario
-from hopflow.csv_tables import read_rows
+from hopflow.text_files import read_rows
 from responsefn import AIMD, NewReno, RateRule, Reno, WindowRule
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import choice, shown
+from hopflow.checks import choice, format_value
 from hopflow.errors import rule_error
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class _Given:
         try:
             return float(value)
         except (TypeError, ValueError):
-            raise TypeError(f"{said} returned {shown(value)}: must return a number") from None
+            raise TypeError(f"{said} returned {format_value(value)}: must return a number") from None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dfcmodel.lossless.audits.audits import audit_headroom
 from hopflow.console import command_line as cli
 
 __all__ = ["audit"]
@@ -20,23 +21,28 @@ EPILOG = cli.examples(
 )
 
 
+def in_bytes(text: str | None) -> Any:
+    """Return a size with its unit; a plain number is in bytes, and None stays."""
+    return f"{text} B" if text is not None and text.strip().isdigit() else text
+
+
+TABLE = cli.Parameter(audit_headroom)
+SIZE = cli.Parameter(audit_headroom, lambda _, text: in_bytes(text), "192 or 9kB")
+TIME = cli.Parameter(audit_headroom, lambda _, text: text, "1.2us or 905quanta")
+
+
 @dataclass(frozen=True)
 class _Switch:
-    """The switch whose table it is, and its peers."""
+    """The switch whose table it is, and its peers: parameters of `audit_headroom`."""
 
-    chip: Annotated[str | None, typer.Option(help="The switch's chip: tomahawk5.")] = None
-    cell: Annotated[
-        str | None,
-        typer.Option(help="Buffer cell: 192 B. Default: the chip's, or as the table shows."),
-    ] = None
-    mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B"
-    lossless_mtu: Annotated[str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")] = (
-        None
-    )
-    response: Annotated[str | None, typer.Option(help="Peer's response time; default: IEEE 802.3.")] = None
+    chip: Annotated[str | None, TABLE]
+    cell: Annotated[Any, SIZE]
+    mtu: Annotated[Any, SIZE]
+    lossless_mtu: Annotated[Any, SIZE]
+    response: Annotated[Any, TIME]
 
 
-@cli.takes_records
+@cli.expand_options
 def audit(
     file: Annotated[
         Path,
@@ -57,19 +63,11 @@ def audit(
     The status is 1 if a row holds less than the bytes on its cable, or a class with PFC has no headroom; with --strict also if
     a row does not cover the standard's response time, cannot be judged, or has a profile that is named for another port.
     """
-    from dfcmodel.lossless import audit_headroom, read_table
+    from dfcmodel.lossless import read_table
 
     cli.check_output("plot", plot)
-    found = audit_headroom(
-        read_table(file, rate=rate, cable=cable), chip=switch.chip, cell=in_bytes(switch.cell),
-        mtu=in_bytes(switch.mtu), lossless_mtu=in_bytes(switch.lossless_mtu), response=switch.response,
-    )  # fmt: skip
+    found = audit_headroom(read_table(file, rate=rate, cable=cable), **vars(switch))
     typer.echo(cli.as_json(found.to_dict()) if json else found.text())
     if plot is not None:
         cli.save_figure(found.plot(), plot, quiet=json)
     raise typer.Exit(1 if found.impossible or (strict and found.insufficient) else 0)
-
-
-def in_bytes(text: str | None) -> Any:
-    """Return a size with its unit; a plain number is in bytes, and None stays."""
-    return f"{text} B" if text is not None and text.strip().isdigit() else text

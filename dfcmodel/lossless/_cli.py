@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dfcmodel.lossless._audit_cli import EPILOG, audit, in_bytes
-from dfcmodel.lossless.paused.headroom_items import FIBRE
+from dfcmodel.lossless.paused import headrooms
 from hopflow.console import command_line as cli
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ CHIP_OF_AUDIT = (
 """Answer to an option that the group has for a better message only."""
 
 
-def _ends(text: str | None) -> Any:
-    """Return the string itself, or both ends of a range such as ``100m..300m``; None stays."""
-    low, dots, high = (text or "").partition("..")
+def _ends(text: str) -> Any:
+    """Return the string itself, or both ends of a range such as ``100m..300m``."""
+    low, dots, high = text.partition("..")
     return (low, high) if dots else text
 
 
@@ -47,62 +47,40 @@ def _numbers(name: str, text: str) -> float | tuple[float, float]:
         raise ValueError(msg) from None
 
 
-@dataclass(frozen=True)
+PORT = cli.Parameter(headrooms.headroom)
+SIZE = cli.Parameter(headrooms.headroom, lambda _, text: in_bytes(text), "192 or 9kB")
+DELAY = cli.Parameter(headrooms.headroom, lambda _, text: _ends(text), "1.2us, 905quanta, 820B, or a range 1us..2us")
+NUMBER = cli.Parameter(headrooms.headroom, _numbers, "a number, or a range 0..0.5")
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Ports:
-    """Ports and their peers: what `headroom` takes, as it is written on the command line."""
+    """Ports and their peers: parameters of `headroom`."""
 
     rate: Annotated[list[str] | None, typer.Option(help="Line rate: 400Gbps. Several: a table.")] = None
     cable: Annotated[
         list[str] | None,
         typer.Option(help="Length: 300m, 2km, or a range 100m..300m. Several: a table."),
     ] = None
-    mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B"
-    lossless_mtu: Annotated[str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")] = (
-        None
-    )
-    cell: Annotated[str | None, typer.Option(help="Buffer cell: 192 B. Default: bytes.")] = None
-    response: Annotated[
-        str | None,
-        typer.Option(help="Peer's response time: 1.2us, 905quanta; default: IEEE 802.3."),
-    ] = None
-    response_measured: Annotated[bool, typer.Option(help="Accept a response time below the standard's maximum.")] = (
-        False
-    )
-    interface: Annotated[str | None, typer.Option(help="Delay of the receiver's MAC and PHY.")] = None
-    gearbox: Annotated[str | None, typer.Option(help="Delay of a retimer or gearbox, per direction.")] = None
-    pipeline: Annotated[str | None, typer.Option(help="From threshold crossing to pause frame.")] = None
-    classes: Annotated[int, typer.Option(help="Classes paused separately.")] = 1
-    velocity: Annotated[str, typer.Option(help="Signal velocity in m/s; 2e8 is 5 ns/m.")] = f"{FIBRE:g}"
-    small_packets: Annotated[str, typer.Option(help="Largest fraction of small frames in any window, 0 to 1.")] = "0"
-    smallest: Annotated[str, typer.Option(help="Smallest frame of the class, bytes.")] = "64 B"
-    exceeded: Annotated[
-        float,
-        typer.Option(
-            help="Probability that a window exceeds the headroom (treats --small-packets as a share of traffic)."
-        ),
-    ] = 0.0
-    merged: Annotated[bool, typer.Option(help="One PFC frame carries the pauses of all classes.")] = False
-    resume_queued: Annotated[bool, typer.Option(help="The class's own resume frame may still be waiting.")] = False
+    mtu: Annotated[Any, SIZE]
+    lossless_mtu: Annotated[Any, SIZE]
+    cell: Annotated[Any, SIZE]
+    response: Annotated[Any, DELAY]
+    response_measured: Annotated[bool, PORT]
+    interface: Annotated[Any, DELAY]
+    gearbox: Annotated[Any, DELAY]
+    pipeline: Annotated[Any, DELAY]
+    classes: Annotated[int, PORT]
+    velocity: Annotated[Any, NUMBER]
+    small_packets: Annotated[Any, NUMBER]
+    smallest: Annotated[Any, SIZE]
+    exceeded: Annotated[float, PORT]
+    merged: Annotated[bool, PORT]
+    resume_queued: Annotated[bool, PORT]
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of `headroom` besides rate and cable."""
-        return {
-            "mtu": in_bytes(self.mtu),
-            "lossless_mtu": in_bytes(self.lossless_mtu),
-            "cell": in_bytes(self.cell),
-            "response": _ends(self.response),
-            "response_measured": self.response_measured,
-            "interface": _ends(self.interface),
-            "gearbox": _ends(self.gearbox),
-            "pipeline": _ends(self.pipeline),
-            "velocity": _numbers("velocity", self.velocity),
-            "classes": self.classes,
-            "small_packets": _numbers("small_packets", self.small_packets),
-            "smallest": in_bytes(self.smallest),
-            "exceeded": self.exceeded,
-            "merged": self.merged,
-            "resume_queued": self.resume_queued,
-        }
+        return {name: value for name, value in vars(self).items() if name not in ("rate", "cable")}
 
 
 @group.callback(
@@ -113,7 +91,7 @@ class _Ports:
         "hopflow headroom --rate 100Gbps --rate 400Gbps --cable 30m --cable 300m",
     )
 )
-@cli.takes_records
+@cli.expand_options
 def headroom(
     context: typer.Context,
     ports: _Ports,
@@ -140,7 +118,7 @@ def headroom(
         if not given:
             raise typer.BadParameter(f"Missing option '--{name}'.", ctx=context)
     from dfcmodel.lossless.audits.switch_chips import census_lines, chip_lines
-    from dfcmodel.lossless.paused import headroom_tables, headrooms
+    from dfcmodel.lossless.paused import headroom_tables
 
     rates, cables = ports.rate or [], [_ends(each) for each in ports.cable or ()]
     several = len(rates) * len(cables) > 1
@@ -209,7 +187,7 @@ class _Traffic:
         'hopflow pool --headroom "80 kB" --rate 100Gbps --ports 32 --size "1 MB" --shared "16 MB" --xoff "50 kB" --blocked 20us --json',
     )
 )
-@cli.takes_records
+@cli.expand_options
 def pool(
     shared_pool: _Pool,
     traffic: _Traffic,

@@ -21,9 +21,9 @@ from dfcmodel.lossless.paused.paused_links import OVERHEAD, PREAMBLE, SMALLEST_F
 from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
 from hopflow.checks import flag, one_number
-from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import check_keywords, takes_keywords
+from hopflow.results import Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 
 from dfcmodel.network.queueing.pause_responses import QUANTUM, RESPONSE_QUANTA
-from hopflow.checks import one_number, shown
+from hopflow.checks import format_value, one_number
 from hopflow.units import BINARY, in_units, quantity
 
 __all__ = [
@@ -47,7 +47,7 @@ _SIZES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, **BINARY}
 def _within(name: str, given: Given, found: float, low: float, high: float, allowed: str) -> float:
     """Return a value after checking its range; the message quotes it as it was given."""
     if not low <= found <= high:
-        raise ValueError(f"{name} = {shown(given)}: must be {allowed}")
+        raise ValueError(f"{name} = {format_value(given)}: must be {allowed}")
     return found
 
 

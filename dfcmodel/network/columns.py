@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import shown
+from hopflow.checks import format_value
 from hopflow.fork_safety import cached_property
 from hopflow.units import PacketUnits, distinction
 
@@ -160,13 +160,13 @@ def nodes_of(name: str, given: Any) -> list[Hashable]:
     if getattr(given, "ndim", 0):  # of NumPy, JAX and others
         given = np.asarray(given).tolist()
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(f"{name} = {shown(given)}: must be a list of nodes")
+        raise TypeError(f"{name} = {format_value(given)}: must be a list of nodes")
     found = list(given)
     try:
         set(found)
     except TypeError:
         n = next(n for n, node in enumerate(found) if not isinstance(node, Hashable))
-        msg = f"{name}[{n}] = {shown(found[n])}: a node must be hashable"
+        msg = f"{name}[{n}] = {format_value(found[n])}: a node must be hashable"
         raise TypeError(msg) from None
     return found
 

@@ -14,8 +14,8 @@ from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.receivers import Credited, ReceiverAgent
 from dfcmodel.network.endpoints.sources import Source
 from dfcmodel.network.endpoints.stacks import COUNTED, NO_STACK, STACKS
-from hopflow.checks import choice, flag, is_endless, one_number, shown, unwrap_scalar, whole
-from hopflow.display.results import Described
+from hopflow.checks import choice, flag, format_value, integer, is_endless, one_number, unwrap_scalar
+from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, quantities, whole_packets
 from responsefn import RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
@@ -212,7 +212,7 @@ class Flow(Described):
             object.__setattr__(self, "path", tuple(self.path))
             set(self.path)
         except TypeError:
-            raise TypeError(f"path {of} = {shown(self.path)}: must be a list of nodes") from None
+            raise TypeError(f"path {of} = {format_value(self.path)}: must be a list of nodes") from None
         if len(self.path) < 2:
             raise ValueError(f"path {of} = {self.path!r}: must have at least two nodes")
         _check_ttl(self, of)
@@ -234,14 +234,16 @@ class Flow(Described):
             packets = one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
             if packets != math.floor(packets):
                 hint = "write math.ceil(size), as the last packet of a transfer need not be full"
-                raise ValueError(f"size {of} = {shown(self.size)}: must be a whole number of packets, or inf; {hint}")
+                raise ValueError(
+                    f"size {of} = {format_value(self.size)}: must be a whole number of packets, or inf; {hint}"
+                )
         if self.host is not None:
             choice(f"host {of}", self.host, HOSTS)
         _check_stack(self, of)
         if flag(f"pacing {of}", self.pacing) and not isinstance(self.source, WindowRule):
             raise ValueError(f"pacing {of} = True: must be False for {self.source!r}: it has no window")
-        whole(f"priority {of}", self.priority, -(10**6), 10**6)
-        whole(f"weight {of}", self.weight, 1, 10**6)
+        integer(f"priority {of}", self.priority, -(10**6), 10**6)
+        integer(f"weight {of}", self.weight, 1, 10**6)
         _check_after(self, of)
         _check_idle(self, of)
         _check_handshake(self, of)
@@ -266,7 +268,7 @@ def _check_ttl(flow: Flow, of: str) -> None:
             msg = "must not visit a node twice; a loop needs ttl, such as ttl=64"
             raise ValueError(f"path {of} = {flow.path!r}: {msg}")
         return
-    ttl = whole(f"ttl {of}", flow.ttl, 1, MAX_TTL)
+    ttl = integer(f"ttl {of}", flow.ttl, 1, MAX_TTL)
     if flow.paths != ():
         raise ValueError(f"ttl {of} = {ttl}: must be None for a sprayed flow")
     object.__setattr__(flow, "path", around_loop(flow.path, ttl))
@@ -295,10 +297,10 @@ def _check_paths(flow: Flow, of: str) -> None:
         found = tuple(tuple(path) for path in flow.paths)
         every = {flow.path, *found}
     except TypeError:
-        raise TypeError(f"paths {of} = {shown(flow.paths)}: must be lists of nodes") from None
+        raise TypeError(f"paths {of} = {format_value(flow.paths)}: must be lists of nodes") from None
     object.__setattr__(flow, "paths", found)
     if len(every) <= len(found):
-        raise ValueError(f"paths {of} = {shown(found)}: must differ from each other and from path")
+        raise ValueError(f"paths {of} = {format_value(found)}: must differ from each other and from path")
     for n, path in enumerate(found):
         ends = path[:2] == flow.path[:2] and path[-2:] == flow.path[-2:]
         if len(path) != len(flow.path) or not ends or len(set(path)) < len(path):
@@ -343,7 +345,7 @@ def _check_stack(flow: Flow, of: str) -> None:
             at_most=LARGEST_INITIAL_WINDOW,
             hint="in packets",
         )
-    quick = whole(f"quick_acks {of}", flow.quick_acks, 0, LARGEST_INITIAL_WINDOW)
+    quick = integer(f"quick_acks {of}", flow.quick_acks, 0, LARGEST_INITIAL_WINDOW)
     if quick and not flow.delayed_acks:
         msg = "must be 0 without delayed_acks, where each packet is acknowledged at once"
         raise ValueError(f"quick_acks {of} = {quick}: {msg}")
@@ -364,11 +366,11 @@ def _check_delays(flow: Flow, of: str) -> None:
     """Raise ValueError for what are no times, or not one for each flow that this one waits for."""
     given: object = flow.delays
     if not isinstance(given, Iterable):
-        raise ValueError(f"delays {of} = {shown(given)}: must be times in s, one for each of after")  # noqa: TRY004
+        raise ValueError(f"delays {of} = {format_value(given)}: must be times in s, one for each of after")  # noqa: TRY004
     found = tuple(one_number(f"delays[{n}] {of}", each, at_least=0.0, hint="in s") for n, each in enumerate(given))
     if found and len(found) != len(flow.after):
         msg = f"{len(found)} times for {len(flow.after)} flows in after, must be as many"
-        raise ValueError(f"delays {of} = {shown(found)}: {msg}")
+        raise ValueError(f"delays {of} = {format_value(found)}: {msg}")
     object.__setattr__(flow, "delays", found)
 
 
@@ -377,22 +379,22 @@ def _check_after(flow: Flow, of: str) -> None:
     given: object = flow.after
     given = (given,) if isinstance(given, (str, int, np.integer)) else given
     if not isinstance(given, Iterable) or isinstance(given, (bytes, bytearray)):
-        raise ValueError(f"after {of} = {shown(given)}: must be names of flows, or their places")  # noqa: TRY004
+        raise ValueError(f"after {of} = {format_value(given)}: must be names of flows, or their places")  # noqa: TRY004
     found = tuple(unwrap_scalar(each) for each in given)
     for n, each in enumerate(found):
         if isinstance(each, str):
             continue
-        whole(f"after[{n}] {of}", each, 0, 2**31, why="the place of a flow, or its name")
+        integer(f"after[{n}] {of}", each, 0, 2**31, why="the place of a flow, or its name")
     object.__setattr__(flow, "after", found)
     _check_delays(flow, of)
     if not found:
         return
     if isinstance(flow.source, (ArrivalProcess, Replay)) or flow.arrivals is not None:
         msg = "must be () with arrivals, whose times are those of the run"
-        raise ValueError(f"after {of} = {shown(found)}: {msg}")
+        raise ValueError(f"after {of} = {format_value(found)}: {msg}")
     if flow.stop < math.inf:
         msg = "must be () with a stop, which is a time of the run; give a size"
-        raise ValueError(f"after {of} = {shown(found)}: {msg}")
+        raise ValueError(f"after {of} = {format_value(found)}: {msg}")
 
 
 def _check_idle(flow: Flow, of: str) -> None:
@@ -408,7 +410,7 @@ def _check_idle(flow: Flow, of: str) -> None:
     if not isinstance(flow.source, WindowRule):
         msg = f"must be inf for {flow.source!r}: it has no window"
         raise ValueError(f"idle {of} = {flow.idle:g}: {msg}")  # noqa: TRY004
-    whole(f"size {of}", flow.size, 1, LONGEST_TRANSFER, why="of each transfer, with idle times")
+    integer(f"size {of}", flow.size, 1, LONGEST_TRANSFER, why="of each transfer, with idle times")
 
 
 def _check_handshake(flow: Flow, of: str) -> None:
@@ -417,7 +419,7 @@ def _check_handshake(flow: Flow, of: str) -> None:
     is_data = isinstance(given, str) and given == SYN_WITH_DATA
     if not is_data and not isinstance(given, (bool, np.bool_)):
         msg = f"must be True, False or {SYN_WITH_DATA!r}"
-        raise ValueError(f"handshake {of} = {shown(flow.handshake)}: {msg}")
+        raise ValueError(f"handshake {of} = {format_value(flow.handshake)}: {msg}")
     object.__setattr__(flow, "handshake", SYN_WITH_DATA if is_data else bool(given))
     if flow.handshake and not isinstance(flow.source, WindowRule):
         msg = f"must be False for {flow.source!r}: it has no window"
@@ -435,7 +437,7 @@ def _check_receiver(flow: Flow, of: str) -> None:
     if not isinstance(given, ReceiverAgent):
         kind = getattr(given, "__name__", "")
         hint = f"; write {kind}()" if hasattr(given, "on_packet") else ""
-        raise ValueError(f"receiver {of} = {shown(given)}: must be a ReceiverAgent, or None{hint}")  # noqa: TRY004
+        raise ValueError(f"receiver {of} = {format_value(given)}: must be a ReceiverAgent, or None{hint}")  # noqa: TRY004
     if not isinstance(flow.source, RateRule):
         msg = f"must be None for {flow.source!r}, which is no rate rule"
         raise ValueError(f"receiver {of} = {given!r}: {msg}")  # noqa: TRY004
@@ -449,7 +451,7 @@ def _check_arrivals(flow: Flow, of: str) -> None:
     given: object = flow.arrivals
     if given is None:
         return
-    place = f"arrivals {of} = {shown(given)}"
+    place = f"arrivals {of} = {format_value(given)}"
     if not isinstance(given, ArrivalProcess | Replay):
         kind = getattr(given, "__name__", "")
         hint = f"; write {kind}(...)" if kind else ""

@@ -11,9 +11,9 @@ import numpy as np
 from dfcmodel.network.columns import coded, column_for, distinct, encoded, nodes_of, present
 from dfcmodel.network.queueing.buffers import ByteBuffer, buffer_of
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
-from hopflow.checks import flag, one_number, plain_number, shown
-from hopflow.display.results import Described
+from hopflow.checks import flag, format_value, one_number, plain_number
 from hopflow.fork_safety import cached_property
+from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, declares, distinction, quantities
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Link(Described):
                 hash(getattr(self, end))
                 bool(getattr(self, end) == getattr(self, end))
             except TypeError:
-                value = shown(getattr(self, end))
+                value = format_value(getattr(self, end))
                 raise TypeError(f"{end} = {value}: a node must be hashable") from None
         object.__setattr__(self, "shared", flag(f"shared {of}", self.shared))
         if self.source == self.target:

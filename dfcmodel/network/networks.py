@@ -19,9 +19,9 @@ from dfcmodel.network.path_elements import PathElement, check_elements
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.network.queueing.ingresses import Ingresses
-from hopflow.checks import instance, listed, one_number, plain_number
-from hopflow.display.results import table_text
+from hopflow.checks import instance, instances, one_number, plain_number
 from hopflow.parameters import in_packets_of
+from hopflow.results import table_text
 from hopflow.tcp_constants import MIN_RTO
 from hopflow.units import PacketUnits, WithUnit, declares, in_units, quantities, whole_packets
 from responsefn import RateRule
@@ -99,9 +99,9 @@ class Scenario(Ingresses):
     def __post_init__(self) -> None:
         instance("name", self.name, str, "a text")
         if not isinstance(self.links, Links):
-            object.__setattr__(self, "links", listed("links", self.links, Link))
+            object.__setattr__(self, "links", instances("links", self.links, Link))
         if not isinstance(self.flows, Flows):
-            object.__setattr__(self, "flows", listed("flows", self.flows, Flow))
+            object.__setattr__(self, "flows", instances("flows", self.flows, Flow))
         run_end(self)
         one_number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
@@ -125,7 +125,7 @@ class Scenario(Ingresses):
         if by_rate:
             self._set_base_rtts()
         if not isinstance(self.elements, tuple) or self.elements:
-            given = listed("elements", self.elements, PathElement)
+            given = instances("elements", self.elements, PathElement)
             size = self.packet_size
             found = tuple(_in_packets(f"of link {each.link}", each, size) for each in given)
             object.__setattr__(self, "elements", found)

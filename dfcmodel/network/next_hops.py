@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.shortest_routes import hashed
-from hopflow.checks import instance, shown, unwrap_scalar
+from hopflow.checks import format_value, instance, unwrap_scalar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,12 +54,12 @@ class NextHops:
     def _checked(self, name: str, node: Any, given: Any) -> tuple[Any, ...]:
         """Return next nodes, to all of which there must be links."""
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise TypeError(f"{name} = {shown(given)}: must be a list of nodes")
+            raise TypeError(f"{name} = {format_value(given)}: must be a list of nodes")
         found = tuple(map(unwrap_scalar, given))
         linked = self.onwards.get(unwrap_scalar(node), {})
         if not found or not all(isinstance(each, Hashable) and each in linked for each in found):
             msg = f"must be nodes to which {node!r} has links, at least one"
-            raise ValueError(f"{name} = {shown(given)}: {msg}")
+            raise ValueError(f"{name} = {format_value(given)}: {msg}")
         return found
 
     def paths(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import ascending, choice, flag, is_endless, number, one_number, shown, whole
-from hopflow.display.results import Described
+from hopflow.checks import ascending, choice, flag, format_value, integer, is_endless, number, one_number
+from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class PathElement(Described):
             names = "Jitter, DelayTrace, Reordering, Aggregation, Policer, BurstLoss, PeriodicLoss or RateTrace"
             raise TypeError(f"PathElement is a base: use {names}")
         if not isinstance(self.link, str):
-            raise ValueError(f"link of {kind} = {shown(self.link)}: must be a name, 'a->b'")  # noqa: TRY004
+            raise ValueError(f"link of {kind} = {format_value(self.link)}: must be a name, 'a->b'")  # noqa: TRY004
         object.__setattr__(self, "acks", flag(f"acks of {kind}", self.acks))
         if self.flows is not None:
             given: Any = self.flows
@@ -82,7 +82,7 @@ class PathElement(Described):
                 chosen = ()
             if not chosen or not all(isinstance(name, str) for name in chosen):
                 msg = "must be names of flows, at least one, or None for all"
-                raise ValueError(f"flows of {kind} = {shown(self.flows)}: {msg}")
+                raise ValueError(f"flows of {kind} = {format_value(self.flows)}: {msg}")
             object.__setattr__(self, "flows", chosen)
 
     @property
@@ -280,7 +280,7 @@ class Aggregation(PathElement):
         if self.interval is not None:
             one_number("interval", self.interval, above=0.0, at_most=MAX_HOLD, hint="in s")
         if self.count is not None:
-            whole("count", self.count, 2, MAX_BATCH, why="packets")
+            integer("count", self.count, 2, MAX_BATCH, why="packets")
 
     @property
     def largest_hold(self) -> float:
@@ -403,7 +403,7 @@ class PeriodicLoss(PathElement):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "every", whole("every", self.every, 2, 10**9, why="packets"))
+        object.__setattr__(self, "every", integer("every", self.every, 2, 10**9, why="packets"))
 
     @property
     def mean(self) -> float:

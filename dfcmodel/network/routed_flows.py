@@ -15,8 +15,8 @@ from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import Link, Links, Node, buffer_in_packets
-from hopflow.display.results import Described
 from hopflow.fork_safety import cached_property
+from hopflow.results import Described
 from hopflow.units import WithUnit
 
 if TYPE_CHECKING:

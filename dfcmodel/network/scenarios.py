@@ -13,7 +13,7 @@ from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link, Node
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import DFC, FIFO
-from hopflow.checks import choice, flag, one_number, whole
+from hopflow.checks import choice, flag, integer, one_number
 from hopflow.units import WithUnit, declares, mbps, ms, quantities
 from responsefn import NewReno, NS2Vegas, Reno, Tahoe, WindowRule
 
@@ -60,7 +60,7 @@ def chain(
     >>> [link.name for link in chain(4, rate=1000.0, delay=0.01, buffer=50)]
     ['1->2', '2->3', '3->4']
     """
-    nodes = whole("nodes", nodes, 2, 10**6)
+    nodes = integer("nodes", nodes, 2, 10**6)
     fields = (rate, delay, buffer, discipline, shared)
     return tuple(Link(i, i + 1, *fields) for i in range(1, nodes))
 
@@ -102,7 +102,7 @@ def dumbbell(
     >>> [link.name for link in links]
     ['s1->left', 's2->left', 'left->right', 'right->d1', 'right->d2']
     """
-    pairs = whole("pairs", pairs, 1, 10**6)
+    pairs = integer("pairs", pairs, 1, 10**6)
     _check_access(access_rate, access_delay)
     ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": buffer}
     return (
@@ -151,7 +151,7 @@ def parking_lot(
     >>> [link.name for link in links]
     ['s1->1', 's2->2', '1->2', '2->3', '2->d2', '3->d3']
     """
-    hops = whole("hops", hops, 1, 10**6)
+    hops = integer("hops", hops, 1, 10**6)
     _check_access(access_rate, access_delay)
     fields: dict[str, Any] = {"rate": rate, "delay": delay, "buffer": buffer}
     row = chain(hops + 1, **fields, discipline=discipline, shared=shared)
@@ -194,10 +194,10 @@ def tree(
     >>> [link.name for link in tree(2, rate=1000.0, delay=0.01, buffer=50)]
     ['7->3', '6->3', '5->2', '4->2', '3->1', '2->1']
     """
-    levels = whole("levels", levels, 1, 20)
-    branching = whole("branching", branching, 1, 1000)
+    levels = integer("levels", levels, 1, 20)
+    branching = integer("branching", branching, 1, 1000)
     nodes = sum(branching**n for n in range(levels + 1))
-    whole("nodes of the tree", nodes, 2, 10**6)
+    integer("nodes of the tree", nodes, 2, 10**6)
     fields = (rate, delay, buffer, discipline, shared)
     return tuple(Link(i, (i - 2) // branching + 1, *fields) for i in range(nodes, 1, -1))
 
@@ -221,7 +221,7 @@ def ring(
     >>> [link.name for link in ring(3, rate=1000.0, delay=0.01, buffer=50)]
     ['1->2', '2->3', '3->1']
     """
-    nodes = whole("nodes", nodes, 3, 10**6)
+    nodes = integer("nodes", nodes, 3, 10**6)
     fields = (rate, delay, buffer, discipline, shared)
     return tuple(Link(i, i % nodes + 1, *fields) for i in range(1, nodes + 1))
 

@@ -15,15 +15,15 @@ from hopflow.checks import (
     check_limit,
     choice,
     flag,
+    format_value,
     instance,
     is_endless,
     number,
     one_number,
     refuse_options,
     seed_number,
-    shown,
 )
-from hopflow.display.results import Described
+from hopflow.results import Described
 from hopflow.tcp_constants import MAX_ACK_DELAY
 from hopflow.units import WithUnit, WithUnits, quantities
 from responsefn import DeliveryRule, RateRule
@@ -280,7 +280,7 @@ def failures_of(given: Any) -> dict[str, Times] | None:
         rows = times if _is_pairs(times) else [times]
         if not all(isinstance(row, Sequence) and len(row) == 2 for row in rows):
             msg = "must be a pair of times in s, or several"
-            raise ValueError(f"failures of {name} = {shown(times)}: {msg}")
+            raise ValueError(f"failures of {name} = {format_value(times)}: {msg}")
         last = 0.0
         for n, (begin, end) in enumerate(rows):
             place, hint = f"failures of {name}", "in s, not before the end of the pair before"

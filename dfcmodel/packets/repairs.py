@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopflow.checks import choice, one_number, whole
+from hopflow.checks import choice, integer, one_number
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["REPAIRS", "SelectiveRepair", "is_repair", "repair_named"]
@@ -73,8 +73,8 @@ class SelectiveRepair:
         for name in ("rto_low", "rto_high"):
             if getattr(self, name) is not None:
                 one_number(name, getattr(self, name), above=0.0, hint="in s, or None")
-        whole("few", self.few, 0, LARGEST_FEW)
-        whole("reordering", self.reordering, 0, LARGEST_FEW)
+        integer("few", self.few, 0, LARGEST_FEW)
+        integer("reordering", self.reordering, 0, LARGEST_FEW)
         if self.rto_high is not None:
             self.timeouts(self.rto_high)
 

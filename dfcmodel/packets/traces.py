@@ -15,9 +15,9 @@ from dfcmodel.packets.engine import trace_engine
 from dfcmodel.packets.kernel.layout import OF_RATE
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from hopflow.checks import choice, instance, listed, one_number
-from hopflow.display.results import Result, figure
+from hopflow.checks import choice, instance, instances, one_number
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def trace_packets(
     given = [links] if isinstance(links, str) else links
     names = [link.name for link in scenario.links]
     if given is not None:
-        names = list(listed("links", given, str, "the name of a link"))
+        names = list(instances("links", given, str, "the name of a link"))
     for name in names:
         choice("links", name, list(known))
     watch, ports = Stopwatch(), [known[name] for name in names]

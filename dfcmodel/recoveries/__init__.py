@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from hopflow.naming.public_names import collect
+from hopflow.public_names import attach
 
-__getattr__, __dir__, __all__ = collect(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -14,9 +14,9 @@ import numpy as np
 
 from dfcmodel.results.plots import name_nodes
 from dfcmodel.results.records import samples_until
-from hopflow.checks import choice, number, whole
-from hopflow.display.results import COLOURS, figure
+from hopflow.checks import choice, integer, number
 from hopflow.progress import progress_bar
+from hopflow.results import COLOURS, figure
 from hopflow.whole_files import replacing
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class Animation:
     fps: int = 20
 
     def __post_init__(self) -> None:
-        whole("frames", self.frames, 2, 10_000)
-        whole("fps", self.fps, 1, 240)
+        integer("frames", self.frames, 2, 10_000)
+        integer("fps", self.fps, 1, 240)
         end = self._end
         number("since", self.since, at_least=0.0, below=end)
         if self.until is not None:

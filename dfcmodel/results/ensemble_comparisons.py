@@ -11,9 +11,8 @@ import numpy as np
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.run_comparisons import RunComparison, total_goodput
 from dfcmodel.results.summaries import first_flows
-from hopflow.display.results import figure
-from hopflow.display.side_by_side import SideBySide, stack_datasets
 from hopflow.fork_safety import cached_property
+from hopflow.results import SideBySide, figure, stack_datasets
 
 if TYPE_CHECKING:
     import xarray as xr

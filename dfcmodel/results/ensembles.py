@@ -12,11 +12,10 @@ from dfcmodel.results.limits import limits_of_several, said_by_topic
 from dfcmodel.results.plots import goodput_over_time
 from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
-from hopflow.checks import number, whole
-from hopflow.display.results import Result, figure
+from hopflow.checks import integer, number
 from hopflow.fork_safety import cached_property
 from hopflow.intervals import half_width
-from hopflow.status import Status, of_several, worst
+from hopflow.results import Result, Status, figure, of_several, worst
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[NDA
     (-0.484, 4.484)
     """
     number("level", level, above=0.0, below=1.0)
-    whole("runs", len(values), 2, 2**31, why="one run has no spread")
+    integer("runs", len(values), 2, 2**31, why="one run has no spread")
     middle, half = np.mean(values, axis=0), half_width(values, level)
     return middle - half, middle + half
 

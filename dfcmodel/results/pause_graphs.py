@@ -12,8 +12,8 @@ from dfcmodel.results.pauses import recorded
 from dfcmodel.results.records import Records
 from dfcmodel.results.standstills import link_name
 from hopflow.checks import instance
-from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
+from hopflow.results import Result, figure
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.display.results import COLOURS, figure
+from hopflow.results import COLOURS, figure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ import numpy as np
 
 from dfcmodel.results.at_nodes import columns_of, in_columns, on_first_read
 from hopflow.fork_safety import cached_property
-from hopflow.status import Status
+from hopflow.results import Status
 from hopflow.units import WithUnit, quantities
 from hopflow.whole_files import replacing
 

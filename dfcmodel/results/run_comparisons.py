@@ -19,9 +19,8 @@ from dfcmodel.results.plots import (
 )
 from dfcmodel.results.summaries import first_flows
 from dfcmodel.results.trajectories import Trajectory
-from hopflow.display.results import figure
-from hopflow.display.side_by_side import SideBySide, stack_datasets
 from hopflow.fork_safety import cached_property
+from hopflow.results import SideBySide, figure, stack_datasets
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

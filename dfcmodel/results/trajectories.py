@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dfcmodel.results.records import Records
-from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
-from hopflow.status import Status
+from hopflow.results import Result, Status, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.engine import with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
-from hopflow.equality import ByValue
+from hopflow.results import ByValue
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,7 @@ from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from hopflow.checks import flag, instance, one_number, seconds, whole
+from hopflow.checks import flag, instance, integer, one_number, seconds
 from hopflow.intervals import half_width
 from hopflow.parameters import in_packets_of
 from hopflow.units import PacketUnits, WithUnit, in_units
@@ -170,7 +170,7 @@ class Bottleneck:
                 hint="in packets/s: mbps(100)",
             ),
             "rtt": one_number("rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048"),
-            "buffer": whole("buffer", int(buffer) if isinstance(buffer, PacketUnits) else buffer, 1, 10_000_000),
+            "buffer": integer("buffer", int(buffer) if isinstance(buffer, PacketUnits) else buffer, 1, 10_000_000),
         }
         for name, value in numbers.items():
             object.__setattr__(self, name, value)  # a number of JAX, say, is no key of a table

@@ -16,11 +16,11 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules
 from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
-from hopflow.checks import listed, number, one_number, random_generator, seconds
+from hopflow.checks import instances, number, one_number, random_generator, seconds
+from hopflow.deprecations import accept_old_names
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import in_packets_of
-from hopflow.status import OnFailure, deliver
+from hopflow.results import OnFailure, deliver
 from hopflow.units import PACKET_SIZE, WholeWithUnit, WithUnit, quantities
 from responsefn import WindowRule
 
@@ -129,7 +129,7 @@ def coexist(
         Naming the parameter, its value and what is allowed.
     ArithmeticError
         Where a rule makes its window infinite or NaN.
-    hopflow.status.NotSolvedError
+    hopflow.NotSolvedError
         Where nothing arrived in the measured time, so that there are no shares.
 
     Examples
@@ -142,7 +142,7 @@ def coexist(
     """
     asked = check_keywords(coexist, options)
     alone = (rules,) if isinstance(rules, WindowRule) else rules
-    flows = listed("rules", alone, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
+    flows = instances("rules", alone, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
     if not flows:
         raise ValueError("rules = (): must hold at least one")
     checked_rules(tuple(dict.fromkeys(flows)))
@@ -158,7 +158,7 @@ def coexist(
     path = Bottleneck(
         bandwidth, float(rtts.max() - sending), buffer,
         loss=one_number("loss", asked["loss"], at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
-        recovery=asked["recovery"], elements=listed("elements", asked["elements"], PathElement),
+        recovery=asked["recovery"], elements=instances("elements", asked["elements"], PathElement),
     )  # fmt: skip
     generator, starts = random_generator("seed", seed), asked["starts"]
     if starts is None:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.sharing.bottlenecks import mean_of
-from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
-from hopflow.status import Status
+from hopflow.results import Result, Status, figure
 from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:

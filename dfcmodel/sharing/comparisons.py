@@ -11,9 +11,9 @@ import numpy as np
 from dfcmodel.network.endpoints.flow_recoveries import by_recovery
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, mean_of, within_limits
 from dfcmodel.sharing.seed_budgets import FEWEST_SEEDS, WIDTH, is_narrow, run_seeds, seeds_text
-from hopflow.checks import flag, listed, seed_number, whole
-from hopflow.display.results import Result, figure
+from hopflow.checks import flag, instances, integer, seed_number
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -337,9 +337,9 @@ def compare_rules(
     TypeError, ValueError
         Naming the parameter, its value and what is allowed.
     """
-    chosen = checked_rules(listed("rules", rules, WindowRule), path.discipline)  # type: ignore[type-abstract]
-    whole("number of rules", len(chosen), 1, 100)
-    first, runs = seed_number("seed", seed, maximum=2**30) % 2**30, whole("runs", runs, 1, 10_000)
+    chosen = checked_rules(instances("rules", rules, WindowRule), path.discipline)  # type: ignore[type-abstract]
+    integer("number of rules", len(chosen), 1, 100)
+    first, runs = seed_number("seed", seed, maximum=2**30) % 2**30, integer("runs", runs, 1, 10_000)
     seeds = range(first, first + runs)
     R = len(chosen)
     factors = DURATION_FACTORS if flag("prolong", prolong) else DURATION_FACTORS[:1]

@@ -11,9 +11,9 @@ from dfcmodel.sharing.bbr_checks import Check
 from dfcmodel.sharing.bbr_observations import MODES, Observation
 from dfcmodel.sharing.qlog_traces import QlogTrace
 from dfcmodel.sharing.trace_conformances import TraceConformance, check_trace
-from hopflow.checks import instance, listed, whole
-from hopflow.display.results import Result, figure
+from hopflow.checks import instance, instances, integer
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 from responsefn import BBR
 
 if TYPE_CHECKING:
@@ -170,9 +170,9 @@ def conformance(rule: BBR | QlogTrace, *, cases: Iterable[int] | None = None) ->
             raise ValueError(f"cases = {cases!r}: must be None for a trace")
         return check_trace(rule)
     instance("rule", rule, BBR, "BBR(), a rule of a subclass, or a QlogTrace")
-    chosen = range(1, len(CASES) + 1) if cases is None else listed("cases", cases, int, "a number")
+    chosen = range(1, len(CASES) + 1) if cases is None else instances("cases", cases, int, "a number")
     for n, number in enumerate(chosen):
-        whole(f"cases[{n}]", number, 1, len(CASES))
+        integer(f"cases[{n}]", number, 1, len(CASES))
     found = [judge(rule, number, CASES[number - 1]) for number in progress_bar(chosen, desc="BBR", unit="case")]
     return Conformance(rule, tuple(found))
 

@@ -13,10 +13,10 @@ from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, wit
 from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench, Measure, limits_of
 from dfcmodel.sharing.rfc9743_verdicts import SectionVerdict, differences, judge
 from dfcmodel.sharing.seed_budgets import WIDTH, run_seeds, seeds_text
-from hopflow.checks import instance, listed, one_number, seed_number, whole
-from hopflow.display.results import Result, figure
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.checks import instance, instances, integer, one_number, seed_number
+from hopflow.deprecations import accept_old_names
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 from responsefn import NewReno, WindowRule
 
@@ -258,11 +258,11 @@ def evaluate_rfc9743(
     if discipline is not None:
         instance("discipline", discipline, Discipline, "a discipline, such as CoDel() or DualPI2()")
     (own,) = checked_rules((rule,), discipline)
-    first, runs = seed_number("seed", seed, maximum=2**30) % 2**30, whole("runs", runs, 1, 10_000)
+    first, runs = seed_number("seed", seed, maximum=2**30) % 2**30, integer("runs", runs, 1, 10_000)
     seeds = range(first, first + runs)
     duration = one_number("duration", duration, above=0.0, hint="in s")
     rows = []
-    paths = listed("paths", paths, PathSet)
+    paths = instances("paths", paths, PathSet)
     for path in progress_bar(paths, desc="RFC 9743", unit="path"):
         lasting = max(duration, TRIPS * path.rtt)
         link = Bottleneck(

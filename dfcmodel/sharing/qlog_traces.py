@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.sharing.bbr_observations import MODES, Observation
-from hopflow.checks import file_path, instance, one_number, shown
-from hopflow.equality import ByValue
+from hopflow.checks import file_path, format_value, instance, one_number
+from hopflow.results import ByValue
 from hopflow.units import WithUnit, quantities
 from hopflow.whole_files import replacing
 from responsefn.measurements.qlog_events import METRICS as METRICS_UPDATED
@@ -252,5 +252,5 @@ def _mode(qlog: Qlog, event: Event) -> str:
         if text in (mode.replace("_", ""), mode.replace("PROBE_", "")):
             return mode
     known = ", ".join(MODES)
-    said = f"new = {shown(name)} of congestion_state_updated: must be one of {known}"
+    said = f"new = {format_value(name)} of congestion_state_updated: must be one of {known}"
     raise qlog.error(event.location, said)

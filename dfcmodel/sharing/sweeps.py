@@ -14,9 +14,9 @@ import numpy as np
 
 from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.sharing.bottlenecks import Bottleneck, QueueOptions, checked_rules
-from hopflow.checks import listed, one_number, seed_number, unwrap_scalar, whole
+from hopflow.checks import instances, integer, one_number, seed_number, unwrap_scalar
+from hopflow.deprecations import accept_old_names
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import canonical_text, in_packets_of
 from hopflow.sources import source_of
 from hopflow.sweeps import Bar, Grid, Row, over_grid
@@ -114,10 +114,10 @@ def coexist_sweep(
     {'rtt': 2, 'run': 3, 'flow': 2}
     """
     asked = check_keywords(coexist_sweep, options)
-    flows = listed("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
+    flows = instances("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
     discipline, warm_up = asked["discipline"], asked["warm_up"]
     checked_rules(tuple(dict.fromkeys(flows)), discipline)
-    whole("number of rules", len(flows), 1, 1000)
+    integer("number of rules", len(flows), 1, 1000)
     time = in_units("duration", asked["duration"], "time")
     time = one_number("duration", time, above=0.0)
     first = seed_number("seed", seed, maximum=2**30) % 2**30
@@ -136,7 +136,7 @@ def coexist_sweep(
         "discipline": FIFO() if discipline is None else discipline,
         "pacing": asked["pacing"],
     }
-    several["run"] = list(range(whole("runs", runs, 1, 10_000)))
+    several["run"] = list(range(integer("runs", runs, 1, 10_000)))
 
     def task(point: dict[str, Any]) -> tuple[Bottleneck, int]:
         run = point.pop("run")

@@ -10,7 +10,7 @@ import numpy as np
 
 from dfcmodel.sharing.bbr_observations import MODES
 from dfcmodel.sharing.qlog_traces import QlogTrace
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,9 +15,9 @@ from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
-from hopflow.checks import choice, instance, one_number, seed_number, whole
-from hopflow.display.results import Described, Result, figure
+from hopflow.checks import choice, instance, integer, one_number, seed_number
 from hopflow.progress import progress_bar
+from hopflow.results import Described, Result, figure
 from hopflow.units import WholeWithUnit, WithUnit, quantities
 from responsefn import WindowRule
 
@@ -220,7 +220,7 @@ def worst_case(
     (own,) = checked_rules((rule,))
     instance("path", path, JitteredPath, "a JitteredPath(...)")
     choice("measure", measure, (SHARE, UTILISATION))
-    whole("runs", runs, 1, 100_000)
+    integer("runs", runs, 1, 100_000)
     seed = seed_number("seed", seed, maximum=2**30)
 
     def cost(trace: DelayTrace | None) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import number, one_number, whole
+from hopflow.checks import integer, number, one_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -99,7 +99,7 @@ def cosine_series(
 
     kappa = one_number("coefficient", coefficient, above=0.0)
     L = one_number("length", length, above=0.0)
-    count = 8 * whole("terms", terms, 1, 10**6)
+    count = 8 * integer("terms", terms, 1, 10**6)
     middle = (np.arange(count) + 0.5) * L / count
     amplitude = dct(np.asarray(initial(middle), dtype=float), type=2)[:terms] / count
     amplitude[0] /= 2.0
@@ -186,7 +186,7 @@ def packet_spread(diffusion: float, periods: int) -> NDArray[np.float64]:
     from scipy.stats import binom
 
     D = one_number("diffusion", diffusion, above=0.0, below=1.0)
-    whole("periods", periods, 0, 10**7)
+    integer("periods", periods, 0, 10**7)
     j = np.arange(periods + 1)
     part: NDArray[np.float64] = np.where(2 * j <= periods, binom.pmf(j, periods - j, D), 0.0)
     return part

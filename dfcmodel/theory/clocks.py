@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import whole
+from hopflow.checks import integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -129,7 +129,7 @@ def clocks_of(
     ValueError
         For delays that are not multiples of the step, or whose common period is too long.
     """
-    m = whole("steps_per_delay", steps_per_delay, 1, 1000)
+    m = integer("steps_per_delay", steps_per_delay, 1, 1000)
     path = scenario.path(scenario.flows[flow])[: law.bottleneck]
     h = scenario.shortest_delay / m
     into = (path[0], *path[:-1])  # the access link has the delay of the first link

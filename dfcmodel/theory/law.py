@@ -20,7 +20,7 @@ import numpy as np
 
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.theory.feedback_law import diffusive_rate
-from hopflow.checks import choice, number, one_number, whole
+from hopflow.checks import choice, integer, number, one_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
         For a path with a link without DFC or with links of unequal rates, DFC per input, an index
         out of range.
     """
-    own = scenario.flows[whole("flow", flow, 0, len(scenario.flows) - 1)]
+    own = scenario.flows[integer("flow", flow, 0, len(scenario.flows) - 1)]
     path = scenario.path(own)
     first = path[0]
     for link in path:
@@ -285,7 +285,7 @@ def bare_law(
         raise ValueError(f"packets has shape {start.shape}: must be a list, one entry per node")
     base = _per_node("base_rate", base_rate, len(start))
     diffusion = one_number("diffusion", diffusion, above=0.0)
-    periods = whole("periods", periods, 0, 10**9)
+    periods = integer("periods", periods, 0, 10**9)
     past = start if before is None else _per_node("before", before, len(start))
     if choice("ends", ends, ENDS) == "chain":
         if rate is not None:

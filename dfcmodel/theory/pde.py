@@ -9,9 +9,8 @@ import numpy as np
 
 from dfcmodel.theory.equations import DiffusionEquation, FeedbackEquation
 from dfcmodel.theory.law import law_of
-from hopflow.checks import instance, number, one_number, whole
-from hopflow.display.results import Result, figure
-from hopflow.status import Status
+from hopflow.checks import instance, integer, number, one_number
+from hopflow.results import Result, Status, figure
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -73,10 +72,10 @@ class Lines:
     most_steps: int = 100_000
 
     def __post_init__(self) -> None:
-        whole("cells", self.cells, 3, 10**5)
+        integer("cells", self.cells, 3, 10**5)
         one_number("rtol", self.rtol, above=0.0, at_most=0.1)
         one_number("atol", self.atol, above=0.0)
-        whole("most_steps", self.most_steps, 1, 10**9)
+        integer("most_steps", self.most_steps, 1, 10**9)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import one_number, whole
+from hopflow.checks import integer, one_number
 from hopflow.kernels import make_kernel
 
 if TYPE_CHECKING:
@@ -147,8 +147,8 @@ def advance_rings(
     [[81.0, 19.0, 0.0, 0.0]]
     """
     one_number("diffusion", diffusion, above=0.0)
-    periods = whole("periods", periods, 0, 10**9)
-    threads = whole("threads", threads, 1, 1024)
+    periods = integer("periods", periods, 0, 10**9)
+    threads = integer("threads", threads, 1, 1024)
     for name, array in (("packets", packets), ("sent", sent), ("told", told)):
         good = array.dtype == np.float64 and array.ndim == 2 and array.flags.c_contiguous
         if not good or array.shape != packets.shape or array.shape[1] < 3:

@@ -17,11 +17,10 @@ from dfcmodel.theory.stability import (
     period_matrix,
     scenario_clocks,
 )
-from hopflow.checks import choice, instance, seed_number, whole
-from hopflow.display.results import Result, figure
+from hopflow.checks import choice, instance, integer, seed_number
+from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
-from hopflow.naming.deprecations import accept_old_names
-from hopflow.status import Status
+from hopflow.results import Result, Status, figure
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -222,7 +221,7 @@ def spectrum(
 
     if seed is not None:
         seed = seed_number("seed", seed)
-    steps_per_delay = whole("steps_per_delay", steps_per_delay, 1, 10_000)
+    steps_per_delay = integer("steps_per_delay", steps_per_delay, 1, 10_000)
     instance("scenario", scenario, Scenario)
     law = law_of(scenario, flow)
     clocks = scenario_clocks(scenario, law, flow, seed, steps_per_delay)

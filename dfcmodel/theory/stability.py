@@ -33,8 +33,8 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import DFC, dfc_of
 from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
-from hopflow.checks import choice, instance, number, one_number, seed_number, whole
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.checks import choice, instance, integer, number, one_number, seed_number
+from hopflow.deprecations import accept_old_names
 from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def chain_matrix(hops: int, diffusion: float, intensity: float = 1.0) -> NDArray
     -------
     Shape (4 b - 1, 4 b - 1).
     """
-    whole("hops", hops, 1, 10_000)
+    integer("hops", hops, 1, 10_000)
     one_number("diffusion", diffusion, above=0.0)
     one_number("intensity", intensity, at_least=1.0)
     matrix: NDArray[np.float64] = _chain(hops, diffusion, intensity)
@@ -213,7 +213,7 @@ def stability_limit(
     """
     if seed is not None:
         seed = seed_number("seed", seed)
-    steps_per_delay = whole("steps_per_delay", steps_per_delay, 1, 10_000)
+    steps_per_delay = integer("steps_per_delay", steps_per_delay, 1, 10_000)
     instance("scenario", scenario, Scenario)
     choice("parameter", parameter, ("diffusion", "intensity"))
     choice("kind", kind, KINDS)
@@ -317,7 +317,7 @@ def stability_map(diffusion: ArrayLike, intensity: ArrayLike = 1.0, hops: ArrayL
     import xarray as xr
 
     grids = {
-        "hops": np.atleast_1d([whole("hops", b, 1, 10_000) for b in np.atleast_1d(number("hops", hops))]),
+        "hops": np.atleast_1d([integer("hops", b, 1, 10_000) for b in np.atleast_1d(number("hops", hops))]),
         "intensity": np.atleast_1d(number("intensity", intensity, at_least=1.0)),
         "diffusion": np.atleast_1d(number("diffusion", diffusion, above=0.0)),
     }

@@ -21,9 +21,9 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import DFC, Pause
 from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
-from hopflow.checks import instance, number, one_number, seed_number, whole
+from hopflow.checks import instance, integer, number, one_number, seed_number
+from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
-from hopflow.naming.deprecations import accept_old_names
 from hopflow.parameters import in_packets_of
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
@@ -157,7 +157,7 @@ class Twin:
         object.__setattr__(self, "seed", seed_number("seed", self.seed))
         jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
         instance("scenario", self.scenario, Scenario)
-        whole("steps_per_delay", self.steps_per_delay, 1, 10_000)
+        integer("steps_per_delay", self.steps_per_delay, 1, 10_000)
         one_number("sample", self.sample, at_least=self.step)
         smoothing = in_packets_of(self.smoothing, self.scenario.packet_size)
         object.__setattr__(self, "smoothing", one_number("smoothing", smoothing, at_least=0.0))

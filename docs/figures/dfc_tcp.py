@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from dfcmodel import simulate, takano2006
-from hopflow.display.results import COLOURS
+from hopflow.results import COLOURS
 from validation import load
 
 SCENARIOS = {"Tahoe": "4", "Reno": "4R", "NewReno": "4N"}

@@ -8,9 +8,10 @@ import difflib
 import inspect
 import json
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -26,16 +27,18 @@ __all__ = [
     "Command",
     "Commands",
     "Group",
+    "Parameter",
     "Verbose",
     "as_json",
     "check_folder",
     "check_output",
     "completions",
+    "describe_parameter",
     "examples",
+    "expand_options",
     "plain",
     "save_figure",
     "save_table",
-    "takes_records",
     "warn_deprecated_option",
 ]
 
@@ -44,6 +47,18 @@ AsCsv = Annotated[Path | None, typer.Option("--csv", help="Write the numbers as 
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print how it was computed, too.")]
 F = TypeVar("F", bound=Callable[..., Any])
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
+PYTHON_CLAUSES = ("shape (", "any shape", "or a string", "or a text")
+"""Beginnings of clauses of docstrings that do not concern the command line."""
+UNIT_EXAMPLES = {
+    "time": "40ms, or a number of s",
+    "rate": "1Mbps, or a number of packets/s",
+    "bit_rate": "400Gbps, or a number of bit/s",
+    "share": "1% or 0.01",
+    "size": "9kB, or a number of bytes",
+    "amount": "150kB, or a number of packets",
+    "length": "300m, or a number of m",
+}
+"""Examples of a parameter by the dimension of its unit."""
 
 
 def _refuse_repeats(command: Any, context: Any, words: list[str]) -> None:
@@ -142,18 +157,123 @@ def examples(*lines: str) -> str:
     return "\n\n".join(["Examples:", *(f"$ {line}" for line in lines)])
 
 
-def takes_records(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command in which each dataclass parameter becomes one option per field.
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """Mark of an option of a command that is a parameter of the function that answers.
 
-    The options take the position of the parameter, and types, help and defaults of the fields.
+    ``rtt: Annotated[float, Parameter(curve)]`` in a command under `expand_options` is an option with the unit, the
+    default and the description that `curve` declares for its parameter ``rtt``. The command gets the converted value:
+    a number in place of ``40ms``. A default in the command takes precedence.
+
+    Attributes
+    ----------
+    function
+        The function, or a class for parameters of its constructor.
+    read
+        Converts name and text to a value in another way, such as a range; None: by the unit of the parameter.
+    example
+        Example of the text; "": one of the unit.
+    """
+
+    function: Callable[..., Any]
+    read: Callable[[str, str], Any] | None = None
+    example: str = ""
+
+    def option(self, parameter: inspect.Parameter, kind: Any) -> tuple[inspect.Parameter, Reader | None]:
+        """Return an option for a command's parameter whose value is of a type, and the function that reads it.
+
+        Raises
+        ------
+        TypeError
+            If the function has no such parameter.
+        """
+        from hopflow.units import quantities_of
+
+        name, declared = parameter.name, inspect.signature(self.function).parameters
+        if name not in declared:
+            raise TypeError(f"{self.function.__name__} has no parameter {name!r}, but {', '.join(declared)}")
+        dimension = quantities_of(self.function).get(name)
+        default = declared[name].default if parameter.default is parameter.empty else parameter.default
+        text, reader = describe_parameter(self.function, name), None
+        if dimension is not None or self.read is not None:
+            several = any(get_origin(part) is list for part in (kind, *get_args(kind)))
+            kind = list[str] if several else str
+            example = self.example or UNIT_EXAMPLES.get(dimension or "", "")
+            text += f" Write {example}{'; may be repeated' if several else ''}." if example else ""
+            if default is None:
+                kind = kind | None
+            elif default is not parameter.empty and not isinstance(default, str):
+                numbers = default if isinstance(default, tuple) else (default,)
+                default = ",".join(f"{number:g}" for number in numbers)
+            reader = Reader(name, dimension, self.read)
+        annotation = Annotated[kind, typer.Option(help=text.strip())]
+        return parameter.replace(annotation=annotation, default=default, kind=parameter.KEYWORD_ONLY), reader
+
+
+class Reader(NamedTuple):
+    """Conversion of the text of an option."""
+
+    name: str
+    dimension: Any
+    read: Callable[[str, str], Any] | None
+
+    def value(self, text: str, packet_size: float) -> Any:
+        """Return the value of a text."""
+        if self.read is not None:
+            return self.read(self.name, text)
+        from hopflow.units import quantity
+
+        return quantity(self.name, text, self.dimension, packet_size, bare=True)
+
+
+def describe_parameter(function: Callable[..., Any], name: str) -> str:
+    """Return the first sentence on a parameter in a docstring, without its clauses on arrays and strings.
+
+    >>> describe_parameter(check_output, "path")
+    ''
+    >>> from responsefn import curve
+    >>> describe_parameter(curve, "rtt")
+    'Round-trip time in s.'
+    """
+    section = (inspect.getdoc(function) or "").partition("\nParameters\n----------\n")[2]
+    lines, is_described = [], False
+    for line in section.splitlines():
+        if line.startswith("---"):  # under the title of the next section
+            break
+        if line[:1].strip():
+            is_described = name in line.split(", ")
+        elif is_described:
+            lines.append(line.strip())
+    sentence = re.split(r"(?<=[^.]\.)\s", " ".join(lines).strip())[0].removesuffix(".")
+    clauses = [part for part in re.split(r"[,;] ", sentence) if not part.startswith(PYTHON_CLAUSES)]
+    return re.sub(r"\bNone(?:: | for )", "default: ", f"{', '.join(clauses)}.") if sentence else ""
+
+
+def expand_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose parameters of two kinds become options.
+
+    A parameter with the mark `Parameter` is an option with what another function declares for it. A dataclass becomes
+    one option per field, in the position of the parameter, with types, help and defaults of the fields. Rates are
+    converted in packets of the option ``packet_size``, if there is one.
     """
     hints = get_type_hints(function, include_extras=True)
     records: dict[str, tuple[type, tuple[str, ...]]] = {}
-    options = []
+    options, readers = [], dict[str, Reader]()
+
+    def add(parameter: inspect.Parameter, hint: Any) -> None:
+        source = next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Parameter)), None)
+        if source is None:
+            options.append(parameter.replace(annotation=hint, kind=parameter.KEYWORD_ONLY))
+            return
+        option, reader = source.option(parameter, hint.__origin__)
+        options.append(option)
+        if reader is not None:
+            readers[parameter.name] = reader
+
     for name, parameter in inspect.signature(function).parameters.items():
         kind = hints[name]
         if not dataclasses.is_dataclass(kind):
-            options.append(parameter.replace(annotation=kind, kind=parameter.KEYWORD_ONLY))
+            add(parameter, kind)
             continue
         assert isinstance(kind, type)
         fields, of_fields = dataclasses.fields(kind), get_type_hints(kind, include_extras=True)
@@ -161,10 +281,11 @@ def takes_records(function: Callable[..., None]) -> Callable[..., None]:
         for field in fields:
             has_default = field.default is not dataclasses.MISSING
             default = field.default if has_default else parameter.empty
-            hint = of_fields[field.name]
-            options.append(inspect.Parameter(field.name, parameter.KEYWORD_ONLY, default=default, annotation=hint))
+            add(inspect.Parameter(field.name, parameter.KEYWORD_ONLY, default=default), of_fields[field.name])
 
     def command(**arguments: Any) -> None:
+        if readers:
+            _read_options(arguments, readers)
         for name, (kind, fields) in records.items():
             arguments[name] = kind(**{field: arguments.pop(field) for field in fields})
         function(**arguments)
@@ -174,6 +295,20 @@ def takes_records(function: Callable[..., None]) -> Callable[..., None]:
     command.__annotations__ = {option.name: option.annotation for option in options} | {"return": None}
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return command
+
+
+def _read_options(arguments: dict[str, Any], readers: Mapping[str, Reader]) -> None:
+    """Replace the texts of options by their values; None and empty lists become None."""
+    from hopflow.units import PACKET_SIZE
+
+    packet_size: float = PACKET_SIZE
+    for name in sorted(readers, key="packet_size".__ne__):  # first, since rates are converted with it
+        texts = arguments[name]
+        several = texts if isinstance(texts, (list, tuple)) else [texts] if texts is not None else []
+        values = [readers[name].value(text, packet_size) for text in several]
+        arguments[name] = None if not values else values if several is texts else values[0]
+        if name == "packet_size":
+            packet_size = values[0]
 
 
 def completions(incomplete: str, names: Iterable[str]) -> list[str]:
@@ -252,7 +387,7 @@ def save_table(rows: Sequence[Mapping[Any, Any]], path: Path, *, quiet: bool = F
 
 def warn_deprecated_option(old: str, new: str) -> None:
     """Print a deprecation warning, with the replacement, on the standard error."""
-    from hopflow.naming.deprecations import advice
+    from hopflow.deprecations import advice
 
     typer.echo(f"hopflow: {advice(old, new)}", err=True)
 

@@ -19,7 +19,7 @@ from typer.core import TyperCommand
 from hopflow import __version__
 from hopflow.console.command_line import Group
 from hopflow.errors import DamagedDataError
-from hopflow.naming.packages import LEFT_OUT, PACKAGES, check_packages, left_out
+from hopflow.public_names import LEFT_OUT, PACKAGES, check_packages, left_out
 
 __all__ = ["COMMANDS", "app", "in_the_shell", "run"]
 

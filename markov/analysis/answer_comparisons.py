@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from hopflow.display.results import figure
-from hopflow.display.side_by_side import SideBySide, stack_datasets
 from hopflow.fork_safety import cached_property
+from hopflow.results import SideBySide, figure, stack_datasets
 from markov.models.measures import functionals
 from markov.results.stationary_results import Stationary
 

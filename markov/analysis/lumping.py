@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import shown
+from hopflow.checks import format_value
 from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal
@@ -150,7 +150,7 @@ def _first_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[np.
         means = list(found.values())
     else:
         if isinstance(keep, (str, Mapping)) or not isinstance(keep, Iterable):
-            raise TypeError(f"keep = {shown(keep)}: must be a list of measures")
+            raise TypeError(f"keep = {format_value(keep)}: must be a list of measures")
         everywhere = np.arange(chain.size)
         if hasattr(keep, "__array__"):  # of a DataFrame its rows
             keep = list(np.atleast_1d(np.asarray(keep)))

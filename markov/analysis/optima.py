@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, shown, unwrap_scalar
-from hopflow.display.results import Result, figure
+from hopflow.checks import format_value, number, unwrap_scalar
 from hopflow.parameters import sweep_values
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 from hopflow.sweeps import axis
 from markov.analysis.model_parameters import parameters_of
 from markov.analysis.sensitivity_results import NoDerivativeError
@@ -223,7 +223,7 @@ def best(
 def _values(base: Any, parameter: str, among: Any) -> list[Any]:
     """Return the values to try, each of which the model takes."""
     if isinstance(among, (str, bytes)) or not isinstance(unwrap_scalar(among), Iterable):
-        raise ValueError(f"among = {shown(among)}: values to try are expected")  # noqa: TRY004
+        raise ValueError(f"among = {format_value(among)}: values to try are expected")  # noqa: TRY004
     values = list(among)
     if not values:
         raise ValueError("among: at least one value is expected")
@@ -231,7 +231,7 @@ def _values(base: Any, parameter: str, among: Any) -> list[Any]:
         try:
             base.replace(**{parameter: value})
         except (ValueError, TypeError) as error:
-            raise type(error)(f"among[{n}] = {shown(value)}: {error}") from None
+            raise type(error)(f"among[{n}] = {format_value(value)}: {error}") from None
     return sweep_values(base, parameter, values).values
 
 
@@ -393,7 +393,7 @@ def _known(model: Any, parameter: Any) -> None:
     names = parameters_of(model)
     if not isinstance(parameter, str) or parameter not in names:
         known = ", ".join(names) or "none"
-        raise ValueError(f"parameter = {shown(parameter)}: must be one of {known}")
+        raise ValueError(f"parameter = {format_value(parameter)}: must be one of {known}")
 
 
 def _entry(name: str) -> tuple[str, int | None]:

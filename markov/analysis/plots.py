@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import one_number, random_generator, whole
-from hopflow.display.results import Result, figure
-from hopflow.naming.deprecations import accept_old_names, attribute_alias
+from hopflow.checks import integer, one_number, random_generator
+from hopflow.deprecations import accept_old_names, attribute_alias
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 from markov.computing.memory import check_room
 from markov.computing.progress import Counter
@@ -162,7 +162,7 @@ def paths(model: Any, duration: WithUnit, *, start: Any = None, runs: int = 1, s
     True
     """
     duration = one_number("duration", duration, above=0.0)
-    runs = whole("runs", runs, 1, 10**9)
+    runs = integer("runs", runs, 1, 10**9)
     random = random_generator("seed", seed)
     chain = as_chain(model)
     begin = distribution(chain, start)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
-from hopflow.checks import dimensions, one_number, seconds, shown, unwrap_scalar, whole
-from hopflow.display.results import Result, figure
+from hopflow.checks import dimensions, format_value, integer, one_number, seconds, unwrap_scalar
 from hopflow.keywords import check_keywords, takes_keywords
+from hopflow.results import Result, figure
 from hopflow.sweeps import sweep
 from hopflow.units import (
     PacketUnits,
@@ -334,10 +334,10 @@ def _checked(link_rate: float, bottleneck_rate: float, rtt: float, buffers: Any,
     one_number("rtt", seconds("rtt", rtt))
     one_number("load", load, above=0.0, at_most=10.0, hint="over the bottleneck's rate; '80%' is 0.8")
     if isinstance(buffers, (str, Mapping)) or dimensions(buffers) != (2,):
-        raise ValueError(f"buffers = {shown(buffers)}: must be two numbers of packets")
+        raise ValueError(f"buffers = {format_value(buffers)}: must be two numbers of packets")
     buffers = [_fitting(each) for each in np.asarray(buffers, dtype=object).tolist()]
     for k in range(2):
-        whole(f"buffers[{k}]", buffers[k], 2, 10**6)
+        integer(f"buffers[{k}]", buffers[k], 2, 10**6)
     return PauseTandem(
         buffers=(int(buffers[0]), int(buffers[1])),
         high_threshold=int(buffers[1]),
@@ -419,10 +419,10 @@ def _packets(threshold: Any, buffer: int) -> Any:
 def _wholes(name: str, value: Any, low: int, high: int, words: str, why: str = "") -> tuple[int, ...]:
     """Return whole numbers, at least one; ``why`` states the reason of the limits."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(unwrap_scalar(value), Iterable):
-        raise ValueError(f"{name} = {shown(value)}: must be {words}")  # noqa: TRY004
-    found = tuple(whole(name, each, low, high, why=why) for each in value)
+        raise ValueError(f"{name} = {format_value(value)}: must be {words}")  # noqa: TRY004
+    found = tuple(integer(name, each, low, high, why=why) for each in value)
     if not found:
-        raise ValueError(f"{name} = {shown(value)}: must be {words}, at least one")
+        raise ValueError(f"{name} = {format_value(value)}: must be {words}, at least one")
     return found
 
 

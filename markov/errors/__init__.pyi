@@ -1,6 +1,6 @@
 # The public names of the module by the modules that define them: read on first use, and by type checkers.
 from hopflow.errors import RuleError, RuleWarning
-from hopflow.status import ConvergenceError, UndecidedError
+from hopflow.results import ConvergenceError, UndecidedError
 
 from ..analysis.sensitivity_results import NoDerivativeError
 from ..computing.memory import TooLargeError

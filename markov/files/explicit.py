@@ -23,8 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import choice, file_path, instance
-from hopflow.equality import ByValue
 from hopflow.fork_safety import cached_property
+from hopflow.results import ByValue
 from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal, with_diagonal

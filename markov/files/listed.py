@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.equality import same
+from hopflow.results import same
 from markov.files.measures_by_place import MeasuredByPlace
 
 if TYPE_CHECKING:

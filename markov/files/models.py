@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hopflow.checks import choice, instance, whole
-from hopflow.equality import same
+from hopflow.checks import choice, instance, integer
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, deliver
+from hopflow.results import OnFailure, deliver, same
 from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
 from markov.files.binding import Bound, bound, constants_of
@@ -123,7 +122,7 @@ class FileModel:
     """
 
     def __init__(self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> None:
-        self.program, self.most = program, whole("most", most, 1, 10**12)
+        self.program, self.most = program, integer("most", most, 1, 10**12)
         given = dict(instance("constants", {} if constants is None else constants, Mapping))
         # others may be constants of properties
         mine = {name: value for name, value in given.items() if name in program.constants}

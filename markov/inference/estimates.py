@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import listed, shown
-from hopflow.display.results import Result, figure
+from hopflow.checks import format_value, instances
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Result, Status, deliver, figure
 from markov.analysis.model_parameters import entry_of, parameters_of
 from markov.analysis.perturbations import Perturbation, same_states
 from markov.computing.matrices import off_diagonal
@@ -241,10 +240,10 @@ def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: On
 
 def _checked(parameters: Any) -> list[str]:
     if isinstance(parameters, str) or not isinstance(parameters, (list, tuple)) or not parameters:
-        raise ValueError(f"parameters = {shown(parameters)}: must be a list of names")
-    listed("parameters", parameters, str, "the name of a parameter")
+        raise ValueError(f"parameters = {format_value(parameters)}: must be a list of names")
+    instances("parameters", parameters, str, "the name of a parameter")
     if len(set(parameters)) < len(parameters):
-        raise ValueError(f"parameters = {shown(parameters)}: must not have a name twice")
+        raise ValueError(f"parameters = {format_value(parameters)}: must not have a name twice")
     return list(parameters)
 
 
@@ -259,7 +258,7 @@ class _Search:
         try:
             needed = needed_states(chain.Q, self.observed)
         except ImpossibleError as error:
-            one, other = map(shown, chain.table.plain(list(error.args)))
+            one, other = map(format_value, chain.table.plain(list(error.args)))
             raise ValueError(f"data: {other} after {one}: never so in the model") from None
         few = isinstance(self._model_at(self._begin), ChainModel)  # no file
         few = few and chain.space is not None and chain.space.size < NUMBERED
@@ -271,7 +270,7 @@ class _Search:
         value = whole if index is None else whole[index]
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value:
             said = "must be a number other than zero, where the search begins"
-            raise ValueError(f"parameters: {name} is {shown(value)}: {said}")
+            raise ValueError(f"parameters: {name} is {format_value(value)}: {said}")
         return float(value)
 
     def _model_at(self, values: Vector) -> Any:

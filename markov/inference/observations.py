@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, one_number, shown
+from hopflow.checks import format_value, number, one_number
 from hopflow.units import WithUnit, quantities
 from markov.analysis.sampling import Paths
 
@@ -55,7 +55,7 @@ class ObservedPath:
             raise ValueError(f"end = {self.end:g}: must be at least the last time, {self.times[-1]:g}")
         for k, (one, other) in enumerate(itertools.pairwise(self.states)):
             if one == other:
-                raise ValueError(f"states[{k + 1}] = {shown(other)}: must differ from the one before")
+                raise ValueError(f"states[{k + 1}] = {format_value(other)}: must differ from the one before")
 
     def __repr__(self) -> str:
         jumps = len(self.states) - 1
@@ -99,10 +99,10 @@ def _ascending(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, list[An
     moments = np.atleast_1d(number("times", times))
     named: object = states
     if not isinstance(named, Iterable) or isinstance(named, str) or getattr(named, "ndim", 1) != 1:
-        raise TypeError(f"states = {shown(named)}: must be a list of states")
+        raise TypeError(f"states = {format_value(named)}: must be a list of states")
     given = list(states)
     if moments.ndim != 1 or not len(moments) or not (np.diff(moments) > 0.0).all():
-        raise ValueError(f"times = {shown(times)}: must be ascending, at least one")
+        raise ValueError(f"times = {format_value(times)}: must be ascending, at least one")
     if len(given) != len(moments):
         raise ValueError(f"states: {len(given)} states at {len(moments)} times")
     return moments, given
@@ -139,7 +139,7 @@ class Statistics(NamedTuple):
         kinds = ObservedPath, Panel, Paths
         given: Iterable[Any] = [data] if isinstance(data, kinds) else data
         if not isinstance(given, (list, tuple)) or not given:
-            raise TypeError(f"data = {shown(data)}: must be an ObservedPath, a Panel, Paths, or a list of them")
+            raise TypeError(f"data = {format_value(data)}: must be an ObservedPath, a Panel, Paths, or a list of them")
         stays, known = np.zeros(chain.size), {}
         jumps: dict[tuple[int, int], int] = defaultdict(int)
         gaps: dict[tuple[int, int], dict[float, int]] = defaultdict(lambda: defaultdict(int))
@@ -153,7 +153,7 @@ class Statistics(NamedTuple):
                         known[key] = chain.number_of(state)
                     except KeyError:
                         said = "is no state of the chain"
-                        raise ValueError(f"{name}: {shown(state)} {said}") from None
+                        raise ValueError(f"{name}: {format_value(state)} {said}") from None
                 found.append(known[key])
             return found
 
@@ -178,7 +178,7 @@ class Statistics(NamedTuple):
                 for pair, gap in zip(pairs, np.diff(each.times).tolist(), strict=True):
                     gaps[pair][gap] += 1
             else:
-                raise TypeError(f"{name} = {shown(each)}: must be an ObservedPath, a Panel or Paths")
+                raise TypeError(f"{name} = {format_value(each)}: must be an ObservedPath, a Panel or Paths")
         return Statistics(stays, dict(jumps), {pair: dict(times) for pair, times in gaps.items()})
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver
 from markov.generators.unbounded.polynomials import Polynomial, Unfollowed, exact
 from markov.infinite.bases import Basis, given_basis
 from markov.infinite.bounds import mean_between, sides_of

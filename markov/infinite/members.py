@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import shown
+from hopflow.checks import format_value
 from markov.generators.unbounded.polynomials import Polynomial
 from markov.models.functions.evaluation import called
 from markov.models.functions.inversions import INSTEAD_OF_INVERTED, is_inverted
@@ -70,10 +70,10 @@ def membership(infinite: InfiniteChain, states: Any, name: str) -> Callable[[Any
         known = _known(infinite, state)
         if known is None:
             said = "must be a function of the state, a label, a state of the chain or a list of them"
-            raise ValueError(f"{name} = {shown(states)}: {said}")
+            raise ValueError(f"{name} = {format_value(states)}: {said}")
         members.add(known)
     if not members:
-        raise ValueError(f"{name} = {shown(states)}: no state of the chain is in it")
+        raise ValueError(f"{name} = {format_value(states)}: no state of the chain is in it")
     return members.__contains__
 
 
@@ -115,5 +115,5 @@ def start_of(infinite: InfiniteChain, start: Any) -> Any:
     state = _known(infinite, start)
     if state is None:
         said = "must be one state that the start of the model may lead to"
-        raise ValueError(f"start = {shown(start)}: {said}: the chain has infinitely many states")
+        raise ValueError(f"start = {format_value(start)}: {said}: the chain has infinitely many states")
     return state

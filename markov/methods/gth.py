@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import whole
+from hopflow.checks import integer
 from markov.methods.elimination import BLOCK, Band, ascent, band, eliminated
 from markov.methods.solution import Solution
 
@@ -71,7 +71,7 @@ class GTH:
     block: int = BLOCK
 
     def __post_init__(self) -> None:
-        whole("block", self.block, 1, 10**6)
+        integer("block", self.block, 1, 10**6)
 
     def solve(
         self,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from hopflow.equality import same
 from hopflow.errors import RuleError
 from hopflow.processes import portable
+from hopflow.results import same
 from markov.models.rules import ChainModel
 
 __all__ = ["FunctionModel", "named_state"]

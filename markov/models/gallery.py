@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, one_number, whole
+from hopflow.checks import integer, number, one_number
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class MM1K(ChainModel):
         """Check rates and capacity."""
         one_number("arrival_rate", self.arrival_rate, above=0.0)
         one_number("service_rate", self.service_rate, above=0.0)
-        whole("capacity", self.capacity, 1, 10**9)
+        integer("capacity", self.capacity, 1, 10**9)
 
     def space(self) -> Mapping[str, range]:
         """Return n = 0 .. capacity."""
@@ -149,7 +149,7 @@ class JacksonTandem(ChainModel):
         one_number("arrival_rate", self.arrival_rate, above=0.0)
         if number("service_rates", self.service_rates, above=0.0).shape != (2,):
             raise ValueError(f"service_rates = {self.service_rates!r}: must be two rates")
-        whole("capacity", self.capacity, 1, 10**9)
+        integer("capacity", self.capacity, 1, 10**9)
 
     def space(self) -> Mapping[str, range]:
         """Return n, m = 0 .. capacity; those with n + m above it are transient."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from hopflow.checks import dimensions, shown
+from hopflow.checks import dimensions, format_value
 from markov.models.functions.evaluation import called, numbers_of, values_of
 from markov.models.means import Mean
 from markov.models.state_tables import StateBlocks, StateTable
@@ -123,7 +123,7 @@ def _checked(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> N
         f = f.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         said = "numbers over the states are expected"
-        raise ValueError(f"measure = {shown(measure)}: {said}") from None
+        raise ValueError(f"measure = {format_value(measure)}: {said}") from None
     if f.ndim == 0 or f.shape[-1] != count:
         raise ValueError(f"measure has shape {f.shape}: must be ({count},), one number per state")
     finite = np.isfinite(f[..., over]).reshape(-1, len(over)).all(axis=0)

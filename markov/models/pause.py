@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, number, one_number, whole
+from hopflow.checks import choice, integer, number, one_number
 from hopflow.units import Dimension
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean, Measure
@@ -31,9 +31,9 @@ def check_control(p: Any, smallest: int, why: str) -> None:
 
     ``smallest`` is the largest threshold that the buffers allow, and ``why`` says which that is.
     """
-    high = whole("high_threshold", p.high_threshold, 1, smallest, why=why)
+    high = integer("high_threshold", p.high_threshold, 1, smallest, why=why)
     if p.low_threshold is not None:
-        whole("low_threshold", p.low_threshold, 1, high, why="at most the high threshold")
+        integer("low_threshold", p.low_threshold, 1, high, why="at most the high threshold")
     one_number("link_rate", p.link_rate, above=0.0)
     one_number("paused_rate", p.paused_rate, at_least=0.0)
     one_number("bottleneck_rate", p.bottleneck_rate, above=0.0)
@@ -88,8 +88,10 @@ class PauseTandem(ChainModel):
     low_threshold
         T2, in 1 .. T1; None is T1. The queue is released below T2: ``Pause(low=T2 - 1)`` of dfcmodel, which releases at its
         ``low`` or below.
-    link_rate, paused_rate
-        mu1 > 0 and mu2 >= 0, packets/s.
+    link_rate
+        mu1 > 0, packets/s.
+    paused_rate
+        mu2 >= 0, packets/s: that of queue 1 while it is paused.
     bottleneck_rate
         nu > 0, packets/s.
     arrival_rates
@@ -177,7 +179,7 @@ class PauseTandem(ChainModel):
         if not isinstance(p.buffers, tuple) or len(p.buffers) != 2:
             raise ValueError(f"buffers = {p.buffers!r}: must be two numbers, (B1, B2)")
         for name, buffer in zip(("buffers[0]", "buffers[1]"), p.buffers, strict=True):
-            whole(name, buffer, 1, 10**9)
+            integer(name, buffer, 1, 10**9)
         check_control(p, p.buffers[1], "B2 = buffers[1]")
         choice("recovery", p.recovery, ("always", "up"))
         choice("pause_at_threshold", p.pause_at_threshold, ("exclusive", "both"))

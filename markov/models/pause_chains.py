@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import whole
+from hopflow.checks import integer
 from hopflow.units import quantities
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
@@ -104,12 +104,12 @@ class PauseChain(ChainModel):
     def check(self) -> None:
         """Check every parameter before any work starts."""
         p = self.params
-        hops = whole("hops", p.hops, 1, MAX_HOPS)
+        hops = integer("hops", p.hops, 1, MAX_HOPS)
         buffers = self._buffers
         if not isinstance(buffers, tuple) or len(buffers) != hops + 1:
             raise ValueError(f"buffers = {p.buffers!r}: must be {hops + 1} numbers, one per queue")
         for place, buffer in enumerate(buffers):
-            whole(f"buffers[{place}]", buffer, 1, 10**9)
+            integer(f"buffers[{place}]", buffer, 1, 10**9)
         check_control(p, min(buffers[1:]), "the smallest buffer")
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import whole
+from hopflow.checks import integer
 from hopflow.functions import where
 from markov.models.functions.evaluation import elementwise
 from markov.models.rules import ChainModel
@@ -54,7 +54,7 @@ class Cluster(ChainModel):
 
     def check(self) -> None:
         """Check the number of workstations."""
-        whole("workstations", self.workstations, 1, 10**6)
+        integer("workstations", self.workstations, 1, 10**6)
 
     def space(self) -> Mapping[str, range]:
         """Return the values of each component."""
@@ -142,7 +142,7 @@ class Kanban(ChainModel):
 
     def check(self) -> None:
         """Check the number of tickets."""
-        whole("tickets", self.tickets, 1, 30)
+        integer("tickets", self.tickets, 1, 30)
 
     def space(self) -> Mapping[str, range]:
         """Return 0 .. tickets for every place."""
@@ -228,7 +228,7 @@ class CoxTandem(ChainModel):
 
     def check(self) -> None:
         """Check the capacity."""
-        whole("capacity", self.capacity, 1, 10**6)
+        integer("capacity", self.capacity, 1, 10**6)
 
     def space(self) -> Mapping[str, range]:
         """Return 0 .. capacity for the queues, 1 and 2 for the phase."""
@@ -285,7 +285,7 @@ class Polling(ChainModel):
 
     def check(self) -> None:
         """Check the number of stations."""
-        whole("stations", self.stations, 1, 30)
+        integer("stations", self.stations, 1, 30)
 
     def space(self) -> Mapping[str, range]:
         """Return the stations, 0 and 1, and all sets of stations."""

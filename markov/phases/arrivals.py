@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import number, one_number, shown, whole
-from hopflow.equality import ByValue
+from hopflow.checks import format_value, integer, number, one_number
 from hopflow.fork_safety import cached_property
+from hopflow.results import ByValue
 from hopflow.units import WithUnit, quantities
 from markov.methods.gth import GTH
 from markov.methods.structure import closed_classes
@@ -109,7 +109,7 @@ class MAP(ByValue):
             raise ValueError(f"{shapes}: must be (m,) and (m, m)")
         off = ~np.eye(len(given), dtype=bool)
         if (generator[off] < 0.0).any() or (abs(generator.sum(axis=1)) > 1e-9).any():
-            raise ValueError(f"Q = {shown(Q)}: rates >= 0 are expected, and rows that sum to 0")
+            raise ValueError(f"Q = {format_value(Q)}: rates >= 0 are expected, and rows that sum to 0")
         return cls(generator - np.diag(given), np.diag(given))
 
     @classmethod
@@ -170,7 +170,7 @@ class MAP(ByValue):
 
     def autocorrelation(self, lags: int) -> Floats:
         """Return the correlation of intervals 1 .. lags apart, shape (lags,)."""
-        count = whole("lags", lags, 1, 10**6)
+        count = integer("lags", lags, 1, 10**6)
         once = np.linalg.inv(-self.D0)
         after, mean = once @ self.D1, self.interval.mean
         row, ones = self.interval.alpha @ once, np.ones(self.order)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, one_number, whole
+from hopflow.checks import integer, number, one_number
 from hopflow.progress import progress_bar
 from hopflow.units import WithUnit, quantities
 from markov.phases.phase_types import PhaseType
@@ -146,7 +146,7 @@ def fit_phase_type(times: ArrayLike, *, phases: int = 4) -> PhaseFit:
     given = number("times", times, above=0.0)
     if given.ndim != 1 or len(np.unique(given)) < 2:
         raise ValueError(f"times has shape {given.shape}: at least two different times are expected")
-    count = whole("phases", phases, 1, 12)
+    count = integer("phases", phases, 1, 12)
     scale = float(given.mean())
     divisions = progress_bar(list(_divisions(count)), desc="EM algorithm")
     fits = (_em(given / scale, orders) for orders in divisions)

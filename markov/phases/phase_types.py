@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number, one_number, random_generator, whole
-from hopflow.equality import ByValue
+from hopflow.checks import integer, number, one_number, random_generator
+from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.results import ByValue
 from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class PhaseType(ByValue):
     @quantities(mean="time")
     def erlang(cls, phases: int, *, mean: WithUnit) -> PhaseType:
         """Return the sum of ``phases`` equal exponential times, of a mean in s."""
-        count = whole("phases", phases, 1, MOST_PHASES)
+        count = integer("phases", phases, 1, MOST_PHASES)
         rate = count / one_number("mean", mean, above=0.0)
         return cls(np.eye(count)[0], rate * (np.eye(count, k=1) - np.eye(count)))
 
@@ -136,7 +136,7 @@ class PhaseType(ByValue):
 
     def moment(self, k: int) -> float:
         """Return E X^k, in s^k: k! alpha (-T)^-k 1."""
-        k = whole("k", k, 0, 100)
+        k = integer("k", k, 0, 100)
         power: Any = np.ones(self.order)
         for n in range(1, k + 1):
             power = n * np.linalg.solve(-self.T, power)
@@ -195,7 +195,7 @@ class PhaseType(ByValue):
     def sample(self, size: int, *, seed: Any = None) -> Floats:
         """Return independent times in s, shape (size,)."""
         draw = random_generator("seed", seed)
-        count = whole("size", size, 0, 10**9)
+        count = integer("size", size, 0, 10**9)
         jumps = np.hstack([self.T - np.diag(np.diag(self.T)), self.exits[:, None]])
         holding = jumps.sum(axis=1)
         reach = np.cumsum(jumps / holding[:, None], axis=1)

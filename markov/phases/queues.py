@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import whole
+from hopflow.checks import integer
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.rules import NO_END, ChainModel
@@ -85,7 +85,7 @@ class PhaseQueue(ChainModel):
         if not isinstance(p.service, PhaseType):
             raise ValueError(f"service = {p.service!r}: must be a PhaseType")  # noqa: TRY004
         if p.capacity is not None:
-            whole("capacity", p.capacity, 1, 10**9)
+            integer("capacity", p.capacity, 1, 10**9)
 
     @property
     def stream(self) -> MAP:

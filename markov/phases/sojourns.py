@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, whole
+from hopflow.checks import integer, number
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.rules import ChainModel
@@ -93,7 +93,7 @@ class SemiMarkov(ChainModel):
         for k, each in enumerate(p.sojourns):
             if not isinstance(each, PhaseType):
                 raise ValueError(f"sojourns[{k}] = {each!r}: must be a PhaseType")  # noqa: TRY004
-        whole("first", p.first, 0, len(P) - 1)
+        integer("first", p.first, 0, len(P) - 1)
 
     def symbols(self) -> Symbols:
         """Return the rates as tuples, which rules can be compiled with."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import number, whole
+from hopflow.checks import integer, number
 from hopflow.progress import progress_bar
 from hopflow.units import quantities
 from markov.phases.arrivals import MAP
@@ -96,7 +96,7 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
     >>> found.process.order, found.converged, bool(found.process.dispersion > 5.0)
     (2, True, True)
     """
-    m, most = whole("phases", phases, 1, MAX_PHASES), whole("rounds", rounds, 1, 10**6)
+    m, most = integer("phases", phases, 1, MAX_PHASES), integer("rounds", rounds, 1, 10**6)
     given = number("intervals", intervals, above=0.0)
     if given.ndim != 1 or len(given) < FEWEST * m:
         least = f"with phases = {m} at least {FEWEST * m} times in one row are expected"

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.display.results import Result
 from hopflow.fork_safety import cached_property
-from hopflow.status import Status
+from hopflow.results import Result, Status
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopflow.checks import choice, one_number
 from hopflow.fork_safety import cached_property
-from hopflow.status import Status
+from hopflow.results import Status
 from markov.analysis.plots import draw_convergence, draw_marginals
 from markov.analysis.sensitivities import Solutions, sensitivity_of
 from markov.analysis.sensitivity_results import Sensitivity

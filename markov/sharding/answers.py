@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.display.results import Result
 from hopflow.fork_safety import cached_property
-from hopflow.status import Status
+from hopflow.results import Result, Status
 from markov.models.functions.evaluation import called, check_on_arrays
 from markov.models.rules import ChainModel
 from markov.models.state_tables import StateTable

@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hopflow.checks import choice, listed, one_number, whole
+from hopflow.checks import choice, instances, integer, one_number
 from hopflow.fork_safety import cached_property
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver
 from markov.computing.progress import report, watched
 from markov.models.rules import ChainModel
 from markov.multigrid.iteration import LEAST_SHARE, StoppingRule
@@ -96,11 +96,11 @@ def stationary_sharded(
     if not isinstance(model, ChainModel):
         raise ValueError(f"model = {model!r}: must be a ChainModel")  # noqa: TRY004
     one_number("tolerance", tolerance, above=0.0, below=1.0)
-    max_cycles = whole("max_cycles", max_cycles, 1, 10**6)
+    max_cycles = integer("max_cycles", max_cycles, 1, 10**6)
     choice("on_failure", on_failure, ("raise", "return"))
     chosen = list(jax.devices())
     if devices is not None:
-        chosen = list(listed("devices", devices, jax.Device, "a jax.Device"))
+        chosen = list(instances("devices", devices, jax.Device, "a jax.Device"))
     if not chosen:
         raise ValueError("devices: at least one is expected")
     began = time.perf_counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hopflow.checks import one_number, whole
+from hopflow.checks import integer, one_number
 
 __all__ = ["host_device_flags"]
 
@@ -34,7 +34,7 @@ def host_device_flags(devices: int, patience: float = 3600.0) -> str:
     >>> from markov.sharding import host_device_flags
     >>> os.environ["XLA_FLAGS"] = host_device_flags(4)  # doctest: +SKIP
     """
-    count = whole("devices", devices, 1, 4096)
+    count = integer("devices", devices, 1, 4096)
     seconds = round(one_number("patience", patience, at_least=1.0, at_most=1e6, hint="in s"))
     return (
         f"--xla_force_host_platform_device_count={count} "

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import number, whole
+from hopflow.checks import integer, number
 from hopflow.fork_safety import cached_property
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
 from markov.driver import stationary
@@ -232,7 +232,7 @@ def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vect
     wanted = np.atleast_1d(np.asarray(steps))
     if wanted.ndim != 1 or not len(wanted) or (np.diff(wanted) < 0).any():
         raise ValueError(f"steps = {steps!r}: must be ascending whole numbers, at least one")
-    counts = [whole("steps", n, 0, 10**9) for n in wanted.tolist()]
+    counts = [integer("steps", n, 0, 10**9) for n in wanted.tolist()]
     transposed, done = sp.csr_matrix(P.T), 0
     for n in counts:
         for _ in range(n - done):

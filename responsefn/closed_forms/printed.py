@@ -12,7 +12,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hopflow.naming.packages import left_out
+from hopflow.public_names import left_out
 from responsefn.closed_forms.evaluation import Branch, Code, Statements
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import file_path, whole
+from hopflow.checks import file_path, integer
 from hopflow.units import WithUnit, quantities
 from responsefn.measurements.samples import Samples
 from responsefn.metrics.tfrc_loss_intervals import loss_events
@@ -227,8 +227,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     >>> from responsefn import read_pcap
     >>> read_pcap("upload.pcap").to_pandas()  # doctest: +SKIP
     """
-    min_packets = whole("least_packets", least_packets, 2, 10**9)
-    full = None if mss is None else whole("mss", mss, 1, 65535, why="bytes of data in a packet")
+    min_packets = integer("least_packets", least_packets, 2, 10**9)
+    full = None if mss is None else integer("mss", mss, 1, 65535, why="bytes of data in a packet")
     path = file_path("source", source)
     directions: dict[tuple[Address, Address], _Direction] = {}
     order: list[tuple[str, _Direction]] = []

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import shown
-from hopflow.display.results import Result, figure
+from hopflow.checks import format_value
 from hopflow.intervals import t_quantile
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 from responsefn.diagnostics import quiet
 from responsefn.inputs import (
@@ -236,5 +236,5 @@ def _parameters_to_fit(start: Response, by: str | Iterable[str] | None) -> list[
                     f"such as fit({kind}({name}=0.5), ...)"
                 )
     if not names or not all(isinstance(name, str) and name in numbers for name in names):
-        raise ValueError(f"by = {shown(by)}: must be one or more of {', '.join(numbers)}")
+        raise ValueError(f"by = {format_value(by)}: must be one or more of {', '.join(numbers)}")
     return names

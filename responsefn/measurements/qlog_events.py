@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hopflow.checks import listed, one_number, shown
+from hopflow.checks import format_value, instances, one_number
 from hopflow.text_files import MAX_BYTES, read_text, unique_fields
 
 __all__ = ["LOST", "METRICS", "PARAMETERS", "SENT", "STATE", "Event", "Qlog"]
@@ -213,7 +213,7 @@ class Qlog:
     """
 
     def __init__(self, source: str | Path, skip: Iterable[str] = ()) -> None:
-        self.name, self._skip = "source", frozenset(listed("skip", skip, str, "a name"))
+        self.name, self._skip = "source", frozenset(instances("skip", skip, str, "a name"))
         for name in self._skip:
             kind, _, field = name.rpartition(".")
             if (
@@ -277,7 +277,7 @@ class Qlog:
             if trace is not log:
                 self._collect_unknown(location, trace, TRACE)
             if "error_description" in trace:
-                raise self.error(location, f"is an error: {shown(trace['error_description'])}")
+                raise self.error(location, f"is an error: {format_value(trace['error_description'])}")
             listing = self._list(f"{location}.events", trace.get("events"))
             yield (
                 location,
@@ -328,17 +328,17 @@ class Qlog:
 
     def _object(self, location: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self.error(location, f"{shown(value)}: must be an object")
+            raise self.error(location, f"{format_value(value)}: must be an object")
         return value
 
     def _list(self, location: str, value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise self.error(location, f"{shown(value)}: must be a list")
+            raise self.error(location, f"{format_value(value)}: must be a list")
         return value
 
     def _choice(self, location: str, value: Any, options: Collection[str]) -> str:
         if not isinstance(value, str) or value not in options:
-            raise self.error(location, f"{shown(value)}: must be one of {', '.join(sorted(options))}")
+            raise self.error(location, f"{format_value(value)}: must be one of {', '.join(sorted(options))}")
         return value
 
     def _number(self, location: str, value: Any, **limits: Any) -> float:
@@ -412,7 +412,7 @@ class Qlog:
                 path = event.get(name, common.get(name, ""))
                 if paths.setdefault(f"{name} {connection}", path) != path:
                     reason = "packets of a connection on more than one path are not read"
-                    raise self.error(location, f"{name} = {shown(path)}: {reason}")
+                    raise self.error(location, f"{name} = {format_value(path)}: {reason}")
             data = self._object(f"{location}.data", event.get("data"))
             self._collect_unknown(location, data, DATA[kind], f"{kind}.")
             used = self._packet if kind in (SENT, LOST) else self._values
@@ -427,7 +427,7 @@ class Qlog:
         times = [name for name in columns if name in COLUMN_FORMATS]
         if len({COLUMNS.used.get(name, name) for name in columns}) < len(columns) or not times:
             message = f"must name each column once, one of them {' or '.join(COLUMN_FORMATS)}"
-            raise self.error(f"{location}.event_fields", f"{shown(columns)}: {message}")
+            raise self.error(f"{location}.event_fields", f"{format_value(columns)}: {message}")
         self._collect_unknown(f"{location}.event_fields", columns, COLUMNS)
         return columns, COLUMN_FORMATS[times[0]]
 
@@ -450,7 +450,7 @@ class Qlog:
         elif "type" in event:
             raise self.error(location, "'name' and 'type' are one field")
         if not isinstance(name, str):
-            raise self.error(location, f"name = {shown(name)}: must be a string")
+            raise self.error(location, f"name = {format_value(name)}: must be a string")
         kind, is_listed = self._classify(name)
         if not is_listed:
             self._unknown.setdefault(name, location)
@@ -498,7 +498,7 @@ class Qlog:
                 if current in ("packet_number", "length"):
                     number = self._number(f"{location}.{name}", value, at_least=0.0)
                     if number % 1.0 or values.setdefault(current, number) != number:
-                        raise self.error(f"{location}.{name}", f"{shown(value)}: must be one whole number")
+                        raise self.error(f"{location}.{name}", f"{format_value(value)}: must be one whole number")
                 elif current == "packet_type":
                     values.setdefault("type", str(value).lower())
         kind_of_packet = values.pop("type", "")

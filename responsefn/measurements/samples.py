@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import listed, one_number, shown, whole
+from hopflow.checks import format_value, instances, integer, one_number
 from hopflow.text_files import read_text
 from hopflow.units import WithUnit, quantities
 from responsefn.measurements.qlog_events import LOST, METRICS, SENT, Event, Qlog
@@ -116,7 +116,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     >>> print(samples.names[0], samples.p[0], round(samples.rtt[0], 4), round(samples.rate[0]))
     10.0.0.1:22 > 10.0.0.2:41000 0.0003 0.0255 1502
     """
-    skipped = SKIPPED | set(listed("skip", skip, str, "a name"))
+    skipped = SKIPPED | set(instances("skip", skip, str, "a name"))
     name, text = "source", source
     if not isinstance(source, str) or ("\n" not in source and "rtt:" not in source):
         name, text = f"source = {str(source)!r}", read_text("source", source, MAX_SS)
@@ -126,15 +126,15 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     for location, connection, fields in _connections(name, str(text), skipped):
         if not all(word in fields for word in ("rtt", "mss", "data_segs_out", "delivery_rate")):
             continue
-        sent = whole(f"{location}, data_segs_out", _integer(fields["data_segs_out"]), 0, 2**32)
+        sent = integer(f"{location}, data_segs_out", _integer(fields["data_segs_out"]), 0, 2**32)
         if not sent:
             continue
         if "app_limited" in fields:
             limited += 1
             continue
-        mss = whole(f"{location}, mss", _integer(fields["mss"]), 1, 65535)
+        mss = integer(f"{location}, mss", _integer(fields["mss"]), 1, 65535)
         retransmissions = fields.get("retrans", "0/0").partition("/")[2]
-        lost = whole(f"{location}, retrans", _integer(retransmissions), 0, sent, why="of data_segs_out")
+        lost = integer(f"{location}, retrans", _integer(retransmissions), 0, sent, why="of data_segs_out")
         smoothed_rtt = _decimal(fields["rtt"].partition("/")[0])
         rtt = 1e-3 * one_number(f"{location}, rtt", smoothed_rtt, above=0.0, hint="in ms")
         bits = _bits(fields["delivery_rate"])
@@ -163,7 +163,7 @@ def _connections(name: str, text: str, skipped: Iterable[str]) -> Iterator[tuple
             current = location, f"{words[start]} > {words[start + 1]}", {}
             words = _without_users(line).split()[start + 2 :]
         if current is None:
-            raise ValueError(f"{location}: {shown(line.strip())}: must follow the addresses of a connection")
+            raise ValueError(f"{location}: {format_value(line.strip())}: must follow the addresses of a connection")
         _add_fields(location, current[2], words, skipped)
     if current is not None:
         yield current
@@ -204,9 +204,9 @@ def _add_fields(location: str, fields: dict[str, str], words: list[str], skipped
             continue
         if name not in USED:
             message = "may be skipped by skip=" if colon else "or a second name of a rule"
-            raise ValueError(f"{location}: unknown field {shown(name)}, which {message}")
+            raise ValueError(f"{location}: unknown field {format_value(name)}, which {message}")
         if name in fields:
-            both = f"{shown(fields[name])} and {shown(value)}"
+            both = f"{format_value(fields[name])} and {format_value(value)}"
             raise ValueError(f"{location}: {name!r} is given twice for one connection: {both}")
         fields[name] = value
 

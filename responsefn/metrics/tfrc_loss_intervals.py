@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import flag, instance, number, one_number, whole
+from hopflow.checks import flag, instance, integer, number, one_number
 from hopflow.units import WithUnit, quantities
 from responsefn.inputs import packet_rate, round_trip
 from responsefn.inverse import invert
@@ -30,7 +30,7 @@ def interval_weights(n: int = 8) -> NDArray[np.float64]:
     >>> interval_weights(8)
     array([1. , 1. , 1. , 1. , 0.8, 0.6, 0.4, 0.2])
     """
-    n = whole("n", n, 1, 1000)
+    n = integer("n", n, 1, 1000)
     i = np.arange(n)
     return np.where(i < n / 2, 1.0, 2.0 * (n - i) / (n + 2))
 

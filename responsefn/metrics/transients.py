@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hopflow.checks import instance, one_number, whole
+from hopflow.checks import instance, integer, one_number
 from hopflow.units import WithUnit, quantities
 from responsefn.inputs import capacity, round_trip
 from responsefn.inverse import invert
@@ -219,7 +219,7 @@ def convergence_time(
     fair = one_number("fair", fair, above=0.0, below=1.0)
     share = one_number("share", share, above=0.5, below=1.0)
     flows = [_steady(rule, max(2.0, part * pipe), rtt, bandwidth) for part in (share, 1 - share)]
-    for n in range(whole("rounds", rounds, 1, 10_000_000)):
+    for n in range(integer("rounds", rounds, 1, 10_000_000)):
         x, y = (s.cwnd for s in flows)
         if abs(x - y) <= fair * (x + y):
             return n * rtt

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, one_number, random_generator, whole
+from hopflow.checks import integer, number, one_number, random_generator
 from hopflow.parameters import Parametrized, param
 from responsefn.inputs import plain
 
@@ -90,7 +90,7 @@ class Gilbert(Losses):
     def gaps(self, p: float, count: int, seed: int | np.random.Generator) -> NDArray[np.int64]:
         """Return gaps of 1 within a burst, and geometric gaps between bursts."""
         p = one_number("p", p, above=0.0, at_most=1.0)
-        count = whole("count", count, 0, 10**9)
+        count = integer("count", count, 0, 10**9)
         random = random_generator("seed", seed)
         good = self.params.burst * (1 - p) / p
         if good < 1:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 from responsefn.diagnostics import quiet
 from responsefn.rules.base import WindowRule
 from responsefn.rules.bic import BIC

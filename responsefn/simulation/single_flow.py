@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, one_number, random_generator, shown, whole
+from hopflow.checks import format_value, integer, number, one_number, random_generator
+from hopflow.deprecations import takes_options
 from hopflow.kernels import engine, make_kernel
-from hopflow.naming.deprecations import takes_options
 from hopflow.parameters import Parametrized, param
 from hopflow.units import WithUnit, quantities
 from responsefn import steps
@@ -93,7 +93,7 @@ class DirectSimulation(Parametrized):
         if q.bandwidth is not None:
             capacity(q.bandwidth, q.unit_check)
         elif q.buffer is not None:
-            raise ValueError(f"bandwidth is missing: buffer = {shown(q.buffer)} needs the rate of its link")
+            raise ValueError(f"bandwidth is missing: buffer = {format_value(q.buffer)} needs the rate of its link")
 
 
 DEFAULT = DirectSimulation()
@@ -193,7 +193,7 @@ def simulate_curve(
     counts: tuple[Any, ...] = tuple(events) if is_list else (events,)  # type: ignore[arg-type]
     if len(counts) not in (1, len(loss_rates)):
         raise ValueError(f"events = {counts!r}: must be one number, or one for each p")
-    counts = tuple(whole("events", count, 50, 100_000_000) for count in counts)
+    counts = tuple(integer("events", count, 50, 100_000_000) for count in counts)
     if bandwidth is None and rule.capacity == "needed":
         raise ValueError(rule._capacity_is_missing())
     if bandwidth is not None:

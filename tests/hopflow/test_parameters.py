@@ -19,15 +19,15 @@ from hopflow.checks import (
     choice,
     dimensions,
     file_path,
+    format_value,
     instance,
-    listed,
+    instances,
+    integer,
     number,
     one_number,
     random_generator,
     refuse_options,
     seconds,
-    shown,
-    whole,
 )
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import Parametrized, canonical_text, extends, series, sweep_values
@@ -237,7 +237,7 @@ class TestNumber:
         for check in (number, one_number, seconds):
             with pytest.raises(ValueError, match=r"^speed = .*: must be a finite number") as caught:
                 check("speed", value)
-            assert str(caught.value).startswith(f"speed = {shown(value)}: ")
+            assert str(caught.value).startswith(f"speed = {format_value(value)}: ")
 
     @pytest.mark.parametrize(
         ("value", "limits", "said"),
@@ -289,13 +289,13 @@ class TestNumber:
 class TestWholeAndChoice:
     @pytest.mark.parametrize("value", [1, 20, 7.0, np.int64(3), np.float64(4.0), np.uint8(5)])
     def test_whole(self, value):
-        assert whole("n", value, 1, 20) == value
-        assert type(whole("n", value, 1, 20)) is int
+        assert integer("n", value, 1, 20) == value
+        assert type(integer("n", value, 1, 20)) is int
 
     @pytest.mark.parametrize("value", [0, 21, 2.5, -3, math.nan, math.inf, "5", True, None, [5], np.array([5]), 5j])
     def test_not_whole(self, value):
         with pytest.raises(ValueError, match=r"must be") as caught:
-            whole("n", value, 1, 20, why="the buffer")
+            integer("n", value, 1, 20, why="the buffer")
         said = f"n = {value!r}: must be a whole number in 1..20 (the buffer)"
         assert str(caught.value) == said
 
@@ -318,18 +318,18 @@ class TestObjects:
             instance("flow", 3.5, (str, int))
 
     def test_each_entry_of_a_list_is_checked(self):
-        assert listed("flows", iter(["a", "b"]), str) == ("a", "b")
+        assert instances("flows", iter(["a", "b"]), str) == ("a", "b")
         for given, said in (
             (["a", 1], r"flows\[1\] = 1"),
             ("ab", "flows = 'ab'"),
             (3, "flows = 3"),
         ):
             with pytest.raises(TypeError, match=f"^{said}: must be "):
-                listed("flows", given, str)
+                instances("flows", given, str)
 
     def test_a_class_in_place_of_a_list_of_its_objects_is_named(self):
         with pytest.raises(TypeError, match=r"^rules is the class str: must be .*; write \[str\(\)\]$"):
-            listed("rules", str, str)
+            instances("rules", str, str)
 
 
 class TestRandomGenerator:
@@ -360,14 +360,14 @@ class TestFilePath:
 
 @pytest.mark.parametrize("value", [10**5000, "x" * 500, np.zeros(1000), 0.5], ids=type)
 def test_a_value_in_a_message_is_one_short_line(value):
-    text = shown(value)
+    text = format_value(value)
     assert len(text) <= 80
     assert "\n" not in text
 
 
 @pytest.mark.parametrize("value", [np.array(4), np.int64(4), np.float64(4.0), Fraction(4)], ids=type)
 def test_whole_numbers_of_other_types(value):
-    found = whole("runs", value, 1, 10)
+    found = integer("runs", value, 1, 10)
     assert (found, type(found)) == (4, int)
 
 

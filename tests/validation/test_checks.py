@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from tests.surface import for_each, invoke
 from validation import Finding, Verdict, checks, evidence, rejudge
 from validation.checks import Check, claim

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.display.results import COLOURS, DECORATION, figure
+from hopflow.results import COLOURS, DECORATION, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

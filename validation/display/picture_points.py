@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.display.results import DECORATION
+from hopflow.results import DECORATION
 
 if TYPE_CHECKING:
     import pandas as pd

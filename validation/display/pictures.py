@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.display.results import COLOURS, figure
 from hopflow.intervals import t_quantile
+from hopflow.results import COLOURS, figure
 from hopflow.units import readable
 from validation.display.picture_plans import MOST_CURVES, MOST_PANELS, SERIES, Plan, many, plan
 from validation.evidence import full_name, provenance, table

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from hopflow.checks import choice, instance
-from hopflow.display.results import DARK_PAGE_STYLE
+from hopflow.results import DARK_PAGE_STYLE
 from validation.explore.pages import ViewPage, check_bokeh, refuse_other_hosts
 
 if TYPE_CHECKING:

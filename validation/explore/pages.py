@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from hopflow.checks import choice, whole
+from hopflow.checks import choice, integer
 from hopflow.console.command_line import as_json
 from validation.explore.charts import Animation, BarChart, LineChart, TextTable
 
@@ -140,7 +140,7 @@ def server_of(views: Sequence[View], *, port: int = 0) -> Any:
     from bokeh.application.handlers.function import FunctionHandler
     from bokeh.server.server import Server
 
-    port = whole("port", port, 0, 65535)
+    port = integer("port", port, 0, 65535)
 
     def application(view: View) -> Any:
         return Application(FunctionHandler(lambda doc: document_of(view, views, doc)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopflow.checks import whole
+from hopflow.checks import integer
 from hopflow.units import quantity
 from markov import PauseTandem, stationary
 from validation.explore.data_sheets import words
@@ -17,7 +17,7 @@ MAX_BUFFER = 60
 
 
 def _packets(text: str) -> int:
-    return whole(
+    return integer(
         "Buffer of the port",
         quantity("Buffer of the port", text, "amount", bare=True),
         2,

@@ -8,7 +8,7 @@ import numpy as np
 
 from dfcmodel.lossless import PausedGroups, headroom_pool, overflow, worst_demand
 from dfcmodel.lossless.quantities import Given
-from hopflow.checks import whole
+from hopflow.checks import integer
 from validation.explore.data_sheets import words
 from validation.explore.views import Chart, Drawing, Knob, Line, View, fraction
 
@@ -23,7 +23,7 @@ def _ports(text: str) -> int:
         ports = int(text)
     except ValueError:
         raise ValueError(f"Ports = {text!r}: must be a whole number") from None
-    return whole("Ports", ports, 1, MAX_PORTS)
+    return integer("Ports", ports, 1, MAX_PORTS)
 
 
 def _alpha(text: str) -> float:

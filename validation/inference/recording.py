@@ -7,7 +7,7 @@ from dataclasses import fields
 from importlib import import_module
 
 from hopflow.checks import choice
-from hopflow.csv_tables import write_rows
+from hopflow.text_files import write_rows
 from validation.inference.results import Inference, Marginal, Weight, percent
 from validation.records import PUBLISHED, rows
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hopflow.csv_tables import write_rows
+from hopflow.text_files import write_rows
 from validation.claims import ledger
 from validation.judgements.labels import SIMULATORS
 from validation.judgements.verdicts import Claim, Finding, Sides, Threshold, Verdict

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel import Packets
-from hopflow.checks import whole
+from hopflow.checks import integer
 from validation import evidence
 from validation.judgements.keeping import hash_of, kept
 from validation.manifest import MANIFEST_SHA256
@@ -175,7 +175,7 @@ def recompute(parts: Iterable[int]) -> Iterator[Recomputed]:
     ...
     ValueError: part = 24: must be a whole number in 0..23
     """
-    wanted = [whole("part", part, 0, PARTS - 1) for part in parts]
+    wanted = [integer("part", part, 0, PARTS - 1) for part in parts]
     sources = [__file__, str(packet_networks.__file__), str(random_packet_networks.__file__)]
     made_from = f"{MANIFEST_SHA256} {hash_of([Path(source) for source in sources])}"
     ordered = sorted(runs(), key=_hash)

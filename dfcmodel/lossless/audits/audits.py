@@ -28,8 +28,8 @@ from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
 from dfcmodel.lossless.audits.verdicts import INSUFFICIENT, RowVerdict, verdict_of
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import duration, frames_and_cell
-from hopflow.checks import shown
-from hopflow.display.results import COLOURS, Result, figure
+from hopflow.checks import format_value
+from hopflow.results import COLOURS, Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -227,8 +227,10 @@ def audit_headroom(
         Bytes of a buffer cell. None: the chip's, or the one that the values show by their law, or the one of which all
         values are multiples (a chip's, or 64 to 1024 bytes that are no power of two and no multiple of ten, which may
         be units of a calculator); otherwise bytes are counted.
-    mtu, lossless_mtu
-        Bytes of the largest frame of any class, and of the paused class (None: ``mtu``).
+    mtu
+        Bytes of the largest frame of any class.
+    lossless_mtu
+        Bytes of the largest frame of the paused class; None: ``mtu``.
     response
         Response time of the peer; None: the maximum of IEEE 802.3 31B.3.7 at each rate.
 
@@ -304,7 +306,7 @@ def _decades(values: list[float]) -> tuple[float, float]:
 def _rows(given: Any) -> tuple[BufferRow, ...]:
     rows = tuple(given) if isinstance(given, Iterable) else ()
     if not rows or any(not isinstance(row, BufferRow) for row in rows):
-        raise TypeError(f"table = {shown(given)}: must be a BufferTable, rows, or a file")
+        raise TypeError(f"table = {format_value(given)}: must be a BufferTable, rows, or a file")
     return rows
 
 

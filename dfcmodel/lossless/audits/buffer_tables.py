@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hopflow.checks import instance, listed, one_number, whole
+from hopflow.checks import instance, instances, integer, one_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,12 +64,12 @@ class BufferRow:
         _check(self, "xoff")
         for name in ("xon", "size"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, whole(name, getattr(self, name), 0, 10**12, why="bytes"))
+                object.__setattr__(self, name, integer(name, getattr(self, name), 0, 10**12, why="bytes"))
         for name in ("place", "profile", "port", "no_headroom"):
             instance(name, getattr(self, name), str, "a text")
         if self.priority is not None:
-            whole("priority", self.priority, 0, 7, why="a class of traffic")
-        object.__setattr__(self, "remarks", listed("remarks", self.remarks, str, "a text") if self.remarks else ())
+            integer("priority", self.priority, 0, 7, why="a class of traffic")
+        object.__setattr__(self, "remarks", instances("remarks", self.remarks, str, "a text") if self.remarks else ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +105,9 @@ class BufferTable:
 
     def __post_init__(self) -> None:
         instance("source", self.source, str, "a text")
-        pairs = listed("skipped", self.skipped, tuple, "a pair (name, reason)")
+        pairs = instances("skipped", self.skipped, tuple, "a pair (name, reason)")
         object.__setattr__(self, "skipped", pairs)
-        object.__setattr__(self, "rows", listed("rows", self.rows, BufferRow))
+        object.__setattr__(self, "rows", instances("rows", self.rows, BufferRow))
         if not self.rows:
             more = "; ".join(f"{name}: {why}" for name, why in self.skipped[:3])
             hint = f" ({more})" if more else ""
@@ -174,6 +174,6 @@ def _check(row: BufferRow | Watermark, amount: str) -> None:
     """Check the rate, the cable and the bytes above a threshold, and keep them as plain numbers."""
     rate = one_number("rate", row.rate, at_least=1e6, at_most=1e13, hint="in b/s")
     cable = one_number("cable", row.cable, at_least=0.0, at_most=200e3, hint="in m")
-    over = whole(amount, getattr(row, amount), 0, 10**12, why="bytes")
+    over = integer(amount, getattr(row, amount), 0, 10**12, why="bytes")
     for name, value in (("rate", rate), ("cable", cable), (amount, over)):
         object.__setattr__(row, name, value)

@@ -23,7 +23,7 @@ from dfcmodel.lossless.audits.profiles import (
     whole_number,
 )
 from dfcmodel.lossless.quantities import metres
-from hopflow.checks import shown
+from hopflow.checks import format_value
 from hopflow.text_files import parse_json
 
 __all__ = ["read_configuration"]
@@ -63,7 +63,7 @@ def read_configuration(text: str) -> Found:
         raise ValueError(f"{len(others):,} tables: must be at most {MAX_TABLES:,}")
     for name in others:
         if close := difflib.get_close_matches(name.upper(), TABLES, 1, SIMILAR):
-            raise ValueError(f"{shown(name)}: no table of this name is known; did you mean {close[0]!r}?")  # fmt: skip
+            raise ValueError(f"{format_value(name)}: no table of this name is known; did you mean {close[0]!r}?")  # fmt: skip
     return _Configuration({name: _table(data, name) for name in TABLES}).rows()
 
 
@@ -91,10 +91,10 @@ def _table(data: Fields, name: str) -> dict[str, Fields]:
     """Return a table, empty where the file has none."""
     table = data.get(name, {})
     if not isinstance(table, dict):
-        raise ValueError(f"{name} = {shown(table)}: must be an object of objects")  # noqa: TRY004
+        raise ValueError(f"{name} = {format_value(table)}: must be an object of objects")  # noqa: TRY004
     for key, fields in table.items():
         if not isinstance(fields, dict):
-            raise ValueError(f"{name}, {key} = {shown(fields)}: must be an object")  # noqa: TRY004
+            raise ValueError(f"{name}, {key} = {format_value(fields)}: must be an object")  # noqa: TRY004
         if name in FIELDS:
             check_fields(f"{name}, {key}", fields, FIELDS[name])
     return table
@@ -108,7 +108,7 @@ class _Configuration:
         self.profiles: dict[str, tuple[str, Fields]] = {}
         for name, fields in tables["BUFFER_PROFILE"].items():
             if (bare := bare_name(name)) in self.profiles:
-                raise ValueError(f"BUFFER_PROFILE: {shown(bare)} is given twice")
+                raise ValueError(f"BUFFER_PROFILE: {format_value(bare)} is given twice")
             self.profiles[bare] = name, fields
         self.speeds = {
             port: whole_number(f"PORT, {port}", "speed", fields["speed"]) * 1e6
@@ -128,13 +128,13 @@ class _Configuration:
             for port, length in ports.items():
                 place = f"CABLE_LENGTH, {table}, {port}"
                 if not isinstance(length, str):
-                    raise ValueError(f"{place} = {shown(length)}: must be a string such as '300m'")  # noqa: TRY004
+                    raise ValueError(f"{place} = {format_value(length)}: must be a string such as '300m'")  # noqa: TRY004
                 try:
                     metre = metres("cable", length)
                 except ValueError as error:
                     raise ValueError(f"{place}: {error}") from None
                 if cables.setdefault(port, metre) != metre:
-                    raise ValueError(f"{place} = {shown(length)}: another table has {cables[port]:g}m")  # fmt: skip
+                    raise ValueError(f"{place} = {format_value(length)}: another table has {cables[port]:g}m")  # fmt: skip
         return cables
 
     def _groups(self) -> dict[tuple[str, int], str]:
@@ -146,7 +146,7 @@ class _Configuration:
                 raise ValueError(f"BUFFER_PG, {key}: must be port|classes, such as 'Ethernet0|3-4'")
             profile = fields.get("profile")
             if not isinstance(profile, str):
-                raise ValueError(f"BUFFER_PG, {key}: profile = {shown(profile)}: must be the name of a profile")  # noqa: TRY004  # fmt: skip
+                raise ValueError(f"BUFFER_PG, {key}: profile = {format_value(profile)}: must be the name of a profile")  # noqa: TRY004  # fmt: skip
             for port in ports.split(","):
                 for group in _classes(f"BUFFER_PG, {key}", classes):
                     if (port, group) in groups:
@@ -215,7 +215,7 @@ class _Configuration:
         elif null:
             why = "its profile is NULL"
         elif bare not in self.profiles:
-            why = f"its profile {shown(bare)} is not in BUFFER_PROFILE"
+            why = f"its profile {format_value(bare)} is not in BUFFER_PROFILE"
         else:
             why = f"its profile {name} has " + ("xoff 0" if "xoff" in fields else "no xoff")
         lossless = has_pfc or (self.paused is None and (null or named_port(bare) is not None))
@@ -233,5 +233,5 @@ def _classes(place: str, text: str) -> list[int]:
     """Return the classes of a number or a range."""
     match = re.fullmatch(r"\s*([0-7])(?:\s*-\s*([0-7]))?\s*", text)
     if match is None or int(match[2] or 7) < int(match[1]):
-        raise ValueError(f"{place}: classes = {shown(text)}: must be 0 to 7, or a range such as 3-4")  # fmt: skip
+        raise ValueError(f"{place}: classes = {format_value(text)}: must be 0 to 7, or a range such as 3-4")  # fmt: skip
     return list(range(int(match[1]), int(match[2] or match[1]) + 1))

@@ -30,8 +30,8 @@ from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import distinct_rates, law_of
 from dfcmodel.lossless.paused.worst_cases import WIRE
 from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA, bit_rate, frame_size, metres
-from hopflow.checks import file_path, one_number, shown
-from hopflow.display.results import Result, figure
+from hopflow.checks import file_path, format_value, one_number
+from hopflow.results import Result, figure
 from hopflow.units import WholeWithUnit, declares
 
 __all__ = ["Identification", "identify"]
@@ -270,7 +270,7 @@ def _points(given: Any) -> tuple[tuple[BufferRow, ...], bool]:
     if rows and all(isinstance(row, Watermark) for row in rows):
         return tuple(BufferRow(row.rate, row.cable, row.peak) for row in rows), True
     if not rows or any(not isinstance(row, BufferRow) for row in rows):
-        raise TypeError(f"given = {shown(given)}: must be a table, its rows, a file, or watermarks")
+        raise TypeError(f"given = {format_value(given)}: must be a table, its rows, a file, or watermarks")
     by_value = {(row.rate, row.cable, row.xoff): row for row in rows if not row.no_headroom}
     return tuple(by_value.values()), False
 

@@ -21,7 +21,7 @@ from dfcmodel.lossless.audits.profiles import (
     named_port,
     numbers_of,
 )
-from hopflow.checks import shown
+from hopflow.checks import format_value
 
 __all__ = ["read_template"]
 
@@ -111,7 +111,7 @@ class _PlainTemplate:
                 raise ValueError(f"line {line}: {error}") from None
             start = end + 2
         if self._open:
-            raise ValueError(f"{shown(self._open[-1][1])} has no end")
+            raise ValueError(f"{format_value(self._open[-1][1])} has no end")
         self.text = "".join((*parts, source[start:]))
 
     def _read_statement(self, code: str, position: int) -> None:
@@ -128,7 +128,7 @@ class _PlainTemplate:
             self._open.append((word, statement, statement if word in BRANCHES else outer, []))
         elif word != opened and opened in (*BRANCHES, *SCOPES):
             if not self._open or self._open[-1][0] != opened:
-                raise ValueError(f"{shown(statement)} ends nothing that is open")
+                raise ValueError(f"{format_value(statement)} ends nothing that is open")
             for name in self._open.pop()[3]:
                 begin, _, value = self._constants[name]
                 self._constants[name] = begin, position, value
@@ -169,7 +169,7 @@ def _fields(name: str, body: str) -> dict[str, str]:
     fields: dict[str, str] = {}
     for key, quoted, bare in FIELD.findall(body):
         if key in fields and STATEMENT not in body:
-            raise ValueError(f"{name}: {shown(key)} is given twice")
+            raise ValueError(f"{name}: {format_value(key)} is given twice")
         fields[key] = quoted or bare
     return fields
 

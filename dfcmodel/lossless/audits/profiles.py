@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel.lossless.audits.buffer_tables import BufferRow
 from dfcmodel.lossless.quantities import metres
-from hopflow.checks import shown
+from hopflow.checks import format_value
 
 __all__ = [
     "NO_XOFF",
@@ -99,7 +99,7 @@ def whole_number(place: str, name: str, value: Any) -> int:
     """Return a whole number from a file."""
     text = str(value).strip()
     if not re.fullmatch(r"[0-9]{1,15}", text):
-        raise ValueError(f"{place}: {name} = {shown(value)}: must be a whole number")
+        raise ValueError(f"{place}: {name} = {format_value(value)}: must be a whole number")
     return int(text)
 
 
@@ -117,7 +117,7 @@ def check_fields(place: str, fields: Iterable[str], allowed: Iterable[str]) -> N
     allowed = list(allowed)
     for name in fields:
         if name not in allowed:
-            raise ValueError(f"{place}: {shown(name)} is unknown: must be one of {', '.join(allowed)}")  # fmt: skip
+            raise ValueError(f"{place}: {format_value(name)} is unknown: must be one of {', '.join(allowed)}")  # fmt: skip
 
 
 def fill(drafts: Iterable[DraftRow], given: Given) -> tuple[list[BufferRow], list[tuple[str, str]]]:

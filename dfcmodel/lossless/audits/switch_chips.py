@@ -9,8 +9,8 @@ from importlib.resources import files
 
 from dfcmodel.lossless.audits.row_needs import Assumptions, covering
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
-from hopflow.checks import shown
-from hopflow.csv_tables import read_rows
+from hopflow.checks import format_value
+from hopflow.text_files import read_rows
 
 __all__ = [
     "CensusRange",
@@ -134,7 +134,7 @@ def chip(name: str) -> Chip:
         if each.name == str(name).lower():
             return each
     known = ", ".join(each.name for each in chips())
-    raise ValueError(f"name of a chip = {shown(name)}: must be one of {known}")
+    raise ValueError(f"name of a chip = {format_value(name)}: must be one of {known}")
 
 
 def _read(name: str, text: str) -> Chip:

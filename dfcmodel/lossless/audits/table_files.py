@@ -25,7 +25,7 @@ from dfcmodel.lossless.audits.profiles import (
     whole_number,
 )
 from dfcmodel.lossless.quantities import bit_rate, metres
-from hopflow.checks import choice, shown
+from hopflow.checks import choice, format_value
 from hopflow.text_files import read_text
 
 __all__ = ["FORMATS", "read_table"]
@@ -101,7 +101,7 @@ def read_table(
     if kind not in FORMATS:
         allowed = ", ".join(FORMATS)
         hint = f"must be one of {allowed}; by the ending of a name: {', '.join(ENDINGS)}"
-        raise ValueError(f"kind = {shown(kind)} for {source}: {hint}")
+        raise ValueError(f"kind = {format_value(kind)} for {source}: {hint}")
     given = (
         None if rate is None else float(bit_rate("rate", rate)),
         None if cable is None else metres("cable", cable),
@@ -179,7 +179,7 @@ def _check_columns(place: str, columns: Sequence[str]) -> None:
     check_fields(f"{place}: column", columns, COLUMNS)
     for n, column in enumerate(columns[: len(COLUMNS) + 1]):
         if column in columns[:n]:
-            raise ValueError(f"{place}: column {shown(column)} is given twice")
+            raise ValueError(f"{place}: column {format_value(column)} is given twice")
     if "xoff" not in columns:
         raise ValueError(f"{place}: columns ['xoff'] are missing: must be speed, cable, xoff")
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from dfcmodel.lossless.cycles.cycle_searches import minimal_cycles
 from dfcmodel.lossless.topologies.shortest_paths import ShortestPaths
-from hopflow.checks import shown
+from hopflow.checks import format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +69,7 @@ def directed_graph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
 
     msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
     if not isinstance(graph, nx.Graph):
-        raise TypeError(f"{name} = {shown(graph)}: {msg}")
+        raise TypeError(f"{name} = {format_value(graph)}: {msg}")
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
         raise ValueError(f"{name} = {type(graph).__name__}: {msg}")
     if not len(graph):
@@ -80,20 +80,20 @@ def directed_graph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
 def listed_routes(routes: Any, name: str = "routes") -> list[Route]:
     """Return routes, given as lists of nodes or as `Route` objects, each with two nodes at least."""
     if not isinstance(routes, Iterable) or isinstance(routes, (str, bytes)):
-        raise TypeError(f"{name} = {shown(routes)}: must be a list of lists of nodes")
+        raise TypeError(f"{name} = {format_value(routes)}: must be a list of lists of nodes")
     if hasattr(routes, "__array__"):  # of a DataFrame its rows
         routes = np.atleast_1d(np.asarray(routes))
     found = []
     for n, given in enumerate(routes):
         nodes = given.nodes if isinstance(given, Route) else given
         if not isinstance(nodes, Iterable) or isinstance(nodes, (str, bytes)):
-            raise TypeError(f"{name}[{n}] = {shown(given)}: must be a list of nodes")
+            raise TypeError(f"{name}[{n}] = {format_value(given)}: must be a list of nodes")
         route = given if isinstance(given, Route) else Route(list(nodes))
         if len(route.nodes) < 2:
             raise ValueError(f"{name}[{n}] = {route.nodes!r}: must have two nodes at least")
         for node in route.nodes:
             if not isinstance(node, Hashable):
-                raise TypeError(f"{name}[{n}] = {shown(given)}: a node must be hashable")
+                raise TypeError(f"{name}[{n}] = {format_value(given)}: a node must be hashable")
         found.append(route)
     return found
 

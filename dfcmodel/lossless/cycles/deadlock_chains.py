@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hopflow.checks import one_number, whole
+from hopflow.checks import integer, one_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def cycle_passage(buffers: int, load: float, room: int) -> Passage:
     from markov import explore, passage
 
     load = one_number("load", load, above=0.0, hint="over the rate of the links")
-    room = whole("room", room, 1, MOST_ROOM, why="packets per buffer")
+    room = integer("room", room, 1, MOST_ROOM, why="packets per buffer")
     combinations = (2 ** (room + 1) - 1) ** buffers
     if combinations > MOST_STATES:
         largest = max((r for r in range(1, room) if (2 ** (r + 1) - 1) ** buffers <= MOST_STATES), default=0)

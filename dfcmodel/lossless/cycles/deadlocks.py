@@ -24,8 +24,8 @@ from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import Pause
-from hopflow.display.results import Result
 from hopflow.fork_safety import cached_property
+from hopflow.results import Result
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class Deadlock(Result):
         """Draw the network and its first cycle; return the Axes."""
         import networkx as nx
 
-        from hopflow.display.results import figure
+        from hopflow.results import figure
 
         axes = figure(5.2, 5.2)[1] if ax is None else ax
         heights = dict(self.graph.nodes(data="level"))

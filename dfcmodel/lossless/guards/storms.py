@@ -17,7 +17,7 @@ import numpy as np
 
 from dfcmodel.lossless.cycles.buffer_dependencies import listed_routes
 from hopflow.checks import choice, number, one_number
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

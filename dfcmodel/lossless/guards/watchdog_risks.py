@@ -17,8 +17,8 @@ import numpy as np
 
 from dfcmodel.lossless.guards.watchdogs import Watchdog, check_times
 from dfcmodel.lossless.quantities import duration
-from hopflow.checks import instance, one_number, shown
-from hopflow.display.results import Result, figure
+from hopflow.checks import format_value, instance, one_number
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, declares, in_units
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def recommend_watchdog(
     wanted = one_number("alarms_per_year", alarms_per_year, above=0.0)
     share = one_number("fraction", in_units("fraction", fraction, "share"), above=0.0, at_most=1.0)
     if isinstance(pollings, str) or not isinstance(pollings, Iterable):
-        raise TypeError(f"pollings = {shown(pollings)}: must be a list of times")
+        raise TypeError(f"pollings = {format_value(pollings)}: must be a list of times")
     tried = []
     for period in sorted((duration("pollings", each) for each in pollings), reverse=True):
         count = math.floor(limit / period - share + 1e-9)

@@ -18,9 +18,9 @@ from dfcmodel.packets.engine import watch_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.packets.watchdogs import Fault, PortWatchdog
-from hopflow.checks import choice, instance, listed, number
-from hopflow.display.results import Result, figure
+from hopflow.checks import choice, instance, instances, number
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _watched(plan: Plan, links: Iterable[str] | str | None) -> list[tuple[int, i
         msg = "no link from a switch is paused by another; interfaces of hosts have no watchdog"
         raise ValueError(f"scenario {scenario.name!r}: {msg}")
     given = [links] if isinstance(links, str) else links
-    chosen = paused if given is None else listed("links", given, str, "the name of a link")
+    chosen = paused if given is None else instances("links", given, str, "the name of a link")
     names = [link.name for link in scenario.links]
     found = []
     for name in chosen:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.lossless.quantities import duration
-from hopflow.checks import instance, one_number, random_generator, whole
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.checks import instance, integer, one_number, random_generator
+from hopflow.deprecations import accept_old_names
 from hopflow.progress import progress_bar
 from hopflow.units import WithUnit, declares, in_units
 
@@ -67,8 +67,8 @@ class Watchdog:
             raise ValueError(msg)
         object.__setattr__(self, "fraction", in_units("fraction", self.fraction, "share"))
         one_number("fraction", self.fraction, above=0.0, at_most=1.0)
-        whole("detection / polling", self.polls, 1, 10_000)
-        whole("restoration / polling", self.good_polls, 1, 10_000)
+        integer("detection / polling", self.polls, 1, 10_000)
+        integer("restoration / polling", self.good_polls, 1, 10_000)
 
     @property
     def period(self) -> float:
@@ -126,7 +126,7 @@ def simulate_watchdog(
     """
     instance("watchdog", watchdog, Watchdog)
     check_times(pauses, gaps)
-    draw, count = random_generator("seed", seed), whole("polls", polls, 1, 10**8)
+    draw, count = random_generator("seed", seed), integer("polls", polls, 1, 10**8)
     end = count * watchdog.period
     ends, last = [np.zeros(1)], 0.0
     while last < end:

@@ -15,9 +15,9 @@ import numpy as np
 
 from dfcmodel.lossless.paused.paused_links import GAP, OVERHEAD, PAUSE_FRAME, PREAMBLE, PausedLink
 from dfcmodel.lossless.paused.worst_cases import largest_burst
-from hopflow.checks import instance, random_generator, whole
+from hopflow.checks import instance, integer, random_generator
+from hopflow.deprecations import accept_old_names
 from hopflow.kernels import make_kernel
-from hopflow.naming.deprecations import accept_old_names
 from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Gener
     True
     """
     instance("link", link, PausedLink)
-    tries = whole("tries", tries, 1, 10**6)
+    tries = integer("tries", tries, 1, 10**6)
     if link.small_packets not in (0.0, 1.0):
         raise ValueError(f"small_packets = {link.small_packets!r}: must be 0 or 1 for the search")
     random = random_generator("seed", seed)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
 from dfcmodel.lossless.paused.headrooms import headroom
-from hopflow.checks import shown
+from hopflow.checks import format_value
 from hopflow.keywords import takes_keywords
 from hopflow.units import declares
 
@@ -53,7 +53,7 @@ def headroom_table(
     lists: list[list[Any]] = []
     for name, given in (("rates", rates), ("cables", cables)):
         if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-            raise TypeError(f"{name} = {shown(given)}: must be a list")
+            raise TypeError(f"{name} = {format_value(given)}: must be a list")
         lists.append(list(given))
         if not lists[-1]:
             raise ValueError(f"{name} = []: must have at least one")

@@ -34,9 +34,9 @@ from dfcmodel.lossless.quantities import (
     response_time,
 )
 from hopflow.checks import flag, one_number
-from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import check_keywords, takes_keywords
+from hopflow.results import Result, figure
 from hopflow.units import declares, readable_text
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from dfcmodel.lossless.paused.headroom_items import FIBRE
 from dfcmodel.lossless.paused.paused_links import OVERHEAD, PREAMBLE, PausedLink
 from dfcmodel.lossless.paused.worst_cases import largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, metres
-from hopflow.checks import flag, one_number, whole
-from hopflow.display.results import Result, figure
+from hopflow.checks import flag, integer, one_number
 from hopflow.fork_safety import cached_property
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, declares, in_units, quantities
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class LinkRetry(Result):
         from markov import MarkovChain
 
         given = _errors(errors)
-        whole(
+        integer(
             "slots",
             max(self.slots, self.timer),
             1,

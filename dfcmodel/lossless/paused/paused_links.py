@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopflow.checks import flag, one_number, shown, unwrap_scalar, whole
+from hopflow.checks import flag, format_value, integer, one_number, unwrap_scalar
 
 __all__ = ["GAP", "OVERHEAD", "PAUSE_FRAME", "PREAMBLE", "SMALLEST_FRAME", "PausedLink"]
 
@@ -89,27 +89,27 @@ class PausedLink:
     exceeded: float = 0.0
 
     def __post_init__(self) -> None:
-        whole("rate", self.rate, 10**6, 10**13, why="b/s")
-        whole("mtu", self.mtu, SMALLEST_FRAME, 65535)
-        whole("lossless_mtu", self.lossless_mtu, SMALLEST_FRAME, self.mtu, why="at most mtu")
+        integer("rate", self.rate, 10**6, 10**13, why="b/s")
+        integer("mtu", self.mtu, SMALLEST_FRAME, 65535)
+        integer("lossless_mtu", self.lossless_mtu, SMALLEST_FRAME, self.mtu, why="at most mtu")
         why = "at most lossless_mtu"
-        whole("smallest", self.smallest, SMALLEST_FRAME, self.lossless_mtu, why=why)
+        integer("smallest", self.smallest, SMALLEST_FRAME, self.lossless_mtu, why=why)
         one_number("exceeded", self.exceeded, at_least=0.0, below=1.0)
         if self.exceeded and not 0.0 < self.small_packets < 1.0:
             raise ValueError(
-                f"exceeded = {shown(self.exceeded)}: needs small_packets between 0 and 1, the share of the traffic "
-                f"that is small; it is {shown(self.small_packets)}"
+                f"exceeded = {format_value(self.exceeded)}: needs small_packets between 0 and 1, the share of the traffic "
+                f"that is small; it is {format_value(self.small_packets)}"
             )
         flag("merged", self.merged)
         flag("resume_queued", self.resume_queued)
         why = "between the smallest and the largest frame; None: bytes"
         cell = unwrap_scalar(self.cell)
         if not isinstance(cell, (int, float)) or cell != 1:
-            whole("cell", self.cell, SMALLEST_FRAME, self.lossless_mtu, why=why)
+            integer("cell", self.cell, SMALLEST_FRAME, self.lossless_mtu, why=why)
         one_number("small_packets", self.small_packets, at_least=0.0, at_most=1.0)
-        whole("classes", self.classes, 1, 8)
+        integer("classes", self.classes, 1, 8)
         for name in ("cable", "response", "interface", "gearbox", "pipeline"):
-            whole(name, getattr(self, name), 0, 10**13, why="bit times")
+            integer(name, getattr(self, name), 0, 10**13, why="bit times")
 
     @property
     def delays(self) -> dict[str, int]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from dfcmodel.lossless.pools.pool_worst_cases import can_overflow
-from hopflow.checks import instance, one_number, whole
+from hopflow.checks import instance, integer, one_number
 
 __all__ = ["BlockedTime", "longest_blocking"]
 
@@ -84,7 +84,7 @@ def longest_blocking(
     tolerance = one_number("tolerance", tolerance, at_least=1e-4, at_most=1.0)
     given = {"active_ports": active_ports, "active_classes": active_classes}
     ports, classes = (
-        most if limit is None else whole(name, limit, 1, most)
+        most if limit is None else integer(name, limit, 1, most)
         for (name, limit), most in zip(given.items(), pool.headroom.shape, strict=True)
     )
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from dfcmodel.lossless.paused.headrooms import Headroom
 from dfcmodel.lossless.quantities import Given, bit_rate, size_in_bytes
-from hopflow.checks import number, one_number, whole
-from hopflow.display.results import Described, table_text
+from hopflow.checks import integer, number, one_number
+from hopflow.results import Described, table_text
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class HeadroomPool(Described):
         held = number("headroom", self.headroom, above=0.0, hint="in bytes")
         if held.ndim != 2 or held.shape[0] != rates.size or rates.ndim != 1:
             raise ValueError(f"headroom has shape {held.shape}: must be (ports, classes), with one rate per port")
-        whole("groups", held.size, 1, MOST_GROUPS)
+        integer("groups", held.size, 1, MOST_GROUPS)
         if (self.xoff is None) == (self.alpha is None):
             raise ValueError("xoff, alpha: exactly one of them must be given")
         given = {"rates": rates, "headroom": held}
@@ -168,7 +168,7 @@ def headroom_pool(
     >>> pool.groups, round(pool.oversubscription, 3)
     (128, 1.808)
     """
-    ports = whole("ports", ports, 1, MOST_GROUPS)
+    ports = integer("ports", ports, 1, MOST_GROUPS)
     if isinstance(headroom, Headroom):
         found = headroom.bytes
         held: ArrayLike = found[1] if isinstance(found, tuple) else found
@@ -178,7 +178,7 @@ def headroom_pool(
         held = size_in_bytes("headroom", headroom) if isinstance(headroom, str) else headroom
     if classes is None:
         raise ValueError("classes = None: must be given, 1 to 8")
-    classes = whole("classes", classes, 1, 8)
+    classes = integer("classes", classes, 1, 8)
     if rate is None:
         raise ValueError("rate = None: must be given, such as '400Gbps'")
     given = rate if isinstance(rate, list) else [rate] * ports

@@ -17,8 +17,8 @@ from dfcmodel.lossless.pools.pool_overflows import (
 from dfcmodel.lossless.pools.pool_risks import PoolRisk, convolve
 from dfcmodel.lossless.pools.pool_traffic import Episodes, PacketRuns, PausedGroups
 from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine
-from hopflow.checks import instance, one_number, shown, whole
-from hopflow.naming.deprecations import accept_old_names
+from hopflow.checks import format_value, instance, integer, one_number
+from hopflow.deprecations import accept_old_names
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["Convolution", "OverflowChain", "Recombination", "Splitting", "overflow"]
@@ -84,7 +84,7 @@ class Splitting:
 
     def __post_init__(self) -> None:
         for name, low, high in (("paths", 10, 10**6), ("replications", 5, 10_000)):
-            object.__setattr__(self, name, whole(name, getattr(self, name), low, high))
+            object.__setattr__(self, name, integer(name, getattr(self, name), low, high))
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Recombination:
     runs: int = 2000
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "runs", whole("runs", self.runs, 100, 10**6))
+        object.__setattr__(self, "runs", integer("runs", self.runs, 100, 10**6))
 
 
 Method = Convolution | OverflowChain | Splitting | Recombination
@@ -168,12 +168,12 @@ def overflow(pool: Any, traffic: Any, method: Any = None, *, seed: Any = None) -
     '1.43e-03'
     """
     if type(traffic) not in METHODS:
-        raise TypeError(f"traffic = {shown(traffic)}: must be PausedGroups, Episodes or PacketRuns")
+        raise TypeError(f"traffic = {format_value(traffic)}: must be PausedGroups, Episodes or PacketRuns")
     allowed = METHODS[type(traffic)]
     chosen: Any = allowed[0]() if method is None else method
     if method is not None and not isinstance(method, allowed):
         names = " or ".join(each.__name__ for each in allowed)
-        raise TypeError(f"method = {shown(method)}: must be {names} for {type(traffic).__name__}")
+        raise TypeError(f"method = {format_value(method)}: must be {names} for {type(traffic).__name__}")
     if isinstance(traffic, PacketRuns):
         return recombine(pool, traffic, chosen.runs, seed)
     instance("pool", pool, HeadroomPool, "what headroom_pool returns")

@@ -17,10 +17,10 @@ import numpy as np
 
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from dfcmodel.lossless.pools.pool_traffic import Episodes
-from hopflow.checks import instance, random_generator, whole
-from hopflow.display.results import Result, figure
+from hopflow.checks import instance, integer, random_generator
 from hopflow.intervals import half_width
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,7 +110,7 @@ def chain_time(pool: HeadroomPool, traffic: Episodes) -> OverflowTime:
     each = np.unique(pool.headroom)
     if len(each) > 1:
         raise ValueError("pool: all headrooms must be equal; Splitting() takes any")
-    n = whole("groups", pool.groups, 1, 10_000)
+    n = integer("groups", pool.groups, 1, 10_000)
     most = int(np.floor(pool.size / each[0] * (1.0 + 1e-12))) + 1
     if most > n:
         raise ValueError(f"pool: size {pool.size:,.0f} B holds all headrooms, it cannot overflow")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
-from hopflow.checks import choice, one_number, shown
+from hopflow.checks import choice, format_value, one_number
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.pools.pool_traffic import PacketRuns
@@ -54,6 +54,6 @@ def _ports(scenario: Scenario, links: Iterable[str] | str | None) -> list[int]:
     given = [links] if isinstance(links, str) else links
     chosen = pausing if given is None else list(given)
     if not chosen:
-        raise ValueError(f"links = {shown(chosen)}: must name at least one of {', '.join(pausing)}")
+        raise ValueError(f"links = {format_value(chosen)}: must name at least one of {', '.join(pausing)}")
     names = [link.name for link in scenario.links]
     return [names.index(choice("links", name, pausing)) for name in dict.fromkeys(chosen)]

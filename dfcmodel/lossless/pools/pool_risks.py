@@ -18,7 +18,7 @@ import numpy as np
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, spread_over_groups
 from dfcmodel.lossless.pools.pool_traffic import PausedGroups
 from hopflow.checks import number, one_number
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

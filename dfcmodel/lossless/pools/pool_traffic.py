@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
-from hopflow.checks import dimensions, flag, instance, listed, number, one_number, shown
+from hopflow.checks import dimensions, flag, format_value, instance, instances, number, one_number
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class PausedGroups:
         given: Any = self.others
         pairs = isinstance(given, Sequence) and all(dimensions(p) and len(p) == 2 for p in given)
         if not pairs:
-            raise TypeError(f"others = {shown(given)}: must be a list of pairs (fraction, paused)")
+            raise TypeError(f"others = {format_value(given)}: must be a list of pairs (fraction, paused)")
         times = [one_number("others", part, at_least=0.0, at_most=1.0) for part, _ in given]
         if sum(times) > 1.0:
             msg = f"fractions of time add up to {sum(times):g}, at most 1 is allowed"
@@ -143,6 +143,6 @@ class PacketRuns:
         if self.sample is not None:
             one_number("sample", self.sample, above=0.0, hint="in s")
         if self.links is not None and not isinstance(self.links, str):
-            object.__setattr__(self, "links", listed("links", self.links, str, "the name of a link"))
+            object.__setattr__(self, "links", instances("links", self.links, str, "the name of a link"))
         if self.packets is not None:
             instance("packets", self.packets, Packets)

@@ -19,8 +19,8 @@ import numpy as np
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from dfcmodel.lossless.pools.pool_programs import SOLVED, PoolProgram
 from dfcmodel.lossless.quantities import duration
-from hopflow.checks import instance, one_number, whole
-from hopflow.display.results import Result, figure
+from hopflow.checks import instance, integer, one_number
+from hopflow.results import Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -214,8 +214,8 @@ def worst_demand(
     instance("pool", pool, HeadroomPool, "what headroom_pool returns")
     ports, classes = pool.headroom.shape
     time = np.inf if blocked is None else duration("blocked", blocked)
-    most = ports if active_ports is None else whole("active_ports", active_ports, 1, ports)
-    each = classes if active_classes is None else whole("active_classes", active_classes, 1, classes)
+    most = ports if active_ports is None else integer("active_ports", active_ports, 1, ports)
+    each = classes if active_classes is None else integer("active_classes", active_classes, 1, classes)
     program = PoolProgram(pool, time, most, each)
     upper, used = _branch_and_bound(program, one_number("tolerance", tolerance, at_least=SOLVED, below=1.0))
     return PoolWorstCase(pool, min(upper, pool.demand), used, time, most, each)

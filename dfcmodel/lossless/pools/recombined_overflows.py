@@ -18,9 +18,9 @@ from dfcmodel.lossless.pools.port_couplings import independent_parts
 from dfcmodel.lossless.pools.recombination import Histories, Recombined
 from dfcmodel.packets.engine import begin_run
 from hopflow.checks import one_number, random_generator
-from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
 from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

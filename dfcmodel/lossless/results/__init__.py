@@ -5,6 +5,6 @@ The classes are here for `isinstance` and annotations; their constructors may ch
 
 from __future__ import annotations
 
-from hopflow.naming.public_names import collect
+from hopflow.public_names import attach
 
-__getattr__, __dir__, __all__ = collect(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -17,10 +17,10 @@ from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
-from hopflow.checks import instance, one_number, shown, whole
-from hopflow.display.results import table_text
+from hopflow.checks import format_value, instance, integer, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import takes_keywords
+from hopflow.results import table_text
 from hopflow.units import PacketUnits, WithUnit, declares, quantities, readable_text
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Fabric:
             instance("trunk", self.trunk, Cable, "a Cable, or None")
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
         instance("discipline", self.discipline, Discipline, "a queueing discipline, such as PFC()")
-        whole("seed", self.seed, 0, 2**32 - 1)
+        integer("seed", self.seed, 0, 2**32 - 1)
         self._port_chip()
         for a, b, data in self.switches.edges(data=True):
             if CABLE in data:
@@ -210,7 +210,7 @@ class Fabric:
         if not MIN_BUFFER <= found <= MAX_BUFFER:
             of = f"{found:.3g} packets of {self.packet_size:g} B at {cable.speed}"
             msg = f"must be from {MIN_BUFFER:g} to {MAX_BUFFER:g}"
-            raise ValueError(f"buffer = {shown(self.buffer)}: {of}, {msg}")
+            raise ValueError(f"buffer = {format_value(self.buffer)}: {of}, {msg}")
         return int(found)
 
     def _port_chip(self) -> Chip | None:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from hopflow.checks import instance, shown, whole
+from hopflow.checks import format_value, instance, integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,9 +47,9 @@ def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
     >>> graph.number_of_nodes(), graph.number_of_edges()
     (6, 16)
     """
-    leaves = whole("leaves", leaves, 1, 100_000)
-    spines = whole("spines", spines, 1, 100_000)
-    hosts = whole("hosts", hosts, 1, 100_000)
+    leaves = integer("leaves", leaves, 1, 100_000)
+    spines = integer("spines", spines, 1, 100_000)
+    hosts = integer("hosts", hosts, 1, 100_000)
     graph = _graph()
     graph.add_nodes_from((("leaf", i) for i in range(leaves)), level=0, hosts=hosts)
     graph.add_nodes_from((("spine", j) for j in range(spines)), level=1, hosts=0)
@@ -81,12 +81,12 @@ def fat_tree(ports: int, *, hosts: int | None = None) -> nx.DiGraph[Any]:
     >>> graph.number_of_nodes(), sum(hosts for _, hosts in graph.nodes(data="hosts"))
     (20, 16)
     """
-    ports = whole("ports", ports, 2, 1_000)
+    ports = integer("ports", ports, 2, 1_000)
     if ports % 2:
         raise ValueError(f"ports = {ports}: must be even, half of them lead up")
     half = ports // 2
     hosts = half if hosts is None else hosts
-    hosts = whole("hosts", hosts, 1, 100_000)
+    hosts = integer("hosts", hosts, 1, 100_000)
     graph = _graph()
     for pod, i in itertools.product(range(ports), range(half)):
         graph.add_node(("edge", pod, i), level=0, hosts=hosts)
@@ -123,9 +123,9 @@ def dragonfly(routers: int, global_links: int, *, hosts: int = 1) -> nx.DiGraph[
     >>> graph.number_of_nodes(), graph.number_of_edges()
     (36, 180)
     """
-    routers = whole("routers", routers, 1, 1_000)
-    global_links = whole("global_links", global_links, 1, 1_000)
-    hosts = whole("hosts", hosts, 1, 100_000)
+    routers = integer("routers", routers, 1, 1_000)
+    global_links = integer("global_links", global_links, 1, 1_000)
+    hosts = integer("hosts", hosts, 1, 100_000)
     groups = routers * global_links + 1
     graph = _graph()
     graph.add_nodes_from(itertools.product(range(groups), range(routers)), level=0, hosts=hosts)
@@ -163,9 +163,9 @@ def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
     """
     given: Any = sides
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or not getattr(given, "ndim", 1):
-        raise TypeError(f"sides = {shown(sides)}: must be a list of whole numbers")
-    sides = [whole(f"sides[{k}]", side, 3, 100_000) for k, side in enumerate(sides)]
-    hosts = whole("hosts", hosts, 1, 100_000)
+        raise TypeError(f"sides = {format_value(sides)}: must be a list of whole numbers")
+    sides = [integer(f"sides[{k}]", side, 3, 100_000) for k, side in enumerate(sides)]
+    hosts = integer("hosts", hosts, 1, 100_000)
     graph = _graph()
     for node in itertools.product(*map(range, sides)):
         graph.add_node(node, level=0, hosts=hosts)
@@ -205,10 +205,10 @@ def rail_optimized(servers: int, rails: int, spines: int, *, groups: int = 1) ->
     >>> list(graph.successors(("host", 9))), graph.number_of_nodes()
     ([('rail', 0, 1)], 84)
     """
-    servers = whole("servers", servers, 1, 100_000)
-    rails = whole("rails", rails, 1, 1_000)
-    spines = whole("spines", spines, 1, 100_000)
-    groups = whole("groups", groups, 1, 10_000)
+    servers = integer("servers", servers, 1, 100_000)
+    rails = integer("rails", rails, 1, 1_000)
+    spines = integer("spines", spines, 1, 100_000)
+    groups = integer("groups", groups, 1, 10_000)
     graph = _graph()
     leaves = [("rail", *each) for each in itertools.product(range(groups), range(rails))]
     graph.add_nodes_from(leaves, level=0, hosts=servers)

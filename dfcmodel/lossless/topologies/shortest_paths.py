@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import shown
+from hopflow.checks import format_value
 from hopflow.kernels import make_kernel
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def numbers_of_ends(graph: nx.DiGraph[Any], ends: Sequence[Any] | None) -> Ints:
         ends = ends or [node for node, count in hosts.items() if count is None]
     given: Any = ends
     if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
-        raise TypeError(f"ends = {shown(given)}: must be a list of nodes")
+        raise TypeError(f"ends = {format_value(given)}: must be a list of nodes")
     ends = list(given)
     for n, end in enumerate(ends):
         if not isinstance(end, Hashable) or end not in number:

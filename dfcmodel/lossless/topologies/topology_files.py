@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from dfcmodel.lossless.cycles.buffer_dependencies import Route
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
-from hopflow.checks import choice, shown, whole
+from hopflow.checks import choice, format_value, integer
 from hopflow.text_files import parse_toml, read_text
 
 if TYPE_CHECKING:
@@ -77,20 +77,20 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
     for n, cable in enumerate(_list("cables", data)):
         name = f"cables[{n}]"
         if not isinstance(cable, list) or len(cable) != 2:
-            raise ValueError(f"{name} = {shown(cable)}: must be two nodes")
+            raise ValueError(f"{name} = {format_value(cable)}: must be two nodes")
         a, b = _nodes(name, cable)
         graph.add_edges_from([(a, b), (b, a)])
     for n, link in enumerate(_list("links", data)):
         name = f"links[{n}]"
         ends = _table(name, link, LINK_KEYS)
         if not {"source", "target"} <= set(ends):
-            raise ValueError(f"{name} = {shown(link)}: must have a source and a target")
+            raise ValueError(f"{name} = {format_value(link)}: must have a source and a target")
         graph.add_edge(*_nodes(name, [ends["source"], ends["target"]]))
     if not graph:
         raise ValueError("links, cables: must be given, at least one of them")
     for n, host in enumerate(_nodes("hosts", _list("hosts", data))):
         if host not in graph:
-            raise ValueError(f"hosts[{n}] = {shown(host)}: no link leads to it")
+            raise ValueError(f"hosts[{n}] = {format_value(host)}: no link leads to it")
         graph.nodes[host]["hosts"] = 1
     flows = _list("flows", data)
     routes = [route for n, flow in enumerate(flows) for route in _routes(n, flow, defaults)]
@@ -100,7 +100,7 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
 def _table(name: str, value: Any, keys: tuple[str, ...]) -> dict[str, Any]:
     """Return a table after checking its keys."""
     if not isinstance(value, dict):
-        raise ValueError(f"{name} = {shown(value)}: must be a table of keys and values")  # noqa: TRY004
+        raise ValueError(f"{name} = {format_value(value)}: must be a table of keys and values")  # noqa: TRY004
     for key in value:
         choice(f"key of {name}", key, keys)
     return value
@@ -110,7 +110,7 @@ def _list(name: str, table: dict[str, Any]) -> list[Any]:
     """Return a list of a table, empty where it has none."""
     value = table.get(name, [])
     if not isinstance(value, list):
-        raise ValueError(f"{name} = {shown(value)}: must be a list")  # noqa: TRY004
+        raise ValueError(f"{name} = {format_value(value)}: must be a list")  # noqa: TRY004
     return value
 
 
@@ -118,7 +118,7 @@ def _nodes(name: str, values: list[Any]) -> list[Any]:
     """Return nodes after checking that each is a string or a whole number."""
     for value in values:
         if not isinstance(value, str | int) or isinstance(value, bool):
-            raise ValueError(f"{name}: node {shown(value)}: must be a string or a whole number")  # noqa: TRY004
+            raise ValueError(f"{name}: node {format_value(value)}: must be a string or a whole number")  # noqa: TRY004
     return values
 
 
@@ -126,16 +126,16 @@ def _routes(n: int, flow: Any, defaults: dict[str, Any]) -> list[Route]:
     """Return the routes of a flow, all with its priority; that of a loop goes on to the link that it repeats first."""
     name = f"flows[{n}]"
     if not isinstance(flow, dict) or not isinstance(flow.get("path"), list):
-        raise ValueError(f"{name} = {shown(flow)}: must have a path, a list of nodes")  # noqa: TRY004
+        raise ValueError(f"{name} = {format_value(flow)}: must have a path, a list of nodes")  # noqa: TRY004
     fields = defaults | _table(name, flow, FLOW_KEYS)
     priority = fields.get("priority", 0)
     if isinstance(priority, bool):
         raise ValueError(f"priority of {name} = {priority!r}: must be a whole number")  # noqa: TRY004
-    priority = whole(f"priority of {name}", priority, -MAX_PRIORITY, MAX_PRIORITY)
+    priority = integer(f"priority of {name}", priority, -MAX_PRIORITY, MAX_PRIORITY)
     routes = []
     for path in (flow["path"], *_list("paths", fields)):
         if not isinstance(path, list) or len(path) < 2:
-            raise ValueError(f"path of {name} = {shown(path)}: must be a list of at least two nodes")
+            raise ValueError(f"path of {name} = {format_value(path)}: must be a list of at least two nodes")
         nodes = _nodes(f"path of {name}", path)
         if nodes[-1] in nodes[:-1]:
             nodes = [*nodes, nodes[nodes.index(nodes[-1]) + 1]]

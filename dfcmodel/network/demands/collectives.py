@@ -32,9 +32,9 @@ from dfcmodel.network.shortest_routes import (
     flow_keys,
     numbers_between,
 )
-from hopflow.checks import choice, listed, random_generator, shown, unwrap_scalar
+from hopflow.checks import choice, format_value, instances, random_generator, unwrap_scalar
+from hopflow.deprecations import accept_old_names
 from hopflow.keywords import takes_keywords
-from hopflow.naming.deprecations import accept_old_names
 from hopflow.units import PacketUnits, declares, in_units, quantities_of, whole_packets
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def flows_from(
     count = len(ends[0])
     names: Any = options.pop("names", None)
     if names is not None:
-        names = listed("names", names, str)
+        names = instances("names", names, str)
         check_count("names", names, count)
     entropy = options.pop("entropy", None)
     if entropy is not None and not isinstance(entropy, str):
@@ -287,7 +287,7 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[Flow
     _among_links("receiver", [receiver], arguments)
     ends = [node for node in nodes if node != receiver]
     if not ends:
-        raise ValueError(f"senders = {shown(nodes)}: must have a node beside the receiver")
+        raise ValueError(f"senders = {format_value(nodes)}: must have a node beside the receiver")
     return flows_from(ends, [receiver] * len(ends), **arguments)
 
 
@@ -328,7 +328,7 @@ def permutation(
     own = [servers.get(node, node) for node in ends]
     pairs = [(ends[a], ends[b]) for a, b in enumerate(order) if a != b and own[a] != own[b]]
     if not pairs:
-        raise ValueError(f"hosts = {shown(ends)}: must be of at least two servers")
+        raise ValueError(f"hosts = {format_value(ends)}: must be of at least two servers")
     sources, targets = zip(*pairs, strict=True)
     return flows_from(sources, targets, **arguments)
 
@@ -337,7 +337,7 @@ def collective_hosts(hosts: Iterable[Hashable], given: dict[str, Any]) -> tuple[
     """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as columns."""
     ends = list(dict.fromkeys(nodes_of("hosts", hosts)))
     if len(ends) < 2:
-        raise ValueError(f"hosts = {shown(ends)}: must be at least two nodes")
+        raise ValueError(f"hosts = {format_value(ends)}: must be at least two nodes")
     return _among_links("hosts", ends, given)
 
 
@@ -350,13 +350,13 @@ def _among_links(name: str, nodes: list[Any], given: dict[str, Any]) -> tuple[li
     for n, node in enumerate(nodes):
         if not isinstance(node, Hashable) or node not in known:
             at = "" if name == "receiver" else f"[{n}]"
-            raise ValueError(f"{name}{at} = {shown(node)}: must be a node of the links")
+            raise ValueError(f"{name}{at} = {format_value(node)}: must be a node of the links")
     return nodes, {**given, "links": links}
 
 
 def _table_of(links: Any) -> Links:
     """Return links as columns, after checking them; ValueError without one."""
-    found = links if isinstance(links, Links) else Links.of(listed("links", links, Link))
+    found = links if isinstance(links, Links) else Links.of(instances("links", links, Link))
     if not len(found):
         raise ValueError("links = (): at least one link is needed")
     return found
@@ -386,7 +386,7 @@ def _entropy(given: Any, count: int) -> NDArray[np.int64] | None:
         return None
     found = np.asarray(given)
     if found.dtype.kind not in "iu" or found.ndim != 1:
-        raise TypeError(f"entropy = {shown(given)}: must be a list of whole numbers, one per flow")
+        raise TypeError(f"entropy = {format_value(given)}: must be a list of whole numbers, one per flow")
     check_count("entropy", found, count)
     if (found < 0).any() or (found >= 2**39).any():
         n = int(np.argmax((found < 0) | (found >= 2**39)))
@@ -404,7 +404,7 @@ def _after(name: str, given: Any, count: int) -> Column:
     if (places < -1).any() or (places >= count).any():
         f = int(np.argmax(((places < -1) | (places >= count)).any(axis=1)))
         msg = f"must be places of flows, 0 to {count - 1}, or -1: none"
-        raise ValueError(f"after[{f}] = {shown(places[f].tolist())}: {msg}")
+        raise ValueError(f"after[{f}] = {format_value(places[f].tolist())}: {msg}")
     kept = places >= 0
     return Column(Routes(places[kept], kept.sum(axis=1)), np.arange(count), count)
 
@@ -502,7 +502,7 @@ def _given(
 ) -> tuple[Sequence[Hashable], Routes]:
     """Return nodes among which those of given paths are, and the paths."""
     if not isinstance(routes, Iterable):
-        raise TypeError(f"routes = {shown(routes)}: must be one of {CHOICES}, paths, or tables of next hops")
+        raise TypeError(f"routes = {format_value(routes)}: must be one of {CHOICES}, paths, or tables of next hops")
     paths = [path if type(path) is tuple else tuple(nodes_of(f"routes[{n}]", path)) for n, path in enumerate(routes)]
     check_count("routes", paths, len(sources))
     counts = np.fromiter(map(len, paths), np.int64, len(paths))
@@ -521,7 +521,7 @@ def _given(
     if not (counts > 1).all() or not _have_ends(paths, sources, targets):
         for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
             if len(path) < 2 or path[0] != a or path[-1] != b:
-                raise ValueError(f"routes[{n}] = {shown(path)}: must begin with {a!r} and end with {b!r}")
+                raise ValueError(f"routes[{n}] = {format_value(path)}: must begin with {a!r} and end with {b!r}")
     return nodes, Routes(places, counts)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import whole
+from hopflow.checks import integer
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def chunk_sizes(packets: int, hosts: int) -> Integers:
     array([3, 3, 2, 2])
     """
     why = "one for the chunk of each host at least"
-    packets = whole("packets", _counted(packets), hosts, 10**12, why=why)
+    packets = integer("packets", _counted(packets), hosts, 10**12, why=why)
     return np.asarray(packets // hosts + (np.arange(hosts) < packets % hosts), dtype=np.int64)
 
 
@@ -181,7 +181,7 @@ def binary_tree(hosts: int, packets: int, pieces: int = 1) -> Messages:
     >>> list(zip(found.source.tolist(), found.target.tolist())), found.after[2].tolist()
     ([(1, 0), (2, 0), (0, 1), (0, 2)], [0, 1, -1])
     """
-    pieces = whole("pieces", pieces, 1, 10**6)
+    pieces = integer("pieces", pieces, 1, 10**6)
     sizes = chunk_sizes(packets, pieces)
     child = np.arange(1, hosts)
     parent, edges = (child - 1) // 2, hosts - 1
@@ -228,7 +228,7 @@ def pairwise(hosts: int, packets: int) -> Messages:
     >>> found.target.tolist(), found.after[3].tolist()
     ([1, 2, 0, 2, 0, 1], [0, 2])
     """
-    packets = whole("packets", _counted(packets), 1, 10**12)
+    packets = integer("packets", _counted(packets), 1, 10**12)
     step, source = (each.reshape(-1) for each in np.indices((hosts - 1, hosts)))
     round_before = (step - 1) * hosts
     own = round_before + source

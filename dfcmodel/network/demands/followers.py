@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dfcmodel.network.columns import Routes
-from hopflow.checks import shown
+from hopflow.checks import format_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,7 +97,7 @@ def waits_of(table: Flows) -> tuple[Integers, Integers, Floats]:
     if wrong.any():
         f = int(waits[np.argmax(wrong)])
         msg = f"must be names of other flows, or their numbers, 0 to {len(table) - 1}"
-        raise ValueError(f"after of flow {table.name(f)!r} = {shown(column[f])}: {msg}")
+        raise ValueError(f"after of flow {table.name(f)!r} = {format_value(column[f])}: {msg}")
     keys, one = np.unique(waits * len(table) + awaited, return_inverse=True)
     delay = np.full(len(keys), -np.inf)
     with np.errstate(invalid="ignore"):  # of nan
@@ -139,7 +139,7 @@ def followers_of(table: Flows) -> Followers:
         k = int(np.argmax(endless[awaited]))
         name, other = table.name(int(waits[k])), table.name(int(awaited[k]))
         msg = f"flow {other!r} must end: give its size, or its stop, and no idle"
-        raise ValueError(f"after of flow {name!r} = {shown(table.columns['after'][int(waits[k])])}: {msg}")
+        raise ValueError(f"after of flow {name!r} = {format_value(table.columns['after'][int(waits[k])])}: {msg}")
     order = np.argsort(awaited, kind="stable")
     begin = np.concatenate([[0], np.cumsum(np.bincount(awaited, minlength=F))])
     found = Followers(begin, waits[order], np.bincount(waits, minlength=F), delay[order])
@@ -162,7 +162,7 @@ def _check_order(table: Flows, found: Followers) -> None:
     if count < len(missing):
         f = int(np.argmax(missing > 0))
         msg = "must not wait for one another in a circle"
-        raise ValueError(f"after of flow {table.name(f)!r} = {shown(table.columns['after'][f])}: {msg}")
+        raise ValueError(f"after of flow {table.name(f)!r} = {format_value(table.columns['after'][f])}: {msg}")
 
 
 def actual_starts(found: Followers, delays: Floats, earliest: Floats, finished: Floats) -> Floats:

@@ -23,7 +23,7 @@ from dfcmodel.network.demands.exchanges import (
     ring_all_reduce,
 )
 from dfcmodel.network.flow_tables import Flows
-from hopflow.checks import choice, one_number, whole
+from hopflow.checks import choice, integer, one_number
 from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, quantities
 
@@ -95,7 +95,7 @@ def all_reduce(
     True
     """
     choice("algorithm", algorithm, tuple(ALL_REDUCES))
-    pieces = whole("pieces", pieces, 1, 10**6)
+    pieces = integer("pieces", pieces, 1, 10**6)
     more = () if algorithm != "tree" else (pieces,)
     if algorithm != "tree" and pieces != 1:
         raise ValueError(f"pieces = {pieces!r}: must be 1 for algorithm = {algorithm!r}")

@@ -20,7 +20,7 @@ from dfcmodel.network.demands.collectives import (
 from dfcmodel.network.demands.flow_files import packet_size_for
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Links
-from hopflow.checks import choice, instance, number, one_number, random_generator, shown
+from hopflow.checks import choice, format_value, instance, number, one_number, random_generator
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import takes_keywords
 from hopflow.parameters import in_packets_of
@@ -78,9 +78,9 @@ class FlowSizes:
         for key, low, high in (("sizes", 0.0, 1e18), ("shares", 0.0, 1.0)):
             given = number(key, getattr(self, key), at_least=low, at_most=high)
             if given.ndim != 1 or len(given) < 2:
-                raise ValueError(f"{key} = {shown(getattr(self, key))}: must be two numbers or more")
+                raise ValueError(f"{key} = {format_value(getattr(self, key))}: must be two numbers or more")
             if (np.diff(given) < 0).any() or (key == "sizes" and (np.diff(given) == 0).any()):
-                raise ValueError(f"{key} = {shown(getattr(self, key))}: must increase")
+                raise ValueError(f"{key} = {format_value(getattr(self, key))}: must increase")
             object.__setattr__(self, key, tuple(given.tolist()))
         if len(self.sizes) != len(self.shares):
             counts = f"{len(self.sizes)} sizes and {len(self.shares)} shares"

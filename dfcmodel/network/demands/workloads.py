@@ -21,7 +21,7 @@ from dfcmodel.network.demands.flow_files import (
 from dfcmodel.network.demands.layer_workloads import flows_of_layers
 from dfcmodel.network.demands.reductions import ALL_REDUCES
 from dfcmodel.network.flow_tables import Flows
-from hopflow.checks import choice, instance, listed, one_number, shown, whole
+from hopflow.checks import choice, format_value, instance, instances, integer, one_number
 from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, quantities
 
@@ -165,7 +165,7 @@ def read_workload(
     (64, 2000, 2000, (20, 23))
     """
     if not isinstance(text, str):
-        text = listed("text", text, bytes)
+        text = instances("text", text, bytes)
     units = _units(packet_size, algorithm, tick, groups)
     return _read("text", text, hosts, units, {**given})
 
@@ -263,8 +263,8 @@ def _checked_groups(groups: Mapping[str, Sequence[int]], ranks: int) -> dict[str
     """Return groups whose members are ranks, each once."""
     found = {}
     for name, members in groups.items():
-        own = [whole(f"groups[{name!r}][{n}]", each, 0, ranks - 1) for n, each in enumerate(members)]
+        own = [integer(f"groups[{name!r}][{n}]", each, 0, ranks - 1) for n, each in enumerate(members)]
         if not own or len({*own}) < len(own):
-            raise ValueError(f"groups[{name!r}] = {shown(own)}: must be ranks, each of them once")
+            raise ValueError(f"groups[{name!r}] = {format_value(own)}: must be ranks, each of them once")
         found[f"{name}"] = tuple(own)
     return found

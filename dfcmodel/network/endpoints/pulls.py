@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from dfcmodel.network.endpoints.receivers import LARGEST_CREDIT, ReceiverAgent
-from hopflow.checks import one_number, whole
+from hopflow.checks import integer, one_number
 from hopflow.parameters import extends
 from hopflow.units import WithUnit, quantities
 
@@ -75,9 +75,9 @@ class RCCC(ReceiverAgent):
     pull_rate: float = 0.99
 
     def __post_init__(self) -> None:
-        whole("unsolicited", self.unsolicited, 1, LARGEST_CREDIT, why="in packets")
+        integer("unsolicited", self.unsolicited, 1, LARGEST_CREDIT, why="in packets")
         most = int(self.unsolicited)
-        whole("credit_per_pull", self.credit_per_pull, 1, most, why="in packets, up to unsolicited")
+        integer("credit_per_pull", self.credit_per_pull, 1, most, why="in packets, up to unsolicited")
         one_number("pull_rate", self.pull_rate, above=0.0, at_most=1.0)
 
     @staticmethod

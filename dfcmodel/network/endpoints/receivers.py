@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dfcmodel.network.queueing.disciplines import numeric_fields
-from hopflow.checks import is_endless, unwrap_scalar, whole
+from hopflow.checks import integer, is_endless, unwrap_scalar
 from hopflow.units import WithUnit, quantities
 from responsefn import RateRule
 
@@ -151,7 +151,7 @@ class ReceiverAgent(ABC):
     def __post_init__(self) -> None:
         given: object = unwrap_scalar(self.unsolicited)
         if not is_endless(given):
-            whole("unsolicited", given, 1, LARGEST_CREDIT, why="in packets, or inf")
+            integer("unsolicited", given, 1, LARGEST_CREDIT, why="in packets, or inf")
 
     @staticmethod
     @abstractmethod

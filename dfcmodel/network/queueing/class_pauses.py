@@ -15,7 +15,7 @@ from dfcmodel.network.queueing.disciplines import (
     check_manager,
 )
 from dfcmodel.network.queueing.pause_responses import default_headroom, small_packet_factor
-from hopflow.checks import choice, one_number, whole
+from hopflow.checks import choice, integer, one_number
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["ALL", "CLASSES", "CONTROL", "IN_TRANSMISSION", "PFC", "ByClass", "check_classes"]
@@ -94,7 +94,7 @@ def check_classes(given: Any) -> tuple[int, ...]:
         msg = "must be a tuple of priorities from 0 to 7, such as (3,)"
         raise ValueError(f"classes = {given!r}: {msg}")
     for priority in given:
-        whole("classes", priority, 0, CLASSES - 1)
+        integer("classes", priority, 0, CLASSES - 1)
     if len(set(given)) < len(given):
         raise ValueError(f"classes = {given!r}: must differ from each other")
     return tuple(sorted(int(each) for each in given))
@@ -201,7 +201,7 @@ class PFC(ByClass):
             raise TypeError(f"manager = {given_managers!r}: {msg}")
         check_manager(self.manager)
         if self.managed is not None:
-            whole("managed", self.managed, 0, 7)
+            integer("managed", self.managed, 0, 7)
             if self.manager is None:
                 raise ValueError(f"managed = {self.managed}: must be None where manager is None")
         choice("counts", self.counts, ("output", "switch"))

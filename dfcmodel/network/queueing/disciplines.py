@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
-from hopflow.display.results import Described
+from hopflow.results import Described
 from hopflow.units import WithUnit, quantities
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from dfcmodel.network.queueing.disciplines import PACKETS_ALONE, Discipline, numeric_fields
-from hopflow.checks import whole
+from hopflow.checks import integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -205,7 +205,7 @@ class SwitchProgram(Discipline):
         if not cls.queues and (cls.of_queue or "skip" in names):
             msg = "of_queue and skip need queues, a number from 1 to 65536"
             raise TypeError(f"queues of {cls.__name__} = {cls.queues!r}: {msg}")
-        whole(f"queues of {cls.__name__}", cls.queues, 0, MAX_QUEUES)
+        integer(f"queues of {cls.__name__}", cls.queues, 0, MAX_QUEUES)
 
     @staticmethod
     def queue_of(s: Any, q: Any, e: Any) -> Any:
@@ -229,7 +229,7 @@ class SwitchProgram(Discipline):
     def check_queues(self) -> int:
         """Return how many queues there are; ValueError for a number of them that cannot be."""
         least = 1 if type(self).queues else 0
-        return whole(f"queues of {type(self).__name__}", self.queues, least, MAX_QUEUES)
+        return integer(f"queues of {type(self).__name__}", self.queues, least, MAX_QUEUES)
 
 
 def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:

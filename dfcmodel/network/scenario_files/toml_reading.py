@@ -47,7 +47,7 @@ from dfcmodel.network.scenario_files.toml_keys import (
     required,
     sources_of,
 )
-from hopflow.checks import file_path, format_choices, listed, shown
+from hopflow.checks import file_path, format_choices, format_value, instances
 from hopflow.text_files import parse_toml, read_text
 from hopflow.units import quantities_of, quantity
 from responsefn import WindowRule
@@ -108,7 +108,7 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     True
     """
     path = file_path("path", path)
-    rules = listed("rules", rules, type, "a class of rules")
+    rules = instances("rules", rules, type, "a class of rules")
     try:
         text = read_text("path", path, MAX_BYTES)
     except OSError as error:
@@ -189,7 +189,7 @@ class _Reader:
 
     def table(self, value: Any, key: Key) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise _BadKey(key, f"{shown(value)}: must be a table of keys and values")
+            raise _BadKey(key, f"{format_value(value)}: must be a table of keys and values")
         return value
 
     def make(self, kind: type[Any], given: Mapping[str, Any], key: Key, **made: Any) -> Any:
@@ -251,7 +251,7 @@ class _Reader:
         if not isinstance(kind, str) or kind not in kinds:
             own = "; classes of your own: load_scenario(path, rules=[...])"
             listed = format_choices(kind, sorted(kinds)) + (own if kinds is self.sources else "")
-            raise _BadKey((*key, "kind"), f"{shown(kind)}: must be one of {listed}")
+            raise _BadKey((*key, "kind"), f"{format_value(kind)}: must be one of {listed}")
         return self.make(kinds[kind], given, key)
 
 

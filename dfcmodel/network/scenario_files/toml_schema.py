@@ -24,7 +24,7 @@ from dfcmodel.network.scenario_files.toml_keys import (
     required,
     sources_of,
 )
-from hopflow.checks import listed
+from hopflow.checks import instances
 from hopflow.units import BARE, quantities_of
 from responsefn import WindowRule
 
@@ -57,7 +57,7 @@ def scenario_schema(rules: Iterable[type[WindowRule]] = ()) -> dict[str, Any]:
     >>> sorted(schema["$defs"]), schema["required"]
     (['discipline', 'source'], ['links', 'flows'])
     """
-    sources = sources_of(listed("rules", rules, type, "a class of rules"))
+    sources = sources_of(instances("rules", rules, type, "a class of rules"))
     tables: dict[str, Any] = {}
     for name, kind in (("link", Link), ("flow", Flow)):
         own = {key: _field(kind, key) for key in _names(kind)}

@@ -13,7 +13,7 @@ from dfcmodel.results.completions.upper_bounds import busy_time_bound
 from dfcmodel.results.limits import limits_of_run, said_by_topic
 from dfcmodel.results.records import Records
 from hopflow.checks import choice, instance, one_number
-from hopflow.display.results import Result, figure
+from hopflow.results import Result, figure
 from hopflow.units import readable, readable_text
 
 if TYPE_CHECKING:

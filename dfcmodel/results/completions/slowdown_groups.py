@@ -9,8 +9,8 @@ import numpy as np
 
 from dfcmodel.results.records import Records
 from dfcmodel.results.run_measures import completion_times
-from hopflow.checks import instance, number, shown
-from hopflow.display.results import Result, figure
+from hopflow.checks import format_value, instance, number
+from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +139,7 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     else:
         groups = number("limits", limits, at_least=0.0)
         if groups.ndim != 1 or len(groups) < 2 or (np.diff(groups) <= 0).any():
-            raise ValueError(f"limits = {shown(limits)}: must be two or more, increasing")
+            raise ValueError(f"limits = {format_value(limits)}: must be two or more, increasing")
         within = (sizes > groups[0]) & (sizes <= groups[-1])
         sizes, values = sizes[within], values[within]
     return Slowdowns(run.scenario.name, sizes, values, groups, int((~done).sum()))

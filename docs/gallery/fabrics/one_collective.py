@@ -19,7 +19,7 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.lossless import leaf_spine
-from hopflow.display.results import figure
+from hopflow.results import figure
 from responsefn import DCQCN, HPCC, FixedRate
 
 PACKETS = 4096  # of 4096 bytes: 16.8 MB per host

@@ -1,6 +1,6 @@
 """kaneko2007, robustness to random packet loss: goodput of one flow by its loss rate, in ns-3 (K01)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, ax = figure()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from markov import PauseTandem, sweep
 
 drawn, ax = figure()

@@ -1,6 +1,6 @@
 """malhotra2005, Fig. 5: throughput as the lower threshold moves away below the upper one (M05)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from markov import PauseTandem, sweep
 
 drawn, ax = figure()

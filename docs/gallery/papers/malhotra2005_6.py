@@ -1,6 +1,6 @@
 """malhotra2005, Fig. 6: the best threshold is at 90 % of the buffer, not at 70 to 80 % as recommended (M06)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from markov import PauseTandem, sweep
 
 drawn, ax = figure()

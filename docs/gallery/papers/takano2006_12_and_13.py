@@ -1,7 +1,7 @@
 """takano2006, Figs. 12 and 13: packets stored at each node of scenario 4, without DFC and with it (D10, D11)."""
 
 from dfcmodel import simulate, takano2006
-from hopflow.display.results import figure
+from hopflow.results import figure
 
 drawn, axes = figure(9.0, 4.0, ncols=2)
 for ax, dfc in zip(axes, (False, True), strict=True):

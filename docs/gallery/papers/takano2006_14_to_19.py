@@ -1,7 +1,7 @@
 """takano2006, Figs. 14 to 19: scenario 4 with other lengths, Reno, NewReno and Vegas (D12 to D17)."""
 
 from dfcmodel import simulate, takano2006
-from hopflow.display.results import figure
+from hopflow.results import figure
 
 drawn, axes = figure(9.0, 5.4, nrows=2, ncols=3, sharey=True)
 for ax, name in zip(axes.flat, ("4S", "4L", "4R", "4N", "4V", "4V'"), strict=True):

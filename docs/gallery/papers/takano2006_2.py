@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from hopflow.units import PACKET_SIZE
 
 RTT, UTILISATION = 0.1, 0.5

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dfcmodel.theory import bare_law
-from hopflow.display.results import figure
+from hopflow.results import figure
 
 NODES, D, RATE = 101, 0.1, 50.0
 

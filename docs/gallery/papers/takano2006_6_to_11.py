@@ -1,7 +1,7 @@
 """takano2006, Figs. 6 to 11: efficiency of the flow across all nodes, with DFC and without, at six speeds (D04 to D09)."""
 
 from dfcmodel import simulate, takano2006
-from hopflow.display.results import figure
+from hopflow.results import figure
 
 drawn, axes = figure(9.0, 5.4, nrows=2, ncols=3, sharey=True)
 for ax, name in zip(axes.flat, "123456", strict=True):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, ax = figure()

@@ -1,6 +1,6 @@
 """yang2001, Fig. 2: share of TCP at a link that UDP overloads, by the time since the start, in ns-2 (Y02)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, ax = figure()

@@ -1,6 +1,6 @@
 """yang2001, Tables 4 and 5: mean transfer time by priority and discipline, in ns-2 (Y03 to Y06, Y12)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, axes = figure(11.0, 3.6, ncols=3, sharey=True)

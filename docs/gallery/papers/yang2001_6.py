@@ -1,6 +1,6 @@
 """yang2001, Table 6: spread of the transfer times within a class of priority, in ns-2 (Y13, Y18)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, axes = figure(9.0, 3.6, ncols=2, sharey=True)

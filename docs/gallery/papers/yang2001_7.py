@@ -1,6 +1,6 @@
 """yang2001, Fig. 7: total time of a hundred small transfers by how many are of TCP, in ns-2 (Y10)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, axes = figure(9.0, 3.6, ncols=2, sharey=True)

@@ -1,6 +1,6 @@
 """yang2001, Fig. 9: mean transfer time of each class by how many flows are of TCP, FCFS, in ns-2 (Y09)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, axes = figure(9.0, 3.6, ncols=2, sharey=True)

@@ -1,6 +1,6 @@
 """zheng2002, Figs. 10 to 15: rate of one kind over that of another by their numbers, in ns-2 (Z11 to Z13)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 PAIRS = (("TCP(3/7,1/4)", "TCP(1,1/2)"), ("TCP(3/7,1/4)", "TFRC"), ("TFRC", "TCP(1,1/2)"))

@@ -1,6 +1,6 @@
 """zheng2002, Figs. 17 to 21: rate by the delay of the access link, 8 flows of each kind, in ns-2 (Z14)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, axes = figure(11.0, 6.0, nrows=2, ncols=3, sharex=True, sharey=True)

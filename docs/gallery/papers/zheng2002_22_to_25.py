@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, ax = figure(9.0, 3.6)

@@ -1,6 +1,6 @@
 """zheng2002, Fig. 26: RED with ECN and without it, by the number of flows, in ns-2 (Z16)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, axes = figure(9.0, 3.6, ncols=2)

@@ -1,6 +1,6 @@
 """zheng2002, Fig. 3: utilisation and loss of one flow by its window limit, in ns-2 (Z03)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, axes = figure(9.0, 3.6, ncols=2)

@@ -1,6 +1,6 @@
 """zheng2002, Figs. 4 and 5: utilisation and loss by the number of flows of one kind, in ns-2 (Z04, Z05)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, axes = figure(9.0, 3.6, ncols=2)

@@ -1,6 +1,6 @@
 """zheng2002, Figs. 6 to 9: rates over time of 8 flows each of two kinds, in ns-2 (Z06 to Z10, Z17)."""
 
-from hopflow.display.results import figure
+from hopflow.results import figure
 from validation import table
 
 drawn, axes = figure(11.0, 6.0, nrows=2, ncols=3, sharex=True, sharey=True)

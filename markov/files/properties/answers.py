@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.display.results import Result
-from hopflow.status import Status, UndecidedError
+from hopflow.results import Result, Status, UndecidedError
 from markov.files.properties.enclosures import Truth
 from markov.files.properties.queries import Filter, Operator
 
@@ -122,7 +121,7 @@ class PropertyResult(Result):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the values over the states, sorted."""
-        from hopflow.display.results import figure
+        from hopflow.results import figure
 
         if ax is None:
             _, ax = figure()

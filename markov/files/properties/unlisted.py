@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.status import Status
+from hopflow.results import Status
 from markov.files.errors import FileError
 from markov.files.properties.answers import PropertyResult
 from markov.files.properties.queries import Filter, Operator, Path

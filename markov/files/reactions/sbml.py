@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hopflow.checks import file_path, whole
+from hopflow.checks import file_path, integer
 from markov.files.binding import Bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
@@ -321,7 +321,7 @@ class _Reader:
             if name not in limits:
                 raise ValueError(f"limits: the largest number of {name!r} is missing")
             limits = limits[name]
-        return whole(f"limits[{name!r}]", limits, start, 10**9, why="from its initial amount on")
+        return integer(f"limits[{name!r}]", limits, start, 10**9, why="from its initial amount on")
 
     def _of_variables(self, kind: str, attribute: str) -> dict[str, Element]:
         """Return rules or initial assignments by the names of species, parameters and compartments."""

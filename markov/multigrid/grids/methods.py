@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from hopflow.checks import one_number, whole
+from hopflow.checks import integer, one_number
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ class MatrixFree:
 
     def __post_init__(self) -> None:
         one_number("tolerance", self.tolerance, above=0.0)
-        whole("max_iterations", self.max_iterations, 1, 10**9)
+        integer("max_iterations", self.max_iterations, 1, 10**9)
         if not isinstance(self.checkpoint, str | os.PathLike | None):
             raise TypeError(f"checkpoint = {self.checkpoint!r}: must be a path, or None")
         if self.threads is not None:
-            whole("threads", self.threads, 1, 10**9)
+            integer("threads", self.threads, 1, 10**9)
 
     def solve(self, Q: object, components: object = None) -> NoReturn:  # noqa: ARG002
         """Raise ValueError: there is a matrix already, so `Multilevel` is the method for it."""

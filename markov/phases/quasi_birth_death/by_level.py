@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import shown, whole
-from hopflow.display.results import figure
+from hopflow.checks import format_value, integer
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver, figure
 from markov.methods.block_reduction import Reduction, Rows, Segment
 from markov.models.measures import measures_of
 from markov.models.rules import NO_END, ChainModel
@@ -71,7 +70,7 @@ def stationary_by_level(chain: QuasiBirthDeath | ChainModel, *, on_failure: OnFa
         given: Any = chain
         if not isinstance(given, ChainModel):
             msg = "must be a QuasiBirthDeath, or a model by rules"
-            raise ValueError(f"chain = {shown(chain)}: {msg}")  # noqa: TRY004
+            raise ValueError(f"chain = {format_value(chain)}: {msg}")  # noqa: TRY004
         chain = QuasiBirthDeath.of(chain)
     segments = [Segment(partial(getattr, run, "rows"), run.length) for run in chain.levels]
     reduction = Reduction(segments)
@@ -260,7 +259,7 @@ def _at(
 ) -> list[NDArray[np.float64]]:
     """Return pi of some levels, in their order."""
     lowest, highest = chain.levels[0].low, chain.levels[-1].high
-    ks = [whole("level", k, lowest, NO_END if highest is None else highest) for k in levels]
+    ks = [integer("level", k, lowest, NO_END if highest is None else highest) for k in levels]
     wanted = np.array(ks, dtype=np.int64)
     found: list[NDArray[np.float64]] = [np.zeros(0)] * len(ks)
     for segment, run in enumerate(chain.levels):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number, shown, whole
+from hopflow.checks import format_value, integer, number
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
 from markov.methods.block_reduction import Rows
 from markov.methods.gth import GTH
@@ -86,7 +86,7 @@ class QuasiBirthDeath:
         if boundary is not None:
             given: Any = boundary
             if not isinstance(given, (tuple, list)) or len(given) != 3:
-                raise ValueError(f"boundary = {shown(boundary)}: must be three matrices, (B1, B0, B2)")
+                raise ValueError(f"boundary = {format_value(boundary)}: must be three matrices, (B1, B0, B2)")
             B1, B0, B2 = (_block(f"boundary[{k}]", block) for k, block in enumerate(boundary))
             b = len(B1)
             _shaped("boundary[0]", B1, (b, b))
@@ -101,7 +101,7 @@ class QuasiBirthDeath:
             self.levels = (*low, Repeating(first, None, inner))
             _check_drift(Rows(A2, inner.local, A0))
         else:
-            high = whole("levels", levels, first + 2, NO_END) - 1
+            high = integer("levels", levels, first + 2, NO_END) - 1
             highest = Repeating(high, high, inner._replace(up=np.zeros((m, 0))))
             self.levels = (*low, Repeating(first, high - 1, inner), highest)
         self.model: ChainModel | None = None
@@ -131,7 +131,7 @@ class QuasiBirthDeath:
         """
         if not isinstance(model, ChainModel):
             msg = "must be a model by rules; for blocks there is QuasiBirthDeath(down, local, up)"
-            raise ValueError(f"model = {shown(model)}: {msg}")  # noqa: TRY004
+            raise ValueError(f"model = {format_value(model)}: {msg}")  # noqa: TRY004
         space = model.space()
         chain = cls.__new__(cls)
         chain.component = max(space, key=lambda k: len(space[k])) if component is None else component

@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 
-from hopflow.equality import WithoutCaches
 from hopflow.fork_safety import cached_property
+from hopflow.results import WithoutCaches
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver
 from markov.exploration import InfiniteChain
 from markov.selections import as_any_chain, distribution, selected
 from markov.time.passages.infinite import finite_until, passage_of_infinite

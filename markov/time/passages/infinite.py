@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import shown
+from hopflow.checks import format_value
 from hopflow.errors import RuleError
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal
@@ -262,7 +262,7 @@ def passage_of_infinite(
     if not (math.isfinite(error) and (math.isfinite(mean) or mean == math.inf)):
         said = "it was not proved that the set is entered within a finite mean time"
         hint = f"{said}, or that it may never be: values in {chain.size} states"
-        raise RuleError(f"to = {shown(to)}: {infinite.model.name}: {hint}")
+        raise RuleError(f"to = {format_value(to)}: {infinite.model.name}: {hint}")
     good = off <= USEFUL and (math.isinf(mean) or error <= USEFUL * mean)
     result = InfinitePassage(
         chain=chain,

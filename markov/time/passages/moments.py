@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.equality import WithoutCaches
 from hopflow.fork_safety import cached_property
+from hopflow.results import WithoutCaches
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal
 from markov.proofs.bounded import Bounded

@@ -18,9 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from hopflow.display.results import Result, figure
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Result, Status, deliver, figure
 from markov.computing.graphs import strong_components
 from markov.proofs.bounded import Bounded
 from markov.selections import as_chain, selected

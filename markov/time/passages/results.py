@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import ascending, number
-from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
+from hopflow.results import Result, figure
 from hopflow.units import quantities
 from markov.models.measures import chosen
 from markov.time.passages.distributions import PassageTime
@@ -19,7 +19,7 @@ from markov.time.passages.moments import Moments
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from hopflow.status import Status
+    from hopflow.results import Status
     from markov.chains import MarkovChain
     from markov.proofs.bounded import Bounded
     from markov.time.passages.distributions import Distribution

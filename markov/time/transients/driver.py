@@ -8,7 +8,7 @@ import numpy as np
 
 from hopflow.checks import ascending, one_number
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver
 from hopflow.units import quantities
 from markov.chains import MarkovChain
 from markov.driver import stationary

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.status import OnFailure, Status, deliver
+from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.infinite.members import start_of
 from markov.infinite.truncations import Truncations

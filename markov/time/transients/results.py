@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.display.results import Result, figure
 from hopflow.fork_safety import cached_property
+from hopflow.results import Result, figure
 from markov.models.measures import functionals, measures_of
 from markov.selections import selected
 from markov.time.transients.uniformization import Uniformized, check_horizon
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from hopflow.status import Status
+    from hopflow.results import Status
     from markov.chains import MarkovChain
 
 __all__ = ["Transient"]

@@ -59,7 +59,7 @@ from dfcmodel.network.demands.offered_rates import (
 )
 from dfcmodel.results import Ensemble
 from dfcmodel.simulation import FEW_PACKETS, FEW_STEPS
-from hopflow.csv_tables import read_rows
+from hopflow.text_files import read_rows
 from responsefn import CUBIC, DCQCN, TIMELY, FixedRate, NewReno
 from tests.dfcmodel.intervals import student_interval
 from tests.dfcmodel.levels.conftest import by_input

@@ -26,17 +26,19 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import hopflow
-from hopflow import Status
+from hopflow import Status, mbps
 from hopflow.console import commands
 from hopflow.console.command_line import (
+    Parameter,
     as_json,
     examples,
+    expand_options,
     plain,
-    takes_records,
 )
 from hopflow.console.commands import COMMANDS, app, in_the_shell
 from hopflow.kernels import make_kernel, native
-from hopflow.naming.registry import Registry
+from hopflow.registry import Registry
+from hopflow.units import quantities
 from tests.surface import for_each, invoke, printed_by, python
 
 # The hopflow command: its messages, its help, its JSON, and what it loads.
@@ -524,7 +526,7 @@ def test_the_fields_of_a_record_are_options_of_a_command() -> None:
     app = typer.Typer()
 
     @app.command()
-    @takes_records
+    @expand_options
     def product(name: str, line: Line, *, double: bool = False) -> None:
         """Print a product."""
         typer.echo(f"{name} {line.rate * line.delay * (1 + double)}")
@@ -534,6 +536,64 @@ def test_the_fields_of_a_record_are_options_of_a_command() -> None:
     assert call(app, ["bits", "--rate", "3", "--delay", "2"]).stdout == "bits 6.0\n"
     assert "Missing option '--rate'" in call(app, ["bits"]).stderr
     assert "Print a product." in call(app, ["--help"]).stdout
+
+
+@quantities(rate="rate", delay="time")
+def product_of(rate: float, delay: float = 0.04, *, factors: int = 2, wait: object = None) -> float:
+    """Return a product.
+
+    Parameters
+    ----------
+    rate
+        Rate in packets/s, any shape, or a string such as ``"1Mbps"``. Of the link.
+    delay, factors
+        Delay in s. Not negative.
+    wait
+        Pause before, shape (n,); None: none.
+
+    Returns
+    -------
+    rate
+        Not a parameter.
+    """
+    return rate * delay * factors
+
+
+def test_an_option_has_unit_default_and_description_of_the_function_that_answers() -> None:
+    app = typer.Typer()
+
+    @app.command()
+    @expand_options
+    def product(
+        *,
+        rate: Annotated[list[float], Parameter(product_of)],
+        delay: Annotated[float, Parameter(product_of)],
+        factors: Annotated[int, Parameter(product_of)] = 1,
+        packet_size: Annotated[float, Parameter(mbps)],
+        wait: Annotated[Any, Parameter(product_of, lambda name, text: f"{name} {text}", "1us..2us")],
+    ) -> None:
+        """Print products."""
+        typer.echo([wait or product_of(each, delay, factors=factors) for each in rate])
+
+    call = CliRunner().invoke
+    assert call(app, ["--rate", "12Mbps", "--rate", "100"]).stdout == "[40.0, 4.0]\n"
+    assert (
+        call(app, ["--rate", "12Mbps", "--packet-size", "3kB", "--delay", "1s", "--factors", "3"]).stdout
+        == "[1500.0]\n"
+    )
+    assert call(app, ["--rate", "1", "--wait", "3us"]).stdout == "['wait 3us']\n"
+    assert "Missing option '--rate'" in call(app, []).stderr
+    said = call(app, ["--rate", "fast"]).exception
+    assert str(said).startswith("rate = 'fast': must be")
+    text = " ".join(call(app, ["--help"], env={"COLUMNS": "300"}).stdout.split())
+    assert "Rate in packets/s. Write 1Mbps, or a number of packets/s; may be repeated." in text
+    assert "Delay in s. Write 40ms, or a number of s. [default: 0.04]" in text
+    assert "Pause before, default: none. Write 1us..2us." in text
+    with pytest.raises(TypeError, match=r"product_of has no parameter 'loss', but rate, delay, factors, wait"):
+
+        @expand_options
+        def wrong(*, loss: Annotated[float, Parameter(product_of)]) -> None:
+            """Never called."""
 
 
 # What another distribution offers by entry points, in processes of their own with its metadata installed.
@@ -644,7 +704,7 @@ def test_an_entry_point_of_another_kind_is_named(tmp_path, kinds):
 
 
 def test_names_are_those_of_the_classes_in_any_case():
-    known = Registry((int, float, int), "hopflow.nothing", object, "anything")
+    known = Registry({"int": "builtins", "float": "builtins"}, "hopflow.nothing", object, "anything")
     assert known.names() == ["float", "int"]
     assert known.named("kind", "FLOAT") is float
     with pytest.raises(ValueError, match=r"kind = 'itn': must be one of .*; did you mean 'int'\?"):

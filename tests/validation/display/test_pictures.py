@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from hopflow.display.results import COLOURS, DECORATION, figure
+from hopflow.results import COLOURS, DECORATION, figure
 from tests.surface import for_each, invoke
 from validation import cases, ledger, provenance, table
 from validation.checks import subjects

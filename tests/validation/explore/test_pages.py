@@ -261,7 +261,7 @@ def test_the_archive_is_the_same_each_time_and_complete(page: Path, tmp_path: Pa
     calculator_page.write_archive(tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == (page / "calculators" / "hopflow.zip").read_bytes()
     names = zipfile.ZipFile(tmp_path / "again.zip").namelist()
-    assert {"hopflow/__init__.pyi", "validation/explore/calculators.py", "lazy_loader/__init__.py", "LICENSE"} <= set(names)  # fmt: skip
+    assert {"hopflow/__init__.pyi", "validation/explore/calculators.py", "LICENSE"} <= set(names)  # fmt: skip
     assert not [name for name in names if "__pycache__" in name or name.startswith("validation/data")]
     assert (tmp_path / "again.zip").stat().st_size < 2.5e6, "it is loaded with the page"
 

@@ -350,7 +350,7 @@ print(json.dumps([found, [name for name in foreign if name in sys.modules]]))
 def test_calculators_need_nothing_else(tmp_path, packages, fragments) -> None:
     """As in the browser: an interpreter that has these packages alone, and no Numba."""
     site = Path(sysconfig.get_path("purelib"))
-    for name in (*packages, "lazy_loader", *(f"{name}.libs" for name in packages)):
+    for name in (*packages, *(f"{name}.libs" for name in packages)):
         if (site / name).is_dir():
             (tmp_path / name).symlink_to(site / name)
     code = IMPORTS.format(path=[str(tmp_path), str(ROOT)], fragments=fragments)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import one_number, whole
+from hopflow.checks import integer, one_number
 from hopflow.functions import minimum, where
 from markov import ChainModel, Mean, stationary
 from markov.models.functions.evaluation import elementwise
@@ -84,8 +84,8 @@ class DelayedPause(ChainModel):
         """Check every parameter before any work starts."""
         p = self.params
         one_number("delay", p.delay, above=0.0, hint="in seconds")
-        whole("phases", p.phases, 1, 100)
-        whole("threshold", p.threshold, 1, p.buffers[1] - 1)
+        integer("phases", p.phases, 1, 100)
+        integer("threshold", p.threshold, 1, p.buffers[1] - 1)
 
     def symbols(self) -> Symbols:
         """Return the parameters as the rules use them."""

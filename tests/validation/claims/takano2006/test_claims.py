@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import permutation_test
 
 from dfcmodel import Fluid, Packets, ensemble, simulate, takano2006
-from hopflow.display.results import figure
+from hopflow.results import figure
 from responsefn import NewReno, Reno
 from validation import Verdict, evidence
 from validation.claims import find

@@ -29,14 +29,22 @@ from matplotlib.figure import Figure
 import dfcmodel
 import markov
 import responsefn
+from dfcmodel.levels.explanations import draw_waterfall
 from hopflow import NotSolvedError, Status
-from hopflow.csv_tables import read_rows, write_rows
-from hopflow.display.html_tables import grid_html, image_html, table_html
-from hopflow.display.results import Result, figure, png, table_text
-from hopflow.display.side_by_side import kind_for, stack_datasets
-from hopflow.display.waterfalls import draw_waterfall
 from hopflow.parameters import Parametrized
-from hopflow.status import deliver
+from hopflow.results import (
+    Result,
+    deliver,
+    figure,
+    grid_html,
+    image_html,
+    kind_for,
+    png,
+    stack_datasets,
+    table_html,
+    table_text,
+)
+from hopflow.text_files import read_rows, write_rows
 from hopflow.whole_files import replacing
 from tests.surface import PUBLIC, for_each, printed_by
 
@@ -432,7 +440,7 @@ from pathlib import Path
 import dfcmodel, markov, responsefn
 from dfcmodel.sharing.qlog_traces import write_qlog
 from hopflow.console.command_line import save_figure
-from hopflow.csv_tables import write_rows
+from hopflow.text_files import write_rows
 
 folder = Path(sys.argv[1])
 run = dfcmodel.simulate(dfcmodel.takano2006("1"), duration=0.02)
@@ -485,7 +493,7 @@ import sys
 from pathlib import Path
 import hopflow.whole_files
 from hopflow import Status
-from tests.hopflow.display.test_results import Answer
+from tests.hopflow.test_results import Answer
 
 usual = hopflow.whole_files.synchronize
 

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from hopflow.checks import shown
+from hopflow.checks import format_value
 
 __all__ = [
     "accept_old_names",
@@ -101,7 +101,7 @@ def with_new_names(function: str, names: Mapping[str, str], options: Mapping[str
         if new in options:
             raise TypeError(f"{function}: {old} is the old name of {new}; both were given")
         value = keywords[new] = keywords.pop(old)
-        text = shown(value)
+        text = format_value(value)
         warn_deprecated(f"{function}({old}={text})", f"{function}({new}={text})", stacklevel=4)
     return keywords
 
@@ -153,7 +153,7 @@ def takes_options(kind: Callable[..., Any], **former: str) -> Callable[[F], F]:
                 conflict = f"options and {', '.join(old)}"
                 raise TypeError(f"{called}: {conflict} were given; {kind.__name__} has the parameters")
             options = kind(**{former.get(name, name): value for name, value in old.items()})
-            texts = ", ".join(f"{name}={shown(value)}" for name, value in old.items())
+            texts = ", ".join(f"{name}={format_value(value)}" for name, value in old.items())
             warn_deprecated(f"{called}({texts})", f"{called}(options={options!r})")
             others = {name: value for name, value in keywords.items() if name not in old}
             return function(*args, **others, options=options)

@@ -73,8 +73,8 @@ class Registry(Generic[T]):
 
     Parameters
     ----------
-    classes
-        Classes of this package, duplicates allowed; or module names by class name, imported at the first look-up.
+    modules
+        Module by class name, for classes of this package; a module is imported at the first look-up.
     group
         Entry-point group for classes of other distributions: ``[project.entry-points."hopflow.rules"]``.
     base
@@ -83,17 +83,8 @@ class Registry(Generic[T]):
         Requirement on an entry point, for messages.
     """
 
-    def __init__(
-        self,
-        classes: tuple[type[T], ...] | Mapping[str, str],
-        group: str,
-        base: type[T] | str,
-        hint: str,
-    ):
-        modules = classes if isinstance(classes, Mapping) else {}
-        loaded = () if isinstance(classes, Mapping) else classes
+    def __init__(self, modules: Mapping[str, str], group: str, base: type[T] | str, hint: str):
         self._modules = {name.lower(): (module, name) for name, module in modules.items()}
-        self._loaded = {kind.__name__.lower(): kind for kind in loaded}
         self._group, self._base, self._hint = group, base, hint
 
     @cached_property
@@ -107,21 +98,19 @@ class Registry(Generic[T]):
         """
         classes: dict[str, type[T]] = {}
         for point in entry_points(group=self._group):
-            cls = point.load()
-            if not (isinstance(cls, type) and self._fits(cls)):
+            cls, base = point.load(), self._base
+            fits = isinstance(cls, type) and (
+                callable(getattr(cls, base, None)) if isinstance(base, str) else issubclass(cls, base)
+            )
+            if not fits:
                 entry = f"entry point {point.name} = {point.value} of {self._group}"
                 raise TypeError(f"{entry}: must be {self._hint}")
             classes[point.name.lower()] = cls
         return classes
 
-    def _fits(self, cls: type[Any]) -> bool:
-        if isinstance(self._base, str):
-            return callable(getattr(cls, self._base, None))
-        return issubclass(cls, self._base)
-
     def names(self) -> list[str]:
         """Return all names, sorted."""
-        return sorted({*self._loaded, *self._modules, *self._entry_points})
+        return sorted({*self._modules, *self._entry_points})
 
     def named(self, parameter: str, name: str) -> type[T]:
         """Return the class with this name; case does not matter.
@@ -134,7 +123,5 @@ class Registry(Generic[T]):
         full_name = choice(parameter, name.lower(), self.names())
         if full_name in self._entry_points:
             return self._entry_points[full_name]
-        if full_name in self._loaded:
-            return self._loaded[full_name]
         module, kind = self._modules[full_name]
         return cast("type[T]", getattr(importlib.import_module(module), kind))

@@ -1,1 +1,0 @@
-"""Display of results: text, notebooks, side by side, waterfalls."""

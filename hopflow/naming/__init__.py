@@ -1,1 +1,0 @@
-"""Public names, registries and deprecated names."""
