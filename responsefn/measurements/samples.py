@@ -29,6 +29,19 @@ MAX_SS = 16 * 2**20
 """Maximum size of an output of ``ss``: about 30,000 connections."""
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 DECIMAL = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[+-]?[0-9]{1,2})?")
+_DAY, _MONTH = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)", "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_DATE = (
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]"
+    rf"|(?:{_DAY},? )?(?:{_MONTH} [0-9]{{1,2}}|[0-9]{{1,2}} {_MONTH})(?: [0-9]{{4}})? )"
+)
+_ZONE = r"(?:Z|[+-][0-9]{2}:?[0-9]{2})"
+_CLOCK = rf"[0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}}(?:[.,][0-9]{{1,9}})?{_ZONE}?"
+TIME = re.compile(
+    rf"\A\[?(?:(?:{_DATE})?{_CLOCK}(?: [AP]M)?(?: [A-Z]{{3,5}})?(?: [0-9]{{4}})?\]?$|(?:{_DATE})?{_CLOCK}\]?(?: |$)"
+    r"|[0-9]{9,10}\.[0-9]{1,9}\]?(?: |$)|[0-9]{10}\]?(?: (?=[^0-9])|$))"
+)
+"""A time at the start of a line, as ``date``, ``ts`` of moreutils and ISO 8601 have it, or in s since 1970."""
+CLOCK = re.compile(rf"\[?{_CLOCK}\]?")
 RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
 USED = frozenset(("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "app_limited", "congestion control"))
@@ -91,8 +104,9 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     ``delivery_rate`` over the MSS, the round-trip time the smoothed one. A connection begins with a line of two queue
     lengths and two addresses, whose ports may be names, indented or not. Connections without data, round-trip time or
     delivery rate are omitted. So are connections with ``app_limited``, whose delivery rate is the application's. A word
-    without a colon that is no flag of ``ss`` is the name of the congestion control. Further fields of ``ss`` are
-    skipped, unknown fields are refused.
+    without a colon that is no flag of ``ss`` is the name of the congestion control. Times in front of lines (``ts``)
+    and between samples (``date``), in English, ISO 8601 or s since 1970, are skipped. A connection that was sampled
+    several times has several rows. Further fields of ``ss`` are skipped, unknown fields are refused.
 
     Parameters
     ----------
@@ -153,7 +167,13 @@ def _connections(name: str, text: str, skipped: Iterable[str]) -> Iterator[tuple
     current: tuple[str, str, dict[str, str]] | None = None
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         location = f"{name}, line {number}"
+        line = TIME.sub("", " ".join(line.split()), count=1)
         words = line.split()
+        if any(CLOCK.fullmatch(word) for word in words):
+            message = (
+                "has a time that is not read; times may stand in front of lines, as ts and LC_ALL=C date print them"
+            )
+            raise ValueError(f"{location}: {shown(line)}: {message}")
         if not words or "Recv-Q" in words:  # titles of the columns
             continue
         start = _addresses(words)
