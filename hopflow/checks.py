@@ -34,6 +34,7 @@ __all__ = [
     "check_arguments",
     "check_limit",
     "choice",
+    "counted",
     "dimensions",
     "file_path",
     "flag",
@@ -444,6 +445,15 @@ def file_path(name: str, value: Any) -> Path:
     if not os.fspath(value):
         raise ValueError(f"{name} = {value!r}: must be the path of a file")
     return Path(value)
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a number of things with their noun, which is singular for one.
+
+    >>> counted(1, "row"), counted(2, "row"), counted(0, "entry", "entries")
+    ('1 row', '2 rows', '0 entries')
+    """
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
 def shown(value: object) -> str:

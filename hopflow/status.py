@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
-from hopflow.checks import choice
+from hopflow.checks import choice, counted
 
 __all__ = [
     "ConvergenceError",
@@ -117,7 +117,7 @@ def of_several(statuses: Sequence[Status]) -> str:
     status = worst(statuses)
     if status is Status.COMPLETED:
         return str(status)
-    count = f"in {statuses.count(status)} of {len(statuses)} runs"
+    count = f"in {statuses.count(status)} of {counted(len(statuses), 'run')}"
     return ": ".join(filter(None, (f"{status.label}, {count}", status.remedy)))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice, shown
+from hopflow.checks import choice, counted, shown
 from hopflow.display.html_tables import table_html
 from hopflow.equality import same
 from hopflow.errors import RuleError
@@ -360,9 +360,9 @@ class MarkovChain:
     def __repr__(self) -> str:
         origin = "" if self.model is None else f" of {self.model!r}"
         return (
-            f"MarkovChain{origin}: {self.size} states, {self.transitions} transitions, "
+            f"MarkovChain{origin}: {counted(self.size, 'state')}, {counted(self.transitions, 'transition')}, "
             f"{len(self.recurrent_classes)} recurrent class(es), "
-            f"{len(self.transient_states)} transient states"
+            f"{counted(len(self.transient_states), 'transient state')}"
         )
 
 

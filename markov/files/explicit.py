@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice, file_path, instance
+from hopflow.checks import choice, counted, file_path, instance
 from hopflow.equality import ByValue
 from hopflow.fork_safety import cached_property
 from hopflow.whole_files import replacing
@@ -114,7 +114,7 @@ class ExplicitModel(ByValue):
         return self.model.property(text, **options)
 
     def __repr__(self) -> str:
-        return f"ExplicitModel: {self.chain.size} states, labels {', '.join(self.labels) or 'none'}"
+        return f"ExplicitModel: {counted(self.chain.size, 'state')}, labels {', '.join(self.labels) or 'none'}"
 
 
 def read_explicit(path: str | Path) -> ExplicitModel:

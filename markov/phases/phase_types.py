@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number, one_number, random_generator, whole
+from hopflow.checks import counted, number, one_number, random_generator, whole
 from hopflow.equality import ByValue
 from hopflow.fork_safety import cached_property
 from hopflow.naming.deprecations import accept_old_names
@@ -228,7 +228,7 @@ class PhaseType(ByValue):
         return PhaseType(self.alpha, self.T / one_number("factor", factor, above=0.0))
 
     def __repr__(self) -> str:
-        return f"PhaseType: {self.order} phases, mean {self.mean:.6g} s, scv {self.scv:.6g}"
+        return f"PhaseType: {counted(self.order, 'phase')}, mean {self.mean:.6g} s, scv {self.scv:.6g}"
 
 
 def exponentials(T: Floats, times: Floats) -> Floats:

@@ -526,9 +526,9 @@ def test_the_command_shows_and_clears(tmp_path, monkeypatch):
     assert make_kernel(double)(1.5) == 3.0
     shown = invoke(["cache"])
     assert shown.exit_code == 0
-    assert shown.output.startswith("1 entries, 0.0 MB kept in ")
+    assert shown.output.startswith("1 entry, 0.0 MB kept in ")
     cleared = invoke(["cache", "--clear"])
-    assert cleared.output.startswith("1 entries, 0.0 MB removed in ")
+    assert cleared.output.startswith("1 entry, 0.0 MB removed in ")
     assert list((tmp_path / "cache").rglob("*.hopflow")) == []
 
 
