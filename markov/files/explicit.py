@@ -306,10 +306,12 @@ def _names(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]
     if any(len(row) != len(titles) for row in values):
         k = next(k for k, row in enumerate(values) if len(row) != len(titles))
         raise FileError((path.name, None), f"state {k} has {len(values[k])} values, must be {len(titles)}")
+    if wrong := [title for title in titles if not title.isidentifier()]:
+        raise FileError((path.name, lines[0][0]), f"{wrong[0][:40]!r}: must be the name of a variable, such as (n,up)")
     if len(set(titles)) < len(titles):
         raise FileError((path.name, lines[0][0]), "a variable is named twice")
     columns = {title: _column(column) for title, column in zip(titles, zip(*values, strict=True), strict=False)}
-    return rows, {title: column for title, column in columns.items() if title and column is not None}
+    return rows, {title: column for title, column in columns.items() if column is not None}
 
 
 def _listed_values(text: str) -> list[str]:

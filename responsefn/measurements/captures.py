@@ -19,7 +19,7 @@ import numpy as np
 
 from hopflow.checks import file_path, whole
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.samples import Samples
+from responsefn.measurements.samples import MAX_GAP, MAX_RTT, Samples
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
 __all__ = ["read_pcap"]
@@ -35,10 +35,6 @@ ETHERNET_MSS = 1460
 """Bytes of data in the largest segment of an Ethernet frame; an offload or another medium makes larger segments."""
 MAX_BACKWARD = 3600.0
 """Maximum time in s by which a packet may be earlier than the one before it. Several queues reorder by less."""
-MAX_GAP = 366 * 86400.0
-"""Maximum time in s between two packets of a capture."""
-MAX_RTT = 240.0
-"""Maximum time in s from a segment to its ACK: two maximum segment lifetimes of 2 minutes (RFC 9293, 3.4.2)."""
 MAGICS = {
     b"\xd4\xc3\xb2\xa1": ("<", 1e-6),
     b"\xa1\xb2\xc3\xd4": (">", 1e-6),

@@ -27,6 +27,10 @@ __all__ = ["Samples", "read_qlog", "read_ss"]
 
 MAX_SS = 16 * 2**20
 """Maximum size of an output of ``ss``: about 30,000 connections."""
+MAX_GAP = 366 * 86400.0
+"""Maximum time in s between two packets of a capture or trace."""
+MAX_RTT = 240.0
+"""Maximum time in s from a segment to its ACK: two maximum segment lifetimes of 2 minutes (RFC 9293, 3.4.2)."""
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 DECIMAL = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[+-]?[0-9]{1,2})?")
 _DAY, _MONTH = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)", "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -150,7 +154,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         retransmissions = fields.get("retrans", "0/0").partition("/")[2]
         lost = whole(f"{location}, retrans", _integer(retransmissions), 0, sent, why="of data_segs_out")
         smoothed_rtt = _decimal(fields["rtt"].partition("/")[0])
-        rtt = 1e-3 * one_number(f"{location}, rtt", smoothed_rtt, above=0.0, hint="in ms")
+        rtt = 1e-3 * one_number(f"{location}, rtt", smoothed_rtt, above=0.0, at_most=1e3 * MAX_RTT, hint="in ms")
         bits = _bits(fields["delivery_rate"])
         rate = one_number(f"{location}, delivery_rate", bits, above=0.0, hint="such as 17.4Mbps")
         names.append(connection)
@@ -276,8 +280,9 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     Raises
     ------
     ValueError
-        For unknown events, fields, formats and versions; for an impossible number; if packets,
-        times or round-trip times are missing. The message names file and location.
+        For unknown events, fields, formats and versions; for an impossible number, round-trip times of more than
+        4 minutes and leaps of more than a year among them; if packets, times or round-trip times are missing. The
+        message names file and location.
 
     Examples
     --------
@@ -322,6 +327,8 @@ def _sender(qlog: Qlog, events: list[Event], packet_size: float | None) -> tuple
             lost.append(event)
         elif event.kind == METRICS and "smoothed_rtt" in event.data:
             rtts.append(event.data["smoothed_rtt"])
+            if rtts[-1] > MAX_RTT:
+                raise qlog.error(event.location, f"smoothed_rtt of {rtts[-1]:.6g} s: must be at most {MAX_RTT:g} s")
         elif event.kind == SENT and "packet_number" in event.data:
             key = event.data["space"], event.data["packet_number"]
             if key in sent and key[0] == "initial":  # some clients count from 0 again after a Retry
@@ -339,6 +346,9 @@ def _sender(qlog: Qlog, events: list[Event], packet_size: float | None) -> tuple
     rtt, first, last = float(np.mean(rtts)), min(sent.values()), max(sent.values())
     if last <= first:
         raise qlog.error(events[0].location, "all packets are sent at one time")
+    gap = float(np.diff(sorted(sent.values())).max())
+    if gap > MAX_GAP:
+        raise qlog.error(events[0].location, f"{gap:.6g} s between two packets: must be at most {MAX_GAP:g} s")
     times = sorted({key: sent[key] for key in _lost_keys(qlog, sent, lost)}.values())
     loss_starts = loss_events(range(len(times)), times, rtt, unit_check=False)
     packets = len(sent) if packet_size is None else size / packet_size

@@ -66,6 +66,9 @@ def test_variables_of_a_file_of_states_are_those_of_properties(tmp_path: Path) -
     (tmp_path / "m.sta").write_text("(n)\n0:(0,true)\n2:(2,false)\n1:(1,true)\n")
     with pytest.raises(FileError, match=r"m\.sta: state 0 has 2 values, must be 1"):
         read_explicit(tmp_path / "m.tra")
+    (tmp_path / "m.sta").write_text("(n:int)\n0:(0)\n2:(2)\n1:(1)\n")
+    with pytest.raises(FileError, match=r"m\.sta, line 1: 'n:int': must be the name of a variable"):
+        read_explicit(tmp_path / "m.tra")
     (tmp_path / "m.sta").write_text("(n,n)\n0:(0,1)\n2:(2,1)\n1:(1,1)\n")
     with pytest.raises(FileError, match=r"m\.sta, line 1: a variable is named twice"):
         read_explicit(tmp_path / "m.tra")
