@@ -73,7 +73,7 @@ RULES: dict[str, WindowRule] = {
     "bic": LinuxBIC(),
     "highspeed": LinuxHSTCP(),
     "htcp": LinuxHTCP(),
-    "westwood": WestwoodPlus(deferred=1),
+    "westwood": WestwoodPlus(),
     "vegas": LinuxVegas(),
     "illinois": LinuxIllinois(),
     "scalable": LinuxScalable(),

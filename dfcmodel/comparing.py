@@ -46,7 +46,7 @@ def compare(
 @overload
 def compare(*compared: Result | Iterable[Result], **labelled: Result) -> SideBySide[Any]: ...
 @declares(  # type: ignore[misc]
-    bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time"
+    bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time", packet_size="size"
 )
 @accept_old_names(seconds="duration")
 @takes_keywords(QueueOptions)
@@ -78,12 +78,12 @@ def compare(
     rules
         The rules as a keyword. The parameters below are for rules: the path, and how it is measured.
     bandwidth
-        Packets/s, or a string such as ``"20Mbps"`` (in packets of 1500 bytes).
+        Packets/s, or a string such as ``"20Mbps"`` (in packets of ``packet_size``).
     rtt
         Propagation there and back, without the time of transmission: s, or a string such as ``"40ms"``.
     buffer
         Packets that wait in the queue, besides the one in transmission; also ``"80pkt"``, or ``"120kB"``:
-        as many packets of 1500 bytes as fit (no others wait there, so that a `ByteBuffer` would hold the same).
+        as many packets of ``packet_size`` as fit (no others wait there, so that a `ByteBuffer` would hold the same).
     runs
         Most seeds per setting (16): a setting gets from three on fewer where the interval of its share, or of the utilisation of
         a rule alone, is at most five percentage points wide. The result says which are wider.
@@ -103,6 +103,8 @@ def compare(
         such as DCTCP and Prague, need one that marks: ``StepMarking(20)``, ``PI2()`` or ``DualPI2()``.
     pacing
         Whether window senders without a pacing rate of their own are paced (`Flow.pacing`).
+    packet_size
+        Bytes of a packet, 1500, or a string such as ``"1 kB"``.
 
     Returns
     -------

@@ -34,6 +34,7 @@ __all__ = [
     "check_arguments",
     "check_limit",
     "choice",
+    "count_of",
     "dimensions",
     "file_path",
     "flag",
@@ -444,6 +445,15 @@ def file_path(name: str, value: Any) -> Path:
     if not os.fspath(value):
         raise ValueError(f"{name} = {value!r}: must be the path of a file")
     return Path(value)
+
+
+def count_of(count: int, noun: str, plural: str = "") -> str:
+    """Return a number of things with their noun, which is singular for one.
+
+    >>> count_of(1, "row"), count_of(2, "row"), count_of(0, "entry", "entries")
+    ('1 row', '2 rows', '0 entries')
+    """
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
 def format_value(value: object) -> str:

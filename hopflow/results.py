@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Sel
 
 import numpy as np
 
-from hopflow.checks import choice, file_path, format_value
+from hopflow.checks import choice, count_of, file_path, format_value
 from hopflow.fork_safety import cached_property
 from hopflow.whole_files import replacing
 
@@ -163,7 +163,7 @@ def of_several(statuses: Sequence[Status]) -> str:
     status = worst(statuses)
     if status is Status.COMPLETED:
         return str(status)
-    count = f"in {statuses.count(status)} of {len(statuses)} runs"
+    count = f"in {statuses.count(status)} of {count_of(len(statuses), 'run')}"
     return ": ".join(filter(None, (f"{status.label}, {count}", status.remedy)))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice, format_value
+from hopflow.checks import choice, count_of, format_value
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from hopflow.results import same, table_html
@@ -359,9 +359,9 @@ class MarkovChain:
     def __repr__(self) -> str:
         origin = "" if self.model is None else f" of {self.model!r}"
         return (
-            f"MarkovChain{origin}: {self.size} states, {self.transitions} transitions, "
+            f"MarkovChain{origin}: {count_of(self.size, 'state')}, {count_of(self.transitions, 'transition')}, "
             f"{len(self.recurrent_classes)} recurrent class(es), "
-            f"{len(self.transient_states)} transient states"
+            f"{count_of(len(self.transient_states), 'transient state')}"
         )
 
 

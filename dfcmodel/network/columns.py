@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import format_value
+from hopflow.checks import count_of, format_value
 from hopflow.fork_safety import cached_property
 from hopflow.units import PacketUnits, distinction
 
@@ -276,7 +276,7 @@ class Routes(Sequence[tuple[int, ...]]):
         return hash((len(self.counts), self.places.tobytes()))
 
     def __repr__(self) -> str:
-        return f"Routes of {len(self)} flows, {len(self.places)} hops"
+        return f"Routes of {count_of(len(self), 'flow')}, {count_of(len(self.places), 'hop')}"
 
 
 def coded(values: NDArray[Any]) -> tuple[Integers, Integers]:

@@ -14,6 +14,7 @@ from dfcmodel.network.columns import Column, Routes, distinct, encoded, present
 from dfcmodel.network.endpoints.stacks import NO_STACK
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.shortest_routes import SPRAY, ShortestRoutes, flow_keys
+from hopflow.checks import count_of
 from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ class Flows(Sequence[Flow]):
 
     def __repr__(self) -> str:
         kinds = ", ".join(dict.fromkeys(type(each).__name__ for each in self.columns["source"].values))
-        return f"Flows({len(self)} flows between {len(self.nodes)} nodes: {kinds})"
+        return f"Flows({count_of(len(self), 'flow')} between {len(self.nodes)} nodes: {kinds})"
 
     def path(self, f: int) -> tuple[Hashable, ...]:
         """Return the nodes of the path of a flow."""

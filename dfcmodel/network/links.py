@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.network.columns import coded, column_for, distinct, encoded, nodes_of, present
 from dfcmodel.network.queueing.buffers import ByteBuffer, buffer_of
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
-from hopflow.checks import flag, format_value, one_number, plain_number
+from hopflow.checks import count_of, flag, format_value, one_number, plain_number
 from hopflow.fork_safety import cached_property
 from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, declares, distinction, quantities
@@ -271,7 +271,7 @@ class Links(Sequence[Link]):
 
     def __repr__(self) -> str:
         kinds = ", ".join(dict.fromkeys(type(each.discipline).__name__ for each in self.kinds))
-        return f"Links({len(self)} links between {len(self.nodes)} nodes: {kinds})"
+        return f"Links({count_of(len(self), 'link')} between {len(self.nodes)} nodes: {kinds})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         columns = self.source, self.target, self.kinds, self.kind_of

@@ -12,7 +12,7 @@ from dfcmodel.results.limits import limits_of_several, said_by_topic
 from dfcmodel.results.plots import goodput_over_time
 from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
-from hopflow.checks import integer, number
+from hopflow.checks import count_of, integer, number
 from hopflow.fork_safety import cached_property
 from hopflow.intervals import half_width
 from hopflow.results import Result, Status, figure, of_several, worst
@@ -233,7 +233,7 @@ class Ensemble(Recorded, Result):
             if sides is not None:
                 style = {"orientation": "horizontal", "alpha": 0.6, "color": line.get_color()}
                 sides.hist(means[:, f], bins=np.linspace(0, 1, 41), **style)
-        title = f"{self.scenario.name}, {len(self)} runs"
+        title = f"{self.scenario.name}, {count_of(len(self), 'run')}"
         ax.set(
             xlabel="time (s)",
             ylabel="efficiency" if efficient else "goodput / slowest link",

@@ -88,7 +88,7 @@ def _draw_flows(run: Records, ax: Any, time: NDArray[np.float64], values: Any) -
             ax.plot(time, own, lw=0.9, label=flow.name)
         return
     for n, own in enumerate(values):
-        label = None if n else f"{len(flows)} flows"
+        label = None if n else count_of(len(flows), "flow")
         ax.plot(time, own, lw=0.5, color=COLOURS[0], alpha=max(0.05, 8.0 / len(flows)), label=label)
     ax.plot(time, values.mean(axis=0), lw=1.4, color=COLOURS[1], label="mean")
 

@@ -12,6 +12,7 @@ from dfcmodel.network.queueing.pause_responses import ROUNDING, listed_rate
 from dfcmodel.results.completions.unfinished import described
 from dfcmodel.results.limits import said_by_topic
 from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
+from hopflow.checks import count_of
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:
@@ -32,10 +33,6 @@ def first_flows(scenarios: Iterable[Scenario]) -> list[str]:
     """Return the names of the flows of some scenarios, each once, as many as a table lists."""
     names = (flow.name for scenario in scenarios for flow in scenario.flows)
     return list(dict.fromkeys(names))[:MAX_ROWS]
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _source(flow: Flow, recovery: str, *, differ: bool) -> str:
@@ -91,7 +88,7 @@ def summary_rows(run: Any) -> dict[str, object]:
     rows: dict[str, object] = {
         "level": "; ".join([level_of(run), *(about(run) for about in ABOUT_LEVELS if run.step)]),
         "status": run.status,
-        "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {_counted(len(scenario.flows), 'flow')}, {_about_hosts(scenario)}",
+        "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {count_of(len(scenario.flows), 'flow')}, {_about_hosts(scenario)}",
     }
     rows |= _about_flows(run)
     if line := described(run, run.unfinished):
@@ -100,9 +97,9 @@ def summary_rows(run: Any) -> dict[str, object]:
     if run.notifications is not None:
         told = run.notifications[run.notifications > 0]
         each = f", {told.min()} to {told.max()} each" if len(told) else ""
-        rows["congestion notifications"] = f"{told.sum()}, to {_counted(len(told), 'flow')}{each}"
+        rows["congestion notifications"] = f"{told.sum()}, to {count_of(len(told), 'flow')}{each}"
     if losses := run.lossless_losses:
-        more = f"; and at {_counted(len(losses) - 1, 'other place')}" if len(losses) > 1 else ""
+        more = f"; and at {count_of(len(losses) - 1, 'other place')}" if len(losses) > 1 else ""
         rows["lost in a lossless class"] = f"{losses[0]}{more}"
     if places := places_of_losses(run):
         rows["lost at"] = places
@@ -125,7 +122,7 @@ def _about_hosts(scenario: Scenario) -> str:
     used = {kind: count for kind, count in counts.items() if count}
     if len(used) == 1:
         return f"host {next(iter(used))!r}"
-    return "hosts " + ", ".join(f"{kind!r} of {_counted(n, 'flow')}" for kind, n in used.items())
+    return "hosts " + ", ".join(f"{kind!r} of {count_of(n, 'flow')}" for kind, n in used.items())
 
 
 def _about_flows(run: Any) -> dict[str, object]:
@@ -146,8 +143,8 @@ def _about_flows(run: Any) -> dict[str, object]:
         )
         rows[f"{flow.name}"] = (
             f"{_source(flow, recoveries[f], differ=differ)}: {achieved}, lost {lost[f]:.0f} packets, "
-            f"{_counted(run.loss_events[f], 'loss event')}, "
-            f"{_counted(run.timeouts[f], 'timeout')}"
+            f"{count_of(run.loss_events[f], 'loss event')}, "
+            f"{count_of(run.timeouts[f], 'timeout')}"
         )
     if len(flows) > MAX_ROWS:
         complete = not np.isnan(took[MAX_ROWS:]).any()
@@ -157,8 +154,8 @@ def _about_flows(run: Any) -> dict[str, object]:
             if complete
             else f"goodput {least:.4g} to {most:.4g}, median {median:.4g} packets/s"
         )
-        rows[f"{len(flows) - MAX_ROWS} other flows"] = (
-            f"{achieved}, lost {lost[MAX_ROWS:].sum():.0f} packets, {run.timeouts[MAX_ROWS:].sum()} timeouts"
+        rows[count_of(len(flows) - MAX_ROWS, "other flow")] = (
+            f"{achieved}, lost {lost[MAX_ROWS:].sum():.0f} packets, {count_of(run.timeouts[MAX_ROWS:].sum(), 'timeout')}"
         )
     return rows
 
@@ -179,5 +176,5 @@ def _about_pauses(run: Any) -> dict[str, object]:
     rows: dict[str, object] = {} if run.deadlock is None else {"deadlock": run.deadlock}
     rows |= {} if run.storm is None else {"storm": run.storm}
     links, spread = len(set(run.paused["link"].tolist())), chain_of_pauses(run)
-    rows["pauses"] = f"{len(run.paused)}, on {_counted(links, 'link')}; longest chain at a time: {', '.join(spread)}"
+    rows["pauses"] = f"{len(run.paused)}, on {count_of(links, 'link')}; longest chain at a time: {', '.join(spread)}"
     return rows

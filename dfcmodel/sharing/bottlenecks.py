@@ -22,7 +22,7 @@ from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import flag, instance, integer, one_number, seconds
 from hopflow.intervals import half_width
 from hopflow.parameters import in_packets_of
-from hopflow.units import PacketUnits, WithUnit, in_units
+from hopflow.units import PACKET_SIZE, PacketUnits, WithUnit, in_units
 from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class PathOptions(TypedDict, total=False):
     duration: WithUnit
     warm_up: WithUnit | None
     recovery: str | None
+    packet_size: WithUnit
 
 
 class QueueOptions(PathOptions, total=False):
@@ -156,7 +157,7 @@ class Bottleneck:
     discipline: Discipline = field(default_factory=FIFO)
     pacing: bool = False
     elements: tuple[PathElement, ...] = ()
-    packet_size: float = 1500.0
+    packet_size: float = PACKET_SIZE
 
     def __post_init__(self) -> None:
         size = one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
@@ -269,6 +270,7 @@ def bottleneck_of(
     duration: float | str = 60.0,
     warm_up: float | str | None = None,
     discipline: Discipline | None = None,
+    packet_size: float | str = PACKET_SIZE,
     **others: Any,
 ) -> Bottleneck:
     """Return a bottleneck from the parameters of `dfcmodel.compare`, numbers or strings with units.
@@ -278,8 +280,11 @@ def bottleneck_of(
     TypeError, ValueError
         Naming the parameter, its value and what is allowed.
     """
-    bandwidth = in_units("bandwidth", bandwidth, "rate")
-    one_number("bandwidth", bandwidth, above=0.0)
+    bytes_per_packet = one_number(
+        "packet_size", in_units("packet_size", packet_size, "size"), above=0.0, hint="in bytes"
+    )
+    rate = in_packets_of(in_units("bandwidth", bandwidth, "rate"), bytes_per_packet)
+    bandwidth = one_number("bandwidth", rate, above=0.0)
     rtt, duration = in_units("rtt", rtt, "time"), in_units("duration", duration, "time")
     places: Any = buffer
     if isinstance(buffer, str) and buffer.rstrip().lower().endswith("bdp"):
@@ -299,7 +304,7 @@ def bottleneck_of(
     return Bottleneck(
         bandwidth, rtt, int(places) if type(places) is float and isinstance(buffer, str) else places, duration=duration,
         warm_up=0.2 * duration if warm_up is None else in_units("warm_up", warm_up, "time"),
-        discipline=FIFO() if discipline is None else discipline, **others,
+        discipline=FIFO() if discipline is None else discipline, packet_size=bytes_per_packet, **others,
     )  # fmt: skip
 
 

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["coexist"]
 
-SENDING = (1.0 + 1.0 / FASTER) * (1.0 + 40.0 / 1500.0)
-"""Time to send a packet and its ACK over both links, in packets of the bottleneck."""
+ACK_BYTES = 40.0
 EVENTS = "loss_events", "timeouts"
 """Counts of a flow that are read at the beginning of the measurement, too."""
 
@@ -53,14 +52,14 @@ class SenderOptions(PathOptions, total=False):
 
 DEFAULTS: SenderOptions = {
     "loss": 0.0, "duration": 100.0, "warm_up": None, "recovery": "sack", "starts": None, "processing": None,
-    "ssthresh": None, "max_window": None, "min_rto": 0.2, "elements": (),
+    "ssthresh": None, "max_window": None, "min_rto": 0.2, "elements": (), "packet_size": PACKET_SIZE,
 }  # fmt: skip
 
 
 @accept_old_names(p="loss", rng="seed", seconds="duration")
 @quantities(
     rtt="time", bandwidth="rate", buffer="amount", loss="share", duration="time", warm_up="time",
-    starts="time", processing="time", ssthresh="amount", max_window="amount", min_rto="time",
+    starts="time", processing="time", ssthresh="amount", max_window="amount", min_rto="time", packet_size="size",
 )  # fmt: skip
 @takes_keywords(SenderOptions, DEFAULTS)
 def coexist(
@@ -86,7 +85,7 @@ def coexist(
         stand without brackets.
     rtt
         Round-trip time without queue, the transmission of a packet and of its ACK on both links included, in s: one number
-        or one per flow, above ``1.13 / bandwidth`` and below 5 s.
+        or one per flow, above ``1.13 / bandwidth`` (packets of 1500 bytes) and below 5 s.
     bandwidth
         Of the bottleneck in packets/s.
     buffer
@@ -122,6 +121,8 @@ def coexist(
         Loss recovery of all senders, as for `Packets`; None: that of each rule.
     elements
         What the path does to packets besides queueing them, as for `Scenario`; the bottleneck is the link ``"in->out"``.
+    packet_size
+        Bytes of a packet, 1500, or a string such as ``"1 kB"``: of ACKs' share of the path, and of what is given in bits or bytes.
 
     Raises
     ------
@@ -146,8 +147,9 @@ def coexist(
     if not flows:
         raise ValueError("rules = (): must hold at least one")
     checked_rules(tuple(dict.fromkeys(flows)))
-    bandwidth = one_number("bandwidth", in_packets_of(bandwidth, PACKET_SIZE), above=0.0)
-    sending = SENDING / bandwidth
+    packet_size = one_number("packet_size", asked["packet_size"], above=0.0, hint="in bytes")
+    bandwidth = one_number("bandwidth", in_packets_of(bandwidth, packet_size), above=0.0)
+    sending = (1.0 + 1.0 / FASTER) * (1.0 + ACK_BYTES / packet_size) / bandwidth
     rtts = _per_flow("rtt", number("rtt", rtt, above=0.0), len(flows))
     number("rtt", rtts, below=LARGEST_RTT, hint="in seconds: ms(48) is 0.048")
     hint = f"the time to send a packet and its ACK at bandwidth = {bandwidth:g} packets/s"
@@ -159,6 +161,7 @@ def coexist(
         bandwidth, float(rtts.max() - sending), buffer,
         loss=one_number("loss", asked["loss"], at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
         recovery=asked["recovery"], elements=instances("elements", asked["elements"], PathElement),
+        packet_size=packet_size,
     )  # fmt: skip
     generator, starts = random_generator("seed", seed), asked["starts"]
     if starts is None:
@@ -167,7 +170,7 @@ def coexist(
         begins = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
     number("starts", begins, at_most=warm_up, hint="warm_up, so that all are measured alike")
     windows: dict[str, Any] = {
-        name: one_number(name, in_packets_of(asked[name], PACKET_SIZE), at_least=1.0)
+        name: one_number(name, in_packets_of(asked[name], packet_size), at_least=1.0)
         for name in ("max_window", "ssthresh")
         if asked[name] is not None
     }

@@ -45,10 +45,13 @@ OF_ALL = {
 
 DEFAULTS: QueueOptions = {
     "loss": 0.0, "duration": 60.0, "warm_up": None, "recovery": "sack", "discipline": None, "pacing": False,
+    "packet_size": PACKET_SIZE,
 }  # fmt: skip
 
 
-@declares(bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time")
+@declares(
+    bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time", packet_size="size"
+)
 @accept_old_names(seconds="duration")
 @takes_keywords(QueueOptions, DEFAULTS)
 def coexist_sweep(
@@ -70,7 +73,7 @@ def coexist_sweep(
     rules
         Window rules, one per flow; the same rule may come several times.
     bandwidth
-        Packets/s, or texts such as ``"20Mbps"`` (in packets of 1500 bytes); one value or several.
+        Packets/s, or texts such as ``"20Mbps"`` (in packets of ``packet_size``); one value or several.
     rtt
         Propagation there and back, without the time of transmission: s, or texts such as ``"40ms"``; one
         or several.
@@ -87,8 +90,8 @@ def coexist_sweep(
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into
         it, and the same call after an interruption simulates what is missing.
     **options
-        ``loss``, one value or several, ``duration``, ``warm_up``, ``recovery``, ``discipline`` and ``pacing``, as for
-        `compare`.
+        ``loss``, one value or several, ``duration``, ``warm_up``, ``recovery``, ``discipline``, ``pacing`` and
+        ``packet_size``, as for `compare`.
 
     Returns
     -------
@@ -121,11 +124,12 @@ def coexist_sweep(
     time = in_units("duration", asked["duration"], "time")
     time = one_number("duration", time, above=0.0)
     first = seed_number("seed", seed, maximum=2**30) % 2**30
+    size = one_number("packet_size", in_units("packet_size", asked["packet_size"], "size"), above=0.0, hint="in bytes")
     given = {
-        "bandwidth": _values("bandwidth", bandwidth, "rate"),
-        "rtt": _values("rtt", rtt, "time"),
-        "buffer": _values("buffer", buffer, "amount"),
-        "loss": _values("loss", asked["loss"], "share"),
+        "bandwidth": _values("bandwidth", bandwidth, "rate", size),
+        "rtt": _values("rtt", rtt, "time", size),
+        "buffer": _values("buffer", buffer, "amount", size),
+        "loss": _values("loss", asked["loss"], "share", size),
     }
     several = {name: values for name, values in given.items() if isinstance(values, list)}
     fixed = {name: values for name, values in given.items() if name not in several}
@@ -135,6 +139,7 @@ def coexist_sweep(
         "recovery": asked["recovery"],
         "discipline": FIFO() if discipline is None else discipline,
         "pacing": asked["pacing"],
+        "packet_size": size,
     }
     several["run"] = list(range(integer("runs", runs, 1, 10_000)))
 
@@ -153,21 +158,21 @@ def coexist_sweep(
     return over_grid(rows, grid, about=about, executor=executor, store=store, bar=Bar("coexist", "run"))
 
 
-def _values(name: str, given: Any, dimension: Any) -> Any:
+def _values(name: str, given: Any, dimension: Any, packet_size: float) -> Any:
     """Return one value as it is, several as a list, in packets and seconds."""
     given = unwrap_scalar(given)
     if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
-        return [_value(name, each, dimension) for each in given]
-    return _value(name, given, dimension)
+        return [_value(name, each, dimension, packet_size) for each in given]
+    return _value(name, given, dimension, packet_size)
 
 
-def _value(name: str, given: Any, dimension: Any) -> Any:
+def _value(name: str, given: Any, dimension: Any, packet_size: float) -> Any:
     value = in_units(name, given, dimension)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (Fraction, Decimal)):
         value = float(value)
-    value = in_packets_of(value, PACKET_SIZE)
+    value = in_packets_of(value, packet_size)
     return int(value) if name == "buffer" and isinstance(value, PacketUnits) else value
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from hopflow.checks import count_of
 from hopflow.console.command_line import AsJson, Commands, as_json, examples
 
 __all__ = ["commands"]
@@ -29,4 +30,4 @@ def cache(
         return
     verb = "removed" if clear else "kept"
     where = f"in {usage.folder}" if usage.folder else "on disk: no folder is private to the user"
-    typer.echo(f"{usage.entries} entries, {usage.size / 1e6:.1f} MB {verb} {where}")
+    typer.echo(f"{count_of(usage.entries, 'entry', 'entries')}, {usage.size / 1e6:.1f} MB {verb} {where}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import format_value
+from hopflow.checks import count_of, format_value
 from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal
@@ -89,7 +89,7 @@ class Lumped:
         return np.asarray(np.bincount(self.blocks, pi, minlength=self.chain.size), dtype=float)
 
     def __repr__(self) -> str:
-        return f"Lumped: {self.chain.size} blocks of {self.original.size} states"
+        return f"Lumped: {count_of(self.chain.size, 'block')} of {count_of(self.original.size, 'state')}"
 
 
 def lump(model: Any, *, keep: Iterable[Any] | None = None) -> Lumped:

@@ -14,7 +14,7 @@ import contextlib
 import io
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice, file_path, instance
+from hopflow.checks import choice, count_of, file_path, instance
 from hopflow.fork_safety import cached_property
 from hopflow.results import ByValue
 from hopflow.whole_files import replacing
@@ -72,6 +72,9 @@ class ExplicitModel(ByValue):
         Whether each state has a label, shape (states,), by its name.
     rewards
         Rewards per s of the states, shape (states,); zeros without any. Of ``.umb``: the first ones.
+    variables
+        Values of the variables that a ``.sta`` file names, whole numbers or truth values, shape (states,), by name;
+        empty of other files. `property` knows them by their names, ``answer.bound(model.variables["n"])`` is a mean.
 
     Labels and rewards of files are measures of the chain: ``stationary(model)["full"]``. Rewards are called
     ``reward`` where the file gives them no name.
@@ -92,11 +95,16 @@ class ExplicitModel(ByValue):
         given = np.zeros(chain.size) if rewards is None else rewards
         self.rewards = np.asarray(given, dtype=np.float64)
 
+    @property
+    def variables(self) -> Mapping[str, NDArray[Any]]:
+        """Values of the variables that a ``.sta`` file names, shape (states,), by name."""
+        return dict(getattr(self.chain.model, "variables", {}))
+
     @cached_property
     def model(self) -> FileModel:
         """The chain as a model of a file: `FileModel.property` evaluates CSL on it.
 
-        Variables are those of the states, or ``state``, their number. A file without the label ``init`` begins in
+        Variables are those of the states and of a ``.sta`` file, or ``state``, their number. A file without the label ``init`` begins in
         state 0, as in PRISM.
         """
         return listed_model(self.chain)
@@ -106,7 +114,7 @@ class ExplicitModel(ByValue):
         return self.model.property(text, **options)
 
     def __repr__(self) -> str:
-        return f"ExplicitModel: {self.chain.size} states, labels {', '.join(self.labels) or 'none'}"
+        return f"ExplicitModel: {count_of(self.chain.size, 'state')}, labels {', '.join(self.labels) or 'none'}"
 
 
 def read_explicit(path: str | Path) -> ExplicitModel:
@@ -173,7 +181,7 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     loops = rates.diagonal()
     rates = sp.csr_matrix(rates - sp.diags(loops))
     rates.eliminate_zeros()
-    names = _names(path.with_suffix(".sta"), n)
+    names, variables = _names(path.with_suffix(".sta"), n)
     labels = (_storm_labels if of_storm else _labels)(path.with_suffix(".lab"), n)
     rewards: dict[str, NDArray[np.float64]] = {}
     for file in _reward_files(path, ".srew"):
@@ -183,7 +191,7 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         rewards[name] = values
     space = Space.of_single(range(n) if names is None else names)
     initial = labels.get("init", np.zeros(n, dtype=bool))
-    model = ListedChain(path.name, space, np.arange(n)[None], labels, rewards, initial, loops)
+    model = ListedChain(path.name, space, np.arange(n)[None], labels, rewards, initial, loops, variables)
     built = Built(space, model._codes, with_diagonal(rates), f"read from {path.name}")
     chain = MarkovChain.of_built(model, built)
     if names is not None:
@@ -274,13 +282,14 @@ def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
     return sp.csr_matrix((rates, (rows, columns)), shape=(n, n)), of_storm
 
 
-def _names(path: Path, n: int) -> list[str] | None:
-    """Return the names of states: ``0:(1,true)`` after a line with the variables."""
+def _names(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]]]:
+    """Return the names of states, ``0:(1,true)`` after a line with the variables, and the values of the variables."""
     if not path.is_file():
-        return None
+        return None, {}
     names: list[str | None] = [None] * n
     taken: dict[str, int] = {}
-    for number, words in _lines(read_text(path))[1:]:
+    lines = _lines(read_text(path))
+    for number, words in lines[1:]:
         word, colon, name = " ".join(words).partition(":")
         place = path.name, number
         if not colon:
@@ -291,7 +300,32 @@ def _names(path: Path, n: int) -> list[str] | None:
         names[state] = name
     if None in names:
         raise FileError((path.name, None), f"state {names.index(None)} has no line")
-    return [str(name) for name in names]
+    rows = [str(name) for name in names]
+    titles = _listed_values("".join(lines[0][1])) if lines else []
+    values = [_listed_values(name) for name in rows]
+    if any(len(row) != len(titles) for row in values):
+        k = next(k for k, row in enumerate(values) if len(row) != len(titles))
+        raise FileError((path.name, None), f"state {k} has {len(values[k])} values, must be {len(titles)}")
+    if wrong := [title for title in titles if not title.isidentifier()]:
+        raise FileError((path.name, lines[0][0]), f"{wrong[0][:40]!r}: must be the name of a variable, such as (n,up)")
+    if len(set(titles)) < len(titles):
+        raise FileError((path.name, lines[0][0]), "a variable is named twice")
+    columns = {title: _column(column) for title, column in zip(titles, zip(*values, strict=True), strict=False)}
+    return rows, {title: column for title, column in columns.items() if column is not None}
+
+
+def _listed_values(text: str) -> list[str]:
+    """Return the words between parentheses and commas."""
+    return [word.strip() for word in text.strip().removeprefix("(").removesuffix(")").split(",")]
+
+
+def _column(words: Sequence[str]) -> NDArray[Any] | None:
+    """Return whole numbers below 2^62 or truth values; None of others."""
+    if set(words) <= {"true", "false"}:
+        return np.array([word == "true" for word in words])
+    if all(WHOLE.fullmatch(word.removeprefix("-")) and abs(int(word)) < 2**62 for word in words):
+        return np.array([int(word) for word in words])
+    return None
 
 
 def _labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:

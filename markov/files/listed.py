@@ -37,10 +37,13 @@ class ListedChain(MeasuredByPlace):
         Whether the chain may start in each state, shape (states,).
     loops
         Rate from each state to itself, shape (states,); None: none.
+    variables
+        Values in the states, shape (states,), by name, of variables that are no components of the states.
     """
 
     initial: NDArray[np.bool_]
     loops: Vector
+    variables: Mapping[str, NDArray[Any]]
 
     def __init__(
         self,
@@ -51,11 +54,12 @@ class ListedChain(MeasuredByPlace):
         rewards: Mapping[str, Vector],
         initial: NDArray[np.bool_],
         loops: Vector | None = None,
+        variables: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         given = {
             "_name": name, "_listed": space, "State": space.make, "_codes": codes, "params": None,
             "_labels": dict(labels), "_rewards": dict(rewards), "initial": initial,
-            "loops": np.zeros(codes.shape[1]) if loops is None else loops,
+            "loops": np.zeros(codes.shape[1]) if loops is None else loops, "variables": dict(variables or {}),
         }  # fmt: skip
         for key, value in given.items():
             object.__setattr__(self, key, value)
@@ -103,6 +107,7 @@ class ListedChain(MeasuredByPlace):
             self._rewards,
             self.initial,
             self.loops,
+            self.variables,
         )
 
     def __eq__(self, other: object) -> bool:

@@ -69,20 +69,21 @@ def listed_model(chain: MarkovChain) -> FileModel:
     numbers = model.bound.numbers(codes)
     assert (np.diff(numbers) > 0).all()
 
-    def labelled(name: str) -> Value | None:
-        if name not in listed._labels:
-            return None
-        marks = listed._labels[name]
-        reads = frozenset(range(len(variables)))
+    def value_of(values: NDArray[Any]) -> Value:
+        """Return a value that is listed for each state."""
 
-        def run(c: Columns) -> NDArray[np.bool_]:
+        def run(c: Columns) -> NDArray[Any]:
             assert c.states is not None
-            found: NDArray[np.bool_] = marks[np.searchsorted(numbers, c.states)]
+            found: NDArray[Any] = values[np.searchsorted(numbers, c.states)]
             return found
 
-        return Value("bool", run, reads=reads)
+        return Value("bool" if values.dtype == bool else "int", run, reads=frozenset(range(len(variables))))
+
+    def labelled(name: str) -> Value | None:
+        return value_of(listed._labels[name]) if name in listed._labels else None
 
     model.bound.scope.labels = labelled
+    model.bound.scope.known |= {name: value_of(values) for name, values in listed.variables.items()}
     initial = np.flatnonzero(listed.initial)
     model.__dict__["explored"] = Explored(
         model.bound, Columns(codes, numbers), chain.Q, listed.loops, initial if len(initial) else np.zeros(1, np.int64),

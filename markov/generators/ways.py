@@ -23,7 +23,7 @@ from markov.computing.memory import InfiniteStatesError, TooLargeError, check_ro
 from markov.computing.progress import Counter
 from markov.generators.agreement import disagreement
 from markov.generators.built_chains import Built
-from markov.generators.calls import Calls
+from markov.generators.calls import Calls, written
 from markov.generators.edges import Edges, edges_by_python
 from markov.generators.enumeration import Enumeration, refuse_changed, refuse_changing, some_of
 from markov.generators.regions import edges_by_regions, find_regions
@@ -44,6 +44,8 @@ LARGE = 250_000  # states from which on the size of the matrix is predicted
 EDGE_BYTES = 150.0  # per state of a space whose transitions are listed
 ROUNDS = 10  # in which plain Python completes what another way has left
 FEW_STATES = 2_000  # found before it is asked whether there is an end
+SMALLEST_RATE = float(np.finfo(np.float64).tiny)
+"""Smallest rate of full precision in 1/s."""
 SAMPLE = 120  # states by which the size of the matrix is predicted
 ON_ARRAYS = "the rules on arrays of states"
 
@@ -171,8 +173,32 @@ class Ways:
             raise InfiniteStatesError(self.model.name, hull, self.most)
         return hull
 
+    def refuse_underflow(self, search: Enumeration) -> None:
+        """Raise an error where a search ended because rates that tend to zero become 0 in float64.
+
+        Raises
+        ------
+        InfiniteStatesError
+            Where the rules lead to infinitely many states for certain.
+        RuleError
+            Naming the state with the smallest rate.
+        """
+        rows = search.rows()
+        if self.declared is not None or not len(rows.rates) or rows.rates.min() >= SMALLEST_RATE:
+            return
+        with suppress(Unfollowed):
+            hull = hull_of(self.calls, search.states[:FEW_STATES])
+            if hull.is_infinite:
+                raise InfiniteStatesError(self.model.name, hull, self.most)
+        entry = int(np.argmin(rows.rates))
+        state = search.states[int(np.searchsorted(rows.indptr, entry, "right")) - 1]
+        said = f"a rate of {rows.rates[entry]:.3g}: must be 0 or at least {SMALLEST_RATE:.3g}"
+        hint = "rates that tend to zero become 0 in float64, and the states end there: give the states a limit"
+        raise RuleError(f"{self.model.name}: {written(state)}: {said}; {hint}")
+
     def listed(self, search: Enumeration) -> Built:
         """Return the chain on the states that a search has found, in ascending order."""
+        self.refuse_underflow(search)
         refuse_changed(self.calls, search.answers(some_of(search.done)))
         space = self.declared
         if space is None or not space.coded:

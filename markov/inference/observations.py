@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import format_value, number, one_number
+from hopflow.checks import count_of, format_value, number, one_number
 from hopflow.units import WithUnit, quantities
 from markov.analysis.sampling import Paths
 
@@ -59,8 +59,7 @@ class ObservedPath:
 
     def __repr__(self) -> str:
         jumps = len(self.states) - 1
-        said = "1 jump" if jumps == 1 else f"{jumps} jumps"
-        return f"ObservedPath: {said} in {self.end - self.times[0]:g} s"
+        return f"ObservedPath: {count_of(jumps, 'jump')} in {self.end - self.times[0]:g} s"
 
 
 @quantities(times="time")
@@ -92,7 +91,7 @@ class Panel:
             raise ValueError("times: at least two observations are expected")
 
     def __repr__(self) -> str:
-        return f"Panel: {len(self.states)} observations in {self.times[-1] - self.times[0]:g} s"
+        return f"Panel: {count_of(len(self.states), 'observation')} in {self.times[-1] - self.times[0]:g} s"
 
 
 def _ascending(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, list[Any]]:

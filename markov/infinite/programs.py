@@ -132,6 +132,8 @@ def _solved(program: Program, margin: float) -> tuple[list[Fraction], list[list[
         enter(row, -bound)
     costs = np.zeros(count)
     costs[:size] = costs[size : 2 * size] = program.weights
+    if not np.isfinite([*data, *right]).all():
+        return None
     matrix = sp.csr_matrix((data, (rows, columns)), shape=(len(right), count))
     given: Any = {"A_ub": matrix, "b_ub": right, "bounds": (0.0, LARGEST)}
     answer: Any = linprog(costs, method="highs", **given)

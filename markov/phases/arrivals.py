@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import format_value, integer, number, one_number
+from hopflow.checks import count_of, format_value, integer, number, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.results import ByValue
 from hopflow.units import WithUnit, quantities
@@ -207,4 +207,4 @@ class MAP(ByValue):
         )
 
     def __repr__(self) -> str:
-        return f"MAP: {self.order} phases, {self.rate:.6g}/s, dispersion {self.dispersion:.6g}"
+        return f"MAP: {count_of(self.order, 'phase')}, {self.rate:.6g}/s, dispersion {self.dispersion:.6g}"

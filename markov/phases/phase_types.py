@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import integer, number, one_number, random_generator
+from hopflow.checks import count_of, integer, number, one_number, random_generator
 from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
 from hopflow.results import ByValue
@@ -228,7 +228,7 @@ class PhaseType(ByValue):
         return PhaseType(self.alpha, self.T / one_number("factor", factor, above=0.0))
 
     def __repr__(self) -> str:
-        return f"PhaseType: {self.order} phases, mean {self.mean:.6g} s, scv {self.scv:.6g}"
+        return f"PhaseType: {count_of(self.order, 'phase')}, mean {self.mean:.6g} s, scv {self.scv:.6g}"
 
 
 def exponentials(T: Floats, times: Floats) -> Floats:

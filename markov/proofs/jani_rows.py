@@ -2,7 +2,7 @@
 
 The subset: ``ctmc``; constants; variables of bounded whole numbers and truth values, of the model and of automata;
 automata with one initial location, whose edges have rates and probabilities; composition by synchronisation vectors.
-Transient variables and properties are skipped. All else is refused by name.
+Transient variables, properties, metadata and comments are skipped. All else is refused by name, keys included.
 """
 
 from __future__ import annotations
@@ -33,6 +33,18 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt, "≥": operator.ge,
 }  # fmt: skip
 ROUNDINGS: dict[str, Callable[[Any], Any]] = {"floor": floor, "ceil": ceil}
+KEYS = {
+    "model": "jani-version name metadata type features actions constants variables restrict-initial properties automata "
+    "system functions",
+    "action": "name", "constant": "name type value", "variable": "name type transient initial-value",
+    "type": "kind base lower-bound upper-bound", "system": "elements syncs", "element": "automaton",
+    "sync": "synchronise result", "automaton": "name variables restrict-initial locations initial-locations edges",
+    "location": "name transient-values", "edge": "location action rate guard destinations assignments",
+    "destination": "location probability assignments", "assignment": "ref value index",
+    "guard": "exp", "rate": "exp", "probability": "exp", "restrict-initial": "exp",
+    "binary expression": "op left right", "unary expression": "op exp", "if-then-else": "op if then else",
+}  # fmt: skip
+"""Keys of the objects that are read; ``comment`` is skipped in each."""
 
 
 class JaniRows(ModelRows):
@@ -44,7 +56,7 @@ class JaniRows(ModelRows):
         self._transient: set[str] = set()
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
-            self._read(json.loads(text, parse_float=_number, object_pairs_hook=_object))
+            self._read(json.loads(text, parse_float=_number, object_pairs_hook=_distinct_keys))
         except (OSError, UnicodeError, ArithmeticError, ValueError, RecursionError) as error:
             said = str(error) if isinstance(error, CertificateError) else f"{self.name}: {error}"
             raise CertificateError(said) from None
@@ -55,17 +67,32 @@ class JaniRows(ModelRows):
     def _refuse(self, reason: str) -> CertificateError:
         return CertificateError(f"{self.name}: {reason}")
 
+    def _object(self, value: Any, kind: str) -> Any:
+        """Return an object of a kind, whose keys must all be known."""
+        if unknown := set(value) - {*KEYS[kind].split(), "comment"}:
+            raise self._refuse(f"{kind}: {min(unknown)[:40]!r} is not read")
+        return value
+
+    def _unrestricted(self, value: Any) -> None:
+        if self._object(value.get("restrict-initial", {}), "restrict-initial").get("exp", True) is not True:
+            raise self._refuse("restrict-initial: not read")
+
     def _read(self, model: Any) -> None:
+        self._object(model, "model")
         if model["type"] != "ctmc":
             raise self._refuse(f"type {model['type']!r}: must be 'ctmc'")
         unread = set(model.get("features", [])) - FEATURES
         if unread or model.get("functions"):
             raise self._refuse(f"{', '.join(sorted(unread)) or 'functions'}: not read")
-        if model.get("restrict-initial", {}).get("exp", True) is not True:
-            raise self._refuse("restrict-initial: not read")
-        self._actions = {action["name"] for action in model.get("actions", [])}
+        self._unrestricted(model)
+        actions = [self._object(action, "action")["name"] for action in model.get("actions", [])]
+        self._actions = set(actions)
+        if len(self._actions) < len(actions):
+            raise self._refuse("actions: an action is declared twice")
         for constant in model.get("constants", []):
-            name = constant["name"]
+            name = self._object(constant, "constant")["name"]
+            if name in self._known:
+                raise self._refuse(f"{name}: is defined twice")
             if name not in self.given and "value" not in constant:
                 raise self._refuse(f"the constant {name} needs a value")
             given = always(self.given.get(name))
@@ -75,17 +102,22 @@ class JaniRows(ModelRows):
             self._variable(variable)
         places = {}
         for automaton in model["automata"]:
+            if automaton["name"] in places:
+                raise self._refuse(f"automaton {automaton['name']}: is defined twice")
             places[automaton["name"]] = len(self.modules)
             self._automaton(automaton)
-        elements = [element["automaton"] for element in model["system"]["elements"]]
+        system = self._object(model["system"], "system")
+        elements = [self._object(element, "element")["automaton"] for element in system["elements"]]
         if sorted(elements) != sorted(places):
             raise self._refuse("system: must have each automaton once")
-        for sync in model["system"].get("syncs", []):
-            pairs = zip(elements, sync["synchronise"], strict=True)
+        for sync in system.get("syncs", []):
+            pairs = zip(elements, self._object(sync, "sync")["synchronise"], strict=True)
             self.vectors.append([(places[name], label) for name, label in pairs if label is not None])
 
     def _variable(self, variable: Any) -> None:
-        name, kind = variable["name"], variable["type"]
+        name, kind = self._object(variable, "variable")["name"], variable["type"]
+        if isinstance(kind, dict):
+            self._object(kind, "type")
         if variable.get("transient"):
             self._transient.add(name)
             return
@@ -103,9 +135,12 @@ class JaniRows(ModelRows):
         self.ranges[name], self.initial[name] = (low, high), first
 
     def _automaton(self, automaton: Any) -> None:
+        self._unrestricted(self._object(automaton, "automaton"))
         for variable in automaton.get("variables", []):
             self._variable(variable)
-        locations = [location["name"] for location in automaton["locations"]]
+        locations = [self._object(location, "location")["name"] for location in automaton["locations"]]
+        if len(set(locations)) < len(locations):
+            raise self._refuse(f"automaton {automaton['name']}: a location is defined twice")
         (start,) = automaton["initial-locations"]
         place = f"{automaton['name']}.location" if len(locations) > 1 else ""
         if place:
@@ -113,21 +148,23 @@ class JaniRows(ModelRows):
         self.modules.append([self._edge(edge, locations, place) for edge in automaton["edges"]])
 
     def _edge(self, edge: Any, locations: list[str], place: str) -> Command:
-        source = locations.index(edge["location"])
+        source = locations.index(self._object(edge, "edge")["location"])
         if edge.get("action", "") not in {"", *self._actions}:
             raise self._refuse(f"action {edge['action']!r} is not declared")
-        condition = self._expression(edge.get("guard", {"exp": True})["exp"])
-        rate = self._expression(edge["rate"]["exp"])
+        condition = self._expression(self._object(edge.get("guard", {"exp": True}), "guard")["exp"])
+        rate = self._expression(self._object(edge["rate"], "rate")["exp"])
         shared = edge.get("assignments", [])
         choices = []
         for target in edge["destinations"]:
-            share = self._expression(target.get("probability", {"exp": 1})["exp"])
+            probability = self._object(target, "destination").get("probability", {"exp": 1})
+            share = self._expression(self._object(probability, "probability")["exp"])
+            assignments = [self._object(change, "assignment") for change in (*shared, *target.get("assignments", []))]
             changes = [
                 (change["ref"], self._expression(change["value"]))
-                for change in (*shared, *target.get("assignments", []))
+                for change in assignments
                 if change["ref"] not in self._transient
             ]
-            if any(change.get("index", 0) for change in (*shared, *target.get("assignments", []))):
+            if any(change.get("index", 0) for change in assignments):
                 raise self._refuse("assignments one after the other (index): not read")
             number = locations.index(target["location"])
             if place:
@@ -146,14 +183,15 @@ class JaniRows(ModelRows):
         if isinstance(value, str):
             return always(self._known[value]) if value in self._known else self._variable_of(value)
         sign = value.get("op")
-        if sign in OPERATORS:
-            return _joined(OPERATORS[sign], *map(self._expression, (value["left"], value["right"])))
-        if sign in ("∧", "∨", "⇒"):
+        if sign in OPERATORS or sign in ("∧", "∨", "⇒"):
+            self._object(value, "binary expression")
             left, right = map(self._expression, (value["left"], value["right"]))
-            return _decided(left, right, sign)
+            return _joined(OPERATORS[sign], left, right) if sign in OPERATORS else _decided(left, right, sign)
         if sign == "¬" or sign in ROUNDINGS:
+            self._object(value, "unary expression")
             return _applied(ROUNDINGS.get(sign, operator.not_), self._expression(value["exp"]))
         if sign == "ite":
+            self._object(value, "if-then-else")
             return _chosen(*(self._expression(value[part]) for part in ("if", "then", "else")))
         raise self._refuse(f"operator {sign!r}: not read")
 
@@ -172,10 +210,13 @@ def _number(text: str) -> Fraction:
     return Fraction(text)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(pairs)) < len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return found
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    by_name: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in by_name:
+            raise ValueError(f"the key {key[:40]!r} stands twice in one object")
+        by_name[key] = value
+    return by_name
 
 
 def _product(rate: Expression, share: Expression) -> Expression:

@@ -19,7 +19,7 @@ import numpy as np
 
 from hopflow.checks import file_path, integer
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.samples import Samples
+from responsefn.measurements.samples import MAX_GAP, MAX_RTT, Samples
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
 __all__ = ["read_pcap"]
@@ -33,6 +33,8 @@ MAX_BLOCK = 16 << 20
 """Maximum size of a block of pcapng in bytes, as in Wireshark."""
 ETHERNET_MSS = 1460
 """Bytes of data in the largest segment of an Ethernet frame; an offload or another medium makes larger segments."""
+MAX_BACKWARD = 3600.0
+"""Maximum time in s by which a packet may be earlier than the one before it. Several queues reorder by less."""
 MAGICS = {
     b"\xd4\xc3\xb2\xa1": ("<", 1e-6),
     b"\xa1\xb2\xc3\xd4": (">", 1e-6),
@@ -219,8 +221,9 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     ------
     ValueError
         For another format or link type, IP fragments of TCP, truncated or invalid headers, or segments of more than
-        1,460 bytes without a handshake and ``mss``; if no connection has that many packets, an ACK and more than one
-        time.
+        1,460 bytes without a handshake and ``mss``; for times that go back by more than an hour, that leap by more than
+        a year, or ACKs more than 4 minutes after their segment; if no connection has that many packets, an ACK and more
+        than one time.
 
     Examples
     --------
@@ -269,6 +272,9 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         if min(flow.rtts) < 0.0:
             message = f"{name} has ACKs before their segments; sort the packets by time"
             raise ValueError(f"source = {str(path)!r}: {message}")
+        if max(flow.rtts) > MAX_RTT:
+            message = f"{name} has an ACK {max(flow.rtts):.6g} s after its segment: must be at most {MAX_RTT:g} s"
+            raise ValueError(f"source = {str(path)!r}: {message}; the times of packets are wrong")
     if not measured_flows:
         others = "".join(f"; skipped: {count} of {what}" for what, count in skipped.items())
         raise ValueError(
@@ -312,8 +318,14 @@ def _read_syn(path: Path, handshake: _Handshake, segment: _Segment) -> None:
 
 def _segments(path: Path, skipped: dict[str, int], remarks: list[str]) -> Iterator[_Segment]:
     """Yield the TCP segments of a file, and count other packets by protocol."""
+    latest: float | None = None
     for number, (time, link, data, length) in enumerate(_packets(path, remarks), 1):
         location = f"source = {str(path)!r}, packet {number}"
+        gap = 0.0 if latest is None else time - latest
+        if not -MAX_BACKWARD <= gap <= MAX_GAP:
+            message = f"{gap:.6g} s after the packet before it: must be {-MAX_BACKWARD:g} to {MAX_GAP:g} s"
+            raise ValueError(f"{location}: {message}; sort the packets by time, or repair the times")
+        latest = time
         if link not in LINKS:
             allowed = ", ".join(f"{key} ({name})" for key, name in LINKS.items())
             raise ValueError(f"{location}: link type {link}: must be one of {allowed}")
@@ -464,6 +476,9 @@ def _pcap(location: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float,
         if captured > MAX_CAPTURED:
             message = f"{captured} bytes captured: must be at most {MAX_CAPTURED}; the file is damaged"
             raise ValueError(f"{location}, packet {number}: {message}")
+        if unit * part >= 1.0:
+            message = f"{part} as the fraction of a second in units of {unit:g} s: must be less than 1 s"
+            raise ValueError(f"{location}, packet {number}: {message}; the unit of the file's header is wrong")
         yield seconds + unit * part, link & 0xFFFF, stream.read(captured), length
 
 

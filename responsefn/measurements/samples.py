@@ -27,8 +27,25 @@ __all__ = ["Samples", "read_qlog", "read_ss"]
 
 MAX_SS = 16 * 2**20
 """Maximum size of an output of ``ss``: about 30,000 connections."""
+MAX_GAP = 366 * 86400.0
+"""Maximum time in s between two packets of a capture or trace."""
+MAX_RTT = 240.0
+"""Maximum time in s from a segment to its ACK: two maximum segment lifetimes of 2 minutes (RFC 9293, 3.4.2)."""
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 DECIMAL = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[+-]?[0-9]{1,2})?")
+_DAY, _MONTH = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)", "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_DATE = (
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]"
+    rf"|(?:{_DAY},? )?(?:{_MONTH} [0-9]{{1,2}}|[0-9]{{1,2}} {_MONTH})(?: [0-9]{{4}})? )"
+)
+_ZONE = r"(?:Z|[+-][0-9]{2}:?[0-9]{2})"
+_CLOCK = rf"[0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}}(?:[.,][0-9]{{1,9}})?{_ZONE}?"
+TIME = re.compile(
+    rf"\A\[?(?:(?:{_DATE})?{_CLOCK}(?: [AP]M)?(?: [A-Z]{{3,5}})?(?: [0-9]{{4}})?\]?$|(?:{_DATE})?{_CLOCK}\]?(?: |$)"
+    r"|[0-9]{9,10}\.[0-9]{1,9}\]?(?: |$)|[0-9]{10}\]?(?: (?=[^0-9])|$))"
+)
+"""A time at the start of a line, as ``date``, ``ts`` of moreutils and ISO 8601 have it, or in s since 1970."""
+CLOCK = re.compile(rf"\[?{_CLOCK}\]?")
 RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
 """Fields of ``ss`` whose value is the next word."""
 USED = frozenset(("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "app_limited", "congestion control"))
@@ -91,8 +108,9 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     ``delivery_rate`` over the MSS, the round-trip time the smoothed one. A connection begins with a line of two queue
     lengths and two addresses, whose ports may be names, indented or not. Connections without data, round-trip time or
     delivery rate are omitted. So are connections with ``app_limited``, whose delivery rate is the application's. A word
-    without a colon that is no flag of ``ss`` is the name of the congestion control. Further fields of ``ss`` are
-    skipped, unknown fields are refused.
+    without a colon that is no flag of ``ss`` is the name of the congestion control. Times in front of lines (``ts``)
+    and between samples (``date``), in English, ISO 8601 or s since 1970, are skipped. A connection that was sampled
+    several times has several rows. Further fields of ``ss`` are skipped, unknown fields are refused.
 
     Parameters
     ----------
@@ -136,7 +154,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
         retransmissions = fields.get("retrans", "0/0").partition("/")[2]
         lost = integer(f"{location}, retrans", _integer(retransmissions), 0, sent, why="of data_segs_out")
         smoothed_rtt = _decimal(fields["rtt"].partition("/")[0])
-        rtt = 1e-3 * one_number(f"{location}, rtt", smoothed_rtt, above=0.0, hint="in ms")
+        rtt = 1e-3 * one_number(f"{location}, rtt", smoothed_rtt, above=0.0, at_most=1e3 * MAX_RTT, hint="in ms")
         bits = _bits(fields["delivery_rate"])
         rate = one_number(f"{location}, delivery_rate", bits, above=0.0, hint="such as 17.4Mbps")
         names.append(connection)
@@ -153,7 +171,13 @@ def _connections(name: str, text: str, skipped: Iterable[str]) -> Iterator[tuple
     current: tuple[str, str, dict[str, str]] | None = None
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         location = f"{name}, line {number}"
+        line = TIME.sub("", " ".join(line.split()), count=1)
         words = line.split()
+        if any(CLOCK.fullmatch(word) for word in words):
+            message = (
+                "has a time that is not read; times may stand in front of lines, as ts and LC_ALL=C date print them"
+            )
+            raise ValueError(f"{location}: {format_value(line)}: {message}")
         if not words or "Recv-Q" in words:  # titles of the columns
             continue
         start = _addresses(words)
@@ -256,8 +280,9 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     Raises
     ------
     ValueError
-        For unknown events, fields, formats and versions; for an impossible number; if packets,
-        times or round-trip times are missing. The message names file and location.
+        For unknown events, fields, formats and versions; for an impossible number, round-trip times of more than
+        4 minutes and leaps of more than a year among them; if packets, times or round-trip times are missing. The
+        message names file and location.
 
     Examples
     --------
@@ -302,6 +327,8 @@ def _sender(qlog: Qlog, events: list[Event], packet_size: float | None) -> tuple
             lost.append(event)
         elif event.kind == METRICS and "smoothed_rtt" in event.data:
             rtts.append(event.data["smoothed_rtt"])
+            if rtts[-1] > MAX_RTT:
+                raise qlog.error(event.location, f"smoothed_rtt of {rtts[-1]:.6g} s: must be at most {MAX_RTT:g} s")
         elif event.kind == SENT and "packet_number" in event.data:
             key = event.data["space"], event.data["packet_number"]
             if key in sent and key[0] == "initial":  # some clients count from 0 again after a Retry
@@ -319,6 +346,9 @@ def _sender(qlog: Qlog, events: list[Event], packet_size: float | None) -> tuple
     rtt, first, last = float(np.mean(rtts)), min(sent.values()), max(sent.values())
     if last <= first:
         raise qlog.error(events[0].location, "all packets are sent at one time")
+    gap = float(np.diff(sorted(sent.values())).max())
+    if gap > MAX_GAP:
+        raise qlog.error(events[0].location, f"{gap:.6g} s between two packets: must be at most {MAX_GAP:g} s")
     times = sorted({key: sent[key] for key in _lost_keys(qlog, sent, lost)}.values())
     loss_starts = loss_events(range(len(times)), times, rtt, unit_check=False)
     packets = len(sent) if packet_size is None else size / packet_size

@@ -157,3 +157,9 @@ def test_states_of_a_matrix_have_names():
             MarkovChain([[-1.0, 1.0], [1.0, -1.0]], states=states)
     with pytest.raises(ValueError, match="states of a model are named by its State"):
         MarkovChain(Machine(), states=["a"])
+
+
+def test_one_state_is_singular():
+    assert repr(MarkovChain([[0.0]])) == (
+        "MarkovChain: 1 state, 0 transitions, 1 recurrent class(es), 0 transient states"
+    )

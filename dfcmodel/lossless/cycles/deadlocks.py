@@ -109,7 +109,7 @@ def deadlock(
     if ends is not None:
         raise ValueError("ends: only for routes=None, the routes given have ends of their own")
     listed = listed_routes(routes)
-    return Deadlock(graph, dependencies_of_routes(graph, listed), f"{len(listed)} routes")
+    return Deadlock(graph, dependencies_of_routes(graph, listed), count_of(len(listed), "route"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,7 +162,7 @@ class Deadlock(Result):
             "deadlock": "impossible: no cycle of buffers" if self.is_free else "possible",
             "routing": self.routing,
             "switches and links": f"{len(self.graph)}, {self.graph.number_of_edges()}",
-            "buffers in use": f"{len(self.dependencies.channels)}, {waits.nnz} dependencies",
+            "buffers in use": f"{len(self.dependencies.channels)}, {count_of(waits.nnz, 'dependency', 'dependencies')}",
         }
         if not self.is_free:
             rows["buffers on cycles"] = len(cyclic)

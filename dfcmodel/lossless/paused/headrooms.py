@@ -33,7 +33,7 @@ from dfcmodel.lossless.quantities import (
     metres,
     response_time,
 )
-from hopflow.checks import flag, one_number
+from hopflow.checks import count_of, flag, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.results import Result, figure
@@ -180,7 +180,7 @@ class Headroom(Result):
             "headroom above xoff": size_text(self.bytes, self.cells),
         }
         if self.high.classes > 1:
-            rows[f"port, {self.high.classes} classes"] = size_text(self.port_bytes, None)
+            rows[f"port, {count_of(self.high.classes, 'class', 'classes')}"] = size_text(self.port_bytes, None)
         rows |= item_rows(self.items, "") | self._assumed()
         rows["least xon"] = size_text(self.xon_bytes, self.xon_cells)
         return rows | item_rows(self.xon_items, "xon: ")

@@ -30,7 +30,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +56,16 @@ __all__ = ["ScenarioFileError", "load_scenario", "read_scenario"]
 
 Key = tuple[str | int, ...]
 
-MAX_BYTES = 8 * 2**20
-"""Bytes of a scenario's file: some 80,000 links and flows."""
-TOKEN = re.compile(
+MAX_BYTES = 4 * 2**20
+"""Bytes of a scenario's file: some 40,000 links and flows. Python's parser of TOML reads about 2 MB/s."""
+_STRINGS = (
     r'"{3}(?:[^"\\]|\\.|"(?!""))*+"{3,5}|"(?:[^"\\\n]|\\.)*+"'
-    r"|'{3}(?:[^']|'(?!''))*+'{3,5}|'[^'\n]*+'"
-    r"|#[^\n]*+|[][{}=,\n]|[^][{}=,\s#\"']++(?:[ ][0-9]{2}:[0-9:.]++)?",
-    re.DOTALL,
+    r"|'{3}(?:[^']|'(?!''))*+'{3,5}|'[^'\n]*+'|#[^\n]*+"
 )
+TOKEN = re.compile(_STRINGS + r"|[][{}=,\n]|[^][{}=,\s#\"']++(?:[ ][0-9]{2}:[0-9:.]++)?", re.DOTALL)
 """Strings, comments, punctuation, ends of lines and words of TOML."""
+BRACKET = re.compile(_STRINGS + r"|[][{}]|[^][{}#\"']++", re.DOTALL)
+"""Strings, comments and brackets of TOML, and the text between them."""
 
 
 class ScenarioFileError(ValueError):
@@ -86,7 +87,7 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     Parameters
     ----------
     path
-        The file, of at most 8 MiB: UTF-8 with or without a byte-order mark, or UTF-16 with one.
+        The file, of at most 4 MiB: UTF-8 with or without a byte-order mark, or UTF-16 with one.
     rules
         User-defined window rules that the file may name, in addition to those of `responsefn`.
 
@@ -156,14 +157,11 @@ class _Reader:
         for key in ("links", "flows"):
             if not isinstance(fields.get(key), list):
                 raise _BadKey((key,), f"must be given, a list of {key}")
-        links = [
-            self.make(Link, {**link, **self.table(each, ("links", n))}, ("links", n))
-            for n, each in enumerate(fields.pop("links"))
-        ]
-        flows = [
-            self.make(Flow, {**flow, **self.table(each, ("flows", n))}, ("flows", n))
-            for n, each in enumerate(fields.pop("flows"))
-        ]
+        for kind, key in ((Link, "links"), (Flow, "flows")):  # before the objects, which take longer
+            for n, each in enumerate(fields[key]):
+                _known(self.table(each, (key, n)), _names(kind), (key, n))
+        links = [self.make(Link, {**link, **each}, ("links", n)) for n, each in enumerate(fields.pop("links"))]
+        flows = [self.make(Flow, {**flow, **each}, ("flows", n)) for n, each in enumerate(fields.pop("flows"))]
         names = [each.name for each in (*links, *flows)]
         try:
             made: Scenario = self.make(
@@ -194,9 +192,8 @@ class _Reader:
 
     def make(self, kind: type[Any], given: Mapping[str, Any], key: Key, **made: Any) -> Any:
         """Return ``kind(**given, **made)``; errors name the key they concern."""
-        parametrized = issubclass(kind, RULES)
-        names = kind.Params._fields if parametrized else [f.name for f in dataclasses.fields(kind) if f.init]
-        _known(given, [name for name in names if name not in made], key)
+        names = _names(kind)
+        _known(given, [name for name in names if name not in made] if made else names, key)
         for name in required(kind):
             if name not in given and name not in made:
                 raise _BadKey(key, f"{name} is missing: must be given")
@@ -263,8 +260,14 @@ class _Inherited:
     key: Key
 
 
-def _known(given: Iterable[str], allowed: Iterable[str], key: Key) -> None:
-    allowed = list(allowed)
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    """Return the names of the parameters of a class."""
+    if issubclass(kind, RULES):
+        return tuple(kind.Params._fields)
+    return tuple(field.name for field in dataclasses.fields(kind) if field.init)
+
+
+def _known(given: Iterable[str], allowed: Sequence[str], key: Key) -> None:
     for name in given:
         if name not in allowed:
             listed = format_choices(name, allowed) or "none"
@@ -301,7 +304,7 @@ def _line(text: str, key: Key) -> int:
     3
     """
     line, length = 1, 0
-    for place, number in _Places(text).pairs():
+    for place, number in _Places(text, key).pairs():
         common = len(place) if place == key[: len(place)] else 0
         if common > length:
             line, length = number, common
@@ -311,22 +314,46 @@ def _line(text: str, key: Key) -> int:
 
 
 class _Places:
-    """The keys of a valid TOML text, each with its line."""
+    """The keys of a valid TOML text, each with its line, without those in tables and values that cannot hold ``key``."""
 
-    def __init__(self, text: str) -> None:
-        self.tokens = TOKEN.finditer(text)
+    def __init__(self, text: str, key: Key) -> None:
+        self.text, self.sought = text, key
+        self.offset = 0
         self.line = self.following = 1
         self.tables: dict[Key, int] = {}
 
     def next(self) -> str:
         """Return the next token, "" at the end; ends of lines are tokens, comments are not."""
-        for match in self.tokens:
+        while match := TOKEN.search(self.text, self.offset):
             token = match[0]
             self.line = self.following
             self.following += token.count("\n")
+            self.offset = match.end()
             if token[0] != "#":
                 return token
         return ""
+
+    def may_hold(self, place: Key) -> bool:
+        """Return whether the key, or one above it, may stand in the table or value of a place."""
+        return place == self.sought[: len(place)]
+
+    def skip(self, depth: int) -> None:
+        """Move behind the bracket that closes a value; with a depth of 0 to the next header of a table."""
+        begin, in_value, before = self.offset, depth > 0, ""
+        for match in BRACKET.finditer(self.text, begin):
+            token = match[0]
+            self.offset = match.end()
+            if token in ("[", "{"):
+                if not depth and before.rstrip(" \t")[-1:] == "\n":
+                    self.offset = match.start()
+                    break
+                depth += 1
+            elif token in ("]", "}"):
+                depth -= 1
+                if in_value and not depth:
+                    break
+            before = token
+        self.following += self.text.count("\n", begin, self.offset)
 
     def pairs(self) -> Iterator[tuple[Key, int]]:
         """Yield keys in the order of the text."""
@@ -337,9 +364,12 @@ class _Places:
                 array = token == "["
                 table = self.resolved(self.key(self.next() if array else token))
                 if array:
+                    self.next()
                     self.tables[table] = self.tables.get(table, -1) + 1
                     table = (*table, self.tables[table])
                 yield from ((table[:n], self.line) for n in range(1, len(table) + 1))
+                if not self.may_hold(table):
+                    self.skip(0)
             elif token not in ("\n", "]"):
                 yield from self.pair(table, token)
 
@@ -373,6 +403,9 @@ class _Places:
     def value(self, place: Key, token: str) -> Iterator[tuple[Key, int]]:
         """Yield the keys in a value that begins with a token."""
         if token not in ("[", "{"):
+            return
+        if not self.may_hold(place):
+            self.skip(1)
             return
         number, closed = 0, {"[": "]", "{": "}"}[token]
         is_list = token == "["

@@ -39,12 +39,15 @@ def with_reached_windows(bound: Bound, most: int) -> Bound:
     ------
     InfiniteStatesError
         Where it is proved that the start leads to infinitely many states.
+    RuleError
+        Where a rate is so small that those that tend to zero would become 0.
     """
     ways = Ways(FileRules(bound.program, bound.constants), True, most)
     search = ways.search()
     if not search.run(FEW_STATES):
         ways.closed_set(search)
         return bound
+    ways.refuse_underflow(search)
     return bound.windowed(_ends(search.states))
 
 

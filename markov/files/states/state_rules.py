@@ -125,6 +125,8 @@ def _chosen(cases: list[tuple[Function, Function]], otherwise: Function) -> Func
 
 
 def _power(a: Any, b: Any) -> Any:
+    if isinstance(a, float) and not is_plain(b):
+        return a**b
     plain = is_plain(a) and is_plain(b) and isinstance(a, int)
     if plain and abs(a) > 1 and b * math.log2(abs(a)) > 62:
         if isinstance(b, int):

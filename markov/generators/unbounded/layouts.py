@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import math
+import types
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from markov.generators.unbounded.polynomials import Polynomial, Unfollowed, is_whole, terms_of
@@ -41,6 +43,7 @@ class Layout:
 
     def __init__(self, calls: Calls, states: Sequence[Any], promoted: frozenset[int]) -> None:
         self.calls, self.states = calls, states
+        self._rules = _with_exponential(calls.rules)
         self.space = Space.found(calls.model.State, states)
         self.free = tuple(
             k
@@ -72,7 +75,7 @@ class Layout:
             For a target that is not known, or a rate that may be negative.
         """
         found: list[Move] = []
-        for target, rate in self.calls.rules(self.state(mode, places), self.calls.q):
+        for target, rate in self._rules(self.state(mode, places), self.calls.q):
             if type(rate) is not Polynomial and not 0.0 <= rate < float("inf"):
                 raise Unfollowed(f"a rate of {rate}")
             if rate < 0:
@@ -93,3 +96,20 @@ class Layout:
             hash(there)
             found.append((there, to, rate))
         return found
+
+
+def _with_exponential(rules: Callable[..., Any]) -> Callable[..., Any]:
+    """Return rules whose own calls of `math.exp` take polynomials as well."""
+    if isinstance(rules, types.MethodType):
+        return types.MethodType(_with_exponential(rules.__func__), rules.__self__)
+    if not isinstance(rules, types.FunctionType) or "exp" not in rules.__code__.co_names:
+        return rules
+    module = types.SimpleNamespace(**{**vars(math), "exp": _exponential})
+    replaced: dict[str, Any] = {name: module for name, value in rules.__globals__.items() if value is math}
+    replaced |= {name: _exponential for name, value in rules.__globals__.items() if value is math.exp}
+    scope = {**rules.__globals__, **replaced}
+    return types.FunctionType(rules.__code__, scope, rules.__name__, rules.__defaults__, rules.__closure__)
+
+
+def _exponential(exponent: Any) -> Any:
+    return math.e**exponent if type(exponent) is Polynomial else math.exp(exponent)

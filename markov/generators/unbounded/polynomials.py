@@ -28,6 +28,9 @@ Terms = dict[Monomial, Interval]
 NUMPY = (np.generic, np.ndarray)
 MAX_POWER = 8
 MAX_DIVISOR = 60
+POWER_ERROR = 1e-12
+"""Relative error of a power of two float64 numbers whose result is one: a rounding of the exponent times 745."""
+TINIEST = 5e-324
 ZERO = Fraction(0)
 
 
@@ -39,6 +42,10 @@ class Comparisons(Protocol):
     """Answers whether polynomials are positive in all states of a box of ``width`` components."""
 
     width: int
+
+    def bounds(self, d: Terms) -> tuple[Fraction | float, Fraction | float]:
+        """Return bounds on d in the box; infinite where there is none."""
+        ...
 
     def nonnegative(self, d: Terms, *, strict: bool = False) -> bool:
         """Answer whether d >= 0, or d > 0."""
@@ -118,6 +125,21 @@ class Polynomial:
         for _ in range(power):
             found = multiplied(found, self.terms)
         return self._made(found, is_positive(self))
+
+    def __rpow__(self, base: Any) -> Any:
+        """Bound ``base ** self``, which may tend to zero, between its least and largest value."""
+        number = exact(base)
+        if number is None or number <= 0:
+            raise Unfollowed("a power whose base is not a positive number")
+        low, high = self.run.bounds(self.terms)
+        try:
+            ends = sorted(float(number) ** float(end) for end in (low, high))
+        except OverflowError:
+            ends = [0.0, math.inf]
+        if ends[1] == math.inf:
+            raise Unfollowed("a power that grows without end")
+        wide = Fraction(max(0.0, ends[0] * (1.0 - POWER_ERROR))), Fraction(ends[1] * (1.0 + POWER_ERROR) + TINIEST)
+        return self._made({(0,) * self.run.width: wide}, positive=True)
 
     def __mod__(self, divisor: Any) -> int:
         if type(divisor) is not int or not 1 <= divisor <= MAX_DIVISOR:
@@ -213,7 +235,8 @@ def _others(inputs: Iterable[Any]) -> list[Any]:
 
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
-    **OPERATORS_OF_UFUNCS, np.floor_divide: operator.floordiv, np.remainder: operator.mod,
+    **OPERATORS_OF_UFUNCS, np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow,
+    np.exp: lambda exponent: math.e**exponent, np.exp2: lambda exponent: 2.0**exponent,
 }  # fmt: skip
 
 STOPPED = {
@@ -254,7 +277,6 @@ for _name, _said in TWO_SIDED.items():
     for _side in ("r",) if _name in FOLLOWED_BY_CONSTANTS else ("", "r"):
         setattr(Polynomial, f"__{_side}{_name}__", _stop(_said))
 setattr(Polynomial, "__invert__", _stop("~"))  # noqa: B010
-setattr(Polynomial, "__rpow__", _stop("a power"))  # noqa: B010
 
 
 def exact(value: Any) -> Fraction | None:

@@ -173,6 +173,10 @@ class Run:
             raise Unfollowed("a comparison of numbers that are known within bounds only")
         return self._undecided({m: a for m, (a, _) in d.items() if a}, strict)
 
+    def bounds(self, d: Terms) -> tuple[Bound, Bound]:
+        """Return bounds on d in the box; infinite where there is none."""
+        return bounds(d, self.sides)
+
     def remainder(self, d: Terms, divisor: int) -> int:
         """Return the remainder of whole numbers, the same in all states; raise _Split where they differ."""
         constant = (0,) * self.width

@@ -66,10 +66,9 @@ class WestwoodPlus(WindowRule):
             source="Linux 2.6.22, net/ipv4/tcp_westwood.c: TCP_WESTWOOD_RTT_MIN, HZ/20",
         )
         deferred: float = param(
-            0.0,
+            1.0,
             choices=(0.0, 1.0),
-            source="ours: the estimate is taken at the loss; Linux 6.12, net/ipv4/tcp_westwood.c, takes it when the "
-            "recovery ends: 1",
+            source="Linux 6.12, net/ipv4/tcp_westwood.c: tcp_westwood_event takes the estimate when the recovery ends",
         )
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import dfcmodel as dfc
+import hopflow
 from dfcmodel.lossless import leaf_spine
 from dfcmodel.sharing.bottlenecks import Bottleneck, bottleneck_of
 from hopflow import gbps, mbps, to_mbps
 from hopflow.units import PacketUnits, in_units, quantity
-from responsefn import ARENO, DCQCN, NSCC, FixedRate, NewReno, Vivace
+from responsefn import ARENO, CUBIC, DCQCN, NSCC, FixedRate, NewReno, Vivace
 from tests.dfcmodel.network.chakra_writer import (
     ALL_REDUCE,
     ALL_TO_ALL,
@@ -161,6 +162,26 @@ def test_the_shared_bottleneck_has_packets_of_its_size() -> None:
     assert path.scenario([NewReno()]).packet_size == 1000.0
     run = dfc.coexist(NewReno(), 0.04, rate, 40, duration=2.0)
     assert run.bandwidth == 2000.0
+
+
+@pytest.mark.parametrize("size", [1000, "1000B", "1 kB"])
+def test_comparisons_take_the_size_of_packets(size: Any) -> None:
+    """A path of 8 Mb/s and 20 kB in packets of 1000 bytes is one of 1000 packets/s and 20 packets."""
+    rules, times = [NewReno(), CUBIC()], {"rtt": 0.02, "duration": 2.0}
+    given = {"bandwidth": "8Mbps", "buffer": "20kB", "packet_size": size}
+    usual = {"bandwidth": 1000.0, "buffer": 20}
+    path = dfc.compare(*rules, **times, runs=1, **given).path
+    assert (path.bandwidth, path.buffer, path.packet_size) == (1000.0, 20, 1000.0)
+    in_products = dfc.compare(*rules, **times, runs=1, **(given | {"buffer": "1BDP"}))
+    assert in_products.path == path
+    run = dfc.coexist(rules, **times, **given, max_window="10kB")
+    equal = dfc.coexist(rules, **times, **usual, packet_size=1000, max_window=10)
+    assert (run.goodput == equal.goodput).all()
+    found = dfc.coexist_sweep(rules, **times, runs=1, **(given | {"buffer": ["20kB", "10kB"]}))
+    assert (found.rate == dfc.coexist_sweep(rules, **times, runs=1, bandwidth=1000.0, buffer=[20, 10],
+                                            packet_size=1000).rate).all()  # fmt: skip
+    shares = hopflow.sweep(dfc.compare, rules=rules, **times, runs=1, **(given | {"packet_size": [size, 500]}))
+    assert shares.share.values[0].tolist() == dfc.compare(*rules, **times, runs=1, **given).share.tolist()
 
 
 # Readers of demands: the size of packets is that of the links, and a scenario converts.

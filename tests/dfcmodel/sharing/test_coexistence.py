@@ -188,7 +188,7 @@ def test_it_is_the_run_of_the_bottleneck_that_compare_simulates():
     """The same links and flows in `simulate`, sample by sample."""
     run = coexist([Reno(), CUBIC()], **PATH, starts=[0.0, 0.01], duration=20.0, seed=3)
     seed = int(np.random.default_rng(3).integers(1, 2**31 - 1))
-    trip = 0.04 - coexistence.SENDING / 2000.0
+    trip = 0.04 - 1.1 * (1.0 + 40.0 / 1500.0) / 2000.0
     path = Bottleneck(2000.0, trip, 80, duration=20.0, warm_up=4.0)
     scenario = path.scenario([Reno(), CUBIC()], starts=[0.0, 0.01])
     method = Packets(seed=seed, recovery="sack")

@@ -372,6 +372,44 @@ def test_a_chain_larger_than_memory_is_one_line(tmp_path: Path) -> None:
     assert "bytes" in done.stderr
 
 
+GROWING = """import math
+from markov import explore
+
+def rules(s, q):
+    yield s._replace(n=s.n + 1), 1.5 + math.sin(s.n)  # not followed for infinitely many states
+    yield s._replace(m=s.m + 1), 1.0
+    if s.n > 0:
+        yield s._replace(n=s.n - 1), 1.0
+
+chain = explore(rules, start={"n": 0, "m": 0})
+"""
+PRODUCT = """ctmc
+module a x : [0..9999] init 0; [] x < 9999 -> 1 : (x' = x + 1); [] x > 0 -> 2 : (x' = x - 1); endmodule
+module b = a [x = y] endmodule
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("growing.py", GROWING, r"not enough memory: rules: more than [0-9]+ reachable states: .* that are available"),
+        ("product.sm", PRODUCT, r"not enough memory: product\.sm: .* bytes, of .* that are available"),
+    ],
+)
+def test_a_process_below_ulimit_says_how_much_memory_it_would_take(
+    file: str, text: str, said: str, tmp_path: Path
+) -> None:
+    """``ulimit -v`` of a shell: states that are found one by one, or in tables, end in one line before memory does."""
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    command = f"ulimit -v 1900000; exec {shlex.quote(sys.executable)} -m hopflow solve {file}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "MemoryError" not in done.stderr
+    assert re.search(said, " ".join(done.stderr.split())), done.stderr
+
+
 def test_warnings_of_hopflow_have_no_path_of_its_code(monkeypatch, capsys) -> None:
     """A warning of a file of the user still says where it is."""
 
@@ -490,9 +528,9 @@ def test_the_command_shows_and_clears(tmp_path, monkeypatch):
     assert make_kernel(double)(1.5) == 3.0
     shown = invoke(["cache"])
     assert shown.exit_code == 0
-    assert shown.output.startswith("1 entries, 0.0 MB kept in ")
+    assert shown.output.startswith("1 entry, 0.0 MB kept in ")
     cleared = invoke(["cache", "--clear"])
-    assert cleared.output.startswith("1 entries, 0.0 MB removed in ")
+    assert cleared.output.startswith("1 entry, 0.0 MB removed in ")
     assert list((tmp_path / "cache").rglob("*.hopflow")) == []
 
 

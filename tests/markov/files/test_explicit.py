@@ -21,6 +21,7 @@ from markov import (
     write_explicit,
 )
 from markov.errors import FileError
+from tests.surface import invoke
 
 TRA = "3 4\n0 1 0.5\n1 2 0.25\n2 0 1e0\n1 0 3\n"
 
@@ -44,6 +45,33 @@ def test_labels_names_and_rewards_lie_beside_the_transitions(tmp_path: Path) -> 
     assert found.chain.states == ("(0)", "(1)", "(2)")
     mean = passage(found, to=found.labels["full"], start="(0)").mean
     assert mean == pytest.approx(2.0 + (1.0 + 2.0 * 3.0) / 0.25)
+
+
+def test_variables_of_a_file_of_states_are_those_of_properties(tmp_path: Path) -> None:
+    """PRISM's listing of M/M/1/2 with a breakdown flag, not in the order of the values; a text is no variable."""
+    (tmp_path / "m.tra").write_text("3 4\n0 1 0.5\n1 2 0.5\n1 0 1\n2 1 1\n")
+    (tmp_path / "m.sta").write_text("(n,up,name)\n0:(0,true,a)\n2:(-2,false,c)\n1:(1,true,b)\n")
+    found = read_explicit(tmp_path / "m.tra")
+    assert {name: values.tolist() for name, values in found.variables.items()} == {
+        "n": [0, 1, -2], "up": [True, True, False],
+    }  # fmt: skip
+    for text, value in (("n = 1", 2 / 7), ("n < 0 | !up", 1 / 7), ("n + state = 2 & up", 2 / 7), ("state = 2", 1 / 7)):
+        assert found.property(f"S=? [ {text} ]").value == pytest.approx(value, abs=1e-14)
+        done = invoke(["solve", str(tmp_path / "m.tra"), "--property", f"S=? [ {text} ]", "--json"])
+        assert done.exit_code == 0, done.output
+    assert stationary(found).bound(found.variables["n"]).value == pytest.approx(2 / 7 - 2 / 7, abs=1e-14)
+    assert pickle.loads(pickle.dumps(found)) == found
+    with pytest.raises(FileError, match="'name' is not defined"):
+        found.property("S=? [ name = 1 ]")
+    (tmp_path / "m.sta").write_text("(n)\n0:(0,true)\n2:(2,false)\n1:(1,true)\n")
+    with pytest.raises(FileError, match=r"m\.sta: state 0 has 2 values, must be 1"):
+        read_explicit(tmp_path / "m.tra")
+    (tmp_path / "m.sta").write_text("(n:int)\n0:(0)\n2:(2)\n1:(1)\n")
+    with pytest.raises(FileError, match=r"m\.sta, line 1: 'n:int': must be the name of a variable"):
+        read_explicit(tmp_path / "m.tra")
+    (tmp_path / "m.sta").write_text("(n,n)\n0:(0,1)\n2:(2,1)\n1:(1,1)\n")
+    with pytest.raises(FileError, match=r"m\.sta, line 1: a variable is named twice"):
+        read_explicit(tmp_path / "m.tra")
 
 
 def test_labels_of_a_model_are_written(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -208,3 +209,59 @@ def test_coefficients_of_one_queue_are_the_known_ones():
     answer = stationary(explore(mm1, start=0))
     slope = Fraction(answer.lyapunov.split()[0])
     assert abs(float(slope) - 10.0) < 1e-3  # drift -1 at service 1, arrivals 0.9
+
+
+def _exponential(s, q):
+    yield s._replace(n=s.n + 1), q.least + q.factor * math.exp(-q.slope * s.n)
+    if s.n > 0:
+        yield s._replace(n=s.n - 1), 1.0
+
+
+def _powers(s, q):
+    yield s._replace(n=s.n + 1), q.least + q.factor * (2.0 ** (-q.slope * s.n))
+    if s.n > 0:
+        yield s._replace(n=s.n - 1), 1.0
+
+
+def _arrays(s, q):
+    yield s._replace(n=s.n + 1), q.least + q.factor * np.exp(-q.slope * s.n)
+    if s.n > 0:
+        yield s._replace(n=s.n - 1), 1.0
+
+
+@pytest.mark.parametrize("rules", [_exponential, _powers, _arrays])
+@pytest.mark.parametrize("params", [
+    {"least": 0.0, "factor": 1.0, "slope": 1}, {"least": 0.0, "factor": 3.0, "slope": 0.1},
+    {"least": 0.5, "factor": 1.0, "slope": 0.1},
+])  # fmt: skip
+def test_rates_that_fall_exponentially(rules: Any, params: Any):
+    """A birth-death chain has a product form; float64 has no smaller rate than 5e-324, where the states do not end."""
+    base = 2.0 if rules is _powers else math.e
+    births = params["least"] + params["factor"] * base ** (-params["slope"] * np.arange(400.0))
+    weights = np.append(1.0, np.cumprod(births))
+    weights /= weights.sum()
+    chain = explore(rules, start={"n": 0}, params=params)
+    assert type(chain).__name__ == "InfiniteChain"
+    answer = stationary(chain)
+    found = [answer.probability((n,)) for n in range(20)]
+    assert np.abs(found - weights[:20]).max() <= answer.error_bound + 1e-13 < 1e-9
+
+
+def test_states_that_end_where_rates_underflow_are_refused():
+    """With service 2 exp(-n) the last state would hold all probability, of a chain without a stationary distribution."""
+
+    def falling(s, q):
+        yield s._replace(n=s.n + 1), math.exp(-s.n)
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), 2.0 * math.exp(-s.n)
+
+    with pytest.raises(RuleError, match="no Lyapunov function"):
+        stationary(explore(falling, start={"n": 0}))
+
+    def hidden(s, q):
+        yield s._replace(n=s.n + 1), float(f"1e-{s.n}")
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), 1.0
+
+    with pytest.raises(RuleError, match=r"n=3[0-9]{2}.*: a rate of .*e-3.*: must be 0 or at least 2\.23e-308; .*limit"):
+        explore(hidden, start={"n": 0})

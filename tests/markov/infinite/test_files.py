@@ -184,3 +184,11 @@ def test_rates_that_tend_to_zero_are_positive(tmp_path: Path) -> None:
     answer = stationary(read_prism(path))
     assert abs(answer.probability((0,)) - np.exp(-1.5)) <= answer.error_bound + 1e-15
     assert answer.error_bound < 1e-12
+    for rate in (3.0 * 0.9 ** np.arange(400.0), 0.5 ** np.arange(400.0)):
+        path.write_text(path.read_text().replace("1.5 / (n + 1)", "3 * pow(0.9, n)"))
+        if rate[0] == 1.0:
+            path.write_text(path.read_text().replace("3 * pow(0.9, n)", "pow(0.5, n)"))
+        answer = stationary(read_prism(path))
+        assert answer.lyapunov
+        empty = 1.0 / np.append(1.0, np.cumprod(rate)).sum()
+        assert abs(answer.probability((0,)) - empty) <= answer.error_bound + 1e-14 < 1e-9

@@ -313,6 +313,36 @@ def test_jani_files_that_are_refused(tmp_path: Path, place: Any, value: Any, sai
     assert re.search(said, refusal(tmp_path / "c", written(tmp_path, model), const))
 
 
+def objects_of(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects_of(inner)
+
+
+def test_every_unknown_or_doubled_key_and_name_of_jani_is_refused_by_name(tmp_path: Path) -> None:
+    model, certificate = shop(), tmp_path / "shop.cert"
+    model["restrict-initial"] = model["automata"][0]["restrict-initial"] = {"exp": True}
+    stationary(read_jani(written(tmp_path, model), constants={"N": 3})).certificate(certificate)
+    objects = list(objects_of(model))
+    assert len(objects) >= 60
+    for value in objects:
+        value["zz"] = 1
+        assert "'zz' is not read" in refusal(certificate, written(tmp_path, model), "N=3"), value
+        del value["zz"]
+        value["comment"] = "skipped"
+    checked(certificate, path := written(tmp_path, model), "N=3")
+    text = path.read_text(encoding="utf-8")
+    for key in ("rate", "guard", "value", "location", "exp", "op", "lower-bound", "synchronise"):
+        path.write_text(text.replace(f'"{key}": ', f'"{key}": 1, "{key}": ', 1), encoding="utf-8")
+        assert f"the key '{key}' stands twice" in refusal(certificate, path, "N=3")
+    for names in (model["actions"], model["constants"], model["automata"], model["automata"][0]["locations"]):
+        names.append(names[0])
+        assert "twice" in refusal(certificate, written(tmp_path, model), "N=3")
+        names.pop()
+
+
 def test_constants_of_jani_and_files_that_are_none(tmp_path: Path) -> None:
     path, certificate = written(tmp_path, shop()), tmp_path / "shop.cert"
     stationary(read_jani(path, constants={"N": 3})).certificate(certificate)

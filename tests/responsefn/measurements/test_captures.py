@@ -270,6 +270,12 @@ def changed(at: int, data: bytes, content: bytes = pcap(transfer_of(ipv4))) -> b
     return content[:at] + data + content[at + len(data) :]
 
 
+def moved(number: int, seconds: float) -> bytes:
+    """Return a capture whose packets are later by some seconds from one on."""
+    packets = transfer_of(ipv4)
+    return pcap([(1e6 + time + seconds * (n >= number), data) for n, (time, data) in enumerate(packets)])
+
+
 @for_each([
     (b"", "ends in its header"),
     (b"\xd4\xc3\xb2\xa1", "ends in its header"),
@@ -286,6 +292,11 @@ def changed(at: int, data: bytes, content: bytes = pcap(transfer_of(ipv4))) -> b
     (pcap(transfer_of(lambda tcp: b"\x41" + ipv4(tcp)[1:])), "an IPv4 header of fewer than 20 bytes"),
     (pcap([(1.0, ipv4(segment(1, 0, 0, 2, b"\2\4\0\5")))]), "MSS 5 in the handshake: must be larger"),
     (pcap([(9.0 - time, data) for time, data in transfer_of(ipv4)]), "must hold a TCP connection"),
+    (moved(9, -1e4), r"packet 10: -9999\.[0-9]+ s after the packet before it: must be -3600 to 3\.16224e\+07 s"),
+    (moved(9, 3e8), r"packet 10: 3e\+08 s after the packet before it: must be -3600"),
+    (pcapng([(t + 3e8 * (n > 8), data) for n, (t, data) in enumerate(transfer_of(ipv4))], 101), "s after the packet before it: must"),
+    (moved(3, 300.0), r"a\.pcap'.*: 10\.0\.0\.1:1000 > 10\.0\.0\.2:80 has an ACK 300.* s after its segment: must be at most 240 s"),
+    (changed(28, struct.pack("<I", 10**6)), "packet 1: 1000000 as the fraction of a second in units of 1e-06 s: must"),
     (pcapng([], 101), "must hold a TCP connection with 20 packets of data and ACKs"),
     (pcapng([], 101, others=block(3, bytes(8))), "block 4: simple packet blocks have no times"),
     (pcapng([], 101, others=block(77, bytes(8))), "block 4: type 0x0000004d: must be a block"),

@@ -106,6 +106,24 @@ def test_forms_of_ss(text: str) -> None:
         assert all(end in text for end in (here, there))
 
 
+@for_each([
+    # ts, ts '[%Y-%m-%d %H:%M:%.S]', ts -s, ts %.s, ts %s, date, date +%FT%T%z, date +%s
+    *(f"{time} {{line}}" for time in (
+        "Nov 27 12:00:00", "[2026-11-27 12:00:00.123456]", "00:00:01", "1764244800.123456", "1764244800")),
+    *(f"{time}\n{{line}}" for time in (
+        "Fri Nov 27 18:26:34 UTC 2026", "Fri 27 Nov 2026 06:26:34 PM CEST", "2026-11-27T12:00:00+01:00", "1764244800")),
+])  # fmt: skip
+def test_ss_with_times_in_front_of_lines_and_between_samples(form: str) -> None:
+    first = ["ESTAB 0 0 10.0.0.1:5001 10.0.0.2:41000", f"\t {FIELDS} delivery_rate 8Mbps"]
+    second = [line.replace("8Mbps", "16Mbps") for line in first]
+    stamped = [form.replace("{line}", line) for line in (*first, *second)]
+    if "\n" in form:  # date between samples
+        stamped = [stamped[0], first[1], stamped[2], second[1]]
+    found = read_ss("\n".join(stamped))
+    assert found.names == 2 * ("10.0.0.1:5001 > 10.0.0.2:41000",)
+    np.testing.assert_allclose((found.p, found.rtt, found.rate), [[0.01] * 2, [0.04] * 2, [1000.0, 2000.0]])
+
+
 def test_ss_separates_connections_wherever_their_lines_begin() -> None:
     """The first has no delivery rate and must not take the second's."""
     text = (
@@ -126,7 +144,7 @@ def test_ss_reads_files_with_marks_and_long_lines(tmp_path) -> None:
     (tmp_path / "ss.txt").write_bytes(b"ESTAB\n\xff")
     with pytest.raises(ValueError, match=r"ss\.txt', line 2: must be UTF-8 text"):
         read_ss(tmp_path / "ss.txt")
-    for letters in ("a", "a:", "1", ":", "a.", "1."):
+    for letters in ("a", "a:", "1", ":", "a.", "1.", "1 ", "Nov ", "[1"):
         word = letters * 500_000
         with pytest.raises(ValueError, match=r"^source"):
             read_ss(f"{word}\n")
@@ -170,6 +188,8 @@ AGENT = """ESTAB 0 0 192.0.2.35:443 203.0.113.20:50123 sk:2D43A0
     (LOSSY, 9820 / 202_863, 0.98e-3, 90.5e6 / (8 * 1448), 202_863),
     # `ss --no-header -eipn` beside iperf3 with TCP Prague: the first connection is limited by its application
     (PRAGUE, 8 / 3762, 0.62e-3, 16_088_888 / (8 * 1448), 3762),
+    # the same, with the time that `ts` puts before it
+    (f"1725877589.825149 {PRAGUE}", 8 / 3762, 0.62e-3, 16_088_888 / (8 * 1448), 3762),
     # a test of an agent's parser, from `ss -Htoein`
     (AGENT, 3 / 1400, 45.2e-3, 12e6 / (8 * 1428), 1400),
 ])  # fmt: skip
@@ -186,8 +206,7 @@ def test_lines_of_ss_from_other_programs(text: str, p: float, rtt: float, rate: 
     # ss-parse_full.sh of dustinchen26/Herman_tcp_test: a kernel that prints no delivery rate
     ("ESTAB 0 0 192.0.2.1:5 192.0.2.2:6 rto:204 rtt:0.024/0.008 mss:1448 cwnd:5882 segs_out:2534538 data_segs_out:2534536 send 17034.3Mbps retrans:0/24285\n",
      "source: no connection with rtt, mss, data_segs_out and delivery_rate"),
-    # lines that `ts` puts times before, and those of a monitor that prints its own
-    (f"1725877589.825149 {PRAGUE}", "source, line 1: '1725877589.8.*: must follow the addresses"),
+    # lines of a monitor that prints its own times
     (f"time:1754776664023490865\n{BBR_MONITOR}", "source, line 1: 'time:17.*: must follow the addresses"),
 ])  # fmt: skip
 def test_lines_of_ss_without_a_rate_or_with_other_words_are_refused(text: str, message: str) -> None:  # fmt: skip

@@ -55,7 +55,7 @@ BY_LOSS: dict[str, WindowRule] = {
 """Rules that see losses and the time, by their names in the data: Linux's modules where responsefn has
 them, HSTCP with RFC 3649's table, as both simulators have."""
 BY_DELAY: dict[str, WindowRule] = {
-    "westwood": WestwoodPlus(),
+    "westwood": WestwoodPlus(deferred=0),
     "vegas": LinuxVegas(kernel="2.6.22"),
     "illinois": LinuxIllinois(keeps_beta=1, kernel="2.6.22"),
     "fusion": Fusion(),
@@ -63,7 +63,7 @@ BY_DELAY: dict[str, WindowRule] = {
     "fast": FAST(alpha=20.0),
 }
 """Rules that measure a rate or a queueing delay; FAST with the alpha of the runs, Illinois with the cut of
-Linux 2.6.22, ARENO with the memory of its class for ns-3."""
+Linux 2.6.22, ARENO with the memory of its class for ns-3, Westwood+ with its cut at the loss, which is repaired at once."""
 IN_NS3: dict[str, WindowRule] = {
     "bic": LinuxBIC(b=0.2, smooth=5.0, per_ack=1.0, remembered=0.8, kernel="2.6.22"),
     "cubic": LinuxCUBIC(C=0.4, b=0.3, per_ack=1.0, kernel="2.6.22"),

@@ -338,6 +338,18 @@ def test_westwood_plus_has_two_filters_and_samples_of_50_ms():
     assert state.estimate == pytest.approx(40_000 * (x**2 / 2 - x**3 / 3), rel=2e-3)
 
 
+def test_westwood_plus_takes_its_estimate_when_the_recovery_ends():
+    """As the module: a loss halves the window (Reno's ssthresh), CA_EVENT_COMPLETE_CWR sets it to the estimate times RTT_min."""
+    rule = WestwoodPlus()
+    state = rule.State(40.0, 40.0, 0.05, 300.0, 300.0)
+    lost = rule.on_loss(state, rule.params, Event(0.0, 0.1))
+    assert (lost.cwnd, lost.ssthresh) == (20.0, 20.0)
+    after = rule.on_ack(lost, rule.params, Event(0.0, 0.1))
+    assert (after.ssthresh, after.cwnd) == (15.0, 15.0 + 1.0 / 15.0)
+    assert rule == WestwoodPlus(deferred=1)
+    assert WestwoodPlus(deferred=0).on_loss(state, WestwoodPlus(deferred=0).params, Event(0.0, 0.1)).cwnd == 15.0
+
+
 # The modules without a class for an older kernel, against the integer arithmetic of their files.
 
 SIX = (LinuxHybla, LinuxLP, LinuxNV, LinuxVeno, LinuxYeAH, LinuxCDG)
