@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.checks import count_of
 from hopflow.results import COLOURS, figure
 
 if TYPE_CHECKING:

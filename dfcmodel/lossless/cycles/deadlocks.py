@@ -24,6 +24,7 @@ from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import Pause
+from hopflow.checks import count_of
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result
 from hopflow.units import WithUnit, declares, quantities
