@@ -300,7 +300,7 @@ def test_formulas_are_derived_once_and_domains_are_texts() -> None:
     assert domain_of(HTCP()) == "p <= 0.02"
 
 
-@pytest.mark.parametrize("rule", [Westwood(), WestwoodPlus()], ids=repr)
+@pytest.mark.parametrize("rule", [Westwood(), WestwoodPlus(deferred=0)], ids=repr)
 @pytest.mark.parametrize("p", [4e-3, 0.01, 0.02])
 def test_a_slow_climb_ends_where_the_cycle_says(rule, p):
     """Between two losses the window grows by less than a packet: 4096 cycles end far below the capacity."""

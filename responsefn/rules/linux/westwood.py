@@ -30,7 +30,7 @@ class WestwoodPlus(WindowRule):
         Minimum duration of a sample in s.
     deferred
         1: a loss halves the window, which becomes the estimated rate times RTT_min at the first ACK after recovery, as
-        in the module. 0: it does so at the loss. With immediate repair, as in `rate`, both differ by at most a per
+        in the module. 0: it does so at the loss. With immediate repair, as in `rate`, both differ by at most two per
         cent; at packet level recovery sends less with 0 if the estimate is below half of the window.
 
     Examples
