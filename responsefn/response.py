@@ -92,6 +92,8 @@ class Response(Parametrized):
         Dynamics in LaTeX, for rules without `formula`.
     solved_by
         Method for the rate without a formula; ``"none"`` without a rate.
+    package
+        Package that exports the class.
     catalogue_kind
         Kind in the catalogue: ``"rule"`` (of a window), ``"rate rule"``, ``"delivery rule"`` or ``"law"``.
     catalogue_rows
@@ -101,6 +103,7 @@ class Response(Parametrized):
 
     SWEPT_BY = "responsefn.sweeps"
 
+    package: ClassVar[str] = "responsefn"
     catalogue_kind: ClassVar[str] = "law"
     catalogue_rows: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     reference: ClassVar[Reference | None] = None

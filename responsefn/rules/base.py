@@ -37,6 +37,7 @@ __all__ = [
     "Event",
     "RenoGrowth",
     "WindowRule",
+    "after",
     "answers_marks",
     "cut",
     "grow",
@@ -53,6 +54,23 @@ STARTS = 9  # numerical
 """Number of windows from which `WindowRule.attractors` starts."""
 NO_INVERSE_AT_CAPACITY = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
 """Reason why rules that estimate the capacity have no inverse."""
+
+
+def after(first: Any) -> Any:
+    """Return a decorator of a rule's function that applies it to the state which another function returns.
+
+    With ``@after(on_loss)`` a timeout makes the cut of a loss, and changes only what the function assigns.
+    """
+    first = first.__func__
+
+    def decorate(then: Any) -> Any:
+        def step(s: Any, q: Any, e: Any) -> Any:
+            return then(first(s, q, e), q, e)
+
+        step.__doc__ = then.__doc__
+        return step
+
+    return decorate
 
 
 def grow(s: Any, step: Any) -> Any:
