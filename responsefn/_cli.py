@@ -139,8 +139,8 @@ def response(
 
 
 def _invert(name: str, rate: float, rtt: float, capacity: float | None, unit_check: bool, json: bool) -> None:
-    from responsefn.equations import domain_of
     from responsefn.inverse import invert
+    from responsefn.response import domain_of
     from responsefn.rule_catalogue import rule_named
 
     rule = rule_named("invert", name)
@@ -173,7 +173,7 @@ def _print(table: Curve, packet_size: float) -> None:
 
     Rates outside of a rule's domain have a star, which a line below explains.
     """
-    from responsefn.equations import domain_of
+    from responsefn.response import domain_of
 
     _print_rates(table, packet_size)
     for rule, inside in zip(table.rules, table.in_domain, strict=True):

@@ -65,7 +65,7 @@ class CUBIC(WindowRule):
         p_1 = 4 (1-beta) C R^3 / ((3+beta) a^2),   p_2 = 54 (1-beta) C R^3 / ((1+beta) a^2)
 
     with a = 3 (1-beta)/(1+beta) (the lag lowers p_1 by 2 x R/K);
-    between them it begins as the cubic and ends as the line, which `responses.closed_forms.cubic_region` solves; the
+    between them it begins as the cubic and ends as the line, which `responsefn.closed_forms.cubic_region` solves; the
     larger of the two responses, which RFC 9438's tables have (``form="published"``, and with 1.2 for
     sqrt(3/2) there), differs from it by up to 4 %. The cycle map is neutral at its fixed point: a peak of (1 + x) W
     becomes (1 + x - c x^3) W, with c = (1-beta) ((3+beta)/3)^3, so that its distance falls only as 1/sqrt(2cn) in
