@@ -25,8 +25,8 @@ from tqdm import tqdm
 from benchmarks import first_answers
 from benchmarks.timing import Row, compare
 from responsefn import catalogue, invert
-from responsefn.closed_forms.plateau_ratio import solve_plateau
-from responsefn.equations import formula_of
+from responsefn.closed_forms.functions import solve_plateau
+from responsefn.closed_forms.printed import formula_of
 from responsefn.inputs import loss_rate
 from responsefn.response import Response
 

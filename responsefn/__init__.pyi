@@ -16,38 +16,34 @@ from .metrics.rtt_exponents import rtt_unfairness
 from .metrics.tfrc_loss_intervals import LossHistory, loss_events
 from .metrics.transients import aggressiveness, convergence_time, responsiveness
 from .rule_catalogue import catalogue
-from .rules.abe import ABE
 from .rules.adaptive_reno import ARENO
 from .rules.base import WindowRule
 from .rules.bic import BIC
-from .rules.classic import AIMD, NewReno, Reno, Tahoe
+from .rules.classic import ABE, AIMD, NewReno, QUICNewReno, Relentless, Reno, Tahoe
 from .rules.compound import CTCP
-from .rules.cubic import CUBIC
+from .rules.cubic import CUBIC, ChromiumCUBIC
 from .rules.dctcp import DCTCP
+from .rules.delay_based import FAST
 from .rules.deliveries.allegro import Allegro
 from .rules.deliveries.bbr import BBR
 from .rules.deliveries.bbr_v1 import BBRv1
 from .rules.deliveries.copa import Copa
 from .rules.deliveries.delivery_rule import Delivery, DeliveryRule
-from .rules.deliveries.ledbat import LEDBAT
-from .rules.deliveries.ledbat_plus_plus import LEDBATpp
+from .rules.deliveries.ledbat import LEDBAT, LEDBATpp
 from .rules.deliveries.nscc import NSCC
 from .rules.deliveries.prague import Prague
 from .rules.deliveries.search import SEARCH
 from .rules.deliveries.swift import Swift
 from .rules.deliveries.vivace import Vivace
-from .rules.fast import FAST
 from .rules.fusion import Fusion
 from .rules.highspeed_tcp import HSTCP
 from .rules.htcp import HTCP
 from .rules.illinois import Illinois
-from .rules.quic import ChromiumCUBIC, QUICNewReno
 from .rules.rates.dcqcn import DCQCN
 from .rules.rates.fixed_rate import FixedRate
 from .rules.rates.hpcc import HPCC
 from .rules.rates.rate_rule import Elapsed, Feedback, RateRule
 from .rules.rates.timely import TIMELY, PatchedTIMELY
-from .rules.relentless import Relentless
 from .rules.scalable import Scalable
 from .rules.slow_starts import hystart, limited_slow_start
 from .rules.vegas import NS2Vegas, Vegas

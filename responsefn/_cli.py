@@ -12,7 +12,7 @@ from hopflow.console import command_line as cli
 from hopflow.units import mbps, to_mbps
 from responsefn import inverse
 from responsefn.curves import Curve, curve
-from responsefn.equations import domain_of
+from responsefn.response import domain_of
 from responsefn.rule_catalogue import catalogue, names, rule_named
 
 __all__ = ["commands"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,7 +30,6 @@ __all__ = [
     "distinct",
     "emit_remarks",
     "search_other_rates",
-    "tabulate_remarks",
 ]
 
 SAME_RATE = 0.03
@@ -157,24 +155,3 @@ def emit_remarks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None
 
 def _share(indices: Any, p: Floats) -> str:
     return f" ({len(indices)} of {len(p)} values of p)" if len(p) > 1 else ""
-
-
-def tabulate_remarks(p: Floats, rate: Floats, remarks: Sequence[list[Remarks]]) -> tuple[Floats, Floats, Bools]:
-    """Return attractors, loss events, and where the search finished, of n rules at m loss rates.
-
-    Their shapes are (n, m, 3), (n, m) and (n, m).
-    """
-    attractors = np.full((*rate.shape, 3), np.nan)
-    attractors[..., 0] = rate
-    events = np.full(rate.shape, np.nan)
-    searched = np.zeros(rate.shape, dtype=np.bool_)
-    for n, remarks_of_rule in enumerate(remarks):
-        for remark in remarks_of_rule:
-            rows = {value: j for j, value in enumerate(remark.p)}
-            for m, value in enumerate(p):
-                if (j := rows.get(value)) is not None:
-                    rates = distinct([rate[n, m], *remark.other_rates[j]])
-                    attractors[n, m, : len(rates)] = rates
-                    events[n, m] = remark.loss_events[j]
-                    searched[n, m] = remark.searched[j]
-    return attractors, events, searched

@@ -18,8 +18,7 @@ from hopflow.checks import instance, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.kernels import make_kernel
 from hopflow.units import WithUnit, quantities
-from responsefn.closed_forms.lambert import lambert_w
-from responsefn.closed_forms.plateau_ratio import excess, solve_plateau
+from responsefn.closed_forms.functions import excess, lambert_w, solve_plateau
 from responsefn.inputs import round_trip, spread
 from responsefn.inverse import SMALLEST_P, invert_closed_form
 from responsefn.response import Response
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from responsefn.closed_forms.evaluation import Statements
+    from responsefn.closed_forms.printed import Statements
 
     Floats = NDArray[np.float64]
 

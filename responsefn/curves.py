@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,10 @@ import numpy as np
 from hopflow.checks import dimensions, format_value, instances, number, one_number
 from hopflow.results import Result, figure
 from hopflow.units import in_units, quantities
-from responsefn.attractors import tabulate_remarks
+from responsefn.attractors import Remarks, distinct
 from responsefn.diagnostics import collect_remarks
-from responsefn.equations import domain_of
 from responsefn.inputs import round_trip
-from responsefn.response import Response
+from responsefn.response import Response, domain_of
 
 if TYPE_CHECKING:
     import xarray
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
 
 __all__ = ["Curve", "curve"]
 
@@ -243,6 +243,29 @@ def curve(
             rates.append(np.asarray(rule.rate(p, rtt, bandwidth, unit_check=unit_check)))
         remarks.append(rule_remarks)
     rate = np.stack(rates)
-    attractors, loss_events, searched = tabulate_remarks(p, rate, remarks)
+    attractors, loss_events, searched = _tabulate_remarks(p, rate, remarks)
     p.flags.writeable = rate.flags.writeable = False
     return Curve(responses, p, rtt, rate, bandwidth, attractors, loss_events, searched)
+
+
+def _tabulate_remarks(
+    p: NDArray[np.float64], rate: NDArray[np.float64], remarks: Sequence[list[Remarks]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Bools]:
+    """Return attractors, loss events, and where the search finished, of n rules at m loss rates.
+
+    Their shapes are (n, m, 3), (n, m) and (n, m).
+    """
+    attractors = np.full((*rate.shape, 3), np.nan)
+    attractors[..., 0] = rate
+    events = np.full(rate.shape, np.nan)
+    searched = np.zeros(rate.shape, dtype=np.bool_)
+    for n, remarks_of_rule in enumerate(remarks):
+        for remark in remarks_of_rule:
+            rows = {value: j for j, value in enumerate(remark.p)}
+            for m, value in enumerate(p):
+                if (j := rows.get(value)) is not None:
+                    rates = distinct([rate[n, m], *remark.other_rates[j]])
+                    attractors[n, m, : len(rates)] = rates
+                    events[n, m] = remark.loss_events[j]
+                    searched[n, m] = remark.searched[j]
+    return attractors, events, searched

@@ -18,11 +18,11 @@ import numpy as np
 
 from hopflow.kernels import engine
 from responsefn import steps
+from responsefn.closed_forms.printed import formula_of
 from responsefn.diagnostics import RuleError, warns
 from responsefn.dynamics import Cycle, Event
-from responsefn.equations import formula_of
 from responsefn.kernel.flow import CHECKED_STATES, CYCLE_COLUMNS, FAULT_STATE, LIMITS, ROWS
-from responsefn.rule_checks import check_dynamics, raise_fault, sample_states
+from responsefn.rule_events import check_dynamics, raise_fault, sample_states
 from responsefn.steps import compile_step, write_parameters
 
 if TYPE_CHECKING:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hopflow.checks import number
 from hopflow.parameters import param
-from hopflow.units import quantities
 from responsefn.closed_forms.printed import use_printed
-from responsefn.inputs import plain, round_trip
-from responsefn.response import Reference, Response, rfc
+from responsefn.response import Law, Reference, rfc
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from responsefn.closed_forms.symbolic import Formula
 
@@ -23,40 +20,6 @@ __all__ = ["PFTK", "TFRC", "Law", "Mathis"]
 
 MISPRINT = Reference("Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002, Sect. 2.1", "primary")
 """Paper that misprints TFRC's equation."""
-
-
-class Law(Response, ABC):
-    """Base of laws: a rate equation with ``packets_per_ack`` (b) and the timeout ``rto`` (t_RTO).
-
-    A subclass states its equation in `formula`, in the symbols p, R, b and t_RTO.
-
-    Examples
-    --------
-    >>> from responsefn import Law, Mathis
-    >>> issubclass(Mathis, Law)
-    True
-    """
-
-    class Params(NamedTuple):
-        """Packets per ACK; retransmission timeout in s, None for four round trips."""
-
-        packets_per_ack: float = param(1, at_least=1.0, source="RFC 5348, Sect. 3.1: b = 1 is recommended")
-        rto: float | None = param(None, "time", above=0.0, at_most=1000.0, source="RFC 5348, Sect. 4.3: t_RTO = 4 R")
-
-    def bindings(self, rtt: Any) -> dict[str, Any]:
-        """Return b and t_RTO; the default timeout is four round trips."""
-        rto = self.params.rto
-        return {"b": self.params.packets_per_ack, "t_RTO": 4.0 * rtt if rto is None else rto}
-
-    @abstractmethod
-    def formula(self) -> Formula:
-        """Return the rate in p, R, b and t_RTO."""
-
-    @quantities(rtt="time", p="share")
-    def mean_window(self, p: ArrayLike, rtt: ArrayLike, *, unit_check: bool = True) -> float | NDArray[np.float64]:
-        """Return ``rate * rtt`` in packets; parameters and shapes as for `rate`."""
-        rate = np.asarray(self.rate(p, rtt, unit_check=unit_check))
-        return plain(rate * round_trip(rtt, unit_check))
 
 
 class TFRC(Law):

@@ -14,8 +14,7 @@ import sympy as sp
 
 from hopflow.whole_files import replacing
 from responsefn import catalogue
-from responsefn.closed_forms.evaluation import Code
-from responsefn.closed_forms.printed import DERIVATIONS, FILE
+from responsefn.closed_forms.printed import DERIVATIONS, FILE, Code
 from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["generate_json"]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from hopflow.checks import choice
 from hopflow.registry import Registry, object_of_file
 from hopflow.results import Result
-from responsefn.equations import domain_of, equation_of, table_of
-from responsefn.response import Response
+from responsefn.response import Response, domain_of, equation_of, table_of
 from responsefn.rules.index import RULES
 
 if TYPE_CHECKING:

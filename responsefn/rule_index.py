@@ -21,8 +21,6 @@ from responsefn.rule_catalogue import KINDS
 __all__ = ["index_files"]
 
 PACKAGE = Path(__file__).parent
-LINUX = "responsefn.rules.linux."
-"""Prefix of the modules whose rules are public in `responsefn.linux`; others are public in `responsefn`."""
 LAWS = "responsefn.laws"
 WIDTH = 100
 """Longest line of a stub."""
@@ -37,15 +35,12 @@ RULES = {
 
 def index_files() -> dict[Path, str]:
     """Return the contents of the index and of the stubs by path."""
-    public_rules = sorted(rules_of_modules(), key=lambda rule: KINDS.index(rule.catalogue_kind))
+    public_rules = sorted(rules_of_modules(), key=lambda rule: (KINDS.index(rule.catalogue_kind), rule.package))
     lines = (f'    "{r.__name__}": ("{r.__module__}", "{r.catalogue_kind}"),\n' for r in public_rules)
-    linux = [rule for rule in public_rules if rule.__module__.startswith(LINUX)]
-    others = [rule for rule in public_rules if rule not in linux]
-    stubs = {
-        PACKAGE / "__init__.pyi": others,
-        PACKAGE / "linux" / "__init__.pyi": linux,
-    }
-    texts = {path: stub(path, public) for path, public in stubs.items()}
+    texts = {}
+    for package in ("responsefn", "responsefn.linux"):
+        path = PACKAGE.parent / package.replace(".", "/") / "__init__.pyi"
+        texts[path] = stub(path, [rule for rule in public_rules if rule.package == package])
     return {PACKAGE / "rules" / "index.py": INDEX % "".join(lines), **texts}
 
 

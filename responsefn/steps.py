@@ -33,8 +33,7 @@ from responsefn.kernel.flow import (
     WINDOW_PACKETS,
     WINDOW_TIME,
 )
-from responsefn.rule_checks import check_dynamics
-from responsefn.rule_events import SIGNATURE, numbers_of
+from responsefn.rule_events import SIGNATURE, check_dynamics, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -177,7 +176,7 @@ def compile_step(
     Raises
     ------
     RuleError
-        If the rule cannot be run (`rule_checks.check_dynamics`).
+        If the rule cannot be run (`rule_events.check_dynamics`).
     KernelError
         With the file and the line of a function that cannot be compiled.
     """

@@ -9,7 +9,7 @@ the line up to x^3 K_0. The packets of the cycle are C K_0^4/R times ::
     g(x) = ((tau-x)^4 - x^4)/4 + tau x^3/(1-beta) + beta x^3 (x^3-tau)/(1-beta) + (x^6-tau^2)/2,
 
 derived here, and x follows from g(x) = R/(p C K_0^4). `PlateauRatio` is that function in SymPy, with
-its derivatives; its numbers are `plateau_ratio.solve_plateau`'s.
+its derivatives; its numbers are `functions.solve_plateau`'s.
 """
 
 from __future__ import annotations

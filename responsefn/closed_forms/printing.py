@@ -10,7 +10,7 @@ from sympy.printing.numpy import NumPyPrinter
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
-from responsefn.closed_forms.evaluation import Branch, Code, Statements
+from responsefn.closed_forms.printed import Branch, Code, Statements
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -14,7 +14,7 @@ import sympy as sp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from responsefn.closed_forms.evaluation import Code
+    from responsefn.closed_forms.printed import Code
 
 __all__ = ["Formula", "PowerGrowth", "R", "T", "a", "b", "log_slope", "p", "positive_root", "t_RTO"]
 

@@ -338,18 +338,18 @@ def change_much_later(flow, steps, states, packets, carry, period):
 
 @entry
 def run(cases, functions, limits, room, results):
-    """Compare blocks with ACKs from each row of ``ends``, saved just before a loss.
+    """Compare blocks with ACKs from each row of ``final_states``, saved just before a loss.
 
     ``limits.cycles`` is the maximum of ACKs per case, ``limits.steps`` that of several shorter cycles, or as many as
     the search took. The columns of ``out`` are the estimated relative error of the rate, the part of a cycle that was
     followed, and the change of a period much later. A longer cycle is sampled first. With
     ``limits.acks`` 0 only the last one is written, for the steps in ``blocks``.
     """
-    packets, rtts, service, ends, columns = cases
+    packets, rtts, service, final_states, columns = cases
     blocks, acks, loss = functions
     numbers, states = room
     out, fault = results
-    most = limits[0].cycles
+    max_acks = limits[0].cycles
     for i in range(len(packets)):
         flow = Flow(numbers, loss[0], rtts[i], service, limits[0], fault)
         period = columns[i, 6]
@@ -357,37 +357,37 @@ def run(cases, functions, limits, room, results):
             continue
         numbers[STEPS] = 0.0
         for n in range(len(states[0])):
-            states[START, n] = ends[i, n]
+            states[START, n] = final_states[i, n]
         out[i, 0] = math.inf
-        whole = math.ceil(packets[i] - 1e-6)
+        cycle_acks = math.ceil(packets[i] - 1e-6)
         solution_acks = ACKS_PER_STEP * columns[i, 9]
         sampled_error = math.inf
-        if limits[0].acks > 0.0 and whole > max(limits[0].steps, solution_acks):
-            max_acks = min(most, max(limits[0].steps, solution_acks))
-            out[i, 0], out[i, 1] = sample_segments(flow, blocks[0], acks[0], states, packets[i], max_acks)
+        if limits[0].acks > 0.0 and cycle_acks > max(limits[0].steps, solution_acks):
+            sampled_acks = min(max_acks, max(limits[0].steps, solution_acks))
+            out[i, 0], out[i, 1] = sample_segments(flow, blocks[0], acks[0], states, packets[i], sampled_acks)
             sampled_error = out[i, 0]
         if limits[0].acks > 0.0 and not out[i, 0] <= ACCEPTED_ERROR:
-            compared = min(whole, most)
+            compared = min(cycle_acks, max_acks)
             out[i, 1] = min(1.0, compared / packets[i])
             budget = max(limits[0].steps, solution_acks)
             max_cycles = 16.0
             if period != 1.0:
                 budget = max(20.0 * limits[0].steps, 8.0 * solution_acks)
                 max_cycles = max(16.0, period)
-            budget = min(budget, 0.5 * most)
+            budget = min(budget, 0.5 * max_acks)
             cycles = int(max(1.0, min(max_cycles, budget // compared)))
             if period > 1.0 and cycles > period:
                 cycles -= cycles % int(period)
             out[i, 0] = math.inf
             # whole packets, more or fewer than the cycle has: its rate may jump between them
             for fewer in range(2):
-                affordable = 2.0 * cycles * compared <= most
+                affordable = 2.0 * cycles * compared <= max_acks
                 differs = affordable and max(1.0, packets[i] - 1.0) < compared - 1.0
                 if fewer == 0 or (out[i, 0] > ACCEPTED_ERROR and differs):
                     case = (compared - fewer, cycles, packets[i], period, columns[i, 0])
                     error = estimate_error(flow, blocks[0], acks[0], states, case)
                     out[i, 0] = min(out[i, 0], error)
-            if compared < whole and sampled_error < math.inf:
+            if compared < cycle_acks and sampled_error < math.inf:
                 out[i, 0] = max(out[i, 0], sampled_error)  # of all of the cycle
         if period >= 1.0:
             carry = 1.0 - limits[0].acks

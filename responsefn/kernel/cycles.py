@@ -101,7 +101,7 @@ def find_cycle(flow, steps, packets, anchor, previous, columns):
     extrapolated = 0
     last_peak = 0.0
     peak_before = 0.0
-    least_change = math.inf
+    min_change = math.inf
     anchor_peak = 0.0
     anchor_duration = 0.0
     rate_before = 0.0
@@ -137,8 +137,8 @@ def find_cycle(flow, steps, packets, anchor, previous, columns):
             change = max(abs(peak - last_peak), abs(last_peak - peak_before))
             start = anchor
             if change <= limits.tolerance * peak:
-                if change < least_change:
-                    least_change = change
+                if change < min_change:
+                    min_change = change
                 else:
                     period = 1
             elif (
@@ -208,14 +208,14 @@ def run(cases, functions, limits, room, results):
 
     Groups are plain tuples, because Numba takes about 10 us longer per call to find the types of NamedTuples.
 
-    ``ends`` has the time of the last loss, the remaining packets, and the state before it. Blocks of ACKs that end at
-    an invalid window leave a period of -1: single ACKs may not make that window. A single ACK that does so ends the
-    search with a fault.
+    ``final_states`` has the time of the last loss, the remaining packets, and the state before it. Blocks of ACKs that
+    end at an invalid window leave a period of -1: single ACKs may not make that window. A single ACK that does so ends
+    the search with a fault.
     """
     packets, rtts, service, starts = cases
     steps, loss = functions
     numbers, anchor, previous = room
-    ends, columns, fault = results
+    final_states, columns, fault = results
     for i in range(len(packets)):
         flow = Flow(numbers, loss[0], rtts[i], service, limits[0], fault)
         numbers[STEPS] = 0.0
@@ -228,4 +228,4 @@ def run(cases, functions, limits, room, results):
             columns[i, 6] = -1.0
             fault[0] = 0.0
             numbers[INVALID_WINDOW] = 0.0
-        save_state(numbers, ends[i])
+        save_state(numbers, final_states[i])

@@ -48,7 +48,7 @@ STATE, PARAMETERS, ROWS = 8, 24, 40
 ON_ACK, ON_LOSS = 1.0, 2.0
 """Events that a fault names."""
 FAULT_STATE = 5
-"""First entry of the state in the record of a fault (`responsefn.rule_checks.raise_fault`)."""
+"""First entry of the state in the record of a fault (`responsefn.rule_events.raise_fault`)."""
 MIN_WINDOW, MAX_WINDOW = 1.0 - 1e-9, 1e15
 """Valid windows in packets; the minimum has room for rounding."""
 CYCLE_COLUMNS = 10

@@ -1,4 +1,4 @@
-"""The classic rules: AIMD(a, b), Reno, NewReno and Tahoe, with the responses of their loss cycles.
+"""Additive increase, multiplicative decrease: AIMD(a, b), Reno, NewReno (also of QUIC), Tahoe, ABE and Relentless.
 
 Each response is that of the deterministic cycle: one packet in 1/p is lost, the window falls,
 and grows to the same peak again. SymPy solves the cycle for the peak.
@@ -6,18 +6,20 @@ and grows to the same peak again. SymPy solves the cycle for the peak.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum
 from hopflow.parameters import param
+from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.closed_forms.printed import use_printed
 from responsefn.response import Reference, rfc
-from responsefn.rules.base import RenoGrowth, WindowRule, cut, grow
+from responsefn.rules.base import RenoGrowth, WindowRule, after, cut, grow
 
 if TYPE_CHECKING:
     from responsefn.closed_forms.symbolic import Formula
 
-__all__ = ["AIMD", "NewReno", "Reno", "Tahoe"]
+__all__ = ["ABE", "AIMD", "NewReno", "QUICNewReno", "Relentless", "Reno", "Tahoe"]
 
 FORMS = ("sqrt", "precise", "recovery")
 MIN_SSTHRESH = 2  # RFC 5681, Sect. 3.1, eq. 4: ssthresh of 2 SMSS at least
@@ -259,3 +261,146 @@ def _tahoe_cycle() -> Formula:
     threshold = sp.Piecewise((high / 2, p <= border), (two, True))
     rounds = sp.log(threshold) / sp.log(2) + peak - threshold
     return Formula(1 / (p * rounds * R), peak, condition=high > 2 * MIN_SSTHRESH)
+
+
+class ABE(RenoGrowth):
+    """NewReno with alternative backoff (RFC 8511): a mark leaves more of the window than a loss.
+
+    A mark leaves ``beta_ecn`` of the window, once per window, and a loss leaves half. Marks come from short queues,
+    which empty after a decrease to half. The response to marks is `AIMD`'s with (1, 1 - beta_ecn). The response to
+    losses is Reno's.
+
+    Domain: p <= 0.02, for marks.
+
+    Parameters
+    ----------
+    beta_ecn
+        Part of the window that a mark leaves, 0.5 <= beta_ecn < 1. RFC 8511 recommends 0.8 for NewReno (and 0.85 for
+        CUBIC).
+
+    Examples
+    --------
+    >>> from responsefn import ABE, AIMD
+    >>> round(ABE().rate(0.01, 0.1), 6) == round(AIMD(1.0, 0.2).rate(0.01, 0.1), 6)
+    True
+    """
+
+    class Params(NamedTuple):
+        """Part of the window that a mark leaves."""
+
+        beta_ecn: float = param(
+            0.8,
+            at_least=0.5,
+            below=1.0,
+            source="RFC 8511, Sect. 3.1: 0.8 for NewReno",
+        )
+
+    recovery: ClassVar[str] = "sack"
+    signal: ClassVar[str] = "mark"
+    reference = rfc(8511, "N. Khademi et al., TCP alternative backoff with ECN (ABE), 2018", "Sect. 3.1")
+    domain = (0.0, 0.02)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Multiply the window by beta_ecn at a mark."""
+        return cut(s, q.beta_ecn * s.cwnd)
+
+    def bindings(self, rtt: Any) -> dict[str, Any]:  # noqa: ARG002
+        """Return increase and decrease of the AIMD with the same response."""
+        return {"a": 1.0, "b": 1.0 - self.params.beta_ecn}
+
+    def formula(self) -> Formula:
+        """Return rate, peak window and inverse, in p, R, a, b."""
+        return AIMD().formula()
+
+
+class Relentless(RenoGrowth):
+    r"""Relentless congestion control (Mathis 2009): one packet less for each packet lost.
+
+    The growth of one packet per round trip makes up for it in one round trip, whatever the window, so
+    that a cycle is one round trip of 1/p packets: T = 1/(pR), exactly, with the peak 1/p + 1/2.
+
+    It holds while the window after a loss is at least 2 packets, p <= 0.4; above, `rate` is the
+    numerical cycle.
+
+    The recovery is SACK, which reports the number of lost packets (`WindowRule.recovery`).
+
+    Domain: p <= 0.02.
+
+    Examples
+    --------
+    >>> from responsefn import Relentless
+    >>> Relentless().rate(0.01, rtt=0.1), Relentless().peak_window(0.01)
+    (1000.0, 100.5)
+    """
+
+    recovery: ClassVar[str] = "sack"
+    reference = Reference("M. Mathis, Relentless congestion control, PFLDnet 2009")
+    domain = (0.0, 0.02)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Decrease the window by one packet."""
+        return cut(s, s.cwnd - 1.0)
+
+    def formula(self) -> Formula:
+        """Return rate, peak window and inverse, in p and R."""
+        return _relentless()
+
+
+@use_printed(())
+def _relentless() -> Formula:
+    import sympy as sp
+
+    from responsefn.closed_forms.symbolic import Formula, R, T, p
+
+    peak = 1 / p + sp.Rational(1, 2)
+    max_p = sp.Rational(2, 5)  # above, the peak is below 3
+    return Formula(1 / (p * R), peak, 1 / (T * R), condition=p <= max_p)
+
+
+MIN_WINDOW = 2.0  # RFC 9002, Sect. 7.2: kMinimumWindow, two packets
+"""Minimum window of QUIC in packets."""
+
+
+class QUICNewReno(Reno):
+    """NewReno of QUIC (RFC 9002, Sect. 7 and Appendix B): Reno's window, at least two packets, ten at the beginning.
+
+    Other than in TCP, a probe timeout does not reduce the window. Persistent congestion reduces it to two packets
+    (Sect. 7.6). Here it is a timeout, which in packet runs is RFC 6298's. Selective ACKs detect losses, and all losses
+    of a window are one event (Sect. 7.3.2).
+
+    Response functions, parameter ``form`` and domain are `Reno`'s.
+
+    Examples
+    --------
+    >>> from responsefn import QUICNewReno, Reno
+    >>> QUICNewReno().rate(0.01, 0.1) == Reno().rate(0.01, 0.1), QUICNewReno().State().cwnd
+    (True, 10.0)
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets."""
+
+        cwnd: float = INITIAL_WINDOW
+        ssthresh: float = math.inf
+
+    recovery: ClassVar[str] = "sack"
+    sets_initial_window: ClassVar[bool] = True
+    reference = rfc(
+        9002,
+        "J. Iyengar, I. Swett, QUIC loss detection and congestion control, 2021",
+        "Sect. 7 and Appendix B",
+    )
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Halve the window, to at least two packets."""
+        window = maximum(MIN_WINDOW, 0.5 * s.cwnd)
+        return s._replace(cwnd=window, ssthresh=window)
+
+    @staticmethod
+    @after(on_loss)
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from two packets to half the window."""
+        return s._replace(cwnd=MIN_WINDOW)

@@ -9,7 +9,7 @@ from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
 from responsefn.closed_forms.printed import use_printed
 from responsefn.response import Reference
-from responsefn.rules.base import WindowRule
+from responsefn.rules.base import WindowRule, after
 
 if TYPE_CHECKING:
     from responsefn.closed_forms.symbolic import Formula
@@ -119,9 +119,10 @@ class DCTCP(WindowRule):
         return s._replace(cwnd=maximum(1.0, window), ssthresh=maximum(2.0, window), since=0.0)
 
     @staticmethod
+    @after(on_drop)
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), since=0.0)
+        return s._replace(cwnd=1.0)
 
     def formula(self) -> Formula:
         """Return rate and inverse, in p and R."""

@@ -1,4 +1,4 @@
-"""HighSpeed TCP (RFC 3649), by its formulas and by its integer table."""
+"""HighSpeed TCP: increase and decrease by the window; by RFC 3649 and in Linux."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
 from responsefn.closed_forms.printed import use_printed
 from responsefn.response import rfc
-from responsefn.rules.base import WindowRule, cut, grow
+from responsefn.rules.base import WindowRule, after, cut, grow, whole, whole_cut
+from responsefn.rules.linux import KERNEL, LinuxRule, linux_file
 
 if TYPE_CHECKING:
     from responsefn.closed_forms.symbolic import Formula
 
-__all__ = ["HSTCP"]
+__all__ = ["HSTCP", "LinuxHSTCP"]
 
 # RFC 3649, Sect. 5: Low_Window = 38; High_Window = 83000; RFC 3649, Sect. 7: High_Decrease = 0.1
 LOW_WINDOW, HIGH_WINDOW, HIGH_DECREASE = 38.0, 83000.0, 0.1
@@ -158,3 +159,64 @@ def _highspeed() -> Formula:
     # the two branches do not meet: 38 against 38.7 at p = 10^-3; the larger keeps it monotone
     window = sp.Piecewise((fast, fast > reno), (reno, True))
     return Formula(window / R, condition=sp.And(p >= 1e-7, p <= sp.Rational(1, 6)))
+
+
+class LinuxHSTCP(LinuxRule):
+    r"""HighSpeed TCP as in Linux's tcp_highspeed.c: RFC 3649's table by its upper rows, per ACK.
+
+    The row of a window is the first whose window is not below it: a(w) is the row's number, b(w) the row's decrease, in
+    whole packets. Each ACK adds a(w) / w, independently of the packets that it acknowledges, so that delayed ACKs halve
+    the growth above slow start (`counts_packets`). The row is updated above slow start only, so that the loss that ends
+    the first slow start uses the first row and halves the window.
+
+    Domain: p <= 0.02.
+
+    Parameters
+    ----------
+    kernel
+        Version of the file: ``"6.12"``.
+
+    Examples
+    --------
+    >>> from responsefn.linux import LinuxHSTCP
+    >>> round(float(LinuxHSTCP().rate(1e-3, 0.04)))
+    1516
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets, row of the last window above slow start."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        row: float = 0.0
+
+    class Params(NamedTuple):
+        """Version."""
+
+        kernel: str = KERNEL
+
+    older: ClassVar[dict[str, type[Any]]] = {}
+    assigned: ClassVar[tuple[str, ...]] = ("row",)
+    counts_packets: ClassVar[bool] = False
+    reference = linux_file("tcp_highspeed.c")
+    domain = (0.0, 0.02)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, or the row's packets per window of ACKs."""
+        w = whole(s.cwnd)
+        row = where(s.cwnd < s.ssthresh, s.row, 1.0 * table_row(w))
+        return grow(s._replace(row=row), (row + 1.0) / w)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Decrease by the 256ths of the window's row, in slow start of the previous row."""
+        w = whole(s.cwnd)
+        row = where(s.cwnd < s.ssthresh, s.row, 1.0 * table_row(w))
+        return whole_cut(s, w - whole(w * DECREASES[int(row)] / 256.0))
+
+    @staticmethod
+    @after(on_loss)
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet; the threshold is the window after a loss."""
+        return s._replace(cwnd=1.0)

@@ -12,14 +12,13 @@ from hopflow.results import Result, figure
 from responsefn.diagnostics import quiet
 from responsefn.rules.base import WindowRule
 from responsefn.rules.bic import BIC
-from responsefn.rules.classic import AIMD, Reno, Tahoe
+from responsefn.rules.classic import AIMD, Relentless, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
 from responsefn.rules.dctcp import DCTCP
 from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
-from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.simulation.losses import Deterministic, Independent
 from responsefn.simulation.single_flow import DirectSimulation, simulate_curve

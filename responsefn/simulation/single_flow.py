@@ -19,12 +19,12 @@ from hopflow.kernels import engine, make_kernel
 from hopflow.parameters import Parametrized, param
 from hopflow.units import WithUnit, quantities
 from responsefn import steps
+from responsefn.closed_forms.printed import formula_of
 from responsefn.cycles import KERNEL, begin_at_peak, blocks_agree
 from responsefn.dynamics import Event
-from responsefn.equations import formula_of
 from responsefn.inputs import capacity, round_trip
 from responsefn.kernel.flow import FAULT_STATE, PATH, ROWS
-from responsefn.rule_checks import check_dynamics, raise_fault
+from responsefn.rule_events import check_dynamics, raise_fault
 from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
 from responsefn.simulation.single_flow_results import SimulatedResponse, measure

@@ -29,9 +29,10 @@ from responsefn import (
     cycles,
     friendliness,
     invert,
-    rule_checks,
+    rule_events,
     simulate_rule,
 )
+from responsefn.closed_forms.printed import formula_of
 from responsefn.cycles import (
     Cases,
     Limits,
@@ -42,9 +43,9 @@ from responsefn.cycles import (
     solve,
 )
 from responsefn.dynamics import Cycle, Event
-from responsefn.equations import domain_of, equation_of, formula_of, table_of
 from responsefn.errors import RuleError
 from responsefn.linux import WestwoodPlus
+from responsefn.response import domain_of, equation_of, table_of
 from tests.responsefn.simulation.kernel_rules import CountedReno, PerRound, Timer
 from tests.surface import for_each
 
@@ -88,7 +89,7 @@ class Stamped(WindowRule):
 def test_an_invalid_window_is_reported(monkeypatch):
     """In a state that no sample has."""
     monkeypatch.setattr(cycles, "sample_states", lambda rule: [rule.State(cwnd=40.0)])
-    monkeypatch.setattr(rule_checks, "WINDOWS", (40.0,))
+    monkeypatch.setattr(rule_events, "WINDOWS", (40.0,))
     with pytest.raises(RuleError, match=r"Stamped\.on_loss returns cwnd = -\d+.*: must be 1"):
         Stamped(cut=2.0).rate(np.geomspace(1e-4, 1e-3, 7), RTT)
 

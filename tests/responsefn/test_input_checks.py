@@ -41,8 +41,8 @@ from responsefn import (
     rtt_unfairness,
     simulate_rule,
 )
+from responsefn.closed_forms.printed import formula_of
 from responsefn.diagnostics import collect_remarks, quiet, warns
-from responsefn.equations import formula_of
 from responsefn.errors import (
     AmbiguousRateError,
     RuleError,

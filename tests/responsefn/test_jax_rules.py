@@ -18,8 +18,8 @@ from responsefn import (
     Reno,
     WindowRule,
     catalogue,
+    jax_rules,
     rule_twin,
-    traced_branches,
     twin,
 )
 from responsefn.results import RuleTwin
@@ -146,7 +146,7 @@ def test_branches_on_traced_values_are_followed_on_both_sides():
 
 def test_too_many_branches_are_refused(monkeypatch):
     jax = pytest.importorskip("jax")
-    monkeypatch.setattr(traced_branches, "MAX_PATHS", 3)
+    monkeypatch.setattr(jax_rules, "MAX_PATHS", 3)
     with pytest.raises(ValueError, match=r"^on_ack: more than 3 combinations of branches"):
         jax.jit(lambda w: rule_twin(Branches()).on_ack(Branches.State(w, 2.0), Branches().params, Event(1.0, 0.1)))(4.0)
 

@@ -21,7 +21,7 @@ from hopflow.checks import instance, number
 from hopflow.units import WithUnit, quantities
 from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Reno, Vegas
 from responsefn.linux import LinuxScalable
-from responsefn.rules.linux.versions import OLD
+from responsefn.rules.linux import OLD
 
 __all__ = ["to_ns3"]
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.parameters import extends, param
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.response import Reference
-from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.deliveries.probe_rtt import (
+from responsefn.rules.deliveries.bbr import (
     BBRState,
     has_ended,
     hold_probe_rtt,
     window_to_restore,
 )
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["BBRv1"]
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.parameters import param
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.response import Reference
+from responsefn.rules.base import after
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Prague"]
@@ -95,16 +96,13 @@ class Prague(DeliveryRule):
         window = max(2.0, 0.5 * s.cwnd)
         return s._replace(cwnd=window, ssthresh=window)
 
-    @staticmethod
-    def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve the window, as `on_drop`."""
-        window = max(2.0, 0.5 * s.cwnd)
-        return s._replace(cwnd=window, ssthresh=window)
+    on_loss = on_drop
 
     @staticmethod
+    @after(on_loss)
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=max(2.0, 0.5 * s.cwnd))
+        return s._replace(cwnd=1.0)
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:

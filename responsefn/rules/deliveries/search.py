@@ -9,6 +9,7 @@ from hopflow.functions import maximum
 from hopflow.parameters import param, series
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.response import Reference
+from responsefn.rules.base import after
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["SEARCH"]
@@ -93,10 +94,10 @@ class SEARCH(DeliveryRule):
         return s._replace(cwnd=window, ssthresh=window)
 
     @staticmethod
+    @after(on_loss)
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet to half the window."""
-        half = maximum(2.0, 0.5 * s.cwnd)
-        return s._replace(cwnd=1.0, ssthresh=half)
+        return s._replace(cwnd=1.0)
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:

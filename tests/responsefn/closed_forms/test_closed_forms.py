@@ -27,9 +27,8 @@ from responsefn import (
 )
 from responsefn.closed_forms import symbolic
 from responsefn.closed_forms.cubic_region import PlateauRatio, ends
-from responsefn.closed_forms.evaluation import LAMBERT_W
-from responsefn.closed_forms.lambert import lambert_w
-from responsefn.closed_forms.plateau_ratio import solve_plateau
+from responsefn.closed_forms.functions import lambert_w, solve_plateau
+from responsefn.closed_forms.printed import LAMBERT_W
 from responsefn.closed_forms.printing import statements
 from responsefn.response import BORDER, range_of
 from tests.responsefn.closed_rules import RTT, SMOOTH, P

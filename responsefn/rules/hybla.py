@@ -9,7 +9,7 @@ from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
 from responsefn.rules.base import whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
+from responsefn.rules.linux import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxHybla"]
 

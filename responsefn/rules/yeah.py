@@ -6,9 +6,9 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import extends, param
-from responsefn.rules.base import whole
+from responsefn.rules.base import after, whole
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
+from responsefn.rules.linux import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxYeAH"]
 
@@ -135,13 +135,27 @@ class LinuxYeAH(LinuxRule):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Decrease by the queue, within an eighth and half of the window, or by half; start a new round."""
-        return cut_by_loss(s, q)
+        w = whole(s.cwnd)
+        half = max(2.0, math.floor(0.5 * w))
+        lost = half
+        if s.long_rounds < q.rho:
+            lost = max(min(s.queue, half), 1.0 * math.floor(w / 8.0))
+        window = max(2.0, w - lost)
+        return s._replace(
+            cwnd=window,
+            ssthresh=window,
+            reno=max(MIN_RENO_COUNT, math.floor(0.5 * s.reno)),
+            short_rounds=0.0,
+            round_min_rtt=math.inf,
+            samples=0.0,
+            left=window + 1.0,
+        )
 
     @staticmethod
+    @after(on_loss)
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the threshold is the window that a loss leaves."""
-        lost = cut_by_loss(s, q)
-        return lost._replace(cwnd=1.0, left=0.0)
+        return s._replace(cwnd=1.0, left=0.0)
 
 
 def evaluate_queue(s: Any, q: Any) -> Any:
@@ -171,23 +185,4 @@ def evaluate_queue(s: Any, q: Any) -> Any:
         queue=queue,
         long_rounds=s.long_rounds + 1.0,
         reno=reno,
-    )
-
-
-def cut_by_loss(s: Any, q: Any) -> Any:
-    """Return the state after a loss."""
-    w = whole(s.cwnd)
-    half = max(2.0, math.floor(0.5 * w))
-    lost = half
-    if s.long_rounds < q.rho:
-        lost = max(min(s.queue, half), 1.0 * math.floor(w / 8.0))
-    window = max(2.0, w - lost)
-    return s._replace(
-        cwnd=window,
-        ssthresh=window,
-        reno=max(MIN_RENO_COUNT, math.floor(0.5 * s.reno)),
-        short_rounds=0.0,
-        round_min_rtt=math.inf,
-        samples=0.0,
-        left=window + 1.0,
     )

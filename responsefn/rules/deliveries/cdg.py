@@ -6,9 +6,9 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import param, series
-from responsefn.rules.base import whole
+from responsefn.rules.base import after, whole
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
+from responsefn.rules.linux import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxCDG"]
 
@@ -157,25 +157,20 @@ class LinuxCDG(LinuxRule, DeliveryRule):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Set the window to half of itself or of its shadow window, if larger; complete a cut."""
-        return cut_by_loss(s, q)
+        if s.reduced == CUT:
+            return s._replace(cwnd=s.ssthresh, reduced=LOSS)
+        w = whole(s.cwnd)
+        shadow = min(whole(0.5 * s.shadow), w)
+        window = max(2.0, whole(0.5 * w))
+        if q.use_shadow > 0:
+            window = max(window, shadow)
+        return s._replace(cwnd=window, ssthresh=window, shadow=shadow, reduced=LOSS)
 
     @staticmethod
+    @after(on_loss)
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the threshold is the window that a loss leaves."""
-        lost = cut_by_loss(s, q)
-        return lost._replace(cwnd=1.0, reduced=NONE, left=0.0)
-
-
-def cut_by_loss(s: Any, q: Any) -> Any:
-    """Return the state after a loss."""
-    if s.reduced == CUT:
-        return s._replace(cwnd=s.ssthresh, reduced=LOSS)
-    w = whole(s.cwnd)
-    shadow = min(whole(0.5 * s.shadow), w)
-    window = max(2.0, whole(0.5 * w))
-    if q.use_shadow > 0:
-        window = max(window, shadow)
-    return s._replace(cwnd=window, ssthresh=window, shadow=shadow, reduced=LOSS)
+        return s._replace(cwnd=1.0, reduced=NONE, left=0.0)
 
 
 def continue_reduction(s: Any, q: Any, e: Any) -> Any:

@@ -1,15 +1,28 @@
-"""Root for CUBIC's mixed cycle, in plain Python that also compiles (see `cubic_region`)."""
+"""Functions of closed forms, in plain Python that also compiles: Lambert's W, and the root of CUBIC's mixed cycle."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-__all__ = ["excess", "solve_plateau"]
+__all__ = ["excess", "lambert_w", "solve_plateau"]
+
+
+def lambert_w(x: Any) -> Any:
+    """Return the w > 0 with w e^w = x > 0.
+
+    Newton's method for w + log w = log x from the approximation of Iacono and Boyd (Advances in
+    Computational Mathematics 43, 2017), whose largest error is 0.7 %. Three steps leave 1e-16.
+    """
+    m = math.log1p(x)
+    w0 = m * (1.0 - math.log1p(m) / (2.0 + m))
+    w1 = w0 / (1.0 + w0) * (1.0 + math.log(x / w0))
+    w2 = w1 / (1.0 + w1) * (1.0 + math.log(x / w1))
+    return w2 / (1.0 + w2) * (1.0 + math.log(x / w2))
 
 
 def solve_plateau(u: Any, beta: Any) -> Any:
-    """Return the x with g(x) = u, for u between g(1/sqrt(3)) and g(1).
+    """Return the x with g(x) = u of `cubic_region`, for u between g(1/sqrt(3)) and g(1).
 
     Newton's method starts at the power law between both ends, whose error is at most 2 %. Four steps leave 1e-15.
     """

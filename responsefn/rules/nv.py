@@ -6,8 +6,8 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import param
-from responsefn.rules.base import whole
-from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
+from responsefn.rules.base import after, whole
+from responsefn.rules.linux import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxNV"]
 
@@ -161,30 +161,25 @@ class LinuxNV(LinuxRule):
 
         Measurements restart. Growth stops until the next decision.
         """
-        return cut_by_loss(s)
+        window = max(2.0, whole(LOSS_FACTOR * whole(s.cwnd)))
+        return s._replace(
+            cwnd=window,
+            ssthresh=window,
+            mean_rtt=0.0,
+            top_rate=0.0,
+            begun=window,
+            acks=0.0,
+            rounds=0.0,
+            left=0.0,
+            grows=0.0,
+            clear=0.0,
+        )
 
     @staticmethod
+    @after(on_loss)
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet once growth is allowed, and half the speed of growth above it."""
-        lost = cut_by_loss(s)
-        return lost._replace(cwnd=1.0, begun=1.0, speed=max(MIN_SPEED, min(0.0, s.speed) - 1.0))
-
-
-def cut_by_loss(s: Any) -> Any:
-    """Return the state after a loss."""
-    window = max(2.0, whole(LOSS_FACTOR * whole(s.cwnd)))
-    return s._replace(
-        cwnd=window,
-        ssthresh=window,
-        mean_rtt=0.0,
-        top_rate=0.0,
-        begun=window,
-        acks=0.0,
-        rounds=0.0,
-        left=0.0,
-        grows=0.0,
-        clear=0.0,
-    )
+        return s._replace(cwnd=1.0, begun=1.0, speed=max(MIN_SPEED, min(0.0, s.speed) - 1.0))
 
 
 def measure_rtt(s: Any, q: Any, e: Any) -> Any:
