@@ -137,7 +137,7 @@ class Polynomial:
         except OverflowError:
             ends = [0.0, math.inf]
         if ends[1] == math.inf:
-            raise Unfollowed("a power that grows without end")
+            raise Unfollowed("a power that grows without bound")
         wide = Fraction(max(0.0, ends[0] * (1.0 - POWER_ERROR))), Fraction(ends[1] * (1.0 + POWER_ERROR) + TINIEST)
         return self._made({(0,) * self.run.width: wide}, positive=True)
 
