@@ -24,9 +24,9 @@ hypothesis.settings.load_profile("hopflow")
 
 
 SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
-"""Tests, and variants of tests, of more than 0.3 s on an idle machine, by node.
+"""Tests, and variants of tests, of more than 0.4 s on an idle machine, by node.
 
-They are half of the time of all tests that are not marked `slow` where they are written."""
+One in ten of all tests that are not marked `slow` where they are written, and three quarters of their time."""
 
 LONGEST = "tests/test_notebooks.py"
 """The tests that take longest: last, one process would wait for the other one."""
