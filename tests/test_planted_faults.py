@@ -116,11 +116,11 @@ def test_a_drawn_fault_is_the_same_for_the_same_seed() -> None:
 
 
 def test_the_tests_of_a_module_are_first() -> None:
-    stages = stages_of(ROOT, group_of("rules"), "responsefn/rules/cubic.py")
     folder = "tests/responsefn/rules"
+    named = stages_of(ROOT, group_of("rules"), "responsefn/rules/slow_starts.py")
+    assert named[0] == [f"{folder}/test_slow_starts.py", f"{folder}/refused_slow_starts.txt"]
+    stages = stages_of(ROOT, group_of("rules"), "responsefn/rules/cubic.py")
     assert stages[0] == [f"{folder}/test_quic.py"]  # mentions its names most
-    stages = stages_of(ROOT, group_of("rules"), "responsefn/rules/slow_starts.py")
-    assert stages[0] == [f"{folder}/test_slow_starts.py", f"{folder}/refused_slow_starts.txt"]
     assert "tests/responsefn/test_one_rate.py" in stages[1]
     assert stages[2] == ["tests/responsefn/rules"]
     kernel = stages_of(ROOT, group_of("fluid kernel"), "dfcmodel/engine/kernel/loop.py")
@@ -169,7 +169,7 @@ class Fake(Tree):
 
 
 OWN, BESIDE = (
-    "tests/responsefn/rules/test_slow_starts.py",
+    "tests/responsefn/rules/test_quic.py",
     "tests/responsefn/test_one_rate.py",
 )
 
@@ -186,7 +186,7 @@ OWN, BESIDE = (
     ids=["own test", "another one", "any of the part", "nothing changed", "not noticed"],
 )
 def test_a_fault_is_caught_or_survives(fails: set[str], answer: float, result: str, by: str):
-    path = "responsefn/rules/slow_starts.py"
+    path = "responsefn/rules/cubic.py"
     fault = faults_of(path, (ROOT / path).read_text(encoding="utf-8"))[0]
     found = Fake(fails, answer).try_fault(group_of("rules"), "responsefn", fault)
     assert (found.result, found.by) == (result, by)
