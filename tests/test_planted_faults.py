@@ -116,9 +116,11 @@ def test_a_drawn_fault_is_the_same_for_the_same_seed() -> None:
 
 
 def test_the_tests_of_a_module_are_first() -> None:
-    stages = stages_of(ROOT, group_of("rules"), "responsefn/rules/cubic.py")
     folder = "tests/responsefn/rules"
-    assert stages[0] == [f"{folder}/test_slow_starts.py", f"{folder}/refused_slow_starts.txt"]
+    named = stages_of(ROOT, group_of("rules"), "responsefn/rules/slow_starts.py")
+    assert named[0] == [f"{folder}/test_slow_starts.py", f"{folder}/refused_slow_starts.txt"]
+    stages = stages_of(ROOT, group_of("rules"), "responsefn/rules/cubic.py")
+    assert stages[0] == [f"{folder}/test_quic.py"]  # mentions its names most
     assert "tests/responsefn/test_one_rate.py" in stages[1]
     assert stages[2] == ["tests/responsefn/rules"]
     kernel = stages_of(ROOT, group_of("fluid kernel"), "dfcmodel/engine/kernel/loop.py")
@@ -167,7 +169,7 @@ class Fake(Tree):
 
 
 OWN, BESIDE = (
-    "tests/responsefn/rules/test_slow_starts.py",
+    "tests/responsefn/rules/test_quic.py",
     "tests/responsefn/test_one_rate.py",
 )
 

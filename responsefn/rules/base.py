@@ -39,7 +39,10 @@ def after(first: Any) -> Callable[[Update], Update]:
     first = first.__func__
 
     def decorate(then: Update) -> Update:
+        """Return the function that applies both."""
+
         def step(s: Any, q: Any, e: Any) -> Any:
+            """Return the state after both functions."""
             return then(first(s, q, e), q, e)
 
         step.__doc__ = then.__doc__
