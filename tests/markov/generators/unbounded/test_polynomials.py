@@ -70,7 +70,7 @@ STOPPED = {
     "text": lambda n: len(str(n)),
     "formatted": lambda n: len(f"{n}"),
     "old format": lambda n: len("%d" % n),  # noqa: UP031
-    "power of two": lambda n: 0.5**n,
+    "power of two": lambda n: 2.0**n,
     "bits": lambda n: n & 1,
     "array": lambda n: np.array(n),
     "ufunc": lambda n: np.sqrt(n),
