@@ -47,7 +47,7 @@ BLOCK = 100_000_000
 class Records(NamedTuple):
     """What a run records per interval, T of them, and how long the loop took in s.
 
-    flows: shape (T, F, 5), mean packets in transit, rcv_nxt, cwnd, host's backlog, round-trip time;
+    flows: shape (T, F, 6), mean packets in transit, rcv_nxt, cwnd, host's backlog, round-trip time, loss events so far;
     queued: (T, C) packets queued at its end; lost: (T, C) packets lost in it; switches: `SWITCH`, the pauses
     that were turned on and off, in order; sent_before: (C,) packets that each queue had sent before the last part of the
     run, `dfcmodel.network.run_tables.LAST_PART`.
@@ -88,7 +88,7 @@ def advance(
         When a number becomes NaN, with the time and the place.
     """
     F, C, T = len(plan.network.flows), len(plan.layout.up), math.ceil(steps / every)
-    records = np.zeros((T, F, 5)), np.zeros((T, C)), np.zeros((T, C))
+    records = np.zeros((T, F, 6)), np.zeros((T, C)), np.zeros((T, C))
     run, groups = _prepared(plan, compiled)
     clock = clock or time.perf_counter
     fault = np.zeros(2, dtype=np.int64)

@@ -60,7 +60,7 @@ def trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: i
         paused = intervals_of(times_of_pauses(plan, record.switches), steps * plan.step)
         excess, remaining = _most_excess(plan), _remaining_packets(plan, record.sent_before)
     by_rate = (flows["source"] == RATE_RULE)[:, np.newaxis]
-    in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(0, 1)
+    in_transit, delivered, window, backlog, round_trip, loss_count = np.moveaxis(record.flows, 0, -1).swapaxes(0, 1)
     return Trajectory(
         scenario=plan.scenario,
         step=plan.step,
@@ -73,6 +73,7 @@ def trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: i
         round_trip=np.where(round_trip > 0.0, round_trip, np.nan),
         timeouts=flows["timeouts"].copy(),
         loss_events=flows["loss_events"].copy(),
+        cumulative_loss_events=loss_count.astype(np.int64),
         notifications=notifications,
         imbalance=_imbalance(plan, inside),
         seconds=record.seconds,

@@ -46,9 +46,9 @@ class Records:
 
     Attributes
     ----------
-    window, round_trip, acked
+    window, round_trip, acked, loss_count
         Values at the ends of the samples, (S, F): congestion window in packets; round-trip time of
-        the last ACK in s (nan: none); highest cumulatively acknowledged packet (-1: none).
+        the last ACK in s (nan: none); highest cumulatively acknowledged packet (-1: none); loss events so far.
     delivered
         Packets delivered in order in each sample, (S + 1, F); the last row is beyond the end.
     started
@@ -100,7 +100,7 @@ class Records:
         H = len(plan.hops.port) + 2 * F
         all_of: Any = constant if is_lossless else _filled
         self.window, self.round_trip = all_of(0.0, (S, F)), all_of(np.nan, (S, F))
-        self.acked = all_of(np.int64(-1), (S, F))
+        self.acked, self.loss_count = all_of(np.int64(-1), (S, F)), all_of(np.int32(0), (S, F))
         self.delivered = np.zeros((S + 1, F))
         self.lost = all_of(np.int32(0), (S + 1, H))
         self.causes = all_of(np.int32(0), (H, len(CAUSES)))
@@ -132,6 +132,7 @@ class Records:
         """Return what the compiled engine fills and reads, by its names in the kernel."""
         return {
             "window": self.window, "round_trip": self.round_trip, "acked": self.acked,
+            "loss_count": self.loss_count,
             "delivered": self.delivered, "started": self.started, "waiting": self.waiting,
             "lost": self.lost, "causes": self.causes, "first_drops": self.first_drops,
             "queued_bytes": self.queued_bytes, "peak_bytes": self.peak_bytes, "at_hosts": self.at_hosts,

@@ -130,7 +130,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
 
 
 VIEWED = (
-    "in_transit", "delivered", "window", "backlog", "round_trip", "lost", "queued", "peak_queue", "carried",
+    "in_transit", "delivered", "window", "backlog", "round_trip", "cumulative_loss_events", "lost", "queued", "peak_queue", "carried",
     "mean_queue",
 )  # fmt: skip
 """Arrays of a trajectory that `_Sampled` computes."""
@@ -203,6 +203,9 @@ class _Sampled:
 
     def round_trip(self) -> NDArray[np.float64]:
         return np.asarray(self.records.round_trip[self.last].T)
+
+    def cumulative_loss_events(self) -> NDArray[np.int64]:
+        return np.asarray(self.records.loss_count[self.last].T, dtype=np.int64)
 
     def backlog(self) -> NDArray[np.float64]:
         found = np.zeros((len(self.plan.starts), len(self.last)))

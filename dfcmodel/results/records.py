@@ -46,6 +46,7 @@ ARRAYS = {
     "mean_queue": ((FLOW, NODE), "mean queue", "packets"),
     "timeouts": ((FLOW,), "retransmission timeouts", "1"),
     "loss_events": ((FLOW,), "loss events", "1"),
+    "cumulative_loss_events": ((FLOW, TIME), "loss events so far", "1"),
     "notifications": ((FLOW,), "congestion notifications", "1"),
     "emitted": ((FLOW,), "packets sent, with those sent again", "packets"),
     "inside": ((FLOW,), "packets and ACKs in the network at the end", "packets"),
@@ -71,7 +72,7 @@ def _variable(name: str, values: Any) -> tuple[tuple[str, ...], Any, dict[str, s
 
 ON_FIRST_READ = (
     "in_transit", "delivered", "window", "backlog", "round_trip", "queued", "peak_queue", "queued_bytes", "peak_bytes",
-    "recoveries", "paused", "dropped", "notifications",
+    "recoveries", "paused", "dropped", "notifications", "cumulative_loss_events",
 )  # fmt: skip
 """Arrays that a run may compute when they are first read; those in columns may be, too."""
 
@@ -162,6 +163,9 @@ class Records(Recorded):
         Largest queue of each node over all steps, packets, shape (L,).
     timeouts, loss_events
         Numbers of retransmission timeouts and of loss events per flow, shape (F,).
+    cumulative_loss_events
+        Loss events of each flow until the ends of the intervals, shape (F, T); None: not recorded. `Trajectory.loss_event_times`
+        has their times.
     notifications
         Number of congestion notifications (CNPs) that each sender has got, shape (F,): of `responsefn.DCQCN`, or another rate rule
         whose state counts them, 0 of other flows. In the fluid notifications come at the ends of steps. None: no rule counts them.
@@ -257,6 +261,7 @@ class Records(Recorded):
     packet_jitter: float | None = None
     notifications: NDArray[np.int64] | None = None
     repeats_frames: bool = False
+    cumulative_loss_events: NDArray[np.int64] | None = None
 
     @cached_property
     def lost_by_flow(self) -> NDArray[np.float64]:

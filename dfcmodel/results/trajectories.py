@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from dfcmodel.results.records import Records
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, Status, figure
@@ -12,6 +14,7 @@ from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
     from dfcmodel.results.animations import Animation
     from dfcmodel.results.completions.unfinished import Unfinished
@@ -28,7 +31,7 @@ class Trajectory(Records, Result):
 
     The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
     ``in_transit``, ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``,
-    ``peak_queue``, ``queued_bytes``, ``peak_bytes``, ``timeouts``, ``loss_events``, ``notifications``, ``imbalance``, ``first_loss``, ``finished``,
+    ``peak_queue``, ``queued_bytes``, ``peak_bytes``, ``timeouts``, ``loss_events``, ``cumulative_loss_events``, ``notifications``, ``imbalance``, ``first_loss``, ``finished``,
     ``carried``, ``mean_queue``, ``started``, ``paused``, ``recoveries`` and ``choice``. As an attribute each is a NumPy array;
     ``run["queued"]`` is the same array as an `xarray.DataArray` with name, units and coordinates.
 
@@ -56,6 +59,27 @@ class Trajectory(Records, Result):
     def goodput(self) -> xr.DataArray:
         """Packets per second that each flow delivered over the run: that of `measures`."""
         return self.measures["goodput"]
+
+    @property
+    def loss_event_times(self) -> dict[str, NDArray[np.float64]]:
+        """Times of the loss events of each flow, s, by its name: the end of the sampling interval in which each was (``sample``).
+
+        Examples
+        --------
+        >>> from dfcmodel import simulate, takano2006
+        >>> run = simulate(takano2006("1", tcp="newreno"), level="packets", duration=3.0)
+        >>> [len(times) for times in run.loss_event_times.values()] == run.loss_events.tolist()
+        True
+
+        Raises
+        ------
+        ValueError
+            For a run that did not record them, such as one that an earlier version saved.
+        """
+        if self.cumulative_loss_events is None:
+            raise ValueError("cumulative_loss_events = None: the run did not record the times of loss events")
+        new = np.diff(self.cumulative_loss_events, axis=1, prepend=0)
+        return {flow.name: np.repeat(self.time, counts) for flow, counts in zip(self.scenario.flows, new, strict=True)}
 
     @property
     def status(self) -> Status:

@@ -42,7 +42,7 @@ def run(span: Any, net: Any, transport: Any, service: Any, feedback: Any, output
     """Advance the state by the steps of ``span``; record every ``span.every`` of them.
 
     Records, one row per interval: ``output.flows[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's
-    backlog, round-trip time), ``queued[n, c]`` packets queued at its end, ``lost[n, c]`` packets
+    backlog, round-trip time, loss events so far), ``queued[n, c]`` packets queued at its end, ``lost[n, c]`` packets
     lost in it.
     The first interval is that of the first step, which may be within it; the last one of the run may be
     shorter than the others.
@@ -137,6 +137,7 @@ def write_flows(size: int, following: int, net: Any, record: Any, fault: Any) ->
         record[f, 2] = min(flow.cwnd, flow.max_window)
         record[f, 3] = flow.emitted - net.queues[f].sent
         record[f, 4] = flow.rtt
+        record[f, 5] = flow.loss_events
         if record[f, 2] != record[f, 2]:
             fault[0], fault[1] = BAD_WINDOW, f
 

@@ -298,7 +298,7 @@ class Lost(NamedTuple):
 class Output(NamedTuple):
     """Where a run is recorded, a row per interval, and why it stopped."""
 
-    flows: Any  # (T, F, 5)
+    flows: Any  # (T, F, 6)
     queued: Any  # (T, C)
     lost: Any  # (T, C)
     fault: Any  # (2,) the reason and the place

@@ -843,6 +843,7 @@ class Records(NamedTuple):
     window: Any  # (S, F)
     round_trip: Any  # (S, F) s
     acked: Any  # (S, F) highest acknowledged packets; -1: none
+    loss_count: Any  # (S, F) loss events so far
     delivered: Any  # (S + 1, F)
     started: Any  # (S + 1, H)
     waiting: Any  # (S + 1, P)

@@ -597,6 +597,7 @@ def sample_senders(world: Any, n: int) -> None:
         first = net.hop[flow[f].way]
         if len(records.at_hosts) > 1 and net.port[first.port].kind == INTERFACE:
             records.at_hosts[n, f] = net.lane[first.lane].count
+        records.loss_count[n, f] = flow[f].loss_events
         if flow[f].recovery >= 0:  # window senders
             records.window[n, f] = flow[f].cwnd
             records.acked[n, f] = flow[f].snd_una - 1

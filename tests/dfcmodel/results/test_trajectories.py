@@ -112,6 +112,21 @@ def test_a_window_is_at_most_the_largest_one(level: str) -> None:
     assert run.window.max(axis=1).tolist() == [30.0, 45.5]
 
 
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+def test_loss_events_have_the_times_at_which_windows_fall(level: str) -> None:
+    links = chain(2, rate=1e3, delay=0.02, buffer=40)
+    flows = [Flow("reno", (1, 2), NewReno()), Flow("without losses", (1, 2), CBR(10.0))]
+    run = simulate(Scenario("saw tooth", links, flows, duration=30.0), level=level, sample=0.01)
+    times, none = run.loss_event_times.values()
+    assert len(times) == run.loss_events[0] > 3
+    assert len(none) == run.loss_events[1] == 0
+    assert np.isin(times, run.time).all()
+    assert 0.0 <= times[0] - run.first_loss[0] < 0.3  # a loss is noticed a round trip later
+    ends = np.searchsorted(run.time, times)
+    assert (run.window[0][ends] < run.window[0][ends - 1]).all()
+    assert run["cumulative_loss_events"].dims == ("flow", "time")
+
+
 def test_goodput_above_the_rate_of_links_is_explained(run) -> None:
     assert not run.plot().texts
     delivered = run.delivered.copy()

@@ -39,7 +39,7 @@ def advance(plan: Plan, steps: int, every: int) -> Records:
     """
     run = Run(plan)
     F, C, T = len(run.ends), len(plan.layout.up), -(-steps // every)
-    flows, queued, lost = np.zeros((T, F, 5)), np.zeros((T, C)), np.zeros((T, C))
+    flows, queued, lost = np.zeros((T, F, 6)), np.zeros((T, C)), np.zeros((T, C))
     for k in range(steps):
         run.step(k)
         n = k // every
@@ -47,7 +47,8 @@ def advance(plan: Plan, steps: int, every: int) -> Records:
         if (k + 1) % every == 0 or k + 1 == steps:
             flows[n, :, 0] /= k + 1 - n * every
             flows[n, :, 1:] = [
-                (each.rcv_nxt, each.window, run.traffic.queue[f], each.rtt) for f, each in enumerate(run.ends)
+                (each.rcv_nxt, each.window, run.traffic.queue[f], each.rtt, events)
+                for f, (each, events) in enumerate(zip(run.ends, run.loss_events(), strict=True))
             ]
             queued[n, F:] = run.traffic.queue[F:]
             lost[n] = run.traffic.lost
@@ -92,6 +93,10 @@ class Run:
     def in_transit(self) -> list[float]:
         """Return the packets of each flow on their way behind its first queue."""
         return [sum(map(self.traffic.inside, path)) for path in self.traffic.paths]
+
+    def loss_events(self) -> list[int]:
+        """Return the loss events of each flow so far."""
+        return [ends.sender.loss_events if isinstance(ends, TcpEnds) else 0 for ends in self.ends]
 
     def write_back(self) -> None:
         """Write what flows count, and the states of window rules, into the plan's records."""

@@ -124,6 +124,7 @@ class EventRecords(Records):
                 self.round_trip[n, f] = sender.rtt if sender.rtt > 0.0 else np.nan
             if hasattr(sender, "timeouts"):
                 self.timeouts[f], self.loss_events[f] = sender.timeouts, sender.loss_events
+                self.loss_count[n, f] = sender.loss_events
             told = getattr(getattr(sender, "state", None), "notifications", None)
             if told is not None:
                 if self.notifications is None:
