@@ -112,7 +112,7 @@ def test_on_and_off_times_within_a_step() -> None:
     plan = plan_of(one_flow(dfc.OnOff(4000.0, 0.3 * h, 0.4 * h)))
     record = advance(plan, 14, 7, compiled=False)[0]
     assert plan.network.flows["emitted"][0] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
-    assert record.shape == (2, 1, 5)
+    assert record.shape == (2, 1, 6)
 
 
 WITH_DFC = [
