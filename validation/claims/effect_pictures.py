@@ -29,6 +29,10 @@ ROW = 0.2
 """Height of a row of points, inches."""
 LOWEST = 1.3
 """Height of a panel of rows at least, inches."""
+LONG_ENTRY = 36
+"""Characters of an entry above which three columns of the legend are wider than the picture."""
+MAX_COUNT = 10
+"""Whole numbers below this on the horizontal axis are counts, each of which has a tick."""
 NARROWEST = 0.02
 """Smallest part of the values that an axis shows: less is drawn as equal."""
 
@@ -73,7 +77,7 @@ def curves(found: Effects) -> Figure:
             [drawn[-1] for drawn in shown.values()],
             said,
             loc="outside lower center",
-            ncol=3,
+            ncol=3 if max(map(len, said)) < LONG_ENTRY else 2,
             fontsize=8,
             frameon=False,
         )
@@ -179,6 +183,9 @@ def _name_axes(grid: Any, found: Effects, names: list[str]) -> None:
     if names:
         first.set_yticks(range(len(names)), names)
         first.set_ylim(len(names) - 0.4, -0.6)
+    elif all(isinstance(x, int) and 0 <= x < MAX_COUNT for curve in found.curves.values() for x in curve.x):
+        for ax in grid[-1]:
+            ax.set_xticks(sorted({x for curve in found.curves.values() for x in curve.x}))
     elif "x" in found.log and grid.shape[1] == 1:
         _set_ticks(first, {float(x) for curve in found.curves.values() for x in curve.x})
     low, high = first.get_xlim() if names else first.get_ylim()
