@@ -15,11 +15,13 @@ from validation.claims.kaneko2007.beside_reno import (
     FAST_LINKS,
     FAST_LINKS_NS2,
     MODEL_SEEDS,
+    INCLUSIVE_SEEDS,
     SMALL_BDP,
     SMALLER_BDP,
     VARIANTS,
     WINDOWS,
 )
+from validation.claims.kaneko2007.level import SEEDS as LEVEL_SEEDS
 from validation.claims.kaneko2007.one_rule import (
     ADDED,
     ALONE,
@@ -29,7 +31,7 @@ from validation.claims.kaneko2007.one_rule import (
     RTTS,
 )
 from validation.claims.kaneko2007.rule_pairs import CASES as PAIR_CASES
-from validation.claims.kaneko2007.rule_pairs import LONGER
+from validation.claims.kaneko2007.rule_pairs import LONGER, PAIR_SEEDS
 from validation.claims.kaneko2007.runs import FRIENDLY, INCLUSIVE, RULES, SEEDS, Setting, settings
 from validation.claims.kaneko2007.under_loss import (
     FEW_SEEDS,
@@ -106,11 +108,23 @@ Asked = tuple[str, tuple[Any, ...], int]
 
 
 def of_kaneko2007() -> Iterator[Asked]:
-    """Yield the settings of kaneko2007: those of a check, or as many seeds as decide its open statements."""
+    """Yield the settings of kaneko2007: those of a check, or as many seeds as decide its open statements.
+
+    Readings with another version of a rule have the seeds of a check.
+    """
     both = "(first == 'areno' and second == 'reno') or (first == 'reno' and second == 'areno')"
     small = f"loss_rate in {(*SMALL_LOSS_RATES, *LARGE_LOSS_RATES)}"
     everything, few = tuple(RULES), tuple(FRIENDLY)
     pairs = PAIR_CASES["ns-3"]
+    of_reading = [
+        (pairs[0], "", INCLUSIVE, PAIR_SEEDS),  # K03
+        (pairs[1], "", INCLUSIVE, PAIR_SEEDS),
+        (RTTS["ns-2"], f"rule == 'bic' and long_rtt in {LONG_RTTS}", "bic of 2.6.15", RTT_SEEDS),  # K05
+        (SMALL_BDP["ns-3"][0], "rule == 'areno'", INCLUSIVE, INCLUSIVE_SEEDS),  # K06
+        (SMALL_BDP["ns-3"][0], "rule == 'bic'", "bic like Reno", LEVEL_SEEDS),
+        (SMALL_BDP["ns-3"][0], "rule == 'compound'", "compound like Reno", LEVEL_SEEDS),
+        (WINDOWS["ns-3"], "rule == 'areno'", INCLUSIVE, INCLUSIVE_SEEDS),  # K12
+    ]
     for case, query, rules, longer, seeds in (
         (LOSSES, f"rule in ('fusion', 'reno') and {small}", few, 1.0, 75),  # K02
         (LOSSES, f"rule in ('fusion', 'reno') and not {small}", few, 1.0, 3),
@@ -131,6 +145,10 @@ def of_kaneko2007() -> Iterator[Asked]:
     ):  # fmt: skip
         for _, setting in settings(case, query, rules, longer=longer):
             yield "kaneko2007.level.two_flows", setting, seeds
+    for case, query, version, seeds in of_reading:
+        for _, setting in settings(case, query, everything, version=version):
+            if version in setting[0]:
+                yield "kaneko2007.level.two_flows", setting, seeds
 
 
 def of_kaneko2007_model() -> Iterator[Asked]:
@@ -147,6 +165,7 @@ def of_kaneko2007_model() -> Iterator[Asked]:
         (RTTS["ns-3"], f"long_rtt in {LONG_RTTS}", everything, RTT_SEEDS, False, ""),  # K05
         (RTTS["ns-2"], f"long_rtt in {LONG_RTTS} and rule in ('highspeed', 'bic')", everything, RTT_SEEDS, False, ""),
         (RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG_RTTS}", few, SEEDS, True, ""),
+        (RTTS["ns-2"], f"rule == 'bic' and long_rtt in {LONG_RTTS}", everything, RTT_SEEDS, False, "bic of 2.6.15"),
         (SMALL_BDP["ns-3"][0], "", few, SEEDS, False, ""),  # K06
         (SMALL_BDP["ns-3"][0], "rule == 'areno'", few, SEEDS, False, INCLUSIVE),
         (SMALLER_BDP["ns-3"], "", few, SEEDS, False, ""),
