@@ -74,6 +74,14 @@ def pairs(size: int) -> Callable[..., Any]:
     return lambda hosts, **given: all_to_all(hosts, sizes=size, **given)
 
 
+def pairs_of_rails(size: int, gpus: int) -> Callable[..., Any]:
+    """Return an all-to-all of ``size`` packets per pair on each rail of servers with so many GPUs."""
+    return lambda hosts, **given: sum(
+        (all_to_all(hosts[k::gpus], sizes=size, **given) for k in range(1, gpus)),
+        all_to_all(hosts[::gpus], sizes=size, **given),
+    )
+
+
 def partners(size: int) -> Callable[..., Any]:
     """Return a permutation of ``size`` packets per host."""
     return lambda hosts, **given: permutation(hosts, 1, sizes=size, **given)
@@ -93,7 +101,9 @@ CASES = {
     "fat tree of 128, incast": Case(
         lambda: fat_tree(8), lambda hosts, **given: incast(hosts[1:], hosts[0], sizes=2000, **given), 6e5
     ),
-    "rails of 64, all-to-all without ACKs": Case(lambda: rail_optimized(16, 4, 8), pairs(200), 4e4, recovery="none"),
+    "rails of 64, all-to-all without ACKs": Case(
+        lambda: rail_optimized(16, 4, 8), pairs_of_rails(800, 4), 4e4, recovery="none"
+    ),
     "dragonfly of 60, permutation": Case(
         lambda: dragonfly(4, 1, hosts=3), partners(4000), 5e4, counts="output", length="50m"
     ),

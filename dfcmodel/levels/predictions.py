@@ -60,11 +60,11 @@ fitted to the 34 first of `validation.networks.random_networks.DEVELOPMENT`, wit
 two."""
 MEASURED_RULES = (AIMD, NewReno, Reno)
 """Window rules for which the measured errors are taken: those of AIMD that recover by NewReno or Reno."""
-FABRIC_FLOW_NANOSECONDS, FABRIC_HOP_NANOSECONDS, FABRIC_ACK_NANOSECONDS = 3000.0, 27.0, 45.0
+FABRIC_FLOW_NANOSECONDS, FABRIC_HOP_NANOSECONDS, FABRIC_ACK_NANOSECONDS = 3250.0, 29.0, 48.5
 """Cost in a fabric of setting up a flow, and of a packet and of an ACK at a link."""
-CACHED_FLOWS, DOUBLING_NANOSECONDS = 1000.0, 21.0
+CACHED_FLOWS, DOUBLING_NANOSECONDS = 1000.0, 26.0
 """Flows under way whose rows stay in the caches of a processor, and what each doubling beyond adds to the cost at a link."""
-CALL_NANOSECONDS = 250.0
+CALL_NANOSECONDS = 270.0
 """Cost in a fabric of the calls of a rule that changes its rate, per packet."""
 GENERAL_HOP_NANOSECONDS = {"output": 120.0, "switch": 500.0}
 """Cost in a fabric of a packet or an ACK at a link where the kernel for all scenarios runs, by ``counts`` of `PFC`."""
