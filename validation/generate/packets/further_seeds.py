@@ -14,8 +14,8 @@ from validation import evidence
 from validation.claims.kaneko2007.beside_reno import (
     FAST_LINKS,
     FAST_LINKS_NS2,
-    MODEL_SEEDS,
     INCLUSIVE_SEEDS,
+    MODEL_SEEDS,
     SMALL_BDP,
     SMALLER_BDP,
     VARIANTS,
