@@ -14,8 +14,8 @@ from validation import evidence
 from validation.claims.kaneko2007.beside_reno import (
     FAST_LINKS,
     FAST_LINKS_NS2,
-    MODEL_SEEDS,
     INCLUSIVE_SEEDS,
+    MODEL_SEEDS,
     SMALL_BDP,
     SMALLER_BDP,
     VARIANTS,
@@ -214,7 +214,7 @@ def of_malhotra2005() -> Iterator[Asked]:
 
 
 def of_others() -> Iterator[Asked]:
-    """Yield the settings of zheng2002 and yang2001: as many seeds as decide Z05, Z11, Z14, Z15 and Y02."""
+    """Yield the settings of zheng2002 and yang2001: as many seeds as decide Z05, Z11, Z14, Z15 and Y02, and those of a check of Z18."""
     for number, link in itertools.product(OWN, (SLOW, FAST)):
         flows = pair("TCP(3/7,1/4)", "TCP(1,1/2)", number, link)
         yield "zheng2002.level.run_of", plain((flows,)), 7
