@@ -182,7 +182,7 @@ SMALL_QUEUE: dict[str, float] = {
 }
 """Thresholds and buffer of a sixth."""
 SMALL_QUEUE_SEEDS = 8
-"""Runs at hopflow's packet level with `SMALL_QUEUE`, of which none are bundled."""
+"""Runs at hopflow's packet level with `SMALL_QUEUE`."""
 
 
 def _gain(link: dict[str, float], seeds: int = level.SEEDS) -> Estimate:

@@ -42,12 +42,15 @@ from validation.claims.kaneko2007.under_loss import (
 from validation.claims.malhotra2005 import level as tandem
 from validation.claims.malhotra2005.level import Bridges
 from validation.claims.malhotra2005.low_threshold import RUN_LOWS
+from validation.claims.malhotra2005.signalling import HIGH_END, LATE, LOW_END
+from validation.claims.malhotra2005.signalling import LEVEL_SEEDS as MESSAGE_SEEDS
 from validation.claims.malhotra2005.threshold import OWN_HIGHS
+from validation.claims.malhotra2005.traffic import BELOW, LONG_RTT, MIDDLE_RTT, SHORT_RTT
 from validation.claims.yang2001.load import LONGEST
 from validation.claims.zheng2002.level import SENDERS, Dumbbell, pair
 from validation.claims.zheng2002.more_flows import ACCESS, AT_DELAYS, OWN
 from validation.claims.zheng2002.one_kind import NUMBERS
-from validation.claims.zheng2002.queues import PHASE
+from validation.claims.zheng2002.queues import PHASE, SMALL_QUEUE, SMALL_QUEUE_SEEDS
 from validation.claims.zheng2002.red import FAST, SLOW
 from validation.generate.cases import Case, Run
 from validation.generate.packets.seed_tables import RUNS, calls, read
@@ -202,10 +205,16 @@ def of_malhotra2005() -> Iterator[Asked]:
         if load != tandem.LINK_A:
             for each in (Bridges(rtt, link_a=load), Bridges(rtt, link_a=load).off):
                 yield files, (plain(each), False), 8
+    for rtt in (LONG_RTT, SHORT_RTT):  # M10
+        for each in (Bridges(rtt, link_a=35.0), Bridges(rtt, link_a=35.0).off):
+            yield files, (plain(each), True), tandem.FILE_SEEDS
+    yield files, (plain(Bridges(MIDDLE_RTT, BELOW, BELOW)), False), tandem.FILE_SEEDS  # M11
+    for delay, high in itertools.product((tandem.MESSAGE, LATE), (LOW_END, HIGH_END)):  # M17
+        yield files, (plain(Bridges(MIDDLE_RTT, high, high, message=delay)), False), MESSAGE_SEEDS
 
 
 def of_others() -> Iterator[Asked]:
-    """Yield the settings of zheng2002 and yang2001: as many seeds as decide Z05, Z11, Z14, Z15 and Y02."""
+    """Yield the settings of zheng2002 and yang2001: as many seeds as decide Z05, Z11, Z14, Z15 and Y02, and those of a check of Z18."""
     for number, link in itertools.product(OWN, (SLOW, FAST)):
         flows = pair("TCP(3/7,1/4)", "TCP(1,1/2)", number, link)
         yield "zheng2002.level.run_of", plain((flows,)), 7
@@ -215,6 +224,9 @@ def of_others() -> Iterator[Asked]:
     for (one, seeds), queue in itertools.product(Z15_SEEDS.items(), ("RED", "DropTail")):
         flows = pair(one, "TCP(1,1/2)", 8, SLOW, queue)._replace(jitter=PHASE)
         yield "zheng2002.level.run_of", plain((flows,)), seeds
+    for one, queue in itertools.product(Z15_SEEDS, ("RED", "DropTail")):  # Z18
+        flows = pair(one, "TCP(1,1/2)", 8, SLOW._replace(**SMALL_QUEUE), queue)._replace(jitter=PHASE)
+        yield "zheng2002.level.run_of", plain((flows,)), SMALL_QUEUE_SEEDS
     for kind, number in itertools.product(SENDERS, NUMBERS):
         yield "zheng2002.level.run_of", plain((Dumbbell((kind,) * number),)), 4
     yield "yang2001.load.shares_of", (times_of_y02(),), Y02_SEEDS
