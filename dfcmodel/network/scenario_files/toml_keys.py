@@ -42,6 +42,7 @@ __all__ = [
     "OWN_KEYS",
     "RULES",
     "check_name",
+    "parameter_names",
     "required",
     "sources_of",
 ]
@@ -113,6 +114,13 @@ def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
         if not issubclass(rule, RULES):
             raise TypeError(f"rules: {rule!r}: must be a class of rules, such as responsefn.Reno")
     return {**_own_sources(), **{rule.__name__: rule for rule in rules}}
+
+
+def parameter_names(kind: type[Any]) -> tuple[str, ...]:
+    """Return the names of the parameters of a class: fields of its constructor, or of the parameters of a rule."""
+    if issubclass(kind, RULES):
+        return tuple(kind.Params._fields)
+    return tuple(field.name for field in dataclasses.fields(kind) if field.init)
 
 
 def required(kind: type[Any]) -> list[str]:

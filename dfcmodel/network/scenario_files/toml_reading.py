@@ -43,7 +43,7 @@ from dfcmodel.network.scenario_files.toml_keys import (
     DISCIPLINES,
     ELEMENTS,
     OWN_KEYS,
-    RULES,
+    parameter_names,
     required,
     sources_of,
 )
@@ -158,8 +158,9 @@ class _Reader:
             if not isinstance(fields.get(key), list):
                 raise _BadKey((key,), f"must be given, a list of {key}")
         for kind, key in ((Link, "links"), (Flow, "flows")):  # before the objects, which take longer
+            parameters = parameter_names(kind)
             for n, each in enumerate(fields[key]):
-                _known(self.table(each, (key, n)), _names(kind), (key, n))
+                _known(self.table(each, (key, n)), parameters, (key, n))
         links = [self.make(Link, {**link, **each}, ("links", n)) for n, each in enumerate(fields.pop("links"))]
         flows = [self.make(Flow, {**flow, **each}, ("flows", n)) for n, each in enumerate(fields.pop("flows"))]
         names = [each.name for each in (*links, *flows)]
@@ -192,7 +193,7 @@ class _Reader:
 
     def make(self, kind: type[Any], given: Mapping[str, Any], key: Key, **made: Any) -> Any:
         """Return ``kind(**given, **made)``; errors name the key they concern."""
-        names = _names(kind)
+        names = parameter_names(kind)
         _known(given, [name for name in names if name not in made] if made else names, key)
         for name in required(kind):
             if name not in given and name not in made:
@@ -258,13 +259,6 @@ class _Inherited:
 
     value: Any
     key: Key
-
-
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    """Return the names of the parameters of a class."""
-    if issubclass(kind, RULES):
-        return tuple(kind.Params._fields)
-    return tuple(field.name for field in dataclasses.fields(kind) if field.init)
 
 
 def _known(given: Iterable[str], allowed: Sequence[str], key: Key) -> None:

@@ -6,7 +6,6 @@ scenario.schema.json`` in the first line of a file). The reader checks more: ran
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,6 +20,7 @@ from dfcmodel.network.scenario_files.toml_keys import (
     ELEMENTS,
     OWN_KEYS,
     RULES,
+    parameter_names,
     required,
     sources_of,
 )
@@ -81,8 +81,7 @@ def scenario_schema(rules: Iterable[type[WindowRule]] = ()) -> dict[str, Any]:
 
 
 def _names(kind: type[Any]) -> list[str]:
-    names = [field.name for field in dataclasses.fields(kind) if field.init]
-    return [name for name in names if name not in OF_PYTHON]
+    return [name for name in parameter_names(kind) if name not in OF_PYTHON]
 
 
 def _one_of(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
@@ -92,12 +91,11 @@ def _one_of(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
 
 def _table(kind: type[Any]) -> dict[str, Any]:
     rule = issubclass(kind, RULES)
-    fields = kind.Params._fields if rule else _names(kind)
     return {
         "type": "object",
         "properties": {
             "kind": {"const": kind.__name__},
-            **{name: _of_rule(kind, name) if rule else _field(kind, name) for name in fields},
+            **{name: _of_rule(kind, name) if rule else _field(kind, name) for name in _names(kind)},
         },
         "required": ["kind", *required(kind)],
         "additionalProperties": False,
