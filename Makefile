@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ifeq "$(MAKELEVEL)" "0"
 .NOTPARALLEL:
 endif
-.PHONY: help run test test-all test-random test-simulators slow-slice check style types suite generated docs wheel wheels bench bench-quick bench-check bench-peers data data-tools clean
+.PHONY: help run test test-all test-random test-simulators slow-slice types-and-slice check style types suite generated docs wheel wheels bench bench-quick bench-check bench-peers data data-tools clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 17
@@ -92,6 +92,10 @@ SEED ?= $(shell date +%s)
 
 test-random: $(VENV)/.dev ## the quick tests in random order; SEED=N repeats one
 	$(PY) -m pytest -n auto --dist worksteal --random-order $(SEED) -m "not slow and not simulators and not browser"
+
+# Side by side: mypy runs in one process.
+types-and-slice: $(VENV)/.dev
+	@$(MAKE) --no-print-directory --jobs=2 types slow-slice
 
 # The first of 40 seeds of random networks: another one each day. FIRST_SEED=... repeats a draw.
 FIRST_SEED ?= $(shell date +%y%m%d)00
