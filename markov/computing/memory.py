@@ -49,6 +49,24 @@ class StateLimitError(TooLargeError):
         MemoryError.__init__(self, f"{name}: {said}")
 
 
+class GrowingStatesError(StateLimitError):
+    """A search by plain Python is stopped: a component grows, and nothing proves that it has an end, or none.
+
+    Attributes
+    ----------
+    component, low, high
+        Its name and its values so far.
+    """
+
+    def __init__(self, name: str, component: str, low: int, high: int, states: int, reason: str) -> None:
+        super().__init__(name, states)
+        self.component, self.low, self.high = component, low, high
+        said = f"{states} states were found, in which {component} is {low} to {high} and still grows"
+        cause = f"whether it has an end is not known, because {reason}"
+        hint = f"give {component} a largest value, or give most= the number of states to search"
+        MemoryError.__init__(self, f"{name}: {said}; {cause}; {hint}")
+
+
 class InfiniteStatesError(TooLargeError):
     """A start leads to infinitely many states.
 

@@ -28,9 +28,10 @@ from markov.files.properties.queries import Operator, Properties
 from markov.files.properties.unlisted import Unlisted
 from markov.files.resets import explored_with_resets
 from markov.files.rewards import rewards_of
-from markov.files.states.state_space import MAX_STATES, Explored, explored
+from markov.files.states.state_space import Explored, explored
 from markov.files.values import Value, constant
 from markov.files.views import chain_of
+from markov.generators.ways import MAX_STATES
 from markov.time.transients.timed_jumps import TimedJump
 
 if TYPE_CHECKING:

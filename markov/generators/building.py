@@ -7,7 +7,8 @@ decide. So the same question has the same answer to the last bit, whatever the p
 2. From there on the rules run on arrays. Where a start leads into a space of more than `WHOLE_SPACE` states, plain Python
    searches first, until it has found `SEARCHED_STATES` states.
 3. A model without a space is searched by plain Python until `FEW_STATES` states were done, and `PYTHON_STATES` more. Then
-   arrays and regions run within a box of states that its rules do not leave, where one can be found.
+   arrays and regions run within a box of states that its rules do not leave, where one can be found. Where none can, and a
+   component may grow without end, plain Python first searches 200,000 states (`Ways.growth_states`).
 4. Rules that cannot run on arrays run once for each region with the same transitions, where these are few. Everything else
    is left to plain Python.
 """
@@ -22,7 +23,7 @@ from markov.computing.memory import StateLimitError
 from markov.generators.array_rules.search import WHOLE_SPACE
 from markov.generators.boxes import WaysInBox, WaysInGrowingBox
 from markov.generators.regions import STATES_PER_RUN, predicted_count
-from markov.generators.ways import FEW_STATES, Ways
+from markov.generators.ways import FEW_STATES, MAX_STATES, Ways
 from markov.models.rules import ChainModel
 from markov.models.spaces import NUMBERED
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_STATES", "build_chain", "generator"]
 
-MAX_STATES = 50_000_000  # states
 ARRAY_STATES = 256  # of a declared space: from there on arrays take less time than plain Python
 SEARCHED_STATES = 500  # found by plain Python in a large space, before arrays search
 PYTHON_STATES = 2_000  # done by plain Python where arrays cannot run, or there is no space

@@ -17,7 +17,7 @@ from typing import Any
 
 from markov.models.identity_operands import UNKNOWN, identity_comparisons, is_no_number
 
-__all__ = ["asks_for_identity", "used_by"]
+__all__ = ["asks_for_identity", "is_of_user", "names_of", "used_by"]
 
 _CALLS = {"PRECALL", "CALL", "CALL_KW", "KW_NAMES", "PUSH_NULL"}
 
@@ -43,10 +43,10 @@ def asks_for_identity(rules: Callable[..., Any], q: Any = None) -> bool:
 
 def used_by(function: types.FunctionType, owners: Iterable[type] = ()) -> Iterator[Any]:
     """Yield functions that the names of a function refer to, in containers and modules of users too."""
-    values = [value for name in _names(function.__code__) if (value := _named(function, name)) is not UNKNOWN]
-    names = set(_names(function.__code__))
+    values = [value for name in names_of(function.__code__) if (value := _named(function, name)) is not UNKNOWN]
+    names = set(names_of(function.__code__))
     for value in values:
-        if isinstance(value, types.ModuleType) and _is_of_user(value):
+        if isinstance(value, types.ModuleType) and is_of_user(value.__name__):
             yield from (found for name in names if callable(found := getattr(value, name, None)))
         elif isinstance(value, dict):
             yield from filter(callable, value.values())
@@ -70,15 +70,16 @@ def _plain(value: Any) -> types.FunctionType | None:
     return value if isinstance(value, types.FunctionType) else None
 
 
-def _is_of_user(module: types.ModuleType) -> bool:
-    top = module.__name__.partition(".")[0]
+def is_of_user(module: str) -> bool:
+    """Return whether a module is part of neither Python nor NumPy and SciPy."""
+    top = module.partition(".")[0]
     return top not in sys.stdlib_module_names and top not in {"numpy", "scipy"}
 
 
 @functools.lru_cache(maxsize=256)
-def _names(code: types.CodeType) -> tuple[str, ...]:
+def names_of(code: types.CodeType) -> tuple[str, ...]:
     """Return the names that a code object and those within refer to, beside its own variables."""
-    inner = [_names(c) for c in code.co_consts if isinstance(c, types.CodeType)]
+    inner = [names_of(c) for c in code.co_consts if isinstance(c, types.CodeType)]
     return tuple({*code.co_names, *code.co_freevars, *(name for names in inner for name in names)})
 
 

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from hopflow.errors import RuleError, RuleWarning, format_location, location_of
 from markov.computing.graphs import led_to
 from markov.computing.matrices import from_edges, rank_of
-from markov.computing.memory import InfiniteStatesError, TooLargeError, check_room
+from markov.computing.memory import GrowingStatesError, InfiniteStatesError, TooLargeError, check_room
 from markov.computing.progress import Counter
 from markov.generators.agreement import disagreement
 from markov.generators.built_chains import Built
@@ -38,12 +38,14 @@ if TYPE_CHECKING:
     from markov.generators.array_rules.chains import ArrayChain
     from markov.models.rules import ChainModel
 
-__all__ = ["FEW_STATES", "Ways"]
+__all__ = ["FEW_STATES", "MAX_STATES", "Ways"]
 
 LARGE = 250_000  # states from which on the size of the matrix is predicted
 EDGE_BYTES = 150.0  # per state of a space whose transitions are listed
 ROUNDS = 10  # in which plain Python completes what another way has left
 FEW_STATES = 2_000  # found before it is asked whether there is an end
+MAX_STATES = 50_000_000
+"""Default limit on the number of states."""
 SMALLEST_RATE = float(np.finfo(np.float64).tiny)
 """Smallest rate of full precision in 1/s."""
 SAMPLE = 120  # states by which the size of the matrix is predicted
@@ -68,6 +70,8 @@ class Ways:
         Why the rules cannot be followed for infinitely many states; None where they can, or nobody asked.
     """
 
+    growth_states = (20_000, 200_000)
+    """Numbers of states between which no component may grow if the rules cannot be followed: found in some 3 s."""
     asks_everywhere = True
     """Whether the rules may run in states of the space that the start does not lead to."""
 
@@ -162,16 +166,36 @@ class Ways:
         ------
         InfiniteStatesError
             Where they lead to infinitely many states for certain.
+        GrowingStatesError
+            Where this is not known, a component grows, and the caller has given no ``most``.
         """
         refuse_changed(self.calls, search.answers(some_of(search.done)))
         try:
             hull = hull_of(self.calls, search.states)
         except Unfollowed as stop:
             self.unfollowed = str(stop)
+            self._refuse_growth(search, f"the rules cannot be followed: {stop}")
             return None
         if hull.is_infinite:
             raise InfiniteStatesError(self.model.name, hull, self.most)
+        if hull.unbounded:
+            self._refuse_growth(search, "a rate is not proved to be positive in all states")
         return hull
+
+    def _refuse_growth(self, search: Enumeration, reason: str) -> None:
+        """Raise GrowingStatesError where a component's values grow from one number of states to the next."""
+        before: dict[str, range] = {}
+        growing: list[str] = []
+        for count in self.growth_states if self.most == MAX_STATES else ():
+            if search.run(count - search.done):
+                return
+            components = Space.found(self.model.State, search.states[: search.done]).components
+            ranges = {c.name: c.values for c in components if isinstance(c.values, range)}
+            growing = [name for name, values in ranges.items() if before.get(name, values) != values]
+            before = ranges
+        if before and growing:
+            ends = before[growing[0]][0], before[growing[0]][-1]
+            raise GrowingStatesError(self.model.name, growing[0], *ends, search.done, reason)
 
     def refuse_underflow(self, search: Enumeration) -> None:
         """Raise an error where a search ended because rates that tend to zero become 0 in float64.

@@ -23,6 +23,8 @@ __all__ = ["compare", "compare_stops"]
 
 SAMPLES = 8  # states of a part
 REACH = (3, 40, 1_000_000)  # offsets from the corner
+REACH_OF_FUNCTIONS = 10_000
+"""Largest offset for rules that call functions of floats: n! and 1.01 ** n take long, or overflow, farther away."""
 ROUNDING = 1e-9  # relative, of a rate in plain Python
 
 Rates = dict[tuple[Any, tuple[int, ...]], tuple[float, float]]
@@ -37,7 +39,7 @@ def compare(layout: Layout, mode: Mode, part: Part, moves: list[Move]) -> None:
         With a state in which they differ.
     """
     width = len(part.corner)
-    for chosen in _chosen(part):
+    for chosen in _chosen(layout, part):
         places = part.state(chosen)
         given = _given(moves, chosen, width)
         expected = _expected(layout, mode, places)
@@ -58,17 +60,17 @@ def compare_stops(layout: Layout, mode: Mode, part: Part, stops: Callable[[Any],
         With a state in which it does not.
     """
     assert stops is not None
-    for chosen in _chosen(part):
+    for chosen in _chosen(layout, part):
         state = layout.state(mode, part.state(chosen))
         if not stops(state):
             raise Unfollowed(f"the set to be entered is another in {state!r} in plain Python")
 
 
-def _chosen(part: Part) -> Iterator[list[int]]:
+def _chosen(layout: Layout, part: Part) -> Iterator[list[int]]:
     """Yield offsets of some states of a part."""
     rng = np.random.default_rng(3)
     offsets = [[0] * len(part.corner)]
-    for reach in REACH:
+    for reach in (min(reach, REACH_OF_FUNCTIONS) if layout.substitute else reach for reach in REACH):
         for _ in range(SAMPLES):
             sides = (reach if side is None else min(side, reach) for side in part.sides)
             offsets.append([int(rng.integers(side + 1)) for side in sides])

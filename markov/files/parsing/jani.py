@@ -26,8 +26,8 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
-from markov.files.states.state_space import MAX_STATES
 from markov.files.syntax import Chain, Choice, Expression, Literal, Name
+from markov.generators.ways import MAX_STATES
 
 __all__ = ["read_jani"]
 

@@ -36,7 +36,6 @@ from markov.files.program import (
 from markov.files.reactions.elements import Element, described, model_of
 from markov.files.reactions.events import Trigger, read_event, triggered
 from markov.files.reactions.formulas import Formulas, Function, check_attributes
-from markov.files.states.state_space import MAX_STATES
 from markov.files.syntax import (
     Call,
     Chain,
@@ -48,6 +47,7 @@ from markov.files.syntax import (
     names_in,
 )
 from markov.files.values import LARGE, boolean
+from markov.generators.ways import MAX_STATES
 
 __all__ = ["read_sbml"]
 

@@ -32,6 +32,12 @@ BYTES_PER_STATE, BYTES_PER_TRANSITION = 400.0, 40.0
 BURST = 4096  # states between two looks at the memory
 
 
+class _FileWays(Ways):
+    """The ways of a file's rules, which take longer for a state than those of a user."""
+
+    growth_states = (10_000, 100_000)
+
+
 def with_reached_windows(bound: Bound, most: int) -> Bound:
     """Return a program with open variables, with the values that are reached as windows where these are few.
 
@@ -42,7 +48,7 @@ def with_reached_windows(bound: Bound, most: int) -> Bound:
     RuleError
         Where a rate is so small that those that tend to zero would become 0.
     """
-    ways = Ways(FileRules(bound.program, bound.constants), True, most)
+    ways = _FileWays(FileRules(bound.program, bound.constants), True, most)
     search = ways.search()
     if not search.run(FEW_STATES):
         ways.closed_set(search)

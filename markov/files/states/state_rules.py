@@ -21,6 +21,7 @@ from markov.files.states.moves import moves_of
 from markov.files.states.tables import groups_of
 from markov.files.syntax import Call, Chain, Choice, Expression, Label, Name, Negation
 from markov.files.values import REAL
+from markov.generators.unbounded.polynomials import FUNCTIONS, logarithm
 from markov.models.bare import named_state
 from markov.models.rules import ChainModel
 
@@ -125,9 +126,9 @@ def _chosen(cases: list[tuple[Function, Function]], otherwise: Function) -> Func
 
 
 def _power(a: Any, b: Any) -> Any:
-    if isinstance(a, float) and not is_plain(b):
-        return a**b
-    plain = is_plain(a) and is_plain(b) and isinstance(a, int)
+    if not (is_plain(a) and is_plain(b)):
+        return a ** int(b) if isinstance(b, float) and b.is_integer() else a**b
+    plain = isinstance(a, int)
     if plain and abs(a) > 1 and b * math.log2(abs(a)) > 62:
         if isinstance(b, int):
             raise ValueError("a whole number beyond 2^62")
@@ -154,6 +155,8 @@ def _modulo(a: Any, b: Any) -> Any:
 
 
 def _logarithm(a: Any, b: Any) -> Any:
+    if not (is_plain(a) and is_plain(b)):
+        return logarithm(a, b)
     top, bottom = (math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan) for x in (a, b))
     return _quotient(top, bottom)
 
@@ -164,10 +167,13 @@ def _as_whole(a: Any) -> Any:
     return math.floor(a)
 
 
-def _real(function: Callable[[Any], Any]) -> Callable[[Any], float]:
+def _real(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a function of arrays as one of a number, with the same digits."""
+    followed = FUNCTIONS.get({"ln": "log", "arctan": "atan"}.get(name, name))
 
-    def call(a: Any) -> float:
+    def call(a: Any) -> Any:
+        if followed is not None and not is_plain(a):
+            return followed(a)
         with np.errstate(all="ignore"):
             return float(function(float(a)))
 
@@ -175,7 +181,7 @@ def _real(function: Callable[[Any], Any]) -> Callable[[Any], float]:
 
 
 _CALLED: dict[str, Callable[..., Any]] = {
-    **{name: _real(call) for name, call in REAL.items()}, "abs": abs, "whole": _as_whole,
+    **{name: _real(name, call) for name, call in REAL.items()}, "abs": abs, "whole": _as_whole,
     "power": lambda a, b: _power(a, float(b) if isinstance(b, int) and b < 0 else b),
     "min": min, "max": max, "pow": _power, "mod": _modulo, "log": _logarithm, "floor": math.floor,
     "ceil": math.ceil, "round": lambda a: math.floor(a + 0.5) if isinstance(a, float) else math.floor(a),

@@ -19,13 +19,13 @@ from markov.files.states.rule_search import explored_by_rules, with_reached_wind
 from markov.files.states.table_search import TableSearch
 from markov.files.states.tables import tabulated
 from markov.files.values import boolean
+from markov.generators.ways import MAX_STATES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Explored", "OutsideError", "explored", "transitions"]
 
-MAX_STATES = 50_000_000
 CHUNK = 1 << 15  # states whose transitions are found at once
 TABLE = 1 << 27  # states of a product space that a table has a place for each of
 FEW_STATES = 1 << 10  # found by NumPy before tables are made

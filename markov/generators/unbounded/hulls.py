@@ -201,9 +201,19 @@ def hull_of(calls: Calls, states: Sequence[Any]) -> Hull:
     """
     if not calls.takes_stand_ins:
         raise Unfollowed("they ask for the type or the identity of numbers")
+    try:
+        return _closed(calls, states, substitute=False)
+    except Unfollowed as stop:
+        try:
+            return _closed(calls, states, substitute=True)
+        except Unfollowed as second:
+            raise second from stop
+
+
+def _closed(calls: Calls, states: Sequence[Any], *, substitute: bool) -> Hull:
     promoted: frozenset[int] = frozenset()
     while True:
-        layout = Layout(calls, states, promoted)
+        layout = Layout(calls, states, promoted, substitute=substitute)
         try:
             hull = Hull(layout)
             modes = list(hull.low)

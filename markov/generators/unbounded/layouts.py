@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import math
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from markov.generators.unbounded.polynomials import Polynomial, Unfollowed, is_whole, terms_of
+from markov.generators.unbounded.substitution import Substitution
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ class Layout:
         Some that the start leads to.
     promoted
         Numbers of components that have no end, whatever their values among these states.
+    substitute
+        Whether `math.exp` and other functions of floats are replaced, wherever the rules call them.
 
     Attributes
     ----------
@@ -41,9 +42,12 @@ class Layout:
         Of the components that may have no end.
     """
 
-    def __init__(self, calls: Calls, states: Sequence[Any], promoted: frozenset[int]) -> None:
-        self.calls, self.states = calls, states
-        self._rules = _with_exponential(calls.rules)
+    def __init__(
+        self, calls: Calls, states: Sequence[Any], promoted: frozenset[int], *, substitute: bool = False
+    ) -> None:
+        self.calls, self.states, self.substitute = calls, states, substitute
+        value = Substitution().value if substitute else lambda v: v
+        self._rules, self._q = value(calls.rules), value(calls.q)
         self.space = Space.found(calls.model.State, states)
         self.free = tuple(
             k
@@ -75,7 +79,7 @@ class Layout:
             For a target that is not known, or a rate that may be negative.
         """
         found: list[Move] = []
-        for target, rate in self._rules(self.state(mode, places), self.calls.q):
+        for target, rate in self._rules(self.state(mode, places), self._q):
             if type(rate) is not Polynomial and not 0.0 <= rate < float("inf"):
                 raise Unfollowed(f"a rate of {rate}")
             if rate < 0:
@@ -96,20 +100,3 @@ class Layout:
             hash(there)
             found.append((there, to, rate))
         return found
-
-
-def _with_exponential(rules: Callable[..., Any]) -> Callable[..., Any]:
-    """Return rules whose own calls of `math.exp` take polynomials as well."""
-    if isinstance(rules, types.MethodType):
-        return types.MethodType(_with_exponential(rules.__func__), rules.__self__)
-    if not isinstance(rules, types.FunctionType) or "exp" not in rules.__code__.co_names:
-        return rules
-    module = types.SimpleNamespace(**{**vars(math), "exp": _exponential})
-    replaced: dict[str, Any] = {name: module for name, value in rules.__globals__.items() if value is math}
-    replaced |= {name: _exponential for name, value in rules.__globals__.items() if value is math.exp}
-    scope = {**rules.__globals__, **replaced}
-    return types.FunctionType(rules.__code__, scope, rules.__name__, rules.__defaults__, rules.__closure__)
-
-
-def _exponential(exponent: Any) -> Any:
-    return math.e**exponent if type(exponent) is Polynomial else math.exp(exponent)

@@ -19,7 +19,7 @@ import numpy as np
 
 from markov.computing.columns import OPERATORS_OF_UFUNCS
 
-__all__ = ["Polynomial", "Unfollowed", "exact", "is_positive", "terms_of"]
+__all__ = ["FUNCTIONS", "Growing", "Polynomial", "Unfollowed", "exact", "is_positive", "terms_of"]
 
 Monomial = tuple[int, ...]
 Interval = tuple[Fraction, Fraction]
@@ -28,6 +28,11 @@ Terms = dict[Monomial, Interval]
 NUMPY = (np.generic, np.ndarray)
 MAX_POWER = 8
 MAX_DIVISOR = 60
+MAX_FACTORIAL = 170
+"""Largest number whose factorial is a float64."""
+FASTER = "a number that grows faster than every polynomial"
+ROUNDING = Fraction(1, 10**12)
+"""Relative error of a function of float64 numbers, with that of its argument."""
 POWER_ERROR = 1e-12
 """Relative error of a power of two float64 numbers whose result is one: a rounding of the exponent times 745."""
 TINIEST = 5e-324
@@ -53,6 +58,10 @@ class Comparisons(Protocol):
 
     def remainder(self, d: Terms, divisor: int) -> int:
         """Answer what remains of whole numbers."""
+        ...
+
+    def isolate(self, d: Terms) -> None:
+        """Cut the box until d has one value in it, if it has few values."""
         ...
 
 
@@ -81,6 +90,8 @@ class Polynomial:
     # ------------------------------------------------------------------ arithmetic
 
     def __add__(self, other: Any) -> Any:
+        if type(other) is Growing:
+            return NotImplemented
         terms = self._operand(other)
         positive = (self.positive and is_nonnegative(terms)) or (is_nonnegative(self.terms) and is_positive(other))
         return self._made(added(self.terms, terms), positive)
@@ -100,12 +111,16 @@ class Polynomial:
         return self._made(added(self._operand(other), self.terms, -1))
 
     def __mul__(self, other: Any) -> Any:
+        if type(other) is Growing:
+            return NotImplemented
         positive = is_positive(self) and is_positive(other)
         return self._made(multiplied(self.terms, self._operand(other)), positive)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
+        if type(other) is Growing:
+            return NotImplemented
         return self._divided(self.terms, self._operand(other), is_positive(self))
 
     def __rtruediv__(self, other: Any) -> Any:
@@ -119,12 +134,27 @@ class Polynomial:
         return self._made(quotient(top, bottom), positive)
 
     def __pow__(self, power: Any) -> Any:
-        if type(power) is not int or not 0 <= power <= MAX_POWER:
+        exponent = exact(power)
+        if exponent is None:
+            raise Unfollowed("a power whose exponent depends on the state as well")
+        if exponent < 0:
+            return 1 / self**-exponent
+        whole, part = divmod(exponent, 1)
+        if whole > MAX_POWER:
             raise Unfollowed(f"a power other than 0 to {MAX_POWER}")
-        found: Terms = {(0,) * self.run.width: (Fraction(1), Fraction(1))}
-        for _ in range(power):
-            found = multiplied(found, self.terms)
-        return self._made(found, is_positive(self))
+        terms: Terms = {(0,) * self.run.width: (Fraction(1), Fraction(1))}
+        for _ in range(whole):
+            terms = multiplied(terms, self.terms)
+        found = self._made(terms, is_positive(self))
+        if not part:
+            return found
+        if not self >= 0:
+            raise Unfollowed("a root of a number that may be negative")
+        fraction = float(part)
+        root = self.concave(
+            lambda x: x**fraction, lambda x: fraction * x ** (fraction - 1.0), positive=is_positive(self)
+        )
+        return found * root if whole else root
 
     def __rpow__(self, base: Any) -> Any:
         """Bound ``base ** self``, which may tend to zero, between its least and largest value."""
@@ -132,14 +162,56 @@ class Polynomial:
         if number is None or number <= 0:
             raise Unfollowed("a power whose base is not a positive number")
         low, high = self.run.bounds(self.terms)
+        if number > 1 and high == math.inf:
+            return Growing(self.__rpow__(1 / number))
         try:
             ends = sorted(float(number) ** float(end) for end in (low, high))
         except OverflowError:
             ends = [0.0, math.inf]
         if ends[1] == math.inf:
             raise Unfollowed("a power that grows without bound")
-        wide = Fraction(max(0.0, ends[0] * (1.0 - POWER_ERROR))), Fraction(ends[1] * (1.0 + POWER_ERROR) + TINIEST)
-        return self._made({(0,) * self.run.width: wide}, positive=True)
+        high = Fraction(ends[1] * (1.0 + POWER_ERROR) + TINIEST)
+        return self.within(Fraction(max(0.0, ends[0] * (1.0 - POWER_ERROR))), high, positive=True)
+
+    def within(self, low: Fraction, high: Fraction, *, positive: bool = False) -> Any:
+        """Return a number in an interval, in the same box."""
+        return self._made({(0,) * self.run.width: (low, high)}, positive)
+
+    def concave(
+        self, function: Callable[[float], float], slope: Callable[[float], float], *, positive: bool = False
+    ) -> Any:
+        """Bound a rising concave function by its least value and by a tangent.
+
+        Parameters
+        ----------
+        function, slope
+            The function and its derivative, defined for all values > 0 that this number has.
+        positive
+            Whether the function is positive in every state.
+
+        Raises
+        ------
+        Unfollowed
+            If this number has no least value, or falls along one component and rises without bound along another.
+        """
+        low, high = self.run.bounds(self.terms)
+        constant = (0,) * self.run.width
+        if low < 0 or (low == 0 and high == 0):
+            raise Unfollowed("a function of a difference of components")
+        first = function(float(low))
+        lowest = Fraction(first) - Fraction(abs(first)) * ROUNDING
+        at = float(low) or 1.0
+        rise = Fraction(slope(at)) * (1 + ROUNDING)
+        terms = {m: (ZERO, b * rise) for m, (_, b) in self.terms.items() if m != constant}
+        if any(b < 0 for _, b in terms.values()):
+            if high == math.inf:
+                raise Unfollowed("a function of a difference of components")
+            last = Fraction(function(float(high)))
+            return self.within(lowest, last + abs(last) * ROUNDING, positive=positive)
+        top = Fraction(function(at))
+        offset = self.terms.get(constant, (ZERO, ZERO))[1] - Fraction(at)
+        terms[constant] = lowest, max(lowest, top + abs(top) * ROUNDING + offset * rise) + abs(offset * rise) * ROUNDING
+        return self._made(terms, positive)
 
     def __mod__(self, divisor: Any) -> int:
         if type(divisor) is not int or not 1 <= divisor <= MAX_DIVISOR:
@@ -161,7 +233,19 @@ class Polynomial:
             raise Unfollowed("rounding")
         return self
 
-    __floor__ = __ceil__ = __trunc__ = __round__ = lambda self, *_: self._whole()
+    __round__ = lambda self, *_: self._whole()
+
+    def __floor__(self) -> Any:
+        shared = math.lcm(*(end.denominator for ends in self.terms.values() for end in ends))
+        if shared > MAX_DIVISOR or any(low != high for low, high in self.terms.values()):
+            raise Unfollowed("rounding")
+        return self * shared // shared if shared > 1 else self
+
+    def __ceil__(self) -> Any:
+        return -(-self).__floor__()
+
+    def __trunc__(self) -> Any:
+        return self.__floor__() if self >= 0 else self.__ceil__()
 
     # ------------------------------------------------------------------ comparisons
 
@@ -234,13 +318,122 @@ def _others(inputs: Iterable[Any]) -> list[Any]:
     return [value for value in inputs if type(value) is not Polynomial]
 
 
+class Growing:
+    """A positive number that grows faster than all polynomials, by a bound on its reciprocal: n!, 2 ** n.
+
+    Only what divides by it, or multiplies it by a positive number, is followed.
+    """
+
+    __slots__ = ("reciprocal",)
+
+    def __init__(self, reciprocal: Any) -> None:
+        self.reciprocal = reciprocal
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other * self.reciprocal
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) is Growing:
+            return Growing(self.reciprocal * other.reciprocal)
+        if not is_positive(other):
+            raise Unfollowed(FASTER)
+        return Growing(self.reciprocal / other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if not is_positive(other):
+            raise Unfollowed(FASTER)
+        return Growing(self.reciprocal * other)
+
+    def __add__(self, other: Any) -> Any:
+        width = self.reciprocal.run.width
+        terms = {} if type(other) is Growing else terms_of(other, width)
+        if terms is None or not is_nonnegative(terms):
+            raise Unfollowed(FASTER)
+        highest = {m: (ZERO, high) for m, (_, high) in self.reciprocal.terms.items()}
+        return Growing(Polynomial(self.reciprocal.run, highest, positive=True))
+
+    __radd__ = __add__
+
+    def __eq__(self, other: object) -> bool:
+        if exact(other) == 0:
+            return False
+        raise Unfollowed(FASTER)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        if method != "__call__" or ufunc not in OPERATORS_OF_UFUNCS:
+            raise Unfollowed(FASTER)
+        return OPERATORS_OF_UFUNCS[ufunc](*(v.item() if isinstance(v, NUMPY) else v for v in inputs))
+
+
+# ---------------------------------------------------------------------- functions
+
+
+def logarithm(x: Any, base: Any = math.e) -> Any:
+    """Return a logarithm, where the number or the base depends on the state."""
+    if type(base) is Polynomial:
+        return (logarithm(x) if type(x) is Polynomial else math.log(x)) / logarithm(base)
+    found = _positive(x).concave(math.log, lambda value: 1.0 / value)
+    return found if base == math.e else found / math.log(base)
+
+
+def _positive(x: Any) -> Any:
+    """Return a polynomial > 0, in a box where its logarithm has one sign."""
+    if not x > 0:
+        raise ValueError("math domain error")
+    if is_whole(x.terms) and len(x.terms) > 1:
+        bool(x > 1)  # cuts the box
+    return x
+
+
+def _logarithm_above_one(x: Any) -> Any:
+    """Return log(1 + x), which is positive where x is."""
+    if not is_positive(x):
+        return logarithm(1 + x)
+    return x.concave(math.log1p, lambda value: 1.0 / (1.0 + value), positive=True)
+
+
+def factorial(x: Any) -> Any:
+    """Return the factorial of a whole number."""
+    if not is_whole(x.terms):
+        raise Unfollowed("a factorial of a number that may not be whole")
+    if not x >= 0:
+        raise ValueError("factorial() not defined for negative values")
+    low, high = x.run.bounds(x.terms)
+    least = math.factorial(max(0, int(low)))
+    if high <= MAX_FACTORIAL:
+        return x.within(Fraction(least), Fraction(math.factorial(int(high))))
+    return Growing(x.within(ZERO, Fraction(1, least), positive=True))
+
+
+def _bounded(function: Callable[[float], float], *, positive: bool = False) -> Callable[[Any], Any]:
+    """Return a bounded function that rises or falls everywhere, of polynomials."""
+
+    def bounded(x: Any) -> Any:
+        low, high = sorted(Fraction(function(float(end))) for end in x.run.bounds(x.terms))
+        return x.within(low - abs(low) * ROUNDING, high + abs(high) * ROUNDING, positive=positive)
+
+    return bounded
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "exp": lambda x: math.e**x, "exp2": lambda x: 2.0**x, "expm1": lambda x: math.e**x - 1, "pow": operator.pow,
+    "log": logarithm, "log2": lambda x: logarithm(x, 2), "log10": lambda x: logarithm(x, 10),
+    "log1p": _logarithm_above_one, "sqrt": lambda x: x**0.5, "factorial": factorial, "fabs": abs,
+    "tanh": _bounded(math.tanh), "atan": _bounded(math.atan), "erf": _bounded(math.erf),
+    "erfc": _bounded(math.erfc, positive=True), "float": lambda x: x, "int": math.trunc,
+}  # fmt: skip
+"""Functions of numbers that depend on the state, under their names in `math` or Python."""
 UFUNCS: dict[Any, Callable[..., Any]] = {
     **OPERATORS_OF_UFUNCS, np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow,
-    np.exp: lambda exponent: math.e**exponent, np.exp2: lambda exponent: 2.0**exponent,
+    np.arctan: FUNCTIONS["atan"], np.float_power: operator.pow, np.floor: math.floor, np.ceil: math.ceil, np.trunc: math.trunc,
+    **{getattr(np, name): FUNCTIONS[name] for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "tanh")},
 }  # fmt: skip
 
 STOPPED = {
-    **{f"__{name}__": f"{name}()" for name in ("int", "float", "complex", "hash", "format")},
+    **{f"__{name}__": f"{name}()" for name in ("int", "complex", "hash", "format")},
+    "__float__": "float() or a function that takes a float",
     **{f"__{name}__": "a value as text" for name in ("str", "repr")},
     "__index__": "range() or an index",
     "__array__": "an array",
@@ -265,6 +458,8 @@ FOLLOWED_BY_CONSTANTS = ("floordiv", "mod", "divmod")
 
 def _stop(said: str) -> Callable[..., NoReturn]:
     def stopped(self: Any, *_: Any, **__: Any) -> NoReturn:
+        if type(self) is Polynomial:
+            self.run.isolate(self.terms)
         raise Unfollowed(said)
 
     return stopped
@@ -277,6 +472,12 @@ for _name, _said in TWO_SIDED.items():
     for _side in ("r",) if _name in FOLLOWED_BY_CONSTANTS else ("", "r"):
         setattr(Polynomial, f"__{_side}{_name}__", _stop(_said))
 setattr(Polynomial, "__invert__", _stop("~"))  # noqa: B010
+STOPPED_GROWING = (
+    *STOPPED, "__lt__", "__le__", "__gt__", "__ge__", "__sub__", "__rsub__", "__neg__", "__abs__", "__bool__",
+    "__pow__", "__rpow__", "__floordiv__", "__rfloordiv__", "__mod__", "__rmod__",
+)  # fmt: skip
+for _name in STOPPED_GROWING:
+    setattr(Growing, _name, _stop(FASTER))
 
 
 def exact(value: Any) -> Fraction | None:
@@ -387,6 +588,8 @@ def is_nonnegative(terms: Terms) -> bool:
 
 def is_positive(value: Any) -> bool:
     """Whether a number is positive in every state for certain."""
+    if type(value) is Growing:
+        return True
     if type(value) is not Polynomial:
         number = exact(value)
         return number is not None and number > 0

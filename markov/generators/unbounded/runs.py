@@ -22,6 +22,8 @@ __all__ = ["Part", "Run", "bounds", "parts_of"]
 
 MAX_PARTS = 600  # of a box
 MAX_WAYS = 64  # through the rules in one box
+MAX_VALUES = 60
+"""Values of a component, less one, that are taken one by one where the rules need the number itself."""
 Sides = tuple[int | None, ...]
 Bound = Fraction | float
 
@@ -184,6 +186,14 @@ class Run:
             if m != constant and a % divisor:
                 raise _Split(next(k for k, power in enumerate(m) if power), divisor)
         return int(d.get(constant, (Fraction(0),))[0] % divisor)
+
+    def isolate(self, d: Terms) -> None:
+        """Raise _Cut where the components of d have few values, until each of them has one."""
+        sides = {k: self.sides[k] for m in d for k, power in enumerate(m) if power}
+        counts = {k: side for k, side in sides.items() if side is not None and side <= MAX_VALUES}
+        if counts and len(counts) == len(sides):
+            k, side = max(counts.items(), key=lambda pair: pair[1])
+            raise _Cut(k, (side + 1) // 2)
 
     def _undecided(self, d: dict[Monomial, Fraction], strict: bool) -> bool:
         constant = d.get((0,) * self.width, Fraction(0))

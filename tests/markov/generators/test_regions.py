@@ -30,6 +30,7 @@ from markov.generators.calls import Calls
 from markov.generators.curves import Counted, Curve, kept, now
 from markov.generators.regions import find_regions, predicted_count
 from markov.generators.tracing import Span
+from markov.generators.ways import Ways
 from markov.models.spaces import Space
 from tests.surface import for_each
 
@@ -457,6 +458,7 @@ def looked_up(s, q):
 @pytest.mark.usefixtures("boxes_early")
 def test_rules_that_cannot_be_followed_have_a_box_that_grows(monkeypatch):
     monkeypatch.setattr(boxes, "FIRST_BOX", 1000)
+    monkeypatch.setattr(Ways, "growth_states", ())
     monkeypatch.setattr("markov.generators.array_rules.chains.WHOLE_SPACE", 0)
     grown = []
     again = WaysInGrowingBox._with_invalid

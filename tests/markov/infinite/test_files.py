@@ -157,12 +157,29 @@ endmodule
     assert answer.error_bound < 1e-8
 
 
+@pytest.mark.parametrize(
+    ("rate", "births"),
+    [
+        ("3 / log(n + 2, 2)", lambda n: 3.0 / np.log2(n + 2.0)), ("3 * pow(0.9, n)", lambda n: 3.0 * 0.9**n),
+        ("3 / pow(n + 1, 2)", lambda n: 3.0 / (n + 1.0) ** 2), ("3 * pow(n + 1, -0.5)", lambda n: 3.0 / np.sqrt(n + 1.0)),
+        ("3 / pow(1.1, n)", lambda n: 3.0 / 1.1**n), ("3 / (1 + floor(n / 2))", lambda n: 3.0 / (1.0 + n // 2)),
+    ],
+)  # fmt: skip
+def test_functions_whose_rates_tend_to_zero(rate: str, births: Any, tmp_path: Path) -> None:
+    """A birth-death chain has a product form."""
+    text = f"ctmc module m n : int; [] true -> {rate} : (n' = n + 1); [] n > 0 -> 1 : (n' = n - 1); endmodule"
+    answer = stationary(read_prism(written(tmp_path, text)))
+    weights = np.append(1.0, np.cumprod(births(np.arange(400.0))))
+    found = np.array([answer.probability((n,)) for n in range(6)])
+    assert np.abs(found - weights[:6] / weights.sum()).max() <= answer.error_bound + 1e-13 < 1e-7
+
+
 def test_what_needs_a_list_of_states_names_the_way_out(queues: Any, tmp_path: Path) -> None:
     with pytest.raises(TooLargeError, match="infinitely many states, which stationary"):
         queues.chain  # noqa: B018
     with pytest.raises(FileError, match="infinitely many, or too many for a list"):
         queues.property("filter(max, P=? [ F<=1 first = 2 ])")
-    text = SHORTEST.replace("-> arrivals : (first'", "-> log(first + 2, 2) : (first'")
+    text = SHORTEST.replace("-> arrivals : (first'", "-> 1 + mod(7, first + 1) : (first'")
     hidden = read_prism(written(tmp_path, text, "hidden.sm"), most=3_000)
     with pytest.raises(TooLargeError):
         hidden.chain  # noqa: B018

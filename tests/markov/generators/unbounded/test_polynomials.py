@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
+from math import log1p
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from markov import explore, stationary
+from markov import ChainModel, explore, stationary
 from markov.errors import RuleError, TooLargeError
+from markov.exploration import InfiniteChain
 from markov.generators.calls import Calls
 from markov.generators.enumeration import Enumeration
 from markov.generators.unbounded.hulls import hull_of, value
@@ -33,6 +37,12 @@ FORMULAS = {
     "size": lambda a, b: abs(a - 3) + abs(b - a),
     "choice": lambda a, b: 1 if a in (1, 2) else 2 if not b else 3,
     "NumPy": lambda a, b: np.float64(0.25) * a + np.int64(2) - b,
+    "roots": lambda a, b: np.sqrt(a + b) + a**1.5 + (1 + b) ** -0.5,
+    "logarithms": lambda a, b: np.log(a + 1) - 2 * np.log2(b + 3) + np.log10(a + 0.25) + np.log1p(b),
+    "logarithm of a distance": lambda a, b: np.log(abs(a - 5) + 1) + np.log(b + 1),
+    "exponentials": lambda a, b: np.exp(-a) + np.expm1(-b) + np.tanh(a) - np.arctan(a + b),
+    "reciprocals": lambda a, b: 3 * a / (2.0 ** (a / 100) * 1.5 + b) + (b + 1) / np.exp(b / 1000),
+    "rounded": lambda a, b: math.floor(a / 2) - math.ceil((b + 1) / 3) + math.trunc(a / 4),
 }
 
 
@@ -70,10 +80,12 @@ STOPPED = {
     "text": lambda n: len(str(n)),
     "formatted": lambda n: len(f"{n}"),
     "old format": lambda n: len("%d" % n),  # noqa: UP031
-    "power of two": lambda n: 2.0**n,
+    "power of two": lambda n: min(2.0**n, 7),
+    "difference of powers": lambda n: 2.0**n - n,
+    "power of a variable": lambda n: n**n,
     "bits": lambda n: n & 1,
     "array": lambda n: np.array(n),
-    "ufunc": lambda n: np.sqrt(n),
+    "ufunc": lambda n: np.cbrt(n),
     "attribute": lambda n: n.bit_length(),
 }
 
@@ -138,6 +150,9 @@ FOLLOWED = {
     "not None": lambda n: 2.0 if n is not None else 9.0,
     "in": lambda n: 2.0 if n in (1, 2) else 3.0,
     "first entries": lambda n: (2.0, 3.0)[min(n, 1)],
+    "few entries": lambda n: (2.5, 2.0, 1.5, 3.0)[min(n, 3)],
+    "few keys": lambda n: {1: 2.0, 2: 1.5}.get(min(n, 5), 3.0),
+    "few servers": lambda n: sum(2.0 / (k + 1) for k in range(min(n, 6))),
 }
 
 
@@ -154,6 +169,132 @@ def test_rules_that_are_followed_have_the_answer_of_birth_and_death(name):
     ratios = np.cumprod([1.0, *(1.0 / down(n) for n in range(1, 60))])
     expected = ratios / ratios.sum()
     assert np.abs(answer.pi[:40] - expected[:40]).sum() <= 2.0 * answer.error_bound + 1e-14
+
+
+# Functions of floats, wherever the rules call them.
+
+
+def _decay(n):
+    return math.exp(-n / 50)
+
+
+def _called_again(n, times=3):
+    return _called_again(n, times - 1) if times else _decay(n)
+
+
+@functools.cache
+def _cached(n):
+    return 1 / math.log(n + 2)
+
+
+class _Rates:
+    def __init__(self, factor):
+        self.factor = factor
+
+    @staticmethod
+    def static(n):
+        return log1p(1 / (n + 1))
+
+    def method(self, n):
+        return self.factor / math.sqrt(n + 1)
+
+    @property
+    def rate(self):
+        return self.method
+
+
+class _Queue(ChainModel):
+    class State(NamedTuple):
+        n: int
+
+    class Params(NamedTuple):
+        arrivals: float = 2.0
+
+    def start(self):
+        return self.State(0)
+
+    def thinned(self, n):
+        return self.params.arrivals / math.pow(n + 1, 1.5)
+
+    def rules(self, s):
+        yield s._replace(n=s.n + 1), self.thinned(s.n)
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), 1.0
+
+
+def _closure():
+    def rate(n):
+        return math.exp(-n)
+
+    return lambda n: rate(n)
+
+
+ARRIVALS = {
+    "helper": _decay,
+    "nested call": _called_again,
+    "cache": _cached,
+    "closure": _closure(),
+    "partial": functools.partial(_called_again, times=1),
+    "static method": _Rates.static,
+    "static method of an object": lambda n: _Rates(2.0).static(n),
+    "method": _Rates(2.0).method,
+    "property": _Rates(2.0).rate,
+    "local": lambda n: sum(math.erfc(x / 10) for x in (n, n + 1)),
+    "table": lambda n: BY_KIND["slow"](n),
+    "float": lambda n: 1.0 / float(n + 1),
+    "int": lambda n: 1.0 / int(1 + n / 2),
+    "factorial": lambda n: 1 / math.factorial(n),
+    "power of two": lambda n: 1 / 2**n,
+    "exponential below": lambda n: 1 / math.exp(n / 100),
+}
+BY_KIND = {"slow": _decay}
+
+
+def _births(arrivals):
+    def rules(s):
+        yield s._replace(n=s.n + 1), arrivals(s.n)
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), 1.0
+
+    return rules
+
+
+@for_each(ARRIVALS)
+def test_rates_that_tend_to_zero_in_a_function_that_is_called(name):
+    assert isinstance(explore(_births(ARRIVALS[name]), start={"n": 0}), InfiniteChain)
+
+
+def test_methods_of_a_model_are_followed_and_left_as_they_are():
+    model = _Queue(arrivals=3.0)
+    before = dict(vars(_Queue)), dict(vars(math))
+    chain = explore(model)
+    answer = stationary(chain)
+    births = 3.0 / (1.0 + np.arange(60.0)) ** 1.5
+    weights = np.append(1.0, np.cumprod(births))
+    exact = weights / weights.sum()
+    assert abs(answer.probability((0,)) - exact[0]) <= answer.error_bound + 1e-14 < 1e-9
+    assert before == (dict(vars(_Queue)), dict(vars(math)))
+
+
+def test_a_rate_that_differs_in_a_substituted_function_is_found():
+    """A helper that tells a stand-in from a number: the sample of states in plain Python has other rates."""
+
+    def rate(n):
+        return math.exp(-n) if hasattr(n, "terms") else 0.5
+
+    with pytest.raises(RuleError, match="in plain Python"):
+        stationary(explore(_births(rate), start={"n": 0}))
+
+
+def test_a_component_that_grows_is_named_where_the_rules_are_not_followed():
+    def rules(s):
+        yield s._replace(jobs=s.jobs + 1), 1.0 + 7 % (s.jobs + 1)
+        yield s._replace(mode=1 - s.mode), 1.0
+
+    with pytest.raises(
+        TooLargeError, match=r"\d+ states .* jobs is 0 to \d+ and still grows.*: %; give jobs a largest"
+    ):
+        explore(rules, start={"mode": 0, "jobs": 0})
 
 
 # Closed sets of states, and whether a start leads to infinitely many.
