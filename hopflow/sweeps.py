@@ -60,7 +60,7 @@ from hopflow.progress import progress_bar, thread
 from hopflow.public_names import package
 from hopflow.results import Interrupted
 from hopflow.sources import is_plain, source_of
-from hopflow.units import BARE, PacketUnits, in_units, quantities_of
+from hopflow.units import BARE, PacketUnits, bandwidth_delay_products, in_units, quantities_of
 from hopflow.whole_files import replacing, synchronize
 
 if TYPE_CHECKING:
@@ -1375,7 +1375,8 @@ def sweep(
         ``rules`` of `compare`, takes one list as one value, and a list of lists as several. Strings such as ``"40ms"``
         are numbers in the parameter's unit there. If a function's parameter declares no unit and all values are such
         strings, the function is called with the strings. The coordinate then has the numbers: s, packets/s, m, packets,
-        bytes or fractions of 1.
+        bytes or fractions of 1. A buffer may be in multiples of bandwidth times round-trip time, ``"0.5BDP"``; the
+        coordinate then has the multiples.
         Scenarios also have ``seed``, ``duration``, ``jitter`` and ``packet_jitter`` of `simulate`, and ``since``, the
         time from which goodput, losses and efficiency are measured (0: the whole run, its start included).
 
@@ -1503,13 +1504,13 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     units = {**settings, **dimensions}
     undeclared = {n: _infer_dimension(n, values) for n, values in columns.items() if units[n] is None}
     units |= undeclared
-    axes = {name: _convert(name, values, units[name]) for name, values in columns.items()}
-    written = {
-        name: dict(zip(axes[name], columns[name], strict=True))
-        for name, inferred in undeclared.items()
-        if inferred is not None
-    }
-    constant = {n: _convert(n, [v], units[n])[0] for n, v in fixed.items()}
+    of_products = _in_products(columns, units) if make is thing else {}
+    axes = {name: of_products.get(name) or _convert(name, values, units[name]) for name, values in columns.items()}
+    as_written = {*of_products, *(name for name, inferred in undeclared.items() if inferred is not None)}
+    written = {name: dict(zip(axes[name], columns[name], strict=True)) for name in as_written}
+    units |= dict.fromkeys(of_products, "BDP")
+    relative = _in_products({n: [v] for n, v in fixed.items()}, units) if make is thing else {}
+    constant = {n: v if n in relative else _convert(n, [v], units[n])[0] for n, v in fixed.items()}
     grid = Grid(
         axes,
         functools.partial(_point, make, dimensions, constant, written),
@@ -1594,6 +1595,25 @@ def _infer_dimension(name: str, values: list[Any]) -> str | None:
             in_units(name, values, untyped)
             return dimension
     return None
+
+
+def _in_products(columns: Mapping[str, list[Any]], units: Mapping[str, str | None]) -> dict[str, list[float]]:
+    """Return the amounts that are multiples of bandwidth times round-trip time, which the function of a sweep converts.
+
+    Raises
+    ------
+    ValueError
+        For a parameter with such values and others.
+    """
+    products = {}
+    for name, values in columns.items():
+        multiples = [bandwidth_delay_products(name, v) for v in values] if units[name] == "amount" else []
+        numbers = [multiple for multiple in multiples if multiple is not None]
+        if numbers and len(numbers) < len(values):
+            raise ValueError(f"{name} = {format_value(values)}: give all values in BDP, or none of them")
+        if numbers:
+            products[name] = numbers
+    return products
 
 
 def _convert(name: str, values: list[Any], dimension: str | None) -> list[Any]:

@@ -264,6 +264,29 @@ def quantity(
     raise ValueError(f"{name} = {format_value(text)}: {allowed}")
 
 
+def bandwidth_delay_products(name: str, value: object) -> float | None:
+    """Parse a multiple of bandwidth times round-trip time, such as ``"1.5BDP"``; None for everything else.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, if no positive number stands in front of ``BDP``.
+
+    >>> bandwidth_delay_products("buffer", "0.5 BDP")
+    0.5
+    """
+    if not isinstance(value, str) or not value.rstrip().lower().endswith("bdp"):
+        return None
+    try:
+        products = float(value.rstrip()[:-3])
+    except ValueError:
+        products = math.nan
+    if not 0.0 < products < math.inf:
+        msg = "must be a number of bandwidth-delay products, such as '2BDP'"
+        raise ValueError(f"{name} = {format_value(value)}: {msg}")
+    return products
+
+
 class PacketUnits(float):
     """A rate or an amount in packets that was given in bits or bytes, and keeps these.
 

@@ -22,7 +22,7 @@ from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import flag, instance, integer, one_number, seconds
 from hopflow.intervals import half_width
 from hopflow.parameters import in_packets_of
-from hopflow.units import PACKET_SIZE, PacketUnits, WithUnit, in_units
+from hopflow.units import PACKET_SIZE, PacketUnits, WithUnit, bandwidth_delay_products, in_units
 from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:
@@ -161,8 +161,7 @@ class Bottleneck:
 
     def __post_init__(self) -> None:
         size = one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
-        buffer = in_packets_of(self.buffer, size)
-        numbers = {
+        numbers: dict[str, float] = {
             "bandwidth": one_number(
                 "bandwidth",
                 in_packets_of(self.bandwidth, size),
@@ -171,8 +170,14 @@ class Bottleneck:
                 hint="in packets/s: mbps(100)",
             ),
             "rtt": one_number("rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048"),
-            "buffer": integer("buffer", int(buffer) if isinstance(buffer, PacketUnits) else buffer, 1, 10_000_000),
         }
+        buffer: Any = in_packets_of(self.buffer, size)
+        if (products := bandwidth_delay_products("buffer", buffer)) is not None:
+            places = products * numbers["bandwidth"] * numbers["rtt"]
+            buffer = int(one_number("buffer", places, at_least=1.0, hint="in packets") + 1e-9)
+        elif isinstance(buffer, PacketUnits):
+            buffer = int(buffer)
+        numbers["buffer"] = integer("buffer", buffer, 1, 10_000_000)
         for name, value in numbers.items():
             object.__setattr__(self, name, value)  # a number of JAX, say, is no key of a table
         one_number("loss", self.loss, at_least=0.0, below=1.0)
@@ -286,17 +291,8 @@ def bottleneck_of(
     rate = in_packets_of(in_units("bandwidth", bandwidth, "rate"), bytes_per_packet)
     bandwidth = one_number("bandwidth", rate, above=0.0)
     rtt, duration = in_units("rtt", rtt, "time"), in_units("duration", duration, "time")
-    places: Any = buffer
-    if isinstance(buffer, str) and buffer.rstrip().lower().endswith("bdp"):
-        try:
-            products = float(buffer.rstrip()[:-3])
-        except ValueError:
-            msg = "must be a number of bandwidth-delay products, such as '2BDP'"
-            raise ValueError(f"buffer = {buffer!r}: {msg}") from None
-        size = products * bandwidth * one_number("rtt", rtt, above=0.0, hint="in s")
-        places = int(one_number("buffer", size, at_least=1.0, hint="in packets") + 1e-9)
-    else:
-        places = in_units("buffer", buffer, "amount")
+    is_relative = bandwidth_delay_products("buffer", buffer) is not None
+    places: Any = buffer if is_relative else in_units("buffer", buffer, "amount")
     others["loss"] = in_units("loss", others.get("loss", 0.0), "share")
     if others.get("recovery") is not None:
         instance("recovery", others["recovery"], str, "the name of a recovery, or None")

@@ -20,7 +20,7 @@ from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import canonical_text, in_packets_of
 from hopflow.sources import source_of
 from hopflow.sweeps import Bar, Grid, Row, over_grid
-from hopflow.units import PACKET_SIZE, PacketUnits, declares, in_units
+from hopflow.units import PACKET_SIZE, PacketUnits, bandwidth_delay_products, declares, in_units
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -143,11 +143,20 @@ def coexist_sweep(
     }
     several["run"] = list(range(integer("runs", runs, 1, 10_000)))
 
+    products = [bandwidth_delay_products("buffer", places) for places in several.get("buffer", ())]
+    in_products = any(multiple is not None for multiple in products)
+    if in_products and None in products:
+        raise ValueError(f"buffer = {several['buffer']!r}: give all values in BDP, or none of them")
+    if in_products:
+        several["buffer"] = products
+
     def task(point: dict[str, Any]) -> tuple[Bottleneck, int]:
         run = point.pop("run")
+        if in_products:
+            point["buffer"] = f"{point['buffer']!r}BDP"
         return Bottleneck(**common, **point), first + run
 
-    grid = Grid(several, task, UNITS)
+    grid = Grid(several, task, UNITS | ({"buffer": "BDP"} if in_products else {}))
     for _ in grid:  # each path checks its parameters
         pass
     about = {"rules": ", ".join(map(canonical_text, flows)), "seed": repr(first)}
@@ -167,6 +176,8 @@ def _values(name: str, given: Any, dimension: Any, packet_size: float) -> Any:
 
 
 def _value(name: str, given: Any, dimension: Any, packet_size: float) -> Any:
+    if name == "buffer" and bandwidth_delay_products(name, given) is not None:
+        return given
     value = in_units(name, given, dimension)
     if isinstance(value, np.generic):
         value = value.item()

@@ -76,6 +76,43 @@ def test_a_sweep_of_compare_takes_every_option_of_it() -> None:
         hopflow.sweep(compare, rules=[CUBIC()], duratoin=5.0, **path)
 
 
+@pytest.mark.parametrize(
+    ("buffer", "coordinates", "units"),
+    [
+        (["0.5BDP", "1 bdp"], [0.5, 1.0], "BDP"),
+        (["15kB", "30kB"], [10.0, 20.0], "packets"),
+        ("1BDP", None, None),
+        ("30kB", None, None),
+    ],
+)
+def test_a_sweep_takes_the_buffers_that_a_call_takes(buffer, coordinates, units) -> None:
+    """Values with units, swept or the same everywhere: 24 Mb/s times 10 ms are 20 packets."""
+    path = {"bandwidth": "24Mbps", "rtt": "10ms", "duration": 2.0, "loss": 0.001, "seed": 3}
+    rules = [NewReno()]
+    swept = isinstance(buffer, list)
+    data = hopflow.sweep(compare, rules=rules, buffer=buffer, runs=1, **path)
+    flows = hopflow.sweep(rules, buffer=buffer, runs=1, **path)
+    for n, size in enumerate(buffer if swept else [buffer]):
+        expected = compare(rules, buffer=size, runs=1, **path)
+        assert expected.path.buffer == (10, 20)[n if swept else 1]
+        np.testing.assert_array_equal(
+            np.ravel(data.share.isel(buffer=n) if swept else data.share), np.ravel(expected.share)
+        )
+    packets = hopflow.sweep(rules, buffer=[10, 20] if swept else 20, runs=1, **path)
+    np.testing.assert_array_equal(flows.rate, packets.rate)
+    if swept:
+        assert data.buffer.values.tolist() == flows.buffer.values.tolist() == coordinates
+        assert data.buffer.units == flows.buffer.units == units
+
+
+@pytest.mark.parametrize("buffer", [["1BDP", 20], ["1BDP", "xBDP"], "0BDP"])
+def test_buffers_of_a_sweep_that_are_no_products_are_refused(buffer) -> None:
+    path = {"bandwidth": 2000.0, "rtt": 0.01, "duration": 2.0, "runs": 1, "buffer": buffer, "loss": [0.0]}
+    for call in (lambda: hopflow.sweep(compare, rules=[NewReno()], **path), lambda: hopflow.sweep([NewReno()], **path)):
+        with pytest.raises(ValueError, match=r"buffer = .*BDP"):
+            call()
+
+
 def test_shares_of_a_pair_add_up_to_one(found) -> None:
     np.testing.assert_allclose(found.share[0, 1] + found.share[1, 0], 1.0, rtol=1e-12)
     assert (np.diag(found.share) >= 0.5).all()
