@@ -45,6 +45,29 @@ __all__ = [
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 AsCsv = Annotated[Path | None, typer.Option("--csv", help="Write the numbers as CSV here.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print how it was computed, too.")]
+SIMILAR_OPTION = 0.7
+"""Least similarity of an unknown option to one that is suggested (difflib's ratio)."""
+OTHER_WORDS = {
+    "bandwidth": ("bw", "capacity", "link-rate", "rate", "speed"),
+    "buffer": ("buf", "queue", "queue-size", "buffer-size", "limit"),
+    "buffers": ("buffer", "queue", "queue-size"),
+    "cable": ("length", "distance", "cable-length"),
+    "classes": ("priorities", "priority"),
+    "const": ("constant", "param", "parameter", "set", "define"),
+    "csv": ("table", "output", "out"),
+    "duration": ("time", "seconds", "length", "until"),
+    "folder": ("output", "out", "report", "directory"),
+    "loss": ("p", "loss-rate", "drop", "plr"),
+    "mtu": ("frame", "frame-size", "packet-size"),
+    "p": ("loss", "loss-rate", "loss-event-rate", "plr", "probability"),
+    "packet-size": ("mss", "mtu", "segment-size"),
+    "plot": ("figure", "draw", "png"),
+    "rate": ("speed", "bandwidth", "bw", "link-rate"),
+    "rtt": ("delay", "latency", "round-trip", "round-trip-time"),
+    "runs": ("repetitions", "repeat", "n", "samples"),
+    "tcp": ("rule", "rules", "cc"),
+}
+"""Words that users write for an option, by its name."""
 F = TypeVar("F", bound=Callable[..., Any])
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 PYTHON_CLAUSES = ("shape (", "any shape", "or a string", "or a text")
@@ -71,11 +94,27 @@ def _refuse_repeats(command: Any, context: Any, words: list[str]) -> None:
     """
     if context.resilient_parsing:  # a completion
         return
-    _, _, order = command.make_parser(context).parse_args(args=list(words))
+    try:
+        _, _, order = command.make_parser(context).parse_args(args=list(words))
+    except Exception as error:
+        if not hasattr(error, "possibilities"):  # what click raises for an unknown option has them
+            raise
+        unknown: str = error.option_name  # type: ignore[attr-defined]
+        near = _near_options(unknown, [name for option in command.get_params(context) for name in option.opts])
+        hint = f"did you mean {' or '.join(near)}?" if near else f"{context.command_path} -h lists the options"
+        context.fail(f"No such option: {unknown}; {hint}")
     single = [option for option in order if option.param_type_name == "option" and not option.multiple]
     for option in single:
         if single.count(option) > 1:
             raise typer.BadParameter("is given more than once", ctx=context, param=option)
+
+
+def _near_options(unknown: str, options: Sequence[str]) -> list[str]:
+    """Return the options that an unknown one may mean: those with the meaning of the word, otherwise similar ones."""
+    word = unknown.lstrip("-").lower()
+    meant = [f"--{name}" for name, words in OTHER_WORDS.items() if word in words and f"--{name}" in options]
+    begun = [option for option in options if option.startswith(f"--{word}")]
+    return meant or begun or difflib.get_close_matches(f"--{word}", options, 2, SIMILAR_OPTION)
 
 
 def _invoke(invoke: Callable[[Any], Any], context: Any) -> Any:

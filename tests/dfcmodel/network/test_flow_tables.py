@@ -281,6 +281,7 @@ def test_a_file_is_read_and_named_in_errors(tmp_path: Path) -> None:
         ("id 1 oneshot", "id 2 oneshot", "line 11: trigger 2 occurs twice"),
         ("id 1 oneshot", "id 7 oneshot", "line 6, trigger 1: the file must have a line for it"),
         (" send_done_trigger 1", "", "line 6, trigger 1: no connection activates it"),
+        ("size 3001 send_done", "size 0 send_done", "line 6, trigger 1: line 5, which activates it, has size 0"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused(old: str, new: str, said: str) -> None:

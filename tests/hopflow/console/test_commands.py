@@ -167,6 +167,17 @@ def test_an_option_given_twice_is_refused_unless_it_may_be_repeated(names, comma
         (["solve", "kanbn"], "did you mean 'kanban'"),
         (["solve", "nosuch"], "must be one of birthdeath,"),
         (["headroom", "--rate", "400Gbps", "audit", "x.ini"], "stands before 'audit'"),
+        (["response", "cubic", "--loss", "0.01"], "No such option: --loss; did you mean --p?"),
+        (["response", "cubic", "-p", "0.01"], "No such option: -p; did you mean --p or --packet-size or --plot?"),
+        (["compare", "cubic", "--bw", "10Mbps"], "No such option: --bw; did you mean --bandwidth?"),
+        (["compare", "cubic", "--bandwith", "10Mbps"], "No such option: --bandwith; did you mean --bandwidth?"),
+        (["compare", "cubic", "--queue", "20pkt"], "No such option: --queue; did you mean --buffer?"),
+        (["compare", "cubic", "--p", "0.01"], "No such option: --p; did you mean --loss?"),
+        (["simulate", "x", "--time", "3"], "No such option: --time; did you mean --duration?"),
+        (["headroom", "--speed", "100Gbps"], "No such option: --speed; did you mean --rate?"),
+        (["headroom", "audit", "x.ini", "--strictt"], "No such option: --strictt; did you mean --strict?"),
+        (["solve", "pause", "--buffer", "10"], "No such option: --buffer; did you mean --buffers?"),
+        (["response", "cubic", "--xyzzy"], "No such option: --xyzzy; "),
     ]
 )
 def test_a_wrong_command_is_answered_by_what_there_is(words: list[str], said: str) -> None:
