@@ -381,7 +381,7 @@ def _names(states: Any, count: int) -> tuple[Any, ...]:
         raise ValueError(f"states = {states!r}: must be names, one for each state")  # noqa: TRY004
     names = tuple(states)
     if len(names) != count:
-        raise ValueError(f"states has {len(names)} names: must have {count}, one for each state")
+        raise ValueError(f"states has {count_of(len(names), 'name')}: must have {count}, one for each state")
     if any(not isinstance(name, Hashable) for name in names):
         raise ValueError(f"states = {names!r}: names must be texts, numbers, or tuples of them")
     if len(set(names)) != count:

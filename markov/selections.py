@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import choice, format_value
+from hopflow.checks import choice, count_of, format_value
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError
 from markov.exploration import InfiniteChain
@@ -184,7 +184,7 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
     if not _is_state(chain, start) and (callable(start) or _is_label(chain, start)):
         members = selected(chain, start, "start")
         if (count := int(members.sum())) > 1:
-            said = f"selects {count} states: must be one, or probabilities of shape ({chain.size},)"
+            said = f"selects {count_of(count, 'state')}: must be one, or probabilities of shape ({chain.size},)"
             raise ValueError(f"start = {_written(start)}: {said}")
         return members.astype(np.float64)
     found = np.zeros(chain.size)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import dimensions, format_value, instances, number, one_number
+from hopflow.checks import count_of, dimensions, format_value, instances, number, one_number
 from hopflow.results import Result, figure
 from hopflow.units import in_units, quantities
 from responsefn.attractors import Remarks, distinct
@@ -118,7 +118,7 @@ class Curve(Result):
     def summary(self) -> dict[str, object]:
         """Return the ranges of p and of each rule's rate."""
         ranges: dict[str, object] = {
-            "p": f"{self.p.min():g} .. {self.p.max():g} ({self.p.size} values)",
+            "p": f"{self.p.min():g} .. {self.p.max():g} ({count_of(self.p.size, 'value')})",
             "rtt": f"{self.rtt:g} s",
         }
         for rule, rate, inside in zip(self.rules, self.rate, self.in_domain, strict=True):

@@ -13,7 +13,7 @@ from dfcmodel.network.endpoints.flow_recoveries import repairs_of
 from dfcmodel.network.flows import recovery_of
 from dfcmodel.results.ensembles import mean_interval
 from dfcmodel.results.limits import said_by_topic
-from hopflow.checks import choice
+from hopflow.checks import choice, count_of
 from hopflow.fork_safety import cached_property
 from hopflow.intervals import t_quantile
 from hopflow.results import COLOURS, DECORATION, Result, Status, figure, of_several, worst
@@ -393,7 +393,7 @@ class Explanation(Result):
         )
         settings = f"{self.fluid.shape[1]} settings of the fluid and {self.packets.shape[1]} settings of packets"
         if self.stack:
-            settings += f", packets without {len(self.stack)} parts of the stack in turn"
+            settings += f", packets without {count_of(len(self.stack), 'part')} of the stack in turn"
         waits = f", up to {self.packet_jitter:.3g} s before packets at both levels" if self.packet_jitter else ""
         rows["runs"] = (
             f"{self.runs} of each of {settings}, seed {self.seed}, starts within {self.jitter:g} s{waits}; "

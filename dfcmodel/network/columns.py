@@ -174,7 +174,7 @@ def nodes_of(name: str, given: Any) -> list[Hashable]:
 def check_count(name: str, given: Any, count: int, of: str = "flows") -> None:
     """Raise ValueError where there are not as many values as flows or links."""
     if len(given) != count:
-        raise ValueError(f"{name}: {len(given)} values, must be one, or one for each of {count} {of}")
+        raise ValueError(f"{name}: {count_of(len(given), 'value')}, must be one, or one for each of {count} {of}")
 
 
 def column_for(name: str, given: Any, count: int, of: str = "flows") -> Column:

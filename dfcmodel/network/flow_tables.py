@@ -230,7 +230,7 @@ class Flows(Sequence[Flow]):
 
     def __repr__(self) -> str:
         kinds = ", ".join(dict.fromkeys(type(each).__name__ for each in self.columns["source"].values))
-        return f"Flows({count_of(len(self), 'flow')} between {len(self.nodes)} nodes: {kinds})"
+        return f"Flows({count_of(len(self), 'flow')} between {count_of(len(self.nodes), 'node')}: {kinds})"
 
     def path(self, f: int) -> tuple[Hashable, ...]:
         """Return the nodes of the path of a flow."""

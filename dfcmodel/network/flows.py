@@ -14,7 +14,7 @@ from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.receivers import Credited, ReceiverAgent
 from dfcmodel.network.endpoints.sources import Source
 from dfcmodel.network.endpoints.stacks import COUNTED, NO_STACK, STACKS
-from hopflow.checks import choice, flag, format_value, integer, is_endless, one_number, unwrap_scalar
+from hopflow.checks import choice, count_of, flag, format_value, integer, is_endless, one_number, unwrap_scalar
 from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, quantities, whole_packets
 from responsefn import RateRule, WindowRule
@@ -369,7 +369,7 @@ def _check_delays(flow: Flow, of: str) -> None:
         raise ValueError(f"delays {of} = {format_value(given)}: must be times in s, one for each of after")  # noqa: TRY004
     found = tuple(one_number(f"delays[{n}] {of}", each, at_least=0.0, hint="in s") for n, each in enumerate(given))
     if found and len(found) != len(flow.after):
-        msg = f"{len(found)} times for {len(flow.after)} flows in after, must be as many"
+        msg = f"{count_of(len(found), 'time')} for {count_of(len(flow.after), 'flow')} in after, must be as many"
         raise ValueError(f"delays {of} = {format_value(found)}: {msg}")
     object.__setattr__(flow, "delays", found)
 

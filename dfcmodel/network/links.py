@@ -271,7 +271,7 @@ class Links(Sequence[Link]):
 
     def __repr__(self) -> str:
         kinds = ", ".join(dict.fromkeys(type(each.discipline).__name__ for each in self.kinds))
-        return f"Links({count_of(len(self), 'link')} between {len(self.nodes)} nodes: {kinds})"
+        return f"Links({count_of(len(self), 'link')} between {count_of(len(self.nodes), 'node')}: {kinds})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         columns = self.source, self.target, self.kinds, self.kind_of
@@ -354,7 +354,7 @@ def links_from(
     ends = nodes_of("sources", sources), nodes_of("targets", targets)
     count = len(ends[0])
     if len(ends[1]) != count or not count:
-        counts = f"{count} sources and {len(ends[1])} targets"
+        counts = f"{count_of(count, 'source')} and {len(ends[1])} targets"
         raise ValueError(f"targets: {counts}, must be as many, at least one")
     both: list[Node] = [*ends[0], *ends[1]]
     both[::2], both[1::2] = ends

@@ -9,6 +9,7 @@ import numpy as np
 from dfcmodel.network.path_elements import PathElement, RateTrace
 from dfcmodel.packets.kernel.layout import CLASSES
 from dfcmodel.packets.kernel.links.path_elements import RELEASED
+from hopflow.checks import count_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +62,7 @@ def path_of(plan: Any) -> PathPlan:
     """
     scenario, hops = plan.scenario, plan.hops
     if CLASSES * len(plan.ports) + 2 * len(scenario.flows) >= RELEASED:
-        msg = f"must not be used with {len(plan.ports)} ports: keys of events are used up"
+        msg = f"must not be used with {count_of(len(plan.ports), 'port')}: keys of events are used up"
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
     names, place = scenario.link_table.names, {f.name: n for n, f in enumerate(scenario.flows)}
     rates = np.full(len(plan.ports), -1, dtype=np.int64)

@@ -18,7 +18,7 @@ from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import Ports
 from dfcmodel.packets.refusals import check_scenario
 from dfcmodel.packets.routed_plans import ENDLESS, MOST_KEPT_HOPS, SIZES
-from hopflow.checks import one_number
+from hopflow.checks import count_of, one_number
 from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
@@ -339,7 +339,7 @@ def _phases(scenario: Scenario, method: Packets) -> Floats:
         return np.zeros(F)
     if method.phases is not None:
         if len(method.phases) != F:
-            raise ValueError(f"phases: {len(method.phases)} values, must be one for each of {F} flows")
+            raise ValueError(f"phases: {count_of(len(method.phases), 'value')}, must be one for each of {F} flows")
         return np.array(method.phases)
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
     drawn = np.flatnonzero(scenario.table.of_kind(WindowRule)).tolist()

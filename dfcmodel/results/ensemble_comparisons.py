@@ -11,6 +11,7 @@ import numpy as np
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.run_comparisons import RunComparison, total_goodput
 from dfcmodel.results.summaries import first_flows
+from hopflow.checks import count_of
 from hopflow.fork_safety import cached_property
 from hopflow.results import SideBySide, figure, stack_datasets
 
@@ -74,7 +75,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
             count = len(self.compared)
             fig, panels = figure(1.0 + 4.0 * count, 6.4, nrows=2, ncols=count, sharex=True, squeeze=False)
             for panel, (label, each) in zip(panels[0], self.compared.items(), strict=True):
-                each.plot(panel).set(title=f"{label}, {len(each)} runs", xlabel="")
+                each.plot(panel).set(title=f"{label}, {count_of(len(each), 'run')}", xlabel="")
                 panel.tick_params(labelbottom=True)
             for panel in panels[0, 1:]:
                 panel.set_ylabel("")

@@ -11,7 +11,7 @@ from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.results.pauses import recorded
 from dfcmodel.results.records import Records
 from dfcmodel.results.standstills import link_name
-from hopflow.checks import instance
+from hopflow.checks import count_of, instance
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, figure
 from hopflow.units import readable_text
@@ -108,7 +108,7 @@ class PausePropagation(Result):
         count = sum(data["pauses"] for *_, data in self.graph.edges(data=True))
         rows: dict[str, object] = {
             "scenario": self.scenario,
-            "pauses": f"{count}, of links out of {len(self.waited)} nodes",
+            "pauses": f"{count}, of links out of {count_of(len(self.waited), 'node')}",
         }
         if count and not self.origins:
             rows["origin"] = "none: links out of each node that asked for a pause were paused when it began"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.results.standstills import link_name
+from hopflow.checks import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +59,7 @@ class PauseStorm:
 
     def __str__(self) -> str:
         ports = ", ".join(self.ports)
-        return f"{ports}: asks for pauses for ever since {self.since:g} s; {len(self.stopped)} links stand still"
+        return f"{ports}: asks for pauses for ever since {self.since:g} s; stopped by it: {count_of(len(self.stopped), 'link')}"
 
 
 def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> Any:

@@ -88,7 +88,7 @@ def summary_rows(run: Any) -> dict[str, object]:
     rows: dict[str, object] = {
         "level": "; ".join([level_of(run), *(about(run) for about in ABOUT_LEVELS if run.step)]),
         "status": run.status,
-        "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {count_of(len(scenario.flows), 'flow')}, {_about_hosts(scenario)}",
+        "scenario": f"{scenario.name}, {count_of(len(scenario.nodes), 'node')}, {count_of(len(scenario.flows), 'flow')}, {_about_hosts(scenario)}",
     }
     rows |= _about_flows(run)
     if line := described(run, run.unfinished):

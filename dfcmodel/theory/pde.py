@@ -9,7 +9,7 @@ import numpy as np
 
 from dfcmodel.theory.equations import DiffusionEquation, FeedbackEquation
 from dfcmodel.theory.law import law_of
-from hopflow.checks import instance, integer, number, one_number
+from hopflow.checks import count_of, instance, integer, number, one_number
 from hopflow.results import Result, Status, figure
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Density(Result):
         for name in ("packets", "mean", "variance"):
             values = getattr(self, name)
             rows[name] = f"{values[0]:.6g} at {self.time[0]:g} s, {values[-1]:.6g} at the end"
-        rows["solved"] = f"{len(self.x)} cells, {self.steps} steps to {self.time[-1]:g} s"
+        rows["solved"] = f"{count_of(len(self.x), 'cell')}, {self.steps} steps to {self.time[-1]:g} s"
         return rows
 
 

@@ -17,7 +17,7 @@ from dfcmodel.theory.stability import (
     period_matrix,
     scenario_clocks,
 )
-from hopflow.checks import choice, instance, integer, seed_number
+from hopflow.checks import choice, count_of, instance, integer, seed_number
 from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, Status, figure
@@ -152,7 +152,7 @@ class Spectrum(Result):
             endless = self.endless.ravel()
             ax.plot(endless.real, endless.imag, ".", ms=1, label="endless chain")
         z = self.eigenvalues
-        ax.plot(z.real, z.imag, ".", label=f"{self.law.bottleneck} nodes to the bottleneck")
+        ax.plot(z.real, z.imag, ".", label=f"{count_of(self.law.bottleneck, 'node')} to the bottleneck")
         ax.set(xlabel="real part of z", ylabel="imaginary part", aspect="equal")
         ax.legend(fontsize=8, loc="lower left", markerscale=4)
         return ax
@@ -164,7 +164,7 @@ class Spectrum(Result):
         most = int(np.argmax(grown))
         limit = endless_limit(law.intensity, "closed")
         return {
-            "law": f"D = {law.diffusion:g}, alpha = {law.intensity:g}, {law.bottleneck} nodes from "
+            "law": f"D = {law.diffusion:g}, alpha = {law.intensity:g}, {count_of(law.bottleneck, 'node')} from "
             "the host to the bottleneck",
             "clocks": "synchronous" if self.clocks is None else f"phases {self.clocks.phases} in steps",
             "radius": f"{self.radius:.6f} per period of {self.period:g} s",

@@ -243,7 +243,7 @@ def _counts(path: Path, lines: list[tuple[int, list[str]]], what: str) -> tuple[
         raise FileError((path.name, lines[0][0] if lines else 1), said)
     n, count = map(int, words)
     if n < 1 or count != len(lines) - 1:
-        said = f"{n} states and {count} {what} are announced, {len(lines) - 1} are there"
+        said = f"{count_of(n, 'state')} and {count} {what} are announced, {len(lines) - 1} are there"
         raise FileError((path.name, lines[0][0]), said)
     return n, count
 
@@ -305,7 +305,7 @@ def _names(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]
     values = [_listed_values(name) for name in rows]
     if any(len(row) != len(titles) for row in values):
         k = next(k for k, row in enumerate(values) if len(row) != len(titles))
-        raise FileError((path.name, None), f"state {k} has {len(values[k])} values, must be {len(titles)}")
+        raise FileError((path.name, None), f"state {k} has {count_of(len(values[k]), 'value')}, must be {len(titles)}")
     if wrong := [title for title in titles if not title.isidentifier()]:
         raise FileError((path.name, lines[0][0]), f"{wrong[0][:40]!r}: must be the name of a variable, such as (n,up)")
     if len(set(titles)) < len(titles):
@@ -393,7 +393,7 @@ def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, NDArray[np.floa
     if counted:
         states, _ = _counts(path, lines, "rewards")
         if states != n:
-            raise FileError((path.name, lines[0][0]), f"{states} states: the transitions have {n}")
+            raise FileError((path.name, lines[0][0]), f"{count_of(states, 'state')}: the transitions have {n}")
         lines = lines[1:]
     seen = np.zeros(n, dtype=bool)
     for number, words in lines:

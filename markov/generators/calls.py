@@ -8,6 +8,7 @@ import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from hopflow.checks import count_of
 from hopflow.errors import RuleError, location_of, rule_error
 from hopflow.fork_safety import cached_property
 from markov.generators.identity import asks_for_identity
@@ -146,7 +147,7 @@ class Calls:
             if isinstance(target, dict) and set(target) == set(fields):
                 target = tuple(target[name] for name in fields)
             if not isinstance(target, tuple) or len(target) != len(fields):
-                raise ValueError(f"a state has {len(fields)} values ({', '.join(fields)})")
+                raise ValueError(f"a state has {count_of(len(fields), 'value')} ({', '.join(fields)})")
         hash(target)
         parts = target if isinstance(target, tuple) else (target,)
         if any(map(operator.ne, parts, parts)):

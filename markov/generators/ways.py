@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.checks import count_of
 from hopflow.errors import RuleError, RuleWarning, format_location, location_of
 from markov.computing.graphs import led_to
 from markov.computing.matrices import from_edges, rank_of
@@ -239,7 +240,7 @@ class Ways:
         found = find_regions(self.calls, self.space)
         if found is None:
             return None
-        how = f"the rules on {len(found)} regions of the space"
+        how = f"the rules on {count_of(len(found), 'region')} of the space"
         return self._checked(edges_by_regions(found, self.space), how)
 
     def by_arrays(self) -> Built | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import format_value, instances
+from hopflow.checks import count_of, format_value, instances
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Result, Status, deliver, figure
 from markov.analysis.model_parameters import entry_of, parameters_of
@@ -128,7 +128,7 @@ class Estimate(Result):
         for name in self.values:
             found = answer.sensitivity(name, of=measure)
             if isinstance(found, list):
-                said = f"has {len(found)} entries: must be one number"
+                said = f"has {count_of(len(found), 'entry', 'entries')}: must be one number"
                 raise ValueError(f"measure = {measure!r}: {said}")  # noqa: TRY004  # of a name
             slopes.append(found.derivative)
         change = np.array(slopes)

@@ -103,7 +103,7 @@ def _ascending(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, list[An
     if moments.ndim != 1 or not len(moments) or not (np.diff(moments) > 0.0).all():
         raise ValueError(f"times = {format_value(times)}: must be ascending, at least one")
     if len(given) != len(moments):
-        raise ValueError(f"states: {len(given)} states at {len(moments)} times")
+        raise ValueError(f"states: {count_of(len(given), 'state')} at {len(moments)} times")
     return moments, given
 
 

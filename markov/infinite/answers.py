@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from hopflow.checks import count_of
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
@@ -214,7 +215,7 @@ def stationary_of_infinite(
             best = step
     assert best is not None
     if best.bound >= 1.0:
-        said = f"nothing was proved with values in {len(step.pi)} states"
+        said = f"nothing was proved with values in {count_of(len(step.pi), 'state')}"
         raise RuleError(f"{infinite.model.name}: {said}: the stationary distribution may not be unique")
     inner = sum(math.prod(map(len, ranges)) for _, ranges in found.inner())
     answer = InfiniteStationary(
@@ -230,7 +231,7 @@ def stationary_of_infinite(
         memory=best.solution.memory,
         lyapunov=str(found),
         infinite=infinite,
-        verified=f"its drift is at most -1 in all states but {inner}, in {found.parts} parts",
+        verified=f"its drift is at most -1 in all states but {inner}, in {count_of(found.parts, 'part')}",
         function=function,
     )
     answer.__dict__["_problem"] = problem

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.checks import count_of
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 
@@ -244,10 +245,10 @@ class Space:
         if not isinstance(state, tuple):
             raise ValueError("a target is a state: write s._replace(...) or State(...)")  # noqa: TRY004
         if len(state) != len(fields):
-            raise ValueError(f"a state has {len(fields)} values ({', '.join(fields)})")
+            raise ValueError(f"a state has {count_of(len(fields), 'value')} ({', '.join(fields)})")
         for value, width in zip(state, self.widths, strict=True):
             if width is not None and not isinstance(value, tuple):
-                raise ValueError(f"{value!r} must be a tuple of {width} values")
+                raise ValueError(f"{value!r} must be a tuple of {count_of(width, 'value')}")
         return state
 
     def from_columns(self, columns: Sequence[Sequence[Any]]) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import integer, number
+from hopflow.checks import count_of, integer, number
 from hopflow.fork_safety import cached_property
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
 from markov.driver import stationary
@@ -225,7 +225,7 @@ class DiscreteChain:
         return Steps(probability, mean, variance, inside, first * ~target)
 
     def __repr__(self) -> str:
-        return f"DiscreteChain: {self.size} states, {self.P.nnz} transitions"
+        return f"DiscreteChain: {count_of(self.size, 'state')}, {count_of(self.P.nnz, 'transition')}"
 
 
 def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vector]:

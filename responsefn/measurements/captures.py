@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import file_path, integer
+from hopflow.checks import count_of, file_path, integer
 from hopflow.units import WithUnit, quantities
 from responsefn.measurements.samples import MAX_GAP, MAX_RTT, Samples
 from responsefn.metrics.tfrc_loss_intervals import loss_events
@@ -278,7 +278,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     if not measured_flows:
         others = "".join(f"; skipped: {count} of {what}" for what, count in skipped.items())
         raise ValueError(
-            f"source = {str(path)!r}: must hold a TCP connection with {min_packets} packets of data and ACKs{others}"
+            f"source = {str(path)!r}: must hold a TCP connection with "
+            f"{count_of(min_packets, 'packet')} of data and ACKs{others}"
         )
     measured_flows.sort(key=lambda item: item[1].first_time)
     return Samples(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import format_value
+from hopflow.checks import count_of, format_value
 from hopflow.intervals import t_quantile
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
@@ -156,7 +156,8 @@ def fit(
     degrees_of_freedom = len(p) - len(names)
     if degrees_of_freedom < 1:
         raise ValueError(
-            f"rate has {len(p)} points: must be more than the {len(names)} parameters, by = {', '.join(names)}"
+            f"rate has {count_of(len(p), 'point')}: must be more than the {count_of(len(names), 'parameter')}, "
+            f"by = {', '.join(names)}"
         )
     log_rate = np.log(rate)
 

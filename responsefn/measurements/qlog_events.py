@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hopflow.checks import format_value, instances, one_number
+from hopflow.checks import count_of, format_value, instances, one_number
 from hopflow.text_files import MAX_BYTES, read_text, unique_fields
 
 __all__ = ["LOST", "METRICS", "PARAMETERS", "SENT", "STATE", "Event", "Qlog"]
@@ -439,7 +439,7 @@ class Qlog:
             return event
         row = self._list(location, item)
         if len(row) != len(columns):
-            raise self.error(location, f"has {len(row)} values for {len(columns)} columns")
+            raise self.error(location, f"has {count_of(len(row), 'value')} for {len(columns)} columns")
         return {COLUMNS.used.get(name, name): v for name, v in zip(columns, row, strict=True)}
 
     def _kind(self, location: str, event: dict[str, Any]) -> str | None:

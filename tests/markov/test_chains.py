@@ -150,7 +150,7 @@ def test_states_of_a_matrix_have_names():
         answer.probability("rests")
     assert stationary([[-1.0, 1.0], [1.0, -1.0]]).states == range(2)
     for states, said in (
-        (["one"], "states has 1 names: must have 2"),
+        (["one"], "states has 1 name: must have 2"),
         (["one", "one"], "'one' occurs twice"),
     ):
         with pytest.raises(ValueError, match=said):

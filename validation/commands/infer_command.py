@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
+from hopflow.checks import count_of
 from hopflow.console.command_line import AsJson, Commands, as_json, completions, examples
 from validation.inference.recording import CASES, PAPERS, differences, infer_paper, record
 from validation.inference.results import Inference, percent
@@ -69,7 +70,7 @@ def _print(console: Console, found: Inference) -> None:
     """Print what was inferred about a paper."""
     tau, omega = found.model_errors
     console.print(
-        f"[bold]{found.paper}[/]: {found.runs} settings run, {found.settings} weighted, effective number {found.effective:.1f}\n"
+        f"[bold]{found.paper}[/]: {count_of(found.runs, 'setting')} run, {found.settings} weighted, effective number {found.effective:.1f}\n"
         f"{found.used} printed numbers and sentences used; of {found.aside} set aside {found.covered} agree\n"
         f"{_further(found)}"
         f"error of the model: {_factor(tau)} for a number{f', {_factor(omega)} in common for a group' if omega else ''}; "

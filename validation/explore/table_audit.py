@@ -12,6 +12,7 @@ from dfcmodel.lossless import BufferTable, audit_headroom, chips, read_table
 from dfcmodel.lossless.paused.published import SN4280
 from dfcmodel.lossless.quantities import Given
 from dfcmodel.lossless.results import RowVerdict
+from hopflow.checks import count_of
 from validation.explore.data_sheets import CELLS, MTU, RESPONSE, sizes
 from validation.explore.views import Chart, Drawing, Knob, Line, Table, View
 
@@ -50,7 +51,7 @@ def _draw(
     counts = Counter(each.verdict for each in audit.rows)
     verdicts = ", ".join(f"{counts[each]} {each.value}" for each in RowVerdict if counts[each])
     size = "not known, so that frames fill the buffer byte by byte" if audit.cell is None else f"{audit.cell} B"  # fmt: skip
-    finding = f"{len(audit.rows)} rows: {verdicts}. The buffer cell is {size}."
+    finding = f"{count_of(len(audit.rows), 'row')}: {verdicts}. The buffer cell is {size}."
     judged = [each for each in audit.rows if each.needs.any_sizes is not None]
     judged.sort(key=lambda each: (each.needs.any_sizes, each.row.cable))
     needed = np.array([float(each.needs.any_sizes or 0) for each in judged]) / 1e3

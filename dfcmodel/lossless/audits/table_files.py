@@ -25,7 +25,7 @@ from dfcmodel.lossless.audits.profiles import (
     whole_number,
 )
 from dfcmodel.lossless.quantities import bit_rate, metres
-from hopflow.checks import choice, format_value
+from hopflow.checks import choice, count_of, format_value
 from hopflow.text_files import read_text
 
 __all__ = ["FORMATS", "read_table"]
@@ -139,7 +139,7 @@ def _lookup(text: str) -> Found:
         elif words:
             needed = columns.index("xoff") + 1
             if not needed <= len(words) <= len(columns):
-                raise ValueError(f"line {number}: {len(words)} columns, must be {' '.join(columns)}")  # fmt: skip
+                raise ValueError(f"line {number}: {count_of(len(words), 'column')}, must be {' '.join(columns)}")  # fmt: skip
             rows.append(_row(number, dict(zip(columns, words, strict=False))))
             _check_count(rows)
     return _marked(rows), []
@@ -160,7 +160,7 @@ def _csv(text: str) -> Found:
                     _check_columns(f"line {reader.line_num}", columns)
             elif any(cell.strip() for cell in cells):
                 if len(cells) != len(columns):
-                    raise ValueError(f"line {reader.line_num}: {len(cells)} cells, must be {','.join(columns)}")  # fmt: skip
+                    raise ValueError(f"line {reader.line_num}: {count_of(len(cells), 'cell')}, must be {','.join(columns)}")  # fmt: skip
                 rows.append(_row(reader.line_num, dict(zip(columns, cells, strict=True))))
                 _check_count(rows)
     except csv.Error as error:

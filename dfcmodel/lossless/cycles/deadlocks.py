@@ -320,7 +320,7 @@ def line_rate_scenario(
         raise ValueError("routes: must be one at least")
     discipline = Pause(high=100.0, low=50.0) if pause is None else pause
     return Scenario(
-        f"{len(flows)} flows at line rate",
+        f"{count_of(len(flows), 'flow')} at line rate",
         tuple(Link(a, b, rate, delay, buffer, discipline) for a, b in links),
         tuple(flows),
         duration=duration,

@@ -9,7 +9,7 @@ import numpy as np
 
 from dfcmodel.lossless.paused.headrooms import Headroom
 from dfcmodel.lossless.quantities import Given, bit_rate, size_in_bytes
-from hopflow.checks import integer, number, one_number
+from hopflow.checks import count_of, integer, number, one_number
 from hopflow.results import Described, table_text
 from hopflow.units import declares
 
@@ -183,7 +183,7 @@ def headroom_pool(
         raise ValueError("rate = None: must be given, such as '400Gbps'")
     given = rate if isinstance(rate, list) else [rate] * ports
     if len(given) != ports:
-        raise ValueError(f"rate has {len(given)} entries: must be one, or one per port ({ports})")
+        raise ValueError(f"rate has {count_of(len(given), 'entry', 'entries')}: must be one, or one per port ({ports})")
     shape = (ports, classes)
     if isinstance(xoff, str):
         xoff = size_in_bytes("xoff", xoff)

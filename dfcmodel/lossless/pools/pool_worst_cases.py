@@ -19,7 +19,7 @@ import numpy as np
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from dfcmodel.lossless.pools.pool_programs import SOLVED, PoolProgram
 from dfcmodel.lossless.quantities import duration
-from hopflow.checks import instance, integer, one_number
+from hopflow.checks import count_of, instance, integer, one_number
 from hopflow.results import Result, figure
 from hopflow.units import declares
 
@@ -153,7 +153,7 @@ class PoolWorstCase(Result):
             "pool": f"{self.pool.size:,.0f} B, {self.pool.oversubscription:.2f} times oversubscribed",
             "largest demand": f"{self.lower:,.0f} B reached, at most {self.upper:,.0f} B",
             "outputs blocked": f"{self.blocked:g} s",
-            "active": f"{self.active_ports} ports, {self.active_classes} classes each",
+            "active": f"{count_of(self.active_ports, 'port')}, {self.active_classes} classes each",
             "groups paused": f"{int(np.isfinite(times).sum())} of {self.pool.groups}",
         }
 

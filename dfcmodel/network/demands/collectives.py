@@ -32,7 +32,7 @@ from dfcmodel.network.shortest_routes import (
     flow_keys,
     numbers_between,
 )
-from hopflow.checks import choice, format_value, instances, random_generator, unwrap_scalar
+from hopflow.checks import choice, count_of, format_value, instances, random_generator, unwrap_scalar
 from hopflow.deprecations import accept_old_names
 from hopflow.keywords import takes_keywords
 from hopflow.units import PacketUnits, declares, in_units, quantities_of, whole_packets
@@ -185,7 +185,7 @@ def flows_from(
     """
     ends = _ends("sources", sources), _ends("targets", targets)
     if len(ends[0]) != len(ends[1]) or not len(ends[0]):
-        counts = f"{len(ends[0])} sources and {len(ends[1])} targets"
+        counts = f"{count_of(len(ends[0]), 'source')} and {len(ends[1])} targets"
         raise ValueError(f"targets: {counts}, must be as many, at least one")
     count = len(ends[0])
     names: Any = options.pop("names", None)

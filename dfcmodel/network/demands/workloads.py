@@ -21,7 +21,7 @@ from dfcmodel.network.demands.flow_files import (
 from dfcmodel.network.demands.layer_workloads import flows_of_layers
 from dfcmodel.network.demands.reductions import ALL_REDUCES
 from dfcmodel.network.flow_tables import Flows
-from hopflow.checks import choice, format_value, instance, instances, integer, one_number
+from hopflow.checks import choice, count_of, format_value, instance, instances, integer, one_number
 from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, quantities
 
@@ -247,7 +247,7 @@ def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units, packet_size
     if units.tick is not None:
         raise ValueError(f"tick = {units.tick!r}: must be None for traces, which have microseconds")
     if not 2 <= len(contents) <= hosts:
-        raise ValueError(f"{len(contents)} traces: must be 2 to {hosts}, the number of hosts")
+        raise ValueError(f"{count_of(len(contents), 'trace')}: must be 2 to {hosts}, the number of hosts")
     traces = []
     for rank, each in enumerate(contents):
         try:

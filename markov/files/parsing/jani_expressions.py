@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from hopflow.checks import count_of
 from markov.files.errors import FileError
 from markov.files.syntax import (
     Call,
@@ -186,8 +187,8 @@ class JaniReader:
             raise self.wrong(where, f"{' -> '.join([*self._called, name])}: functions in a circle")
         parameters, body = self.functions[name]
         if len(given) != len(parameters):
-            taken = f"{len(parameters)} arguments ({', '.join(parameters)})"
-            raise self.wrong(where, f"{name!r} with {len(given)} arguments: takes {taken}")
+            taken = f"{count_of(len(parameters), 'argument')} ({', '.join(parameters)})"
+            raise self.wrong(where, f"{name!r} with {count_of(len(given), 'argument')}: takes {taken}")
         arguments = [self.expression(each, where, depth + 1) for each in given]
         outer, self._arguments = self._arguments, dict(zip(parameters, arguments, strict=True))
         self._called.append(name)

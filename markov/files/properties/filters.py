@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hopflow.checks import count_of
 from markov.files.errors import FileError
 from markov.files.properties.enclosures import ROUNDED_UP, UNIT, Enclosure, Truth
 
@@ -73,7 +74,7 @@ def filtered(
         return Filtered(None, math.inf, f"whether {count} states belong to those of the filter")
     places = np.flatnonzero(chosen.surely)
     if how == "state" and len(places) != 1:
-        raise FileError(place, f"filter state: {len(places)} states; must be one")
+        raise FileError(place, f"filter state: {count_of(len(places), 'state')}; must be one")
     if isinstance(values, Truth):
         return _listed(how, values, places)
     return _reduced(how, values, places, place)

@@ -7,6 +7,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hopflow.checks import count_of
 from markov.files.parsing.tokens import decimal
 from markov.files.syntax import (
     Call,
@@ -189,7 +190,7 @@ class Formulas:
             inverse = Chain(Literal(1.0, line), (("/", qualifier),), line)
             tree = Call("sqrt", (of[0],), line) if square else Call("pow", (of[0], inverse), line)
         if tree is None:
-            raise self.refuse(where, f"{operator.tag} with {len(of)} arguments is not read")
+            raise self.refuse(where, f"{operator.tag} with {count_of(len(of), 'argument')} is not read")
         return tree
 
     @staticmethod
@@ -232,8 +233,8 @@ class Formulas:
         if name in self._calls:
             raise self.refuse(where, f"{' -> '.join([*self._calls, name])}: functions in a circle")
         if len(of) != len(parameters):
-            taken = f"{len(parameters)} arguments ({', '.join(parameters)})"
-            raise self.refuse(where, f"{name!r} with {len(of)} arguments: takes {taken}")
+            taken = f"{count_of(len(parameters), 'argument')} ({', '.join(parameters)})"
+            raise self.refuse(where, f"{name!r} with {count_of(len(of), 'argument')}: takes {taken}")
         self._calls.append(name)
         tree = self._tree(body, where, dict(zip(parameters, of, strict=True)), depth + 1)
         self._calls.pop()

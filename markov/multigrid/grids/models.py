@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hopflow.checks import count_of
 from hopflow.errors import RuleError, location_of
 from hopflow.fork_safety import cached_property
 from markov.computing.memory import available, check_room
@@ -88,7 +89,7 @@ class GridModel:
         self.layout = laid_out(moves, self.space.low, self.space.shape, codes)
         if not len(self.layout.out[0].step):
             raise Unsuitable("the chain does not leave the state that it starts in")
-        self.how = f"the rules on {len(regions)} regions of the space, without a matrix"
+        self.how = f"the rules on {count_of(len(regions), 'region')} of the space, without a matrix"
         self.check_room(proof=False)
         self.places = Places(self.layout, self.space, start)
         if self.places.recurrent == 1:

@@ -145,10 +145,10 @@ def test_what_is_not_complete_keeps_others_waiting() -> None:
         ({"after": None}, ["after", "None"]),
         ({"source": dfc.Poisson(9.0)}, ["after of flow 'b'", "arrivals"]),
         ({"stop": 1.0}, ["after of flow 'b'", "stop"]),
-        ({"delays": (1e-3, 0.0)}, ["delays of flow 'b'", "2 times for 1 flows"]),
+        ({"delays": (1e-3, 0.0)}, ["delays of flow 'b'", "2 times for 1 flow"]),
         ({"delays": (-1e-3,)}, ["delays[0] of flow 'b'", "-0.001", ">= 0"]),
         ({"delays": 1e-3}, ["delays of flow 'b'", "0.001", "one for each of after"]),
-        ({"after": (), "delays": (0.0,)}, ["delays of flow 'b'", "1 times for 0 flows"]),
+        ({"after": (), "delays": (0.0,)}, ["delays of flow 'b'", "1 time for 0 flows"]),
     ],
 )
 def test_what_a_flow_cannot_wait_for_is_refused(refused: Any, given: Any, parts: list[str]) -> None:

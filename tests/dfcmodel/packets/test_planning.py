@@ -36,7 +36,7 @@ def test_simultaneous_arrivals_go_by_passage_then_by_port(one_link) -> None:
 
 
 def test_phases_must_be_one_for_each_flow() -> None:
-    with pytest.raises(ValueError, match="phases: 1 values"):
+    with pytest.raises(ValueError, match="phases: 1 value"):
         plan_of(takano2006("1", dfc=False), Packets(convention="ns2", phases=(0.0,)))
 
 

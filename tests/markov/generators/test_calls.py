@@ -55,7 +55,7 @@ def test_a_division_by_zero_is_an_error(size, operation):
         ("yield s", r"yields State\(n=0\).*; yield \(target, rate\) pairs"),
         ("yield s, 1.0, 2.0", r"yields \(State\(n=0\), 1.0, 2.0\).*; yield \(target, rate\) pairs"),
         ("yield 3, 1.0", r"-> 3 at rate 1.0: a target is a state: write s._replace"),
-        ("yield (1, 2), 1.0", r"-> \(1, 2\) at rate 1.0: a state has 1 values \(n\)"),
+        ("yield (1, 2), 1.0", r"-> \(1, 2\) at rate 1.0: a state has 1 value \(n\)"),
         ("yield {'m': 1}, 1.0", r"-> \{'m': 1\} at rate 1.0: a state with n is expected"),
         ("yield s._replace(m=1), 1.0", r"(Value|Type)Error: Got unexpected field names: \['m'\]"),
         ("yield s._replace(n=s.m), 1.0", r"AttributeError: 'State' object has no attribute 'm'"),

@@ -341,7 +341,7 @@ def test_what_cannot_be_is_refused():
         ObservedPath([0.0, 2.0], [True, False], end=1.0)
     with pytest.raises(ValueError, match=r"states\[1\] = True: must differ"):
         ObservedPath([0.0, 1.0], [True, True], end=1.0)
-    with pytest.raises(ValueError, match="1 states at 2 times"):
+    with pytest.raises(ValueError, match="1 state at 2 times"):
         Panel([0.0, 1.0], [True])
     with pytest.raises(ValueError, match="at least two"):
         Panel([0.0], [True])

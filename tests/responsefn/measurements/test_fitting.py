@@ -31,7 +31,7 @@ def test_fit_says_what_data_cannot_tell():
         fit(3, p, 0.1, p)
     with pytest.raises(ValueError, match=r"^rule = Reno\(\): has no parameter to fit"):
         fit(Reno, p, 0.1, p)
-    with pytest.raises(ValueError, match="must be more than the 1 parameters"):
+    with pytest.raises(ValueError, match="must be more than the 1 parameter"):
         fit(AIMD, [0.01], 0.1, [100.0], by="a")
     found = fit(TFRC, p, 0.1, TFRC(2.0).rate(p, 0.1), by="packets_per_ack")
     assert found.rule.packets_per_ack == pytest.approx(2.0, rel=1e-6)

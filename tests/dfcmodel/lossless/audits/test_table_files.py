@@ -396,7 +396,7 @@ def test_lookup_files_of_switches(device: str) -> None:
     ("text", "message"),
     [
         # a symbolic link that a checkout without links has as a file of its target's path
-        ("BALANCED/pg_profile_lookup.ini", "line 1: 1 columns, must be speed cable size"),
+        ("BALANCED/pg_profile_lookup.ini", "line 1: 1 column, must be speed cable size"),
         # device/arista/x86_64-arista_7060x6_32pe: a head, and no rows
         ("# PG lossless profiles.\n# speed cable size    xon  xoff threshold xon_offset\n", "must have at least one row with an xoff"),
     ],

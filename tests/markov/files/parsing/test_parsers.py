@@ -68,7 +68,7 @@ def test_functions_of_jani_are_their_bodies(tmp_path: Path, queue: Any) -> None:
     ("functions", "rate", "message"),
     [
         ([], call("f"), r"edges\[0\].rate: function 'f' is not defined"),
-        ([function("f", "x", "x")], call("f"), r"'f' with 0 arguments: takes 1 arguments \(x\)"),
+        ([function("f", "x", "x")], call("f"), r"'f' with 0 arguments: takes 1 argument \(x\)"),
         ([function("f", call("g")), function("g", call("f"))], call("f"),
          "f -> g -> f: functions in a circle"),
         ([function("f", 1), function("f", 2)], 1, r"functions\[1\]: function 'f'.* defined twice"),
