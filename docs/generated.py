@@ -439,7 +439,7 @@ def _network_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         formats="The text format of csg-htsim.",
         used=f"{_names(connection_matrices.HEADER)}; of connections {_names(n for n in connection_matrices.OF_CONNECTIONS if n != 'id')}; of triggers `id`, `count`, `oneshot`, `barrier`.",
         skipped="Lines that begin with `#`, empty lines, and the values of `id` of connections.",
-        units="Starts in ps, sizes in bytes; a connection of size 0 has no end, as in htsim's programs.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.", not_read=refused + ".",
+        units="Starts in whole ps, sizes in bytes; a connection of size 0 has no end, as in htsim's programs. Times with six decimals, as `ConnectionMatrix::save` writes them in us, are refused.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.", not_read=refused + ".",
     )  # fmt: skip
     fixed = ", ".join(f"`{name}` other than {only} ({why})" for name, (only, why) in layer_workloads.NOT_READ.items())
     words = " and ".join(str(place + 1) for place in layer_workloads.NOT_USED)
@@ -483,7 +483,7 @@ def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         formats="`pg_profile_lookup.ini` of SONiC; CSV with a heading.",
         used=_names(name for name in table_files.COLUMNS if name not in ("threshold", "xon_offset")) + ".",
         skipped="`threshold`, `xon_offset`; comments of a lookup file.",
-        units="Speed in Mb/s, cable with its unit, others in bytes.", limits=limits,
+        units="Speed in Mb/s, at least 1000; cable with its unit; others in bytes.", limits=limits,
     )  # fmt: skip
     used = {
         "BUFFER_PROFILE": ("size", "xon", "xoff", "headroom_type"), "BUFFER_PG": ("profile",),
@@ -499,9 +499,10 @@ def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         skipped="; ".join((
             *(f"`{name}`: {_names(n for n in config_databases.FIELDS[name] if n not in fields)}" for name, fields in used.items()),
             "other fields of `PORT` and `DEVICE_METADATA`",
+            "ports whose `CABLE_LENGTH` is `0m`, which SONiC does not use; the audit names them",
             f"other tables, unless their name resembles one of {_names(config_databases.TABLES)}",
         )) + ".",
-        units="Speed in Mb/s, cable with its unit, others in bytes.", limits=f"{limits[:-1]}, {config_databases.MAX_TABLES:,} tables.",
+        units="Speed in Mb/s, at least 1000; cable with its unit; others in bytes.", limits=f"{limits[:-1]}, {config_databases.MAX_TABLES:,} tables.",
     )  # fmt: skip
     assert set(used["BUFFER_PROFILE"]) <= set(profiles.PROFILE_FIELDS)
 
@@ -598,7 +599,7 @@ def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         not_read="`.drn` of Storm.", notes=section(markov.read_explicit, "Notes"), limits=texts,
     )  # fmt: skip
     yield _reader(
-        "Results", Stationary.load, formats="Files that `save` of a result of the same class wrote.",
+        "Results", Stationary.load, readers="`load` of a result's class, such as `markov.results.Stationary.load` and `dfcmodel.results.Trajectory.load`.", formats="Files that `save` of a result of the same class wrote.",
         used="All. A result of another class is refused.",
     )  # fmt: skip
 

@@ -83,7 +83,8 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
         text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{name} = {str(path)!r}, line {line}: must be UTF-8 text") from None
+        packed = "; it is compressed with gzip, and must be unpacked before" if content.startswith(b"\x1f\x8b") else ""
+        raise ValueError(f"{name} = {str(path)!r}, line {line}: must be UTF-8 text{packed}") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

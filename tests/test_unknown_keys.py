@@ -169,6 +169,9 @@ FORMATS = {
     )),
     "topology": Format(load_topology, "a.toml", TOPOLOGY, (
         ("cables =", "zz_key = 1\ncables ="),
+        ('[["a", "b"]]', '[["zz", "zz"]]'),
+        ('[["a", "b"]]', '[["a", "zz"], ["zz", "a"]]'),
+        ('{source = "b", target = "c"}', '{source = "b", target = "zz"}, {source = "b", target = "zz"}'),
         ("[flow]", "[zz_section]\n[flow]"),
         ('rate = "1Gbps"', 'rate = "1Gbps"\nzz_key = 1'),
         ("[flow]\n", "[flow]\nzz_key = 1\n"),

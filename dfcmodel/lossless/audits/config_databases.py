@@ -20,7 +20,7 @@ from dfcmodel.lossless.audits.profiles import (
     check_fields,
     named_port,
     numbers_of,
-    whole_number,
+    rate_of,
 )
 from dfcmodel.lossless.quantities import metres
 from hopflow.checks import format_value
@@ -111,7 +111,7 @@ class _Configuration:
                 raise ValueError(f"BUFFER_PROFILE: {format_value(bare)} is given twice")
             self.profiles[bare] = name, fields
         self.speeds = {
-            port: whole_number(f"PORT, {port}", "speed", fields["speed"]) * 1e6
+            port: rate_of(f"PORT, {port}", fields["speed"])
             for port, fields in tables["PORT"].items()
             if "speed" in fields
         }
@@ -194,6 +194,9 @@ class _Configuration:
     ) -> None:  # fmt: skip
         """Add the row of a class of a port, or the reason why it has none; a lossy class has neither."""
         place = f"{port}|{group}"
+        if self.cables.get(port) == 0.0:
+            skipped.append((place, "its CABLE_LENGTH is 0m, by which SONiC marks a port that is not used"))
+            return
         reference = self.groups.get((port, group))
         bare = bare_name(reference or "")
         name, fields = self.profiles.get(bare, (bare, {}))

@@ -21,7 +21,7 @@ __all__ = [
     "fill",
     "named_port",
     "numbers_of",
-    "whole_number",
+    "rate_of",
 ]
 
 NO_XOFF = "no xoff: not a profile of a lossless ingress"
@@ -61,6 +61,8 @@ class DraftRow(NamedTuple):
     """Tables that the file does not have, in whose place the profile's name may stand."""
 
 
+MIN_SPEED = 1000
+"""Smallest speed in Mb/s."""
 Found = tuple[list[DraftRow], list[tuple[str, str]]]
 """Rows, and profiles without a row with the reason."""
 
@@ -101,6 +103,22 @@ def whole_number(place: str, name: str, value: Any) -> int:
     if not re.fullmatch(r"[0-9]{1,15}", text):
         raise ValueError(f"{place}: {name} = {format_value(value)}: must be a whole number")
     return int(text)
+
+
+def rate_of(place: str, speed: Any) -> float:
+    """Return the rate in b/s of a speed in Mb/s.
+
+    Raises
+    ------
+    ValueError
+        Also for less than 1 Gb/s, where no port has priority flow control: 100 stands for 100G then.
+    """
+    number = whole_number(place, "speed", speed)
+    if number < MIN_SPEED:
+        raise ValueError(
+            f"{place}: speed = {format_value(speed)}: is in Mb/s, must be at least {MIN_SPEED}; 100G is 100000"
+        )
+    return number * 1e6
 
 
 def numbers_of(place: str, fields: Any) -> tuple[int, int | None, int | None]:

@@ -22,7 +22,7 @@ from dfcmodel.lossless.audits.profiles import (
     check_fields,
     fill,
     numbers_of,
-    whole_number,
+    rate_of,
 )
 from dfcmodel.lossless.quantities import bit_rate, metres
 from hopflow.checks import choice, count_of, format_value
@@ -190,7 +190,7 @@ def _row(number: int, fields: Mapping[str, str]) -> DraftRow:
     speed, cable = (fields.get(name, "").strip() for name in ("speed", "cable"))
     try:
         return DraftRow(
-            place, whole_number(place, "speed", speed) * 1e6 if speed else None,
+            place, rate_of(place, speed) if speed else None,
             metres("cable", cable) if cable else None, *numbers_of(place, fields),
             fields.get("profile", "").strip(), fields.get("port", "").strip(),
         )  # fmt: skip

@@ -79,13 +79,14 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
         if not isinstance(cable, list) or len(cable) != 2:
             raise ValueError(f"{name} = {format_value(cable)}: must be two nodes")
         a, b = _nodes(name, cable)
-        graph.add_edges_from([(a, b), (b, a)])
+        _add_link(graph, name, a, b)
+        _add_link(graph, name, b, a)
     for n, link in enumerate(_list("links", data)):
         name = f"links[{n}]"
         ends = _table(name, link, LINK_KEYS)
         if not {"source", "target"} <= set(ends):
             raise ValueError(f"{name} = {format_value(link)}: must have a source and a target")
-        graph.add_edge(*_nodes(name, [ends["source"], ends["target"]]))
+        _add_link(graph, name, *_nodes(name, [ends["source"], ends["target"]]))
     if not graph:
         raise ValueError("links, cables: must be given, at least one of them")
     for n, host in enumerate(_nodes("hosts", _list("hosts", data))):
@@ -95,6 +96,15 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
     flows = _list("flows", data)
     routes = [route for n, flow in enumerate(flows) for route in _routes(n, flow, defaults)]
     return graph, routes or None
+
+
+def _add_link(graph: nx.DiGraph[Any], name: str, source: Any, target: Any) -> None:
+    """Add a link to a graph; ValueError for one between a node and itself, and for one that is there."""
+    if source == target:
+        raise ValueError(f"{name}: {format_value(source)} to itself: must be two nodes")
+    if graph.has_edge(source, target):
+        raise ValueError(f"{name}: the link {format_value(source)} -> {format_value(target)} is given twice")
+    graph.add_edge(source, target)
 
 
 def _table(name: str, value: Any, keys: tuple[str, ...]) -> dict[str, Any]:

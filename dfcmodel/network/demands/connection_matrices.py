@@ -48,6 +48,8 @@ NOT_READ = {
 """What htsim allows and we refuse."""
 NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 """Of picoseconds."""
+OF_SAVE = re.compile(r"[0-9]+\.([0-9]{6}|0*[1-9][0-9]*)")
+"""Of times that htsim's ConnectionMatrix::save wrote in microseconds, and of fractions of a picosecond."""
 
 
 class _Connection(NamedTuple):
@@ -227,6 +229,9 @@ def _connection(n: int, words: list[str]) -> _Connection:
         start = 1e-12 * float(found["start"]) if NUMBER.fullmatch(found["start"]) else math.inf
         if start == math.inf:
             raise ValueError(f"line {n}: start {found['start'][:40]}: must be in picoseconds")
+        if start and OF_SAVE.fullmatch(found["start"]):
+            said = "htsim writes microseconds with six decimals and reads picoseconds: write whole picoseconds"
+            raise ValueError(f"line {n}: start {found['start'][:40]}: {said}")
     activates = (found[key] for key in ("send_done_trigger", "recv_done_trigger") if key in found)
     return _Connection(
         n,

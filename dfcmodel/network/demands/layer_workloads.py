@@ -175,6 +175,8 @@ def _parsed(text: str, hosts: int) -> _Step:
     kind, sizes = head[0], _sizes(n, head[1:])
     if kind not in KINDS:
         raise ValueError(f"line {n}, {kind!r}: must be one of {', '.join(KINDS)}")
+    if kind != "DATA" and "tensor" not in sizes:
+        raise ValueError(f"line {n}: model_parallel_NPU_group must be given, 1 for none")
     tensor, expert = sizes.get("tensor", 1), sizes.get("expert", 1)
     if kind == "DATA" and (tensor > 1 or expert > 1):
         raise ValueError(f"line {n}: DATA has one group of all ranks")

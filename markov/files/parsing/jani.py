@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,8 @@ from markov.generators.ways import MAX_STATES
 
 __all__ = ["read_jani"]
 
+SHARE_ROUNDING = 1e-6
+"""Error of a sum of probabilities that were written with few digits."""
 FEATURES = {"derived-operators", "functions", "state-exit-rewards"}
 DISTINCT_KEYS = partial(unique_fields, message="the key {} stands twice in one object")
 
@@ -109,6 +112,8 @@ class _Reader(JaniReader):
         if given.get("type") != "ctmc":
             raise self.wrong("type", f"{given.get('type')!r}: must be 'ctmc'")
         self.known(given, "model", "file")
+        if (version := given.get("jani-version", 1)) != 1:
+            raise self.wrong("jani-version", f"{version!r}: must be 1")
         features = self.listed(given, "features", "file")
         if unread := {str(feature) for feature in features} - FEATURES:
             raise self.wrong("features", f"{', '.join(sorted(unread))}: not read")
@@ -244,11 +249,20 @@ class _Reader(JaniReader):
         given = self.known(self.of(edge, "rate", where, dict), "exp", f"{where}.rate")
         rate = self.expression(given.get("exp"), f"{where}.rate")
         shared = self.listed(edge, "assignments", where)
+        self._check_shares(self.of(edge, "destinations", where, list), where)
         branches = tuple(
             self._destination(d, rate, shared, names, place, f"{where}.destinations[{k}]")
             for k, d in enumerate(self.of(edge, "destinations", where, list))
         )
         return Command(action, guard, branches, 1)
+
+    def _check_shares(self, destinations: list[Any], where: str) -> None:
+        """Refuse probabilities of an edge that are numbers and do not sum to 1."""
+        given = [d["probability"] if isinstance(d, dict) and "probability" in d else {"exp": 1} for d in destinations]
+        shares = [share.get("exp") if isinstance(share, dict) else None for share in given]
+        numbers = [share for share in shares if type(share) in (int, float)]
+        if len(numbers) == len(shares) and abs(math.fsum(numbers) - 1.0) > SHARE_ROUNDING:
+            raise self.wrong(f"{where}.destinations", f"probabilities sum to {math.fsum(numbers):.12g}: must be 1")
 
     def _destination(
         self, given: Any, rate: Expression, shared: Any, names: list[str], place: str, where: str

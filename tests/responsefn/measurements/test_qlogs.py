@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
@@ -325,6 +326,9 @@ def test_files_have_marks_limits_and_names(tmp_path: Any) -> None:
     assert read_qlog(quic_go().replace("\n", "")).p == expected.p
     file.write_bytes(b'{"traces":\n "\xff"}')
     with pytest.raises(ValueError, match=r"^source = '.*a\.qlog', line 2: must be UTF-8 text"):
+        read_qlog(file)
+    file.write_bytes(gzip.compress(quic_go().encode()))
+    with pytest.raises(ValueError, match=r"a\.qlog', line 1: must be UTF-8 text; it is compressed with gzip"):
         read_qlog(file)
     with file.open("wb") as sparse:
         sparse.truncate(2**26 + 1)

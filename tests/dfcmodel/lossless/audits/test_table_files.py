@@ -152,6 +152,12 @@ def test_a_class_without_pfc_or_of_a_port_that_is_down_or_computed_by_the_switch
     down = configuration(BUFFER_PG={}, PORT={"Ethernet8": {"speed": "100000", "admin_status": "down"}})  # fmt: skip
     skipped = dict(read_table(down).skipped)
     assert skipped["Ethernet8|3"] == "BUFFER_PG has no Ethernet8|3; admin_status is down"
+    ports = {"Ethernet8": {"speed": "100000"}, "Ethernet12": {"speed": "100000"}}
+    cables = {"Ethernet8": "5m", "Ethernet12": "0m"}  # sonic-swss, pull request 1830
+    groups = {"Ethernet8,Ethernet12|3-4": {"profile": NAMED}}
+    unused = read_table(configuration(PORT=ports, CABLE_LENGTH={"AZURE": cables}, BUFFER_PG=groups))
+    assert {row.port for row in unused} == {"Ethernet8"}
+    assert dict(unused.skipped)["Ethernet12|3"].startswith("its CABLE_LENGTH is 0m")
     null = {"Ethernet8|3-4": {"profile": "NULL"}}
     dynamic = configuration(BUFFER_PG=null, DEVICE_METADATA={"localhost": {"buffer_model": "dynamic"}})  # fmt: skip
     assert "the switch computes its headroom" in dict(read_table(dynamic).skipped)["Ethernet8|4"]
@@ -397,6 +403,8 @@ def test_lookup_files_of_switches(device: str) -> None:
     [
         # a symbolic link that a checkout without links has as a file of its target's path
         ("BALANCED/pg_profile_lookup.ini", "line 1: 1 column, must be speed cable size"),
+        # speeds in Gb/s
+        ("100 5m 19456 19456 44032 0\n", "line 1: speed = '100': is in Mb/s, must be at least 1000; 100G is 100000"),
         # device/arista/x86_64-arista_7060x6_32pe: a head, and no rows
         ("# PG lossless profiles.\n# speed cable size    xon  xoff threshold xon_offset\n", "must have at least one row with an xoff"),
     ],

@@ -316,6 +316,8 @@ def test_keys_that_are_unknown_or_doubled_and_undeclared_actions_are_named(tmp_p
         ('"op": "<"', '"op": "<", "unheard": 1', "expression: 'unheard' is not read"),
         ('"type": "ctmc"', '"type": "ctmc", "restrict_initial": {"exp": true}', "'restrict_initial' is not read"),
         ('"type": "ctmc"', '"type": "ctmc", "features": [[]]', "features: .*not read"),
+        ('"jani-version": 1', '"jani-version": 2', "jani-version: 2: must be 1"),
+        ('"destinations": [{', '"destinations": [{"probability": {"exp": 0.5}, ', "destinations: probabilities sum to 0.5: must be 1"),
         ('"elements"', '"unheard": 1, "elements"', "system: 'unheard' is not read"),
     ):  # fmt: skip
         assert old in text
