@@ -260,7 +260,7 @@ class _Reader(JaniReader):
         """Refuse probabilities of an edge that are numbers and do not sum to 1."""
         given = [d["probability"] if isinstance(d, dict) and "probability" in d else {"exp": 1} for d in destinations]
         shares = [share.get("exp") if isinstance(share, dict) else None for share in given]
-        numbers = [share for share in shares if type(share) in (int, float)]
+        numbers = [float(share) for share in shares if isinstance(share, int | float) and not isinstance(share, bool)]
         if len(numbers) == len(shares) and abs(math.fsum(numbers) - 1.0) > SHARE_ROUNDING:
             raise self.wrong(f"{where}.destinations", f"probabilities sum to {math.fsum(numbers):.12g}: must be 1")
 
