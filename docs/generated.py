@@ -439,7 +439,7 @@ def _network_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         formats="The text format of csg-htsim.",
         used=f"{_names(connection_matrices.HEADER)}; of connections {_names(n for n in connection_matrices.OF_CONNECTIONS if n != 'id')}; of triggers `id`, `count`, `oneshot`, `barrier`.",
         skipped="Lines that begin with `#`, empty lines, and the values of `id` of connections.",
-        units="Starts in whole ps, sizes in bytes; a connection of size 0 has no end, as in htsim's programs. Times with six decimals, as `ConnectionMatrix::save` writes them in us, are refused.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.", not_read=refused + ".",
+        units="Starts in whole ps, sizes in bytes; a connection of size 0 is infinite, as in htsim's programs. Times with six decimals, as `ConnectionMatrix::save` writes them in us, are refused.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.", not_read=refused + ".",
     )  # fmt: skip
     fixed = ", ".join(f"`{name}` other than {only} ({why})" for name, (only, why) in layer_workloads.NOT_READ.items())
     words = " and ".join(str(place + 1) for place in layer_workloads.NOT_USED)

@@ -8,7 +8,7 @@ decide. So the same question has the same answer to the last bit, whatever the p
    searches first, until it has found `SEARCHED_STATES` states.
 3. A model without a space is searched by plain Python until `FEW_STATES` states were done, and `PYTHON_STATES` more. Then
    arrays and regions run within a box of states that its rules do not leave, where one can be found. Where none can, and a
-   component may grow without end, plain Python first searches 200,000 states (`Ways.growth_states`).
+   component may grow without bound, plain Python first searches 200,000 states (`Ways.growth_states`).
 4. Rules that cannot run on arrays run once for each region with the same transitions, where these are few. Everything else
    is left to plain Python.
 """

@@ -10,7 +10,7 @@ The format is that of csg-htsim (``sim/datacenter/connection_matrix.cpp``). A he
     1->2 id 2 trigger 1 size 2000000
     trigger id 1 oneshot
 
-Starts are in picoseconds, sizes in bytes; a connection of size 0 has no end, as in htsim's programs. Lines that begin with ``#``, empty lines and the values of ``id`` are skipped.
+Starts are in picoseconds, sizes in bytes; a connection of size 0 is infinite, as in htsim's programs. Lines that begin with ``#``, empty lines and the values of ``id`` are skipped.
 """
 
 from __future__ import annotations
@@ -287,9 +287,7 @@ def _awaited(connections: list[_Connection], triggers: dict[int, _Trigger]) -> l
             raise ValueError(f"{at}: the file must have a line for it")
         endless = next((k for k in own if not connections[k].size), None)
         if endless is not None:
-            raise ValueError(
-                f"{at}: line {connections[endless].line}, which activates it, has size 0: a connection without end"
-            )
+            raise ValueError(f"{at}: line {connections[endless].line}, which activates it, has size 0 and is infinite")
         known = triggers[each.trigger]
         if not own:
             raise ValueError(f"{at}: no connection activates it")
