@@ -32,8 +32,6 @@ OPEN = "undecidable"
 MADE_BY = ("programs", "commands", "version", "parameters", "seeds", "runs", "columns")
 """Entries of a record of which one at least changes when the runs of a simulator do."""
 RECORD = "provenance.json"
-OF_A_DAY = ("date", "cpu_seconds", "files")
-"""Entries of a record that differ between equal runs, and the checksums of its tables."""
 
 Row = dict[str, str]
 Rows = dict[str, Row]
@@ -310,7 +308,7 @@ def _changed_cases(
     without_record: list[str] = []
     for case, commits in cases.items():
         versions = [content[step.after] for step in steps.get(f"{DATA}/{case}/{RECORD}", ())]
-        tool = next((made for each in reversed(versions) if (made := _record(each).get("tool"))), "hopflow")
+        tool = next((made for each in versions if (made := _record(each).get("tool"))), "hopflow")
         first, *others = sorted(commits, key=lambda commit: commit.number)
         for commit in others:
             tables = dict(commits[commit])
@@ -326,12 +324,12 @@ def _changed_cases(
 
 
 def _record(content: bytes) -> dict[str, Any]:
-    """Return the entries of a record that tell runs apart, with the columns and the numbers of rows of its tables."""
+    """Return the entries of a record, with the columns and the numbers of rows of its tables instead of their checksums."""
     try:
         record = json.loads(content or "{}")
-        files = record.get("files", {})
+        files = record.pop("files", {})
         for name in ("rows", "columns"):
             record[name] = {file: about[name] for file, about in files.items()}
     except (ValueError, AttributeError, KeyError, TypeError):
         return {}
-    return {name: value for name, value in record.items() if name not in OF_A_DAY}
+    return record

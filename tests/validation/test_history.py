@@ -97,8 +97,13 @@ def test_a_cell_that_changes_without_its_record_is_named(repository: Path, commi
 
 
 @pytest.mark.parametrize("commit", ["", "typo"])
-def test_a_renewed_checksum_and_another_date_are_no_record(repository: Path, commit: str) -> None:
-    write(repository, {f"{PLACE}/provenance.json": record(date="2026-01-01", sha256="0")})
+@pytest.mark.parametrize(
+    "change", [{"date": "2026-01-01", "sha256": "0"}, {"tool": "hopflow"}, {"notes": ["made again"]}]
+)
+def test_another_date_tool_or_note_is_no_record_of_other_runs(
+    repository: Path, commit: str, change: dict[str, Any]
+) -> None:
+    write(repository, {f"{PLACE}/provenance.json": record(**change)})
     edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit=commit)
     assert len(read_history().without_record) == 1
 
@@ -110,9 +115,12 @@ def test_runs_made_again_with_other_seeds_are_no_forgery(repository: Path) -> No
 
 
 def test_own_packets_change_with_the_code(repository: Path) -> None:
-    write(repository, {f"{PLACE}/provenance.json": record(tool="hopflow")}, commit="own")
-    edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="run again")
-    assert read_history().is_clean
+    own = "validation/data/packets/seeds"
+    write(repository, {f"{own}/provenance.json": record(tool="hopflow"), f"{own}/link.csv": "p\n0.5\n"}, commit="own")
+    edit(repository, "data/packets/seeds/link.csv", "0.5", "0.6", commit="run again")
+    about = read_history()
+    assert about.is_clean
+    assert [(each.row, each.how) for each in about.changes] == [("packets/seeds", "link.csv")]
 
 
 @pytest.mark.parametrize("commit", ["", "wording"])
@@ -164,6 +172,7 @@ def test_an_expectation_may_follow_what_was_undecidable_once(repository: Path) -
         ("claims/a.md", "rises", "falls", [("texts", "claims/a.md", "")]),
         (f"{CASE}/provenance.json", "loss", "gain", [("data", "zheng2002/ecn", "columns")]),
         (f"{CASE}/provenance.json", "ns-2", "ns-3", [("data", "zheng2002/ecn", "tool")]),
+        (f"{CASE}/provenance.json", "}}}}}", '}}}}, "date": "2026"}', [("data", "zheng2002/ecn", "date")]),
     ],
 )  # fmt: skip
 def test_what_a_later_commit_changes_is_named(repository, name, old, new, changes, commit) -> None:
