@@ -326,7 +326,7 @@ def _changed_cases(
 def _record(content: bytes) -> dict[str, Any]:
     """Return the entries of a record, with the columns and the numbers of rows of its tables instead of their checksums."""
     try:
-        record = json.loads(content or "{}")
+        record: dict[str, Any] = json.loads(content or "{}")
         files = record.pop("files", {})
         for name in ("rows", "columns"):
             record[name] = {file: about[name] for file, about in files.items()}
