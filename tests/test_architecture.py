@@ -98,6 +98,14 @@ def test_typed_numbers_say_what_made_them() -> None:
     assert without == []
 
 
+def test_measured_numbers_are_those_of_the_record() -> None:
+    """``benchmarks/results/text_numbers.md``, which a slow test below measures again."""
+    pages = runpy.run_path(str(DOCS / "typed_numbers.py"))
+    measured = [number for number in pages["all_numbers"]() if "text_numbers" in number.origin]
+    assert len(measured) > 50
+    assert [number for number in measured if pages["trace"](number).startswith("NO")] == []
+
+
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [
