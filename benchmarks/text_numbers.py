@@ -1,6 +1,7 @@
 """``python -m benchmarks.text_numbers NAME...``: measure again numbers that stand in the text of pages.
 
-Each name is one measurement of some seconds; without names all are run. The pages name them in comments, as ``docs/typed_numbers.py`` says.
+Each name is one measurement of some seconds; without names all are run. The pages name them in comments, as ``docs/typed_numbers.py`` says,
+which looks for the numbers in the record: ``python -m benchmarks.text_numbers > benchmarks/results/text_numbers.md``.
 """
 
 from __future__ import annotations
@@ -200,10 +201,11 @@ def main(names: list[str]) -> None:
     for name in names or MEASUREMENTS:
         if name not in MEASUREMENTS:
             raise SystemExit(f"{name!r}: must be one of {', '.join(MEASUREMENTS)}")
-        sys.stdout.write(f"{name}: {MEASUREMENTS[name].__doc__}\n")
+        sys.stdout.write(f"## {name}\n\n{MEASUREMENTS[name].__doc__}\n\n")
         for line in MEASUREMENTS[name]():
-            sys.stdout.write(f"  {line}\n")
+            sys.stdout.write(f"- {line}\n")
             sys.stdout.flush()
+        sys.stdout.write("\n")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ A number that was measured stands in a generated part (``docs/generated.py``), o
 - a command, in a comment within the paragraph or alone before it: ``<!-- numbers: COMMAND -->``,
 - nothing measured, ``<!-- numbers: set -->``: settings of an example, definitions, limits, counts of what there is, values of a standard.
 
-The trace says whether what is named exists and, for tests and tables of results, whether the number is in them. With ``--run`` the drawn measurements
-of ``benchmarks.text_numbers`` are made again and their output must have the number.
+The trace says whether what is named exists and, for tests and tables of results, whether the number is in them. What ``benchmarks.text_numbers`` measured
+must be in its record, ``benchmarks/results/text_numbers.md``. With ``--run`` the drawn measurements are made again and their output must have the number.
 """
 
 from __future__ import annotations
@@ -159,13 +159,16 @@ def _output(name: str) -> str:
 
 
 def _measured(number: str, name: str, run: bool) -> str:
-    """Return whether a measurement exists, or whether it gives a number again."""
+    """Return whether the record of a measurement has a number, or whether the measurement gives it again."""
     listed = sources("benchmarks", "text_numbers.py")["benchmarks/text_numbers.py"]
     if f"def {name.replace('-', '_')}(" not in listed:
         return f"NO measurement {name}"
-    if not run:
-        return f"python -m benchmarks.text_numbers {name} exists"
-    return f"{name} gives it" if written_in(number, _output(name), rounded=True) else f"NO: {name} does not give it"
+    if run:
+        return f"{name} gives it" if written_in(number, _output(name), rounded=True) else f"NO: {name} does not give it"
+    record = sources("benchmarks/results", "text_numbers.md").get("benchmarks/results/text_numbers.md", "")
+    section = record.partition(f"## {name}\n")[2].partition("\n## ")[0]
+    has = written_in(number, section, rounded=True)
+    return f"{name}; in benchmarks/results/text_numbers.md" if has else f"NO: the record of {name} does not have it"
 
 
 def kind_of(told: str) -> str:

@@ -12,8 +12,10 @@ import pytest
 
 import dfcmodel
 import responsefn
+from dfcmodel.levels.accuracies import measured_accuracies
 from responsefn import RateRule, WindowRule, linux
 from tests.surface import PACKAGES, for_each
+from validation.records import rows
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -69,6 +71,24 @@ def test_errors_of_the_models_are_those_of_the_outcomes() -> None:
         assert made in block[0], page
 
 
+ONLY_MEASURED = {"0.14", "0.11", "0.16", "28", "4.3"}
+"""Errors of the models that no summary of a claim has: the test above measures them."""
+
+
+def test_errors_of_the_models_are_those_recorded_of_the_claims() -> None:
+    """An edited number on a page is not among those that the summary of its claim prints (``numbers.csv``)."""
+    recorded = {row["id"]: row["numbers"].split() for row in rows("numbers.csv") if row["place"] == "summary"}
+    packets = measured_accuracies()["packet level"]
+    shares = {f"{packets.mean_error:.3f}", f"{packets.chance:.3f}"}
+    for page in (ROOT / "README.md", DOCS / "known-limits.md"):
+        block = page.read_text(encoding="utf-8").partition("<!-- model_errors:")[2].partition("<!-- end -->")[0]
+        errors = [line.strip("| ").split(" | ") for line in block.splitlines() if line.startswith("| ")][2:]
+        assert len(errors) == 12
+        for what, other, error in errors:
+            claim = "S06" if what.startswith("window model") else "S07" if "switch" in other else "S08"
+            assert set(re.findall(r"\d[\d.]*", error)) <= {*recorded[claim], *shares, *ONLY_MEASURED}, (page.name, what)
+
+
 def test_typed_numbers_say_what_made_them() -> None:
     """``python docs/typed_numbers.py`` traces forty of them."""
     pages = runpy.run_path(str(DOCS / "typed_numbers.py"))
@@ -76,6 +96,14 @@ def test_typed_numbers_say_what_made_them() -> None:
     assert len(numbers) > 200
     without = [number for number in numbers if pages["trace"](number).startswith("NO")]
     assert without == []
+
+
+def test_measured_numbers_are_those_of_the_record() -> None:
+    """``benchmarks/results/text_numbers.md``, which a slow test below measures again."""
+    pages = runpy.run_path(str(DOCS / "typed_numbers.py"))
+    measured = [number for number in pages["all_numbers"]() if "text_numbers" in number.origin]
+    assert len(measured) > 50
+    assert [number for number in measured if pages["trace"](number).startswith("NO")] == []
 
 
 @pytest.mark.parametrize(

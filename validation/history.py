@@ -1,4 +1,4 @@
-"""What git says of the bundled data and the ledger: which files are not as committed, and what was changed after it was first committed.
+"""What git says of the bundled data, the ledger and the texts: which files are not as committed, and what later commits changed.
 
 Whoever renews a checksum together with its file leaves a trace there. Without the repository's history, such as in an installed wheel,
 nothing of it can be said.
@@ -10,8 +10,9 @@ import csv
 import io
 import itertools
 import json
+import math
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -20,19 +21,7 @@ from validation import manifest
 
 PACKAGE = Path(manifest.__file__).parent
 NAME = PACKAGE.name
-LEDGER = {
-    "claims.csv": ("id",),
-    "own_claims.csv": ("id",),
-    "fabric_claims.csv": ("id",),
-    "paraphrases.csv": ("id",),
-    "statements.csv": ("claim", "statement"),
-    "minor_statements.csv": ("claim", "statement"),
-    "undecidable_statements.csv": ("claim", "statement"),
-    "excused_cases.csv": ("case", "claim"),
-    "without_packet_level.csv": ("id",),
-    "without_explanation.csv": ("id",),
-}
-"""Tables of ``published`` whose rows are followed through the history, with the columns that identify a row."""
+DATA, PUBLISHED, TEXTS = (f"{NAME}/{folder}" for folder in ("data", "published", "claims"))
 EXPECTATIONS = {
     "fabric_expectations.csv": ("statistic", "threshold", "model", "packet level"),
     "linux_expectations.csv": ("statistic", "threshold", "Linux"),
@@ -40,38 +29,56 @@ EXPECTATIONS = {
 """What was expected of claims before their first run, and the columns that must not change afterwards."""
 OPEN = "undecidable"
 """A verdict expected of a statement that nothing could decide then; the expectation may follow later."""
-MADE_BY = ("programs", "commands", "version", "parameters", "seeds", "runs")
+MADE_BY = ("programs", "commands", "version", "parameters", "seeds", "runs", "columns")
 """Entries of a record of which one at least changes when the runs of a simulator do."""
+RECORD = "provenance.json"
+
+Row = dict[str, str]
+Rows = dict[str, Row]
+"""Rows of a table by the entries that identify them."""
 
 
 class Commit(NamedTuple):
-    """A commit by its hash, date and first line; without a hash it is the working tree."""
+    """A commit by its hash, date and first line, and its number, parents before children; without a hash it is the working tree."""
 
     sha: str = ""
     date: str = ""
     subject: str = ""
+    number: float = math.inf
 
     def __str__(self) -> str:
         return f"{self.sha[:8]} of {self.date}" if self.sha else "none, the working tree"
 
 
 class Change(NamedTuple):
-    """A row of a table that was changed after it was first committed.
+    """A row of a table, a text or a case that is not as it was first committed.
 
     Attributes
     ----------
     table, row
-        The table, and the entries that identify the row.
+        The table, and the entries that identify the row; "texts" or "data", and the file or the case.
     first
-        The commit that first held the row.
+        The commit that first held it.
     commit
         The last one that changed it.
+    how
+        "": it differs from what that commit held. "added": to a table that was there before. "removed". Of a case: which of its
+        tables, and which entries of its record.
     """
 
     table: str
     row: str
     first: Commit
     commit: Commit
+    how: str = ""
+
+
+class Step(NamedTuple):
+    """What a commit, or the working tree, did to a file: its blobs in the parents and in the commit, "" where it is not there."""
+
+    commit: Commit
+    before: tuple[str, ...]
+    after: str
 
 
 class History(NamedTuple):
@@ -88,9 +95,9 @@ class History(NamedTuple):
     first
         For each expectation, ``claim statement``, the commit that first held it.
     expectations
-        Those that are not as that commit held them.
-    rows
-        Rows of `LEDGER` that were changed after they were first committed.
+        Those that are not as that commit held them, or were removed.
+    changes
+        Rows of the published tables, texts and cases that are not as they were first committed, of each table the last changed first.
     """
 
     missing: str = ""
@@ -98,7 +105,7 @@ class History(NamedTuple):
     without_record: tuple[str, ...] = ()
     first: Mapping[str, Commit] = MappingProxyType({})
     expectations: tuple[Change, ...] = ()
-    rows: tuple[Change, ...] = ()
+    changes: tuple[Change, ...] = ()
 
     @property
     def is_clean(self) -> bool:
@@ -118,34 +125,62 @@ def read_history() -> History:
     """
     if why := _missing():
         return History(why)
+    steps = _steps()
+    content = _contents(steps)
     first: dict[str, Commit] = {}
-    changed: list[Change] = []
-    for table, columns in EXPECTATIONS.items():
-        for row, versions in _rows(table, ("claim", "statement")).items():
-            values = [(commit, [entry[name] for name in columns]) for commit, entry in versions]
-            decided = list(itertools.dropwhile(lambda each: OPEN in each[1], values)) or values
-            first[row] = decided[0][0]
-            changed += _changes(table, row, decided)
-    rows = [
-        change
-        for table, keys in LEDGER.items()
-        for row, versions in _rows(table, keys).items()
-        for change in _changes(table, row, versions)
-    ]
-    return History("", _uncommitted(), tuple(_without_record()), first, tuple(changed), tuple(rows))
+    expectations: list[Change] = []
+    changes: list[Change] = []
+    for path, own in steps.items():
+        table = path.removeprefix(f"{PUBLISHED}/")
+        if path.startswith(PUBLISHED) and path.endswith(".csv"):
+            versions = _row_versions(own, content)
+            changes += _changed_rows(table, versions, own[0].commit)
+            if columns := EXPECTATIONS.get(table):
+                decided = {row: _decided(each, columns) for row, each in versions.items()}
+                first |= {row: each[0][0] for row, each in decided.items() if each[-1][1]}
+                expectations += _changed_rows(table, decided)
+        elif not path.startswith(DATA) and len(own) > 1 and own[0].after != own[-1].after:
+            how = "" if own[-1].after else "removed"
+            changes.append(Change("texts", path.removeprefix(f"{NAME}/"), own[0].commit, own[-1].commit, how))
+    cases, without_record = _changed_cases(steps, content)
+    # In the order of the history: whoever commits chooses the date.
+    changes = sorted([*changes, *cases], key=lambda change: -change.commit.number)
+    return History("", _uncommitted(), without_record, first, tuple(expectations), tuple(changes))
 
 
-def _changes(table: str, row: str, versions: list[tuple[Commit, Any]]) -> Iterator[Change]:
-    """Yield the last change of a row, if it is not as it was first committed."""
-    changed = [commit for (_, before), (commit, now) in itertools.pairwise(versions) if now != before]
-    if changed and versions[-1][1] != versions[0][1]:
-        yield Change(table, row, versions[0][0], changed[-1])
+Versions = Sequence[tuple[Commit, Row | None]]
+"""A row as each commit left it that changed it, the oldest first; None: without it."""
 
 
-def _git(*arguments: str) -> bytes:
+def _changed_rows(table: str, rows: Mapping[str, Versions], first: Commit | None = None) -> Iterator[Change]:
+    """Yield the rows that are not as they were first committed; with the first commit of their table, later rows too."""
+    for row, versions in rows.items():
+        (begin, before), (end, now) = versions[0], versions[-1]
+        if now is None:
+            yield Change(table, row, begin, end, "removed")
+        elif not _is_same(before, now):
+            yield Change(table, row, begin, end)
+        elif first not in (None, begin):
+            yield Change(table, row, begin, begin, "added")
+
+
+def _is_same(one: Row | None, other: Row | None) -> bool:
+    """Return whether two versions of a row are equal in the columns that both have."""
+    if one is None or other is None:
+        return one is other
+    return all(one[column] == other[column] for column in one.keys() & other.keys())
+
+
+def _decided(versions: Versions, columns: Sequence[str]) -> Versions:
+    """Return the versions of an expectation from the first that decides on, with the columns that must not change."""
+    chosen = [(commit, row and {name: row[name] for name in columns}) for commit, row in versions]
+    return list(itertools.dropwhile(lambda each: OPEN in (each[1] or {}).values(), chosen)) or chosen
+
+
+def _git(*arguments: str, given: str = "") -> bytes:
     """Return what git prints of the repository that the package is in."""
     command = ["git", "-c", "core.quotePath=false", *arguments]
-    return subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, check=True).stdout
+    return subprocess.run(command, cwd=PACKAGE.parent, input=given.encode(), capture_output=True, check=True).stdout
 
 
 def _missing() -> str:
@@ -163,92 +198,138 @@ def _missing() -> str:
     return "the clone is shallow: it lacks older commits" if shallow.strip() == b"true" else ""
 
 
-def _log(*paths: str, raw: bool = False) -> Iterator[tuple[Commit, list[str]]]:
-    """Yield the commits that changed paths, the oldest first, with the lines of their raw differences."""
-    options = ["--raw", "-c", "--no-renames", "--no-abbrev"] if raw else []
-    form = "--format=%x00%H%x01%ad%x01%s"
-    log = _git("log", "--reverse", form, "--date=short", *options, "--", *paths)
-    for entry in log.decode("utf-8", "replace").split("\0")[1:]:
+def _steps() -> dict[str, list[Step]]:
+    """Return what commits and the working tree did to each protected file, parents before children, by its path."""
+    paths = DATA, PUBLISHED, f":(glob){TEXTS}/**/*.md"
+    options = "--raw", "--no-renames", "--no-abbrev"
+    log = _git(
+        "log", "--reverse", "--topo-order", "--format=%x00%H%x01%ad%x01%s", "--date=short", "-c", *options, "--", *paths
+    )
+    steps: dict[str, list[Step]] = {}
+    for number, entry in enumerate(log.decode("utf-8", "replace").split("\0")[1:]):
         head, *lines = entry.splitlines()
-        yield Commit(*head.split("\1", 2)), [line for line in lines if line]
+        sha, date, subject = head.split("\1", 2)
+        commit = Commit(sha, date, subject, number)
+        for path, blobs in _raw(lines):
+            steps.setdefault(path, []).append(Step(commit, blobs[:-1], blobs[-1]))
+    now = _git("diff", *options, "HEAD", "--", *paths).decode()
+    for path, blobs in _raw(now.splitlines()):
+        exists = (PACKAGE.parent / path).is_file()
+        steps.setdefault(path, []).append(Step(Commit(), blobs[:-1], path if exists else ""))
+    return {path: own for path, own in steps.items() if Path(path).name != manifest.MANIFEST}
 
 
-def _rows(table: str, keys: tuple[str, ...]) -> dict[str, list[tuple[Commit, dict[str, str]]]]:
-    """Return the versions of each row of a table that it has now, from the commit that first held the row on."""
-    path = f"{NAME}/published/{table}"
-    commits = [commit for commit, _ in _log(path)]
-    content = [_blob(f"{commit.sha}:{path}") for commit in commits]
-    file = PACKAGE / "published" / table
-    content.append(file.read_bytes() if file.is_file() else b"")
-    found: dict[str, list[tuple[Commit, dict[str, str]]]] = {}
-    known: set[str] = set()
-    for commit, version in zip([*commits, Commit()], content, strict=True):
-        known = set()
-        for entry in csv.DictReader(io.StringIO(version.decode("utf-8", "replace"))):
-            row = " ".join(entry.get(key) or "" for key in keys)
-            found.setdefault(row, []).append((commit, entry))
-            known.add(row)
-    return {row: versions for row, versions in found.items() if row in known}
+def _raw(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the paths of raw differences, each with its blobs in the parents and in the commit, "" where it is not there."""
+    for line in filter(None, lines):
+        about, _, path = line.partition("\t")
+        parents = about.count(":")
+        yield path, tuple(blob if blob.strip("0") else "" for blob in about.split()[parents + 1 : -1])
 
 
-def _blob(name: str) -> bytes:
-    """Return a file of a commit; empty where that has none."""
-    try:
-        return _git("cat-file", "blob", name)
-    except subprocess.CalledProcessError:
-        return b""
+def _contents(steps: Mapping[str, Sequence[Step]]) -> dict[str, bytes]:
+    """Return the content of all blobs of the published tables and of the records, and of their files in the working tree by path."""
+    read = [path for path in steps if path.endswith(f"/{RECORD}" if path.startswith(DATA) else ".csv")]
+    blobs = {blob for path in read for step in steps[path] for blob in (*step.before, step.after)} - {""}
+    files = {blob for blob in blobs if "/" in blob}
+    names = sorted(blobs - files)
+    batch = io.BytesIO(_git("cat-file", "--batch", given="".join(f"{name}\n" for name in names)))
+    content = {"": b""} | {file: (PACKAGE.parent / file).read_bytes() for file in files}
+    for name in names:
+        size = int(batch.readline().split()[-1])
+        content[name] = batch.read(size + 1)[:-1]
+    return content
+
+
+def _row_versions(steps: Sequence[Step], content: Mapping[str, bytes]) -> dict[str, list[tuple[Commit, Row | None]]]:
+    """Return the versions of each row that a table ever had.
+
+    A commit changed a row if no parent has it as the commit has.
+    """
+    entries = {blob: _entries(content[blob]) for step in steps for blob in (*step.before, step.after)}
+    keys = _keys(list(entries.values()))
+    tables = {blob: _by(keys, rows) for blob, rows in entries.items()}
+    versions: dict[str, list[tuple[Commit, Row | None]]] = {}
+    for step in steps:
+        after, before = tables[step.after], [tables[blob] for blob in step.before]
+        for row in dict.fromkeys(itertools.chain(after, *before)):
+            if not any(_is_same(after.get(row), table.get(row)) for table in before):
+                versions.setdefault(row, []).append((step.commit, after.get(row)))
+    return versions
+
+
+def _entries(content: bytes) -> list[Row]:
+    """Return the rows of a table."""
+    rows = csv.DictReader(io.StringIO(content.decode("utf-8", "replace"), newline=""))
+    return [{name: value or "" for name, value in row.items() if name} for row in rows]
+
+
+def _keys(versions: Sequence[Sequence[Row]]) -> list[str]:
+    """Return the columns that identify the rows of a table in all its versions: as few of the first ones as can."""
+    columns = list(dict.fromkeys(name for rows in versions for row in rows[:1] for name in row))
+    for number in range(1, len(columns)):
+        names = [[tuple(row.get(name) for name in columns[:number]) for row in rows] for rows in versions]
+        if all(len(set(each)) == len(each) for each in names):
+            return columns[:number]
+    return columns
+
+
+def _by(keys: Sequence[str], rows: Iterable[Row]) -> Rows:
+    """Return rows by what identifies them; of equal ones, the later ones have a mark."""
+    table: Rows = {}
+    for row in rows:
+        name = " ".join(row.get(key, "") for key in keys)
+        while name in table:
+            name += " again"
+        table[name] = row
+    return table
 
 
 def _uncommitted() -> tuple[str, ...]:
     """Return the protected files that are not as in the last commit, by their paths in the repository."""
-    paths = [f"{NAME}/{name}" for name in ("data", "published", "claims", "manifest.py")]
+    paths = DATA, PUBLISHED, TEXTS, f"{NAME}/manifest.py"
     status = _git("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *paths)
     files = [entry[3:] for entry in status.decode("utf-8", "replace").split("\0") if entry]
-    ours = {f"{NAME}/published/{name}" for name in manifest.OURS}
-    texts = f"{NAME}/claims/"
-    return tuple(file for file in files if file not in ours and (not file.startswith(texts) or file.endswith(".md")))
+    ours = {f"{PUBLISHED}/{name}" for name in manifest.OURS}
+    return tuple(file for file in files if file not in ours and (not file.startswith(TEXTS) or file.endswith(".md")))
 
 
-def _without_record() -> Iterator[str]:
-    """Yield tables of simulators that changed while nothing changed of what made them, with the commit."""
-    data = f"{NAME}/data"
-    now = _git("diff", "--raw", "--no-renames", "--no-abbrev", "HEAD", "--", data).decode()
-    for commit, lines in [*_log(data, raw=True), (Commit(), now.splitlines())]:
-        changed = {}
-        for line in lines:
-            about, _, path = line.partition("\t")
-            if about.rpartition(" ")[2].strip("M") == "":
-                parents = about.count(":")
-                blobs = about.split()[parents + 1 :]
-                changed[path.rpartition("\t")[2]] = blobs[0], blobs[-2]
-        for path in changed:
-            folder, _, file = path.rpartition("/")
-            if folder != data and file != "provenance.json":
-                before, after = (
-                    _record(f"{folder}/provenance.json", blob)
-                    for blob in changed.get(f"{folder}/provenance.json", ("", ""))
-                )
-                record = after or _record(f"{folder}/provenance.json", "")
-                if record.get("tool") != "hopflow" and _about(before) == _about(after):
-                    yield f"{path} in {commit}"
+def _changed_cases(
+    steps: Mapping[str, Sequence[Step]], content: Mapping[str, bytes]
+) -> tuple[list[Change], tuple[str, ...]]:
+    """Return the cases that later commits changed, and the tables of simulators that changed without what made them."""
+    cases: dict[str, dict[Commit, dict[str, Step]]] = {}
+    for path, own in steps.items():
+        if path.startswith(DATA):
+            folder, _, file = path.removeprefix(f"{DATA}/").rpartition("/")
+            for step in own:
+                cases.setdefault(folder, {}).setdefault(step.commit, {})[file] = step
+    changes: list[Change] = []
+    without_record: list[str] = []
+    for case, commits in cases.items():
+        versions = [content[step.after] for step in steps.get(f"{DATA}/{case}/{RECORD}", ())]
+        tool = next((made for each in versions if (made := _record(each).get("tool"))), "hopflow")
+        first, *others = sorted(commits, key=lambda commit: commit.number)
+        for commit in others:
+            tables = dict(commits[commit])
+            about = tables.pop(RECORD, Step(commit, ("",), ""))
+            before, after = _record(content[about.before[0]]), _record(content[about.after])
+            if tool != "hopflow" and all(before.get(name) == after.get(name) for name in MADE_BY):
+                edited = [file for file, step in tables.items() if step.after and all(step.before)]
+                without_record += [f"{DATA}/{case}/{file} in {commit}" for file in edited]
+            names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+            how = "removed" if about.before[0] and not about.after else ", ".join([*tables, *names])
+            changes += [Change("data", case, first, commit, how)] if how else []
+    return list({change.row: change for change in changes}.values()), tuple(without_record)
 
 
-def _record(path: str, blob: str) -> dict[str, Any]:
-    """Return a record by its blob; of the working tree where it has none."""
-    if not blob.strip("0"):
-        file = PACKAGE.parent / path
-        content = file.read_bytes() if file.is_file() else b"{}"
-    else:
-        content = _git("cat-file", "blob", blob)
+def _record(content: bytes) -> dict[str, Any]:
+    """Return the entries of a record, with the columns and the numbers of rows of its tables instead of their checksums."""
     try:
-        record = json.loads(content)
-    except ValueError:
+        record: dict[str, Any] = json.loads(content or "{}")
+        files = record.pop("files", {})
+        for name in ("rows", "columns"):
+            record[name] = {file: about[name] for file, about in files.items()}
+    except (ValueError, AttributeError, KeyError, TypeError):
         return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _about(record: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what made the tables of a record, and how many rows and which columns they have."""
-    files = record.get("files", {})
-    tables = {name: (file["rows"], file["columns"]) for name, file in files.items()}
-    return (*(record.get(name) for name in MADE_BY), tables)
+    return record

@@ -22,7 +22,8 @@ from validation.history import History, read_history
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 EXPECTED = "claim,statement,statistic,threshold,model,packet level\n"
-PLACE = "validation/data/zheng2002/ecn"
+CASE = "data/zheng2002/ecn"
+PLACE = f"validation/{CASE}"
 
 
 def git(folder: Path, *words: str) -> None:
@@ -55,12 +56,14 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(module, "PACKAGE", tmp_path / "validation")
     git(tmp_path, "init", "-q", "-b", "main")
     rows = "A1,x,above zero,none,holds,holds\nA1,y,undecidable,none,holds,undecidable\n"
-    tables = dict.fromkeys((*module.LEDGER, *module.EXPECTATIONS), "id,claim,statement,case\n")
-    tables |= {
+    tables = {
         "fabric_expectations.csv": EXPECTED + rows,
         "paraphrases.csv": "id,paraphrase\nA1,smoother\nA2,b\n",
+        "minor_statements.csv": "claim,statement,reason\nA1,x,c\nA1,w,d\n",
+        "table4.csv": "scenario,queue,mean\n1,RED,3\n1,DRR,4\n2,RED,5\n",
     }
     files = {f"validation/published/{name}": text for name, text in tables.items()}
+    files |= {"validation/claims/a.md": "It rises.\n"}
     files |= {f"{PLACE}/provenance.json": record(), f"{PLACE}/link.csv": "p\n0.5\n"}
     write(tmp_path, files | {"validation/manifest.py": ""}, commit="first")
     return tmp_path
@@ -77,7 +80,7 @@ def test_an_untouched_repository_is_clean(repository: Path) -> None:
     about = read_history()
     assert about.is_clean
     assert not about.missing
-    assert not about.rows
+    assert not about.changes
     assert {name: commit.subject for name, commit in about.first.items()} == {
         "A1 x": "first",
         "A1 y": "first",
@@ -94,8 +97,13 @@ def test_a_cell_that_changes_without_its_record_is_named(repository: Path, commi
 
 
 @pytest.mark.parametrize("commit", ["", "typo"])
-def test_a_renewed_checksum_and_another_date_are_no_record(repository: Path, commit: str) -> None:
-    write(repository, {f"{PLACE}/provenance.json": record(date="2026-01-01", sha256="0")})
+@pytest.mark.parametrize(
+    "change", [{"date": "2026-01-01", "sha256": "0"}, {"tool": "hopflow"}, {"notes": ["made again"]}]
+)
+def test_another_date_tool_or_note_is_no_record_of_other_runs(
+    repository: Path, commit: str, change: dict[str, Any]
+) -> None:
+    write(repository, {f"{PLACE}/provenance.json": record(**change)})
     edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit=commit)
     assert len(read_history().without_record) == 1
 
@@ -107,21 +115,25 @@ def test_runs_made_again_with_other_seeds_are_no_forgery(repository: Path) -> No
 
 
 def test_own_packets_change_with_the_code(repository: Path) -> None:
-    write(repository, {f"{PLACE}/provenance.json": record(tool="hopflow")}, commit="own")
-    edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="run again")
-    assert read_history().is_clean
+    own = "validation/data/packets/seeds"
+    write(repository, {f"{own}/provenance.json": record(tool="hopflow"), f"{own}/link.csv": "p\n0.5\n"}, commit="own")
+    edit(repository, "data/packets/seeds/link.csv", "0.5", "0.6", commit="run again")
+    about = read_history()
+    assert about.is_clean
+    assert [(each.row, each.how) for each in about.changes] == [("packets/seeds", "link.csv")]
 
 
 @pytest.mark.parametrize("commit", ["", "wording"])
 @pytest.mark.parametrize("change", [("none,holds,holds", "none,holds,contradicted"), ("above", "below")])
 def test_an_expectation_that_changes_is_named_with_both_commits(repository, change, commit) -> None:
     edit(repository, "published/fabric_expectations.csv", *change, commit=commit)
-    ((table, row, first, last),) = read_history().expectations
-    assert (table, row, first.subject, last.subject) == (
+    ((table, row, first, last, how),) = read_history().expectations
+    assert (table, row, first.subject, last.subject, how) == (
         "fabric_expectations.csv",
         "A1 x",
         "first",
         commit,
+        "",
     )
     assert not read_history().is_clean
 
@@ -148,11 +160,84 @@ def test_an_expectation_may_follow_what_was_undecidable_once(repository: Path) -
 
 
 @pytest.mark.parametrize("commit", ["", "wording"])
-def test_a_paraphrase_turned_round_is_named(repository: Path, commit: str) -> None:
-    edit(repository, "published/paraphrases.csv", "smoother", "rougher", commit=commit)
-    ((table, row, first, last),) = read_history().rows
-    assert (table, row, first.subject, last.subject) == ("paraphrases.csv", "A1", "first", commit)
-    assert read_history().is_clean is bool(commit)
+@pytest.mark.parametrize(
+    ("name", "old", "new", "changes"),
+    [
+        ("published/paraphrases.csv", "smoother", "rougher", [("paraphrases.csv", "A1", "")]),
+        ("published/minor_statements.csv", "c\n", "c\nA1,y,d\n", [("minor_statements.csv", "A1 y", "added")]),
+        ("published/minor_statements.csv", "A1,x,c\n", "", [("minor_statements.csv", "A1 x", "removed")]),
+        ("published/table4.csv", "DRR,4", "DRR,5", [("table4.csv", "1 DRR", "")]),
+        ("published/table4.csv", "2,RED,5\n", "2,RED,5\n2,RED,6\n", [("table4.csv", "2 RED 6", "added")]),
+        ("published/table4.csv", "2,RED,5\n", "2,RED,5\n2,RED,5\n", [("table4.csv", "2 RED 5 again", "added")]),
+        ("claims/a.md", "rises", "falls", [("texts", "claims/a.md", "")]),
+        (f"{CASE}/provenance.json", "loss", "gain", [("data", "zheng2002/ecn", "columns")]),
+        (f"{CASE}/provenance.json", "ns-2", "ns-3", [("data", "zheng2002/ecn", "tool")]),
+        (f"{CASE}/provenance.json", "}}}}}", '}}}}, "date": "2026"}', [("data", "zheng2002/ecn", "date")]),
+    ],
+)  # fmt: skip
+def test_what_a_later_commit_changes_is_named(repository, name, old, new, changes, commit) -> None:
+    """A row of any table, added and removed ones too, a text, an entry of a record."""
+    edit(repository, name, old, new, commit=commit)
+    about = read_history()
+    assert [(table, row, how) for table, row, _, _, how in about.changes] == changes
+    assert {change.commit.subject for change in about.changes} == {commit}
+    assert about.is_clean is bool(commit)
+
+
+def test_the_last_change_comes_first_whatever_its_date(repository: Path, monkeypatch) -> None:
+    edit(repository, "published/paraphrases.csv", "smoother", "rougher", commit="first change")
+    for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+        monkeypatch.setenv(name, "2001-01-01T00:00:00")
+    edit(repository, "published/paraphrases.csv", "A2,b", "A2,c", commit="dated back")
+    assert [change.row for change in read_history().changes] == ["A2", "A1"]
+
+
+@pytest.mark.parametrize("commit", ["", "wording"])
+def test_an_expectation_that_gets_another_name_is_removed(repository: Path, commit: str) -> None:
+    edit(
+        repository,
+        "published/fabric_expectations.csv",
+        "A1,x,above zero,none,holds",
+        "A1,z,above zero,none,contradicted",
+        commit=commit,
+    )
+    about = read_history()
+    assert [(change.row, change.how) for change in about.expectations] == [("A1 x", "removed")]
+    assert {name: each.subject for name, each in about.first.items()} == {"A1 y": "first", "A1 z": commit}
+
+
+def test_rows_of_both_sides_of_a_merge_are_as_their_commits_left_them(repository: Path) -> None:
+    git(repository, "checkout", "-q", "-b", "other")
+    edit(repository, "published/paraphrases.csv", "smoother", "rougher", commit="one side")
+    git(repository, "checkout", "-q", "main")
+    write(
+        repository, {"validation/published/paraphrases.csv": "id,paraphrase\nA1,smoother\nA2,c\n"}, commit="other side"
+    )
+    git(repository, "merge", "-q", "--no-commit", "--no-ff", "-s", "ours", "other")
+    write(repository, {"validation/published/paraphrases.csv": "id,paraphrase\nA1,rougher\nA2,c\n"}, commit="merge")
+    assert {(each.row, each.commit.subject) for each in read_history().changes} == {
+        ("A1", "one side"),
+        ("A2", "other side"),
+    }
+
+
+def test_a_row_that_is_deleted_with_its_count_is_named(repository: Path) -> None:
+    """The number of rows in the record is renewed, as a checksum is."""
+    rows = {"link.csv": {"rows": 0, "columns": {"p": {"unit": "1", "meaning": "loss"}}}}
+    write(repository, {f"{PLACE}/provenance.json": record(files=rows)})
+    edit(repository, "data/zheng2002/ecn/link.csv", "0.5\n", "", commit="tidy")
+    assert len(read_history().without_record) == 1
+
+
+def test_a_case_that_is_made_again_and_one_that_is_deleted_are_named(repository: Path) -> None:
+    write(repository, {f"{PLACE}/provenance.json": record(version="2")})
+    edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="again")
+    about = read_history()
+    assert about.is_clean
+    assert [(each.row, each.how) for each in about.changes] == [("zheng2002/ecn", "link.csv, version")]
+    shutil.rmtree(repository / PLACE)
+    write(repository, {}, commit="deleted")
+    assert [(each.row, each.how) for each in read_history().changes] == [("zheng2002/ecn", "removed")]
 
 
 def test_a_merge_that_changes_a_cell_is_named(repository: Path) -> None:

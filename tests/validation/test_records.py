@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import re
 from dataclasses import replace
@@ -55,6 +56,14 @@ from validation.statistics import Estimate
 def test_every_recorded_verdict_is_of_a_claim() -> None:
     assert set(recorded_verdicts()) <= set(entries())
     assert {id for id, _ in recorded_thresholds()} <= set(recorded_verdicts())
+
+
+@pytest.mark.parametrize("path", sorted(PUBLISHED.glob("*.csv")), ids=lambda path: path.name)
+def test_rows_of_published_tables_have_as_many_cells_as_the_header(path: Path) -> None:
+    """A comma without quotation marks cuts a text short."""
+    with path.open(newline="", encoding="utf-8") as file:
+        header, *cells = csv.reader(file)
+    assert [row for row in cells if len(row) != len(header)] == []
 
 
 def test_claims_come_paper_by_paper() -> None:

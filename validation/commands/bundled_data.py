@@ -220,21 +220,28 @@ def _lines(about: History) -> Iterator[str]:
         claims = ", ".join(dict.fromkeys(name.split()[0] for name in names))
         yield f"Commit {commit} first held {len(names)} expectations, of {claims}."
     tables: dict[str, list[Change]] = {}
-    for change in sorted(about.rows, key=lambda change: change.commit.date or "~", reverse=True):
+    for change in about.changes:
         tables.setdefault(change.table, []).append(change)
+    if tables:
+        yield "Not as first committed, of each table the last ones changed (--json has all):"
     for table, changes in tables.items():
-        rows = ", ".join(f"{change.row} ({change.commit})" for change in changes[:ROWS_SHOWN])
-        more = f" and {len(changes) - ROWS_SHOWN} more" if len(changes) > ROWS_SHOWN else ""
-        yield f"{table}: changed after they were first committed: {rows}{more}."
+        rows = "; ".join(map(_change, changes[:ROWS_SHOWN]))
+        more = f"; {len(changes) - ROWS_SHOWN} more" if len(changes) > ROWS_SHOWN else ""
+        yield f"  {table}: {rows}{more}"
     for change in about.expectations:
         yield (
-            f"EXPECTATION CHANGED: {change.row} in {change.table}, by {change.commit}; "
+            f"EXPECTATION {(change.how or 'changed').upper()}: {change.row} in {change.table}, by {change.commit}; "
             f"commit {change.first} first held another one."
         )
     for table in about.without_record:
         yield f"CHANGED WITHOUT ITS RECORD: {table}."
     for file in about.uncommitted:
         yield f"NOT AS COMMITTED: {file}."
+
+
+def _change(change: Change) -> str:
+    """Return a change in words: what, how and by which commit."""
+    return f"{change.row}{f' {change.how}' if change.how else ''} ({change.commit})"
 
 
 def _by_commit(about: History) -> dict[str, list[str]]:
@@ -253,5 +260,5 @@ def _as_json(about: History) -> dict[str, Any]:
     return about._asdict() | {
         "first": {name: str(commit) for name, commit in about.first.items()},
         "expectations": changes(about.expectations),
-        "rows": changes(about.rows),
+        "changes": changes(about.changes),
     }

@@ -282,13 +282,8 @@ def test_a_case_has_what_all_have_and_what_it_says(written: dict[str, Any]) -> N
 # Cases: every bundled one can be made again by the recorded commands; shards; the manifest.
 
 
-@for_each(evidence.cases())
-@pytest.mark.slow
-def test_a_record_is_what_its_case_says(name: str) -> None:
-    """Programs, commands, parameters with their units, seeds, notes, and the columns of the tables.
-
-    So that a unit or a seed that was forged together with the manifest is noticed.
-    """
+def check_record(name: str) -> None:
+    """Compare the record of a case with its definition."""
     case, record = KNOWN[name], evidence.provenance(name)
     said = json.loads(json.dumps(cases.definition(case)))
     assert {key: record[key] for key in said} == said
@@ -298,6 +293,21 @@ def test_a_record_is_what_its_case_says(name: str) -> None:
         assert list(about["columns"].items()) == [
             (key, {"unit": column.unit, "meaning": column.meaning}) for key, column in columns.items()
         ]
+
+
+@for_each(evidence.cases())
+@pytest.mark.slow
+def test_a_record_is_what_its_case_says(name: str) -> None:
+    """Programs, commands, parameters with their units, seeds, notes, and the columns of the tables.
+
+    So that a unit or a seed that was forged together with the manifest is noticed.
+    """
+    check_record(name)
+
+
+def test_the_record_of_the_seeds_is_what_claims_ask_for() -> None:
+    """Constants of the claims that say how many seeds they need: where more are bundled, they decide nothing else."""
+    check_record("packets/seeds")
 
 
 def test_no_case_is_left_out_of_the_library() -> None:
