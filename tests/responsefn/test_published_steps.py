@@ -11,11 +11,23 @@ from typing import Any
 import pytest
 
 from responsefn import NS2Vegas, catalogue
+from responsefn.rule_catalogue import REGISTRY
+from responsefn.rules.highspeed_tcp import DECREASES
+from responsefn.rules.index import RULES as KINDS
 from tests.responsefn.events import Event
+from tests.responsefn.rules import losses_and_timeouts
 from tests.responsefn.rules.published_steps import ACKS, LOSSES, TIMEOUTS
 
 RULES = {repr(rule): rule for rule in (*catalogue("rule").entries, NS2Vegas())}
 STEPS = {"on_ack": ACKS, "on_loss": LOSSES, "on_timeout": TIMEOUTS}
+WITH_FIELDS = {
+    repr(rule): rule
+    for name, (_, kind) in KINDS.items()
+    if kind in ("rule", "delivery rule")
+    for entry in [REGISTRY.named("rule", name)]
+    for rule in (entry(), *(entry(kernel=version) for version in getattr(entry, "older", ())))
+}
+CUTS = {"on_loss": losses_and_timeouts.LOSSES, "on_timeout": losses_and_timeouts.TIMEOUTS}
 BORDERS = (1.0, 2.0, 14.0, 15.0, 15.9, 16.1, 38.0, 118.0, 221.0, 84035.0, 89053.0, 2e5)
 """Windows at which rules begin to do something else, in packets, and rows of RFC 3649's table."""
 STATES = 500
@@ -70,6 +82,33 @@ def test_a_step_is_that_of_the_source(name: str, function: str) -> None:
             if not math.isclose(value, expected[field], rel_tol=1e-11, abs_tol=1e-13)
         }
         assert not different, (state, event)
+
+
+def any_state(rule: Any, draw: random.Random) -> Any:
+    """Return a state whose fields are not those of a new connection, on both sides of each comparison of a cut."""
+    cwnd = draw.choice((draw.uniform(1.0, 20.0), draw.choice(BORDERS), 10 ** draw.uniform(0.0, 4.0)))
+    drawn = {
+        "cwnd": cwnd, "ssthresh": cwnd * draw.choice((0.5, 1.0, 2.0)), "peak": cwnd + draw.choice((-5.0, 0.5, 1.0, 1.5, 40.0)),
+        "shadow": cwnd * draw.uniform(0.5, 3.0), "window": cwnd * draw.choice((0.01, 1.0)), "queue": float(draw.randint(0, 200)),
+        "b": draw.randint(8, 32) / 64, "row": float(draw.randint(0, len(DECREASES) - 1)), "phase": float(draw.randint(0, 3)),
+        "reduced": float(draw.randint(0, 2)), "speed": float(draw.randint(-8, 2)), "reno": float(draw.randint(2, 99)),
+        "long_rounds": float(draw.randint(14, 17)), "timeouts": float(draw.randint(0, 3)), "waiting": draw.choice((2.9, 3.0, 5.0)),
+        "last_top_throughput": 100.0, "top_throughput": draw.choice((79.0, 80.0, 100.0, 120.0, 121.0)), "steady": float(draw.randint(0, 1)),
+        "fell": 5.0 - draw.choice((0.001, 0.1, 0.4)), "target": draw.choice((15.0, 800.0)), "estimate": draw.uniform(0.0, 3e3),
+    }  # fmt: skip
+    for name in rule.State._fields:
+        drawn.setdefault(name, draw.uniform(0.01, 0.3) if name.endswith("rtt") else draw.uniform(0.5, 60.0))
+    return rule.State(**{name: drawn[name] for name in rule.State._fields})
+
+
+@pytest.mark.parametrize(("function", "name"), [(function, name) for function in CUTS for name in CUTS[function]])
+def test_a_loss_and_a_timeout_leave_the_state_of_the_source(function: str, name: str) -> None:
+    rule, draw = WITH_FIELDS[name], random.Random(f"{name} {function}")
+    for _ in range(STATES // 5):
+        state, event = any_state(rule, draw), Event(5.0, 10 ** draw.uniform(-2.5, -0.5))
+        expected = {**state._asdict(), **CUTS[function][name](state, event.time, event.rtt)}
+        after = getattr(rule, function)(state, rule.params, event)._asdict()
+        assert after == pytest.approx(expected, rel=1e-12), (state, event)
 
 
 def test_every_rule_is_compared_with_its_source() -> None:

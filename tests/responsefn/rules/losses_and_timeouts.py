@@ -1,0 +1,267 @@
+"""Losses and timeouts of the rules whose other steps are not in `published_steps`: modules of Linux, QUIC, deliveries.
+
+Functions take the state, the time and the round-trip time, and return the fields that change, by the integers of the
+sources. On a timeout Linux sets ssthresh as at a loss (tcp_enter_loss), then the module resets its own fields.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from responsefn.rules.highspeed_tcp import DECREASES, WINDOWS
+from tests.responsefn.rules.published_steps import Step, after, also, halve, restart
+
+__all__ = ["LOSSES", "TIMEOUTS"]
+Fields = dict[str, float]
+
+
+def packets(s: Any) -> int:
+    """snd_cwnd."""
+    return int(s.cwnd + 1e-9)
+
+
+def both(window: float) -> Fields:
+    """Return window and threshold, at least two packets."""
+    return {"cwnd": max(window, 2.0), "ssthresh": max(window, 2.0)}
+
+
+def unchanged(s: Any, time: float, rtt: float) -> Fields:
+    return {}
+
+
+def one_packet(s: Any, time: float, rtt: float) -> Fields:
+    return {"cwnd": 1.0}
+
+
+def halve_packets(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_reno_ssthresh."""
+    return both(packets(s) >> 1)
+
+
+def halve_to_two(s: Any, time: float, rtt: float) -> Fields:
+    """RFC 9002, Sect. 7.3.2: half, at least kMinimumWindow."""
+    return both(s.cwnd / 2.0)
+
+
+def bic(s: Any, time: float, rtt: float) -> Fields:
+    """bictcp_recalc_ssthresh of tcp_bic.c: beta = 819, low_window = 14."""
+    w = packets(s)
+    peak = w * (1024 + 819) // 2048 if w < s.peak else w
+    return {**both(w >> 1 if w <= 14 else w * 819 // 1024), "peak": peak}
+
+
+def old_bic(s: Any, time: float, rtt: float) -> Fields:
+    """The same with fractions of packets."""
+    w = s.cwnd
+    peak = w * (1024 + 819) / 2048 if w < s.peak else w
+    return {**after(w / 2.0 if w <= 14 else w * 819 / 1024), "peak": peak}
+
+
+def cubic(s: Any, time: float, rtt: float) -> Fields:
+    """cubictcp_recalc_ssthresh of tcp_cubic.c: beta = 717; no epoch has begun."""
+    w = packets(s)
+    peak = w * (1024 + 717) // 2048 if w < s.peak else w
+    return {**both(w * 717 // 1024), "peak": peak, "since": -1.0, "since_growth": 0.0}
+
+
+def old_cubic(s: Any, time: float, rtt: float) -> Fields:
+    """bictcp_recalc_ssthresh of version 2.1, beta = 819, and the curve of bictcp_update: bic_scale = 41."""
+    w = s.cwnd
+    peak = w * (1024 + 819) / 2048 if w < s.peak else w
+    window = max(w * 819 / 1024, 1.0)
+    plateau = (max(peak - window, 0.0) * 1024 / 410) ** (1 / 3)
+    return {**after(w * 819 / 1024), "peak": peak, "plateau": plateau, "since": time, "reno": window}
+
+
+def chromium(s: Any, time: float, rtt: float) -> Fields:
+    """CongestionWindowAfterPacketLoss of cubic_bytes.cc for two connections; a packet less than the peak is lower."""
+    peak = s.cwnd * (1 + 0.85) / 2 if s.cwnd + 1 < s.peak else s.cwnd
+    return {**both(s.cwnd * (1 + 0.7) / 2), "peak": peak, "since": -1.0}
+
+
+def chromium_timeout(s: Any, time: float, rtt: float) -> Fields:
+    """OnRetransmissionTimeout of tcp_cubic_sender_bytes.cc."""
+    return {"cwnd": 2.0, "ssthresh": max(s.cwnd / 2, 2.0), "peak": 0.0, "since": -1.0, "left": 0.0}
+
+
+def highspeed(s: Any, time: float, rtt: float) -> Fields:
+    """hstcp_ssthresh; in slow start the row is that of the last ACK above it."""
+    w = packets(s)
+    row = next((n for n, limit in enumerate(WINDOWS) if limit >= w), len(WINDOWS) - 1)
+    row = int(s.row) if s.cwnd < s.ssthresh else row
+    return both(w - (w * int(DECREASES[row]) >> 8))
+
+
+def htcp_beta(s: Any, beta: float) -> Fields:
+    """htcp_beta_update: the delays count after two cycles whose throughputs differ by at most a fifth."""
+    steady = 4 * s.last_top_throughput <= 5 * s.top_throughput <= 6 * s.last_top_throughput
+    return {
+        "beta": beta if steady and s.steady else 0.5,
+        "steady": float(steady),
+        "last_top_throughput": s.top_throughput,
+    }
+
+
+def htcp(s: Any, time: float, rtt: float) -> Fields:
+    """htcp_recalc_ssthresh with HZ = 250: 128ths of jiffies within 64 and 102, and 95 % of the delay is kept."""
+    base, top = min(s.base_rtt, rtt), max(s.top_rtt, rtt)
+    ticks = math.ceil(250 * base - 1e-9)
+    beta = min(max(ticks * 128 // math.ceil(250 * top - 1e-9), 64), 102) if ticks > 3 else 64
+    fields = htcp_beta(s, beta / 128)
+    kept = base + 0.95 * (top - base)
+    return {**fields, **both(packets(s) * int(128 * fields["beta"]) >> 7), "since": -1.0, "top_rtt": kept}
+
+
+def old_htcp(s: Any, time: float, rtt: float) -> Fields:
+    fields = htcp_beta(s, min(max(min(s.base_rtt, rtt) / max(s.top_rtt, rtt), 0.5), 0.8))
+    return {**fields, **after(fields["beta"] * s.cwnd), "since": time, "top_rtt": rtt}
+
+
+def illinois(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_illinois_ssthresh: b in 64ths."""
+    w = packets(s)
+    return both(w - (w * int(64 * s.b) >> 6))
+
+
+def scalable(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_scalable_ssthresh."""
+    return both(packets(s) - (packets(s) >> 3))
+
+
+def veno(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_veno_ssthresh: fewer than 3 packets wait, or not."""
+    return both(packets(s) * 4 // 5 if s.waiting < 3.0 else packets(s) >> 1)
+
+
+def vegas(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_reno_ssthresh, and vegas_enable when the recovery ends."""
+    window = halve_packets(s, time, rtt)
+    return {**window, "round_min_rtt": math.inf, "samples": 0.0, "left": window["cwnd"] + 1.0}
+
+
+def yeah(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_yeah_ssthresh: RHO = 16 round trips, DELTA = 3."""
+    w = packets(s)
+    half = max(w >> 1, 2)
+    reduction = max(min(s.queue, half), w >> 3) if s.long_rounds < 16 else half
+    window = both(w - reduction)
+    reno = max(int(s.reno) >> 1, 2)
+    rounds = {"round_min_rtt": math.inf, "samples": 0.0, "left": window["cwnd"] + 1.0}
+    return {**window, **rounds, "reno": reno, "short_rounds": 0.0}
+
+
+NV_RESET = dict.fromkeys(("mean_rtt", "top_rate", "acks", "rounds", "left", "grows", "clear"), 0.0)
+
+
+def nv(s: Any, time: float, rtt: float) -> Fields:
+    """tcpnv_recalc_ssthresh, tcpnv_reset and nv_allow_cwnd_growth of tcp_nv.c."""
+    window = both(packets(s) * 819 >> 10)
+    return {**NV_RESET, **window, "begun": window["cwnd"]}
+
+
+def nv_timeout(s: Any, time: float, rtt: float) -> Fields:
+    """cwnd_growth_factor falls below zero, down to -8."""
+    speed = min(s.speed, 0.0)
+    return {**nv(s, time, rtt), "cwnd": 1.0, "begun": 1.0, "speed": speed - 1.0 if speed > -8.0 else speed}
+
+
+def westwood_plus(s: Any, time: float, rtt: float) -> Fields:
+    """Half until the first ACK after the recovery."""
+    return {**halve_to_two(s, time, rtt), "halved": 1.0}
+
+
+def westwood_plus_timeout(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_westwood_bw_rttmin."""
+    threshold = max(s.estimate * s.base_rtt, 2.0)
+    return {"cwnd": 1.0, "ssthresh": threshold, "halved": 0.0}
+
+
+def cdg(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_cdg_ssthresh: a cut that has begun is completed, a loss leaves half or half of the shadow window."""
+    if s.reduced == 1.0:
+        return {"cwnd": s.ssthresh, "reduced": 2.0}
+    shadow = min(int(s.shadow / 2.0 + 1e-9), packets(s))
+    return {**both(max(shadow, packets(s) >> 1)), "shadow": shadow, "reduced": 2.0}
+
+
+def ledbat(s: Any, time: float, rtt: float) -> Fields:
+    """RFC 6817, Sect. 2.4.2: cwnd = min(cwnd, max(cwnd/2, MIN_CWND * MSS)) with MIN_CWND = 2."""
+    return {"cwnd": min(s.cwnd, max(s.cwnd / 2.0, 2.0))}
+
+
+def ledbatpp(s: Any, time: float, rtt: float) -> Fields:
+    """draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.4: a slowdown after 2 round trips, or 9 times the last one's time."""
+    phases = {
+        0.0: {"phase": 1.0, "until": time + 2.0 * rtt},
+        3.0: {"phase": 1.0, "until": time + 9.0 * (time - s.began)},
+    }
+    return {**ledbat(s, time, rtt), **phases.get(s.phase, {})}
+
+
+def ledbatpp_timeout(s: Any, time: float, rtt: float) -> Fields:
+    return {"cwnd": 1.0, "ssthresh": max(s.cwnd / 2.0, 2.0), "phase": 3.0, "began": time}
+
+
+def swift_window(s: Any, window: float) -> Fields:
+    """Less than a packet is one packet at a lower rate."""
+    window = max(window, 0.001)
+    return {
+        "cwnd": max(window, 1.0),
+        "window": window,
+        "pacing_rate": window / s.rtt if window < 1.0 and s.rtt else 1e12,
+    }
+
+
+def swift(s: Any, time: float, rtt: float) -> Fields:
+    """Kumar et al. 2020, Algorithm 1: half, if the last decrease is a round trip ago."""
+    return {"fell": time, **swift_window(s, s.window / 2.0)} if time - s.fell >= rtt else {}
+
+
+def swift_timeout(s: Any, time: float, rtt: float) -> Fields:
+    """The third timeout in a row leaves the minimum window."""
+    window = s.window / 2.0 if s.timeouts < 2 else 0.0
+    return {"fell": time, "timeouts": s.timeouts + 1.0, **swift_window(s, window)}
+
+
+def vivace_timeout(s: Any, time: float, rtt: float) -> Fields:
+    """Own choice: half of the rate, and a new probe; intervals without utility are dropped."""
+    rate = max(s.target / 2.0, 10.0)
+    intervals = {"now_end": 0.0, "last_open": 0.0, "old_open": 0.0}
+    return {"target": rate, "pacing_rate": rate, "mode": 1.0, "probe": 0.0, **intervals}
+
+
+OLD = "kernel='2.6.22'"
+LOSSES: dict[str, Step] = {
+    "ABE()": lambda s, time, rtt: after(0.8 * s.cwnd),  # RFC 8511: a mark
+    "QUICNewReno()": halve_to_two, "ChromiumCUBIC()": chromium,
+    "LinuxBIC()": bic, f"LinuxBIC({OLD})": old_bic, "LinuxCUBIC()": cubic, f"LinuxCUBIC({OLD})": old_cubic,
+    "LinuxHSTCP()": highspeed, "LinuxHTCP()": htcp, f"LinuxHTCP({OLD})": old_htcp, "LinuxHybla()": halve_packets,
+    "LinuxIllinois()": illinois, f"LinuxIllinois({OLD})": lambda s, time, rtt: after((1.0 - s.b) * s.cwnd),
+    "LinuxLP()": halve_packets, "LinuxNV()": nv, "LinuxScalable()": scalable,
+    f"LinuxScalable({OLD})": lambda s, time, rtt: after(s.cwnd * 7 / 8), "LinuxVegas()": vegas,
+    f"LinuxVegas({OLD})": also(halve, round_min_rtt=math.inf, samples=0.0, left=0.0), "LinuxVeno()": veno,
+    "WestwoodPlus()": westwood_plus, "LinuxYeAH()": yeah, "LinuxCDG()": cdg, "LEDBAT()": ledbat,
+    "LEDBATpp()": ledbatpp, "Prague()": halve_to_two, "SEARCH()": halve_to_two, "Swift()": swift,
+    "Allegro()": unchanged, "Copa()": unchanged, "NSCC()": unchanged, "Vivace()": unchanged,
+}  # fmt: skip
+TIMEOUTS: dict[str, Step] = {
+    "ABE()": restart, "QUICNewReno()": also(halve_to_two, cwnd=2.0), "ChromiumCUBIC()": chromium_timeout,
+    "LinuxBIC()": also(bic, cwnd=1.0, peak=0.0), "LinuxCUBIC()": also(cubic, cwnd=1.0, peak=0.0, base_rtt=math.inf, left=0.0, hystart_exit=0.0),
+    f"LinuxCUBIC({OLD})": lambda s, time, rtt: {
+        "cwnd": 1.0, "ssthresh": max(s.cwnd * 819 / 1024, 2.0), "peak": 0.0, "plateau": 0.0, "reno": 1.0},
+    "LinuxHSTCP()": also(highspeed, cwnd=1.0), "LinuxHybla()": restart, "LinuxLP()": restart,
+    "LinuxIllinois()": also(illinois, cwnd=1.0, left=0.0, samples=0.0, total=0.0, a=1.0, b=0.5, above=0.0, low=0.0),
+    "LinuxNV()": nv_timeout, "LinuxScalable()": also(scalable, cwnd=1.0), "LinuxVegas()": restart, f"LinuxVegas({OLD})": restart,
+    "LinuxVeno()": also(veno, cwnd=1.0), "WestwoodPlus()": westwood_plus_timeout, "LinuxYeAH()": also(yeah, cwnd=1.0, left=0.0),
+    "LinuxCDG()": also(cdg, cwnd=1.0, reduced=0.0, left=0.0), "LEDBAT()": one_packet, "LEDBATpp()": ledbatpp_timeout,
+    "Prague()": also(halve_to_two, cwnd=1.0), "SEARCH()": also(halve_to_two, cwnd=1.0), "Swift()": swift_timeout,
+    "Allegro()": lambda s, time, rtt: {"cwnd": 4.0, "mode": 1.0, "sending": -1.0},
+    "Copa()": lambda s, time, rtt: {"cwnd": 2.0, "slow": 1.0, "velocity": 1.0, "same": 0.0}, "NSCC()": one_packet,
+    "Vivace()": vivace_timeout,
+    # own choice: half of the window, where the files set the threshold of a loss
+    f"LinuxBIC({OLD})": lambda s, time, rtt: {"cwnd": 1.0, "ssthresh": max(s.cwnd * 819 / 1024, 2.0), "peak": 0.0},
+    "LinuxHTCP()": lambda s, time, rtt: {"cwnd": 1.0, "ssthresh": max(packets(s) >> 1, 2), "since": -1.0},
+    f"LinuxHTCP({OLD})": also(restart, top_rtt=0.0), f"LinuxScalable({OLD})": restart,
+    f"LinuxIllinois({OLD})": also(restart, a=1.0, b=0.5, above=0.0, low=0.0),
+}  # fmt: skip
