@@ -12,6 +12,10 @@ from responsefn import Delivery, DeliveryRule
 __all__ = ["check_every_step", "disturbed", "random_deliveries"]
 
 
+NEAR_PRODUCTS = (19.7, 20.3, 49.2, 50.8, 33.6, 34.4)
+"""Packets in flight beside bandwidth-delay products of `CORNERS`, and beside a bound of 40 less BBR's headroom."""
+
+
 def random_deliveries(seed: int, count: int) -> Iterator[Delivery]:
     """Yield deliveries of a path that changes at random: quiet and crowded times, with losses and recoveries."""
     draw = random.Random(seed)
@@ -24,7 +28,7 @@ def random_deliveries(seed: int, count: int) -> Iterator[Delivery]:
                 draw.choice((2.0, 20.0, 80.0)),
             )
             flights, losses = (
-                draw.choice(((2.0, 4.0), (15.0, 40.0, 41.5), (90.0, 160.0))),
+                draw.choice(((2.0, 4.0), (15.0, 40.0, 41.5), (90.0, 160.0), NEAR_PRODUCTS)),
                 draw.choice((0.02, 0.4)),
             )
         if n % 400 == 0:
@@ -61,6 +65,10 @@ CORNERS: dict[str, tuple[float, ...]] = {
 """Values on both sides of what BBR compares with, by field."""
 
 
+DELIVERIES = 1000
+"""Deliveries of a seed."""
+
+
 def disturbed(state: Any, draw: random.Random, modes: int) -> Any:
     """Return a state with some fields changed, so that what is rare comes up as well."""
     if draw.random() < 0.3:
@@ -75,27 +83,26 @@ def disturbed(state: Any, draw: random.Random, modes: int) -> Any:
     return made
 
 
-def check_every_step(rule: DeliveryRule, draft: Callable[[dict[str, float]], Any], modes: int) -> None:
+def check_every_step(rule: DeliveryRule, draft: Callable[[dict[str, float]], Any], modes: int, seed: int) -> None:
     """Assert that a version of BBR changes its state at each delivery as the pseudocode of its draft does.
 
     Each delivery is compared by itself, so that no difference hides another. Products are rounded in another
     order. All modes, of which the last is ProbeRTT, are reached.
     """
     reached = set()
-    for seed in range(3):
-        state: Any = rule.State()
-        draw = random.Random(seed)
-        for seen in random_deliveries(seed, 2500):
-            state = disturbed(state, draw, modes)
-            expected = draft(state._asdict()).on_ack(seen)
-            before, state = state, rule.on_delivery(state, rule.params, seen)
-            if state.mode != modes - 1.0:  # the end of ProbeRTT's first round is only for ProbeRTT
-                expected["probe_rtt_round_done"] = state.probe_rtt_round_done
-            different = {
-                name: (value, expected[name])
-                for name, value in state._asdict().items()
-                if not isclose(value, expected[name], rel_tol=1e-12)
-            }
-            assert not different, (before, seen)
-            reached.add(state.mode)
+    state: Any = rule.State()
+    draw = random.Random(seed)
+    for seen in random_deliveries(seed, DELIVERIES):
+        state = disturbed(state, draw, modes)
+        expected = draft(state._asdict()).on_ack(seen)
+        before, state = state, rule.on_delivery(state, rule.params, seen)
+        if state.mode != modes - 1.0:  # the end of ProbeRTT's first round is only for ProbeRTT
+            expected["probe_rtt_round_done"] = state.probe_rtt_round_done
+        different = {
+            name: (value, expected[name])
+            for name, value in state._asdict().items()
+            if not isclose(value, expected[name], rel_tol=1e-12)
+        }
+        assert not different, (before, seen)
+        reached.add(state.mode)
     assert reached == set(map(float, range(modes)))
