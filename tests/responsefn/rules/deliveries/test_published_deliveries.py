@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from responsefn import NSCC, Allegro, Copa, Delivery, LEDBAT, LEDBATpp, Prague, Swift, Vivace
+from responsefn import LEDBAT, NSCC, Allegro, Copa, Delivery, LEDBATpp, Prague, Swift, Vivace
 from responsefn.linux import LinuxCDG
 from tests.responsefn.rules.deliveries.published_deliveries import DELIVERIES, LISTS
 
@@ -123,7 +123,7 @@ def test_a_delivery_changes_the_state_as_in_the_source(name: str) -> None:
             prefix = series.removesuffix("_before")
             setattr(expected, series, [getattr(state, f"{prefix}_{first + n}") for n in range(count)])
         DELIVERIES[name](expected, event)
-        for series, (first, count) in lists.items():
+        for series, (first, _) in lists.items():
             prefix = series.removesuffix("_before")
             vars(expected).update({f"{prefix}_{first + n}": value for n, value in enumerate(getattr(expected, series))})
         different = {
