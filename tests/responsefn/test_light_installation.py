@@ -136,8 +136,8 @@ def test_stored_code_has_the_values_of_its_formula(key: str) -> None:
             arguments = {name: np.full_like(p, values.get(name, p)) for name in names}
             with np.errstate(all="ignore"):
                 expected = function(**arguments)
-                found = evaluate(code, {**values, "p": p})
-            np.testing.assert_allclose(found, np.broadcast_to(expected, found.shape), rtol=1e-9, err_msg=attribute)
+                values_of_code = np.broadcast_to(evaluate(code, {**values, "p": p}), p.shape)
+            np.testing.assert_allclose(values_of_code, expected, rtol=1e-9, err_msg=attribute)
 
 
 def test_roots_of_closed_forms_solve_their_equations() -> None:
