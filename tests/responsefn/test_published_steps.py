@@ -111,6 +111,30 @@ def test_a_loss_and_a_timeout_leave_the_state_of_the_source(function: str, name:
         assert after == pytest.approx(expected, rel=1e-12), (state, event)
 
 
+@pytest.mark.parametrize("name", [name for name, rule in WITH_FIELDS.items() if not name.startswith("BBR")])
+def test_a_new_connection_has_the_first_state_of_the_source(name: str) -> None:
+    """Of BBR in test_bbr.py."""
+    rule = WITH_FIELDS[name]
+    first = dict.fromkeys(rule.State._fields, 0.0) | {"cwnd": 1.0, "ssthresh": math.inf}
+    minima = ("min_rtt", "base_rtt", "next_rtt", "round_min_rtt")
+    first |= {field: math.inf for field in first if field in minima}
+    first |= {field: value for field, value in losses_and_timeouts.FIRST_STATES.get(name, {}).items() if field in first}
+    assert rule.State()._asdict() == pytest.approx(first, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name, rule in WITH_FIELDS.items() if not hasattr(rule, "on_delivery")])
+def test_slow_start_ends_at_the_threshold(name: str) -> None:
+    """RFC 5681, Sect. 3.1, and tcp_in_slow_start: below ssthresh, and not at it."""
+    rule, event = WITH_FIELDS[name], Event(3.0, 0.05)
+    for cwnd in (20.0, 100.0):
+        at, above, below = (
+            rule.on_ack(rule.State()._replace(cwnd=cwnd, ssthresh=threshold), rule.params, event).cwnd
+            for threshold in (cwnd, 0.9 * cwnd, 2.0 * cwnd)
+        )
+        assert at == above
+        assert at != below or at - cwnd == 1.0
+
+
 def test_every_rule_is_compared_with_its_source() -> None:
     """By the steps above, or by a test of its own in tests/responsefn/rules, as modules of Linux are with their files."""
     assert set(ACKS) == set(LOSSES)

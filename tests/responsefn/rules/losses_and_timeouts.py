@@ -12,7 +12,7 @@ from typing import Any
 from responsefn.rules.highspeed_tcp import DECREASES, WINDOWS
 from tests.responsefn.rules.published_steps import Step, after, also, halve, restart
 
-__all__ = ["LOSSES", "TIMEOUTS"]
+__all__ = ["FIRST_STATES", "LOSSES", "TIMEOUTS"]
 Fields = dict[str, float]
 
 
@@ -265,3 +265,28 @@ TIMEOUTS: dict[str, Step] = {
     f"LinuxHTCP({OLD})": also(restart, top_rtt=0.0), f"LinuxScalable({OLD})": restart,
     f"LinuxIllinois({OLD})": also(restart, a=1.0, b=0.5, above=0.0, low=0.0),
 }  # fmt: skip
+FIRST_STATES: dict[str, dict[str, float]] = {
+    "ARENO()": {"base_window": 1.0}, "BIC()": {"peak": 1e9},  # above all windows: no fast convergence at the first loss
+    "CTCP()": {"loss_window": 1.0}, "CUBIC()": {"reno": 1.0}, "DCTCP()": {"alpha": 1.0}, "Fusion()": {"reno": 1.0},
+    "QUICNewReno()": {"cwnd": 10.0}, "ChromiumCUBIC()": {"cwnd": 10.0, "since": -1.0, "reno": 1.0}, "HTCP()": {"beta": 0.5},
+    "LinuxCUBIC()": {"since": -1.0, "reno": 1.0}, f"LinuxCUBIC({OLD})": {"reno": 1.0}, "LinuxHTCP()": {"beta": 0.5},
+    f"LinuxHTCP({OLD})": {"beta": 0.5}, "LinuxIllinois()": {"a": 10.0, "b": 0.5}, f"LinuxIllinois({OLD})": {"a": 10.0, "b": 0.5},
+    "LinuxLP()": {"owd_min": 2.0**32 - 1.0, "last_cut": -1.0}, "LinuxYeAH()": {"reno": 2.0},
+    "LinuxNV()": {"renewal": math.inf, "begun": 1.0, "last": -math.inf, "grows": 1.0},
+    "LinuxCDG()": {"round_start": -1.0, "last_ack": -1.0}, "SEARCH()": {"cwnd": 10.0},
+    "Allegro()": {
+        "cwnd": 10.0, "pacing_rate": 512 * 1024 / 1500, "target": 512 * 1024 / 1500, "before": 512 * 1024 / 1500, "steps": 1.0,
+        "decision": 1.0, "sending": -1.0, "u_0": -math.inf},
+    "Copa()": {
+        "cwnd": 10.0, "pacing_rate": 1e9, "velocity": 1.0, "slow": 1.0, **dict.fromkeys(("begun", "quarter", "second"), -math.inf),
+        **{f"{name}_{n}": math.inf for name, count in (("now", 4), ("base", 10), ("low", 5)) for n in range(1, count + 1)}},
+    "LEDBAT()": {"cwnd": 2.0}, "LEDBATpp()": {"cwnd": 2.0, "until": math.inf},
+    "NSCC()": {"adjusted": -math.inf, "decreased": -math.inf}, "Prague()": {"cwnd": 10.0, "pacing_rate": 20.0 / 1e-3, "alpha": 1.0},
+    "Swift()": {"cwnd": 10.0, "window": 10.0, "pacing_rate": 1e12, "fell": -math.inf},
+    "Vivace()": {
+        "cwnd": 1e6, "pacing_rate": 5 * 2**20 / 12000, "amplifier": 10.0, "bound": 0.1, "rate": -1.0,
+        "now_probe": -1.0, "last_probe": -1.0, "old_probe": -1.0},
+}  # fmt: skip
+"""State of a new connection. Other windows are one packet, thresholds and minima infinite, and other fields 0."""
+for _rule in ("LEDBAT()", "LEDBATpp()"):
+    FIRST_STATES[_rule] |= {f"{name}{n}": math.inf for name in ("last", "base") for n in ("", *(f"_{k}" for k in range(2, 11)))}

@@ -12,6 +12,8 @@ from responsefn import Delivery, DeliveryRule
 __all__ = ["check_every_step", "disturbed", "random_deliveries"]
 
 
+NEAR_RATES = tuple(20.0 / interval / growth for interval in (0.03, 0.05, 0.08) for growth in (1.24, 1.26))
+"""Packets/s beside the 1.25th part of delivery rates, up to which Startup goes on."""
 NEAR_PRODUCTS = (19.7, 20.3, 49.2, 50.8, 33.6, 34.4)
 """Packets in flight beside bandwidth-delay products of `CORNERS`, and beside a bound of 40 less BBR's headroom."""
 
@@ -54,7 +56,7 @@ CORNERS: dict[str, tuple[float, ...]] = {
     "bw_now": (0.0, 50.0, 1000.0, 9e4), "bw_before": (0.0, 50.0, 1000.0), "bw_shortterm": (inf, 40.0, 700.0),
     "bw_latest": (0.0, 500.0), "inflight_latest": (0.0, 45.0), "inflight_shortterm": (inf, 3.0, 50.0),
     "inflight_longterm": (inf, 5.0, 12.0, 40.0, 150.0), "min_rtt": (inf, 0.02, 0.05), "mode": (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0),
-    "full_bw": (0.0, 60.0, 1e3), "full_bw_count": (0.0, 2.0), "full_bw_now": (0.0, 1.0), "full_bw_reached": (0.0, 1.0),
+    "full_bw": (0.0, 60.0, 1e3, *NEAR_RATES), "full_bw_count": (0.0, 2.0), "full_bw_now": (0.0, 1.0), "full_bw_reached": (0.0, 1.0),
     "bw_probe_up_rounds": (0.0, 1.0, 4.0, 29.0, 30.0), "bw_probe_up_acked": (0.0, 2.0, 9.0), "round_lost": (0.0, 4.0, 5.0, 6.0, 20.0),
     "probe_up_acked_per_inc": (1.0, 2.5, 6.0), "rounds_since_probe_up": (0.0, 61.0, 62.0, 63.0), "ack_phase": (0.0, 1.0, 2.0, 3.0, 4.0),
     "is_bw_probe_sample": (0.0, 1.0), "prev_probe_too_high": (0.0, 1.0), "prev_probe_precautionary": (0.0, 1.0),
