@@ -289,4 +289,6 @@ FIRST_STATES: dict[str, dict[str, float]] = {
 }  # fmt: skip
 """State of a new connection. Other windows are one packet, thresholds and minima infinite, and other fields 0."""
 for _rule in ("LEDBAT()", "LEDBATpp()"):
-    FIRST_STATES[_rule] |= {f"{name}{n}": math.inf for name in ("last", "base") for n in ("", *(f"_{k}" for k in range(2, 11)))}
+    FIRST_STATES[_rule] |= {
+        f"{name}{n}": math.inf for name in ("last", "base") for n in ("", *(f"_{k}" for k in range(2, 11)))
+    }
