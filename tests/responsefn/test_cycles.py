@@ -110,6 +110,13 @@ def test_every_rule_has_rate_and_windows_in_its_domain():
         assert (peak >= 0.99 * cycle.mean_window)[cycle.cycles < 2048].all(), rule
 
 
+@pytest.mark.parametrize("rule", [BIC(b=1.0), CTCP(b=1.0), CTCP(b=1.0, k=0.0), Scalable(b=1.0)], ids=repr)
+def test_a_loss_of_the_whole_window_has_no_closed_form(rule):
+    """The window after it is one packet, not none; just below the end there is a form."""
+    assert not rule.uses_closed_form()
+    assert rule.replace(b=0.5).uses_closed_form()
+
+
 @pytest.mark.parametrize("rule", [AIMD(b=1.0), BIC(b=1.0), CTCP(b=1.0), Scalable(b=1.0)], ids=repr)
 def test_a_loss_may_take_the_whole_window(rule):
     """b = 1: the simulation begins again at one packet, where a round trip is few ACKs.
