@@ -104,6 +104,17 @@ def test_a_store_of_something_else_is_refused_and_the_difference_named(store):
     assert wrong.computed == []
 
 
+def test_a_result_may_be_an_array_without_entries(store):
+    def rows(points):
+        for a, b in points:
+            yield Row({"none": (("which",), np.zeros(0), {}), "product": ((), a * b, {})}, {})
+
+    few = grid({"a": [1.0], "b": [2]})
+    with over_grid(rows, few, about=ABOUT, store=store) as kept:
+        assert kept["none"].shape == (1, 1, 0)
+        assert kept["product"].values.tolist() == [[2.0]]
+
+
 def test_other_files_are_left_alone(tmp_path, zarr):
     with pytest.raises(ValueError, match=r"found\.csv'.*must end with \.zarr or \.nc"):
         Store(tmp_path / "found.csv", grid(), ABOUT)
