@@ -104,6 +104,16 @@ class BacksOff(WindowRule):
         return s._replace(cwnd=w, ssthresh=w, last=e.time)
 
 
+@pytest.mark.slow
+def test_blocks_of_acks_with_an_invalid_window_end_no_others():
+    """At p = 1e-4 they cut the window to below 0; then that case alone is solved ACK by ACK."""
+    p = [1e-4, 1e-2]
+    cycle = BacksOff().cycle(p, 0.05, 2000.0)
+    alone = BacksOff().cycle(p[1], 0.05, 2000.0)
+    assert cycle.by_acks.tolist() == [True, bool(alone.by_acks)] == [True, False]
+    assert cycle.rate[1] == alone.rate
+
+
 def test_no_rule_is_accused_of_what_a_block_of_acks_makes():
     """Blocks of ACKs multiply the cut, to windows below 0."""
     try:
