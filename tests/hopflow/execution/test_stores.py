@@ -141,7 +141,7 @@ def test_blocks_are_consecutive_points(shape, block):
 
 
 def test_values_that_are_no_numbers_are_texts_on_the_disk(tmp_path, zarr):
-    given = {"a": [None, (1, 2)], "b": ["x"]}
+    given = {"a": [None, (1, 2)], "b": ["x"], "c": [0.5], "d": [3], "e": [2**70]}
     points = Grid(given, lambda _: (1.0, 2.0))
     with over_grid(Products(), points, about=ABOUT, store=tmp_path / "found.zarr") as kept:
         assert kept["a"].values.tolist() == [None, (1, 2)]
@@ -150,6 +150,8 @@ def test_values_that_are_no_numbers_are_texts_on_the_disk(tmp_path, zarr):
 
     with xr.open_zarr(tmp_path / "found.zarr", consolidated=False) as written:
         assert written["a"].values.tolist() == ["None", "(1, 2)"]
+        numbers = [written[name].values.tolist() for name in "bcde"]
+        assert numbers == [["x"], [0.5], [3], [str(2**70)]]
 
 
 KILLED = """
