@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from responsefn import DirectSimulation, Reno, WindowRule, simulate_rule
+from responsefn import HTCP, DirectSimulation, Reno, WindowRule, simulate_rule
 from responsefn.errors import RuleError
+from responsefn.linux import LinuxBIC
 from tests.responsefn.simulation.kernel_rules import (
     RULES,
     CountedReno,
@@ -80,6 +81,23 @@ def test_blocks_are_not_taken_where_they_do_not_follow(rule):
 def test_a_smooth_rule_keeps_its_blocks():
     assert simulate_rule(Reno(), 1e-5, 0.1, events=50).method == "blocks"
     assert not Reno().cycle(1e-5, 0.1).by_acks
+
+
+@pytest.mark.parametrize(
+    ("rule", "p", "by_acks"),
+    [
+        (LinuxBIC(kernel="2.6.22"), 1e-3, True),
+        (Reno(), 3e-3, False),
+        (HTCP(), 1e-3, False),
+    ],
+    ids=str,
+)
+def test_short_cycles_are_solved_ack_by_ack_where_blocks_differ(rule, p, by_acks):
+    """Compared over the cycle itself: over longer ones windows of blocks come nearer."""
+    cycle = rule.cycle(p, 0.05)
+    assert bool(cycle.by_acks) == by_acks
+    truth = simulate_rule(rule, p, 0.05, events=600, options=DirectSimulation(method="acks"))
+    assert cycle.rate == pytest.approx(truth.rate, rel=ACCURACY)
 
 
 class BacksOff(WindowRule):
