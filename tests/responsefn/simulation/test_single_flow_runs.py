@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from responsefn import HTCP, DirectSimulation, Reno, WindowRule, simulate_rule
+from responsefn.cycles import Limits, build_cases, find_cycles
 from responsefn.errors import RuleError
 from responsefn.linux import LinuxBIC
 from tests.responsefn.simulation.kernel_rules import (
@@ -122,14 +123,15 @@ class BacksOff(WindowRule):
         return s._replace(cwnd=w, ssthresh=w, last=e.time)
 
 
-@pytest.mark.slow
-def test_blocks_of_acks_with_an_invalid_window_end_no_others():
-    """At p = 1e-4 they cut the window to below 0; then that case alone is solved ACK by ACK."""
-    p = [1e-4, 1e-2]
-    cycle = BacksOff().cycle(p, 0.05, 2000.0)
-    alone = BacksOff().cycle(p[1], 0.05, 2000.0)
-    assert cycle.by_acks.tolist() == [True, bool(alone.by_acks)] == [True, False]
-    assert cycle.rate[1] == alone.rate
+def test_blocks_of_acks_with_an_invalid_window_end_no_other_case():
+    """At p = 1e-4 they cut the window to below 0. In plain Python, as the machine code."""
+    p, rtts = np.array([1e-4, 1e-2]), np.full(2, 0.05)
+    columns, alone = (
+        find_cycles(build_cases(BacksOff(), p[n:], rtts[n:], 2000.0), Limits(2000, 32), compiled=False).columns
+        for n in (0, 1)
+    )
+    assert columns[:, 6].tolist() == [-1.0, 1.0]
+    np.testing.assert_array_equal(columns[1], alone[0])
 
 
 def test_no_rule_is_accused_of_what_a_block_of_acks_makes():
