@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from responsefn import HTCP, DirectSimulation, Reno, WindowRule, simulate_rule
+from responsefn import BIC, HTCP, DirectSimulation, Reno, WindowRule, simulate_rule
 from responsefn.cycles import Limits, build_cases, find_cycles
 from responsefn.errors import RuleError
 from responsefn.linux import LinuxBIC
@@ -88,6 +88,7 @@ def test_a_smooth_rule_keeps_its_blocks():
     ("rule", "p", "by_acks"),
     [
         (LinuxBIC(kernel="2.6.22"), 1e-3, True),
+        (BIC(b=1.0, low_window=0.0), 1e-2, True),
         (Reno(), 3e-3, False),
         (HTCP(), 1e-3, False),
     ],
