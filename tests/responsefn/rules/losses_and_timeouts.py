@@ -1,4 +1,4 @@
-"""Losses and timeouts of the rules whose other steps are not in `published_steps`: modules of Linux, QUIC, deliveries.
+"""Steps of rules that are not in `published_steps`: losses and timeouts of modules of Linux, QUIC and deliveries, and ACKs.
 
 Functions take the state, the time and the round-trip time, and return the fields that change, by the integers of the
 sources. On a timeout Linux sets ssthresh as at a loss (tcp_enter_loss), then the module resets its own fields.
@@ -12,7 +12,7 @@ from typing import Any
 from responsefn.rules.highspeed_tcp import DECREASES, WINDOWS
 from tests.responsefn.rules.published_steps import Step, after, also, halve, restart
 
-__all__ = ["FIRST_STATES", "LOSSES", "TIMEOUTS"]
+__all__ = ["ACKS", "FIRST_STATES", "LOSSES", "TIMEOUTS"]
 Fields = dict[str, float]
 
 
@@ -231,7 +231,101 @@ def vivace_timeout(s: Any, time: float, rtt: float) -> Fields:
     return {"target": rate, "pacing_rate": rate, "mode": 1.0, "probe": 0.0, **intervals}
 
 
+def veno_ack(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_veno_cong_avoid: twice the packets that wait, of which 6 are many."""
+    w, base = packets(s), min(s.base_rtt, rtt)
+    twice = 2 * w - int(2 * w * base / rtt + 1e-9)
+    step = 1.0 if s.cwnd < s.ssthresh else 1.0 / w if twice < 6 else 0.5 / (w + 1)
+    return {"cwnd": s.cwnd + step, "base_rtt": base, "waiting": twice / 2}
+
+
+def yeah_ack(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_yeah_cong_avoid: ALPHA = 80, PHY = 8, ZETA = 50."""
+    w = packets(s)
+    step = 1.0 if s.cwnd < s.ssthresh else 1.0 / (w if s.long_rounds else min(w, 100))
+    fields = {"cwnd": s.cwnd + step, "base_rtt": min(s.base_rtt, rtt), "round_min_rtt": min(s.round_min_rtt, rtt)}
+    fields |= {"samples": s.samples + 1.0, "left": s.left - 1.0}
+    if fields["left"] > 0.0:
+        return fields
+    if fields["samples"] > 2.0:
+        now, late = int(fields["cwnd"] + 1e-9), fields["round_min_rtt"] - fields["base_rtt"]
+        queue = int(now * late / fields["round_min_rtt"] + 1e-9)
+        if queue > 80 or late > fields["base_rtt"] / 8.0:
+            if queue > 80 and now > s.reno:
+                fields["cwnd"] = fields["ssthresh"] = max(now - min(queue, now >> 1), s.reno)
+            reno = s.reno + 1.0 if s.reno > 2.0 else max(int(fields["cwnd"]) >> 1, 2)
+            fields |= {"reno": reno, "long_rounds": s.long_rounds + 1.0}
+        else:
+            forgets = s.short_rounds + 1.0 > 50.0
+            fields |= {"long_rounds": 0.0, "short_rounds": 0.0 if forgets else s.short_rounds + 1.0}
+            fields |= {"reno": 2.0} if forgets else {}
+        fields["queue"] = float(queue)
+    return fields | {"round_min_rtt": math.inf, "samples": 0.0, "left": float(w)}
+
+
+def vegas_ack(s: Any, time: float, rtt: float) -> Fields:
+    """tcp_vegas_cong_avoid: alpha = 2, beta = 4, gamma = 1, once per round trip of more than two samples."""
+    w, slow, base, least = packets(s), s.cwnd < s.ssthresh, min(s.base_rtt, rtt), min(s.round_min_rtt, rtt)
+    cwnd, ssthresh = s.cwnd + 1.0 if slow else s.cwnd, s.ssthresh
+    if s.left > 1.0:
+        return {"cwnd": max(cwnd, 2.0), "base_rtt": base, "round_min_rtt": least, "samples": s.samples + 1.0, "left": s.left - 1.0}
+    if s.samples + 1.0 <= 2.0:
+        cwnd = cwnd if slow else s.cwnd + 1.0 / w
+    else:
+        diff = int(w * (least - base) / base)
+        if slow and diff > 1:
+            cwnd = float(min(w, int(w * base / least) + 1))
+        elif not slow:
+            cwnd += 1.0 if diff < 2 else -1.0 if diff > 4 else 0.0
+        if diff > (1 if slow else 4):
+            ssthresh = min(ssthresh, cwnd)
+        cwnd = max(cwnd, 2.0)
+        ssthresh = max(ssthresh, (int(cwnd) >> 1) + (int(cwnd) >> 2))
+    return {
+        "cwnd": cwnd, "ssthresh": ssthresh, "base_rtt": base, "round_min_rtt": math.inf, "samples": 0.0, "left": float(w),
+    }  # fmt: skip
+
+
+def nv_ack(s: Any, time: float, rtt: float) -> Fields:
+    """tcpnv_acked and tcpnv_cong_avoid; one call per time, as the module is called once for each ACK."""
+    fields = s._asdict()
+    if time > s.last:
+        mean, base = ((s.mean_rtt + rtt) / 2.0, s.base_rtt) if s.mean_rtt else (rtt, 2.0 * rtt)
+        base, following = min(base, mean), min(s.next_rtt, mean)
+        renewal = s.renewal if s.renewal < math.inf else time + 2.0
+        if time >= renewal:
+            base, following, renewal = following, math.inf, time + 5.0
+        fields |= {"mean_rtt": mean, "base_rtt": base, "next_rtt": following, "renewal": renewal, "last": time}
+        fields |= {"top_rate": max(s.top_rate, s.begun / mean), "acks": s.acks + 1.0}
+    fields["left"] -= 1.0
+    if fields["left"] <= 0.0:
+        w, decides = packets(s), False
+        fields["rounds"] += 1.0
+        most = int(fields["top_rate"] * fields["base_rtt"] + 1e-9) + 10
+        if w > most and fields["rounds"] >= 2.0:
+            decides = fields["acks"] >= (30.0 if s.ssthresh == math.inf else 60.0)
+            if decides:
+                down = max(2, (w - most) * 38 >> 7) if w - most > 2 else w - most
+                fields |= {"cwnd": float(max(w - down, 2)), "ssthresh": float(most), "grows": 0.0, "clear": 0.0}
+                fields["speed"] = min(s.speed, 0.0)
+            elif s.ssthresh < math.inf and fields["rounds"] > 10.0:
+                fields["grows"] = 0.0
+        elif w <= most - 2 and fields["acks"] >= 20.0:
+            decides, raised = True, s.speed < 0.0 and s.clear + 1.0 > 8.0
+            fields |= {"grows": 1.0, "clear": 0.0 if raised else s.clear + 1.0, "speed": s.speed + (1.0 if raised else 0.0)}
+        if decides:
+            fields |= {"acks": 0.0, "rounds": 0.0, "top_rate": 0.0}
+        fields |= {"left": float(w), "begun": float(w)}
+    if fields["grows"]:
+        slow = fields["cwnd"] < fields["ssthresh"]
+        fields["cwnd"] += 1.0 if slow else 1.0 / max(4.0, int(fields["cwnd"] + 1e-9) * 2.0 ** -fields["speed"])
+    return fields
+
+
 OLD = "kernel='2.6.22'"
+ACKS: dict[str, Step] = {
+    "LinuxVeno()": veno_ack, "LinuxYeAH()": yeah_ack, "LinuxVegas()": vegas_ack, "LinuxNV()": nv_ack,
+}  # fmt: skip
 LOSSES: dict[str, Step] = {
     "ABE()": lambda s, time, rtt: after(0.8 * s.cwnd),  # RFC 8511: a mark
     "QUICNewReno()": halve_to_two, "ChromiumCUBIC()": chromium,
