@@ -268,7 +268,13 @@ def vegas_ack(s: Any, time: float, rtt: float) -> Fields:
     w, slow, base, least = packets(s), s.cwnd < s.ssthresh, min(s.base_rtt, rtt), min(s.round_min_rtt, rtt)
     cwnd, ssthresh = s.cwnd + 1.0 if slow else s.cwnd, s.ssthresh
     if s.left > 1.0:
-        return {"cwnd": max(cwnd, 2.0), "base_rtt": base, "round_min_rtt": least, "samples": s.samples + 1.0, "left": s.left - 1.0}
+        return {
+            "cwnd": max(cwnd, 2.0),
+            "base_rtt": base,
+            "round_min_rtt": least,
+            "samples": s.samples + 1.0,
+            "left": s.left - 1.0,
+        }
     if s.samples + 1.0 <= 2.0:
         cwnd = cwnd if slow else s.cwnd + 1.0 / w
     else:
@@ -312,7 +318,11 @@ def nv_ack(s: Any, time: float, rtt: float) -> Fields:
                 fields["grows"] = 0.0
         elif w <= most - 2 and fields["acks"] >= 20.0:
             decides, raised = True, s.speed < 0.0 and s.clear + 1.0 > 8.0
-            fields |= {"grows": 1.0, "clear": 0.0 if raised else s.clear + 1.0, "speed": s.speed + (1.0 if raised else 0.0)}
+            fields |= {
+                "grows": 1.0,
+                "clear": 0.0 if raised else s.clear + 1.0,
+                "speed": s.speed + (1.0 if raised else 0.0),
+            }
         if decides:
             fields |= {"acks": 0.0, "rounds": 0.0, "top_rate": 0.0}
         fields |= {"left": float(w), "begun": float(w)}
@@ -322,9 +332,62 @@ def nv_ack(s: Any, time: float, rtt: float) -> Fields:
     return fields
 
 
+def htcp_ack(s: Any, time: float, rtt: float) -> Fields:
+    """htcp_alpha_update with HZ = 250 and rtt scaling, and measure_achieved_throughput."""
+    since, base, now = time if s.since < 0.0 else s.since, min(s.base_rtt, rtt), s.cwnd / rtt
+    late = max(time - since - 1.0, 0.0)
+    scale = min(max(8 * 250 // (10 * math.ceil(250 * base - 1e-9)), 4), 80)
+    alpha = 2.0 * (1.0 - s.beta) * max(8 * (1 + int(10.0 * late + (late / 2.0) ** 2)) // scale, 1)
+    step = 1.0 if s.cwnd < s.ssthresh else 1.0 / (math.ceil(packets(s) / alpha) + 1)
+    throughput = now if time - since <= 4.0 * base else s.throughput + (now - s.throughput) / 4.0 / s.cwnd
+    return {
+        "cwnd": s.cwnd + step, "since": since, "base_rtt": base, "top_rtt": max(s.top_rtt, rtt), "throughput": throughput,
+        "top_throughput": now if time - since <= 4.0 * base else max(s.top_throughput, throughput),
+    }  # fmt: skip
+
+
+def limited_ack(s: Any, time: float, rtt: float) -> Fields:
+    """RFC 3742, Sect. 2: max_ssthresh = 100."""
+    if s.cwnd >= s.ssthresh:
+        return {"cwnd": s.cwnd + 1.0 / s.cwnd}
+    return {"cwnd": s.cwnd + (1.0 if s.cwnd <= 100.0 else 1.0 / int(s.cwnd / 50.0))}
+
+
+def hystart_ack(s: Any, time: float, rtt: float) -> Fields:
+    """RFC 9406, Sect. 4.2 and 4.3: 8 samples, 4 to 16 ms, an eighth; a quarter of the growth for 5 rounds."""
+    if s.ssthresh < math.inf:
+        return {"cwnd": s.cwnd + (1.0 if s.cwnd < s.ssthresh else 1.0 / s.cwnd)}
+    sampled, current = s.samples + 1.0, min(s.round_min_rtt, rtt)
+    fields = {
+        "cwnd": s.cwnd + (0.25 if s.rounds else 1.0),
+        "rounds": s.rounds,
+        "baseline": s.baseline,
+        "samples": sampled,
+    }
+    threshold = max(4e-3, min(s.last_round_min_rtt / 8.0, 16e-3))
+    if sampled >= 8.0 and s.rounds and current < s.baseline:
+        fields |= {"rounds": 0.0, "baseline": math.inf}
+    elif sampled >= 8.0 and not s.rounds and current >= s.last_round_min_rtt + threshold:
+        fields |= {"rounds": 1.0, "baseline": current}
+    fields |= {"left": (s.left or float(int(s.cwnd))) - 1.0, "round_min_rtt": current}
+    if fields["left"] <= 0.0:
+        fields |= {
+            "last_round_min_rtt": current,
+            "round_min_rtt": math.inf,
+            "samples": 0.0,
+            "left": float(int(fields["cwnd"])),
+        }
+        if fields["rounds"] >= 5.0:
+            fields["ssthresh"] = fields["cwnd"]
+        elif fields["rounds"]:
+            fields["rounds"] += 1.0
+    return fields
+
+
 OLD = "kernel='2.6.22'"
 ACKS: dict[str, Step] = {
     "LinuxVeno()": veno_ack, "LinuxYeAH()": yeah_ack, "LinuxVegas()": vegas_ack, "LinuxNV()": nv_ack,
+    "LinuxHTCP()": htcp_ack, "limited_slow_start(Reno())": limited_ack, "hystart(Reno())": hystart_ack,
 }  # fmt: skip
 LOSSES: dict[str, Step] = {
     "ABE()": lambda s, time, rtt: after(0.8 * s.cwnd),  # RFC 8511: a mark
@@ -377,6 +440,7 @@ FIRST_STATES: dict[str, dict[str, float]] = {
     "LEDBAT()": {"cwnd": 2.0}, "LEDBATpp()": {"cwnd": 2.0, "until": math.inf},
     "NSCC()": {"adjusted": -math.inf, "decreased": -math.inf}, "Prague()": {"cwnd": 10.0, "pacing_rate": 20.0 / 1e-3, "alpha": 1.0},
     "Swift()": {"cwnd": 10.0, "window": 10.0, "pacing_rate": 1e12, "fell": -math.inf},
+    "hystart(Reno())": {"last_round_min_rtt": math.inf, "baseline": math.inf},
     "Vivace()": {
         "cwnd": 1e6, "pacing_rate": 5 * 2**20 / 12000, "amplifier": 10.0, "bound": 0.1, "rate": -1.0,
         "now_probe": -1.0, "last_probe": -1.0, "old_probe": -1.0},
