@@ -736,8 +736,8 @@ class SideBySide(Result, Generic[T]):
         ValueError
             For fewer than two results.
         """
-        if len(results) + len(labelled) < 2:
-            count = len(results) + len(labelled)
+        count = len(results) + len(labelled)
+        if count < 2:
             raise ValueError(f"number of {cls.CALLED} = {count}: must be at least 2")
         names = distinct_labels(cls.names_of(results), labelled)
         return cls({**dict(zip(names, results, strict=True)), **labelled})

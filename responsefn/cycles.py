@@ -223,7 +223,7 @@ def find_cycles(cases: Cases, limits: Limits, *, compiled: bool = True) -> Solut
     room = numbers, np.zeros(2 + fields), np.zeros(2 + fields)
     run = engine(KERNEL, "cycles", compiled=compiled)
     run(tuple(cases[1:]), (step, loss), table, room, (final_states, columns, fault))
-    raise_fault((cases.rule,), fault)
+    raise_fault(cases.rule, fault)
     return Solution(columns, final_states)
 
 

@@ -15,7 +15,7 @@ import functools
 import inspect
 import math
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -156,26 +156,22 @@ def invalid_window(cwnd: float) -> str:
     return f"returns cwnd = {cwnd:g}: must be 1 to {MAX_WINDOW:g} packets{cure}"
 
 
-def raise_fault(rules: Sequence[Dynamics], record: Any) -> None:
+def raise_fault(rule: Dynamics, record: Any) -> None:
     """Raise RuleError for an invalid window after a single ACK, a loss or a timeout in a kernel.
 
     If plain Python fails as well, its error is raised; otherwise the error states both windows.
 
     Parameters
     ----------
-    rules
-        The rules of the kernel.
+    rule
+        The rule of the kernel.
     record
-        Event (1 ACK, 2 loss, 3 timeout; 0 none), index of the rule, time in s, RTT in s, new window, and
-        the state before.
+        Event (1 ACK, 2 loss, 3 timeout; 0 none), time in s, RTT in s, new window, and the state before.
     """
-    if not record[0]:
-        return
-    rule = rules[int(record[1])]
-    event = EVENTS[int(record[0]) - 1]
-    state = rule.State(*map(float, record[5 : 5 + len(rule.State._fields)]))
-    at = Event(float(record[2]), float(record[3]))
-    refuse_event(rule, event, state, at, float(record[4]))
+    if record[0]:
+        event = EVENTS[int(record[0]) - 1]
+        state = rule.State(*map(float, record[4 : 4 + len(rule.State._fields)]))
+        refuse_event(rule, event, state, Event(float(record[1]), float(record[2])), float(record[3]))
 
 
 def refuse_event(rule: Dynamics, event: str, state: Any, at: Any, cwnd: float) -> None:

@@ -74,10 +74,7 @@ def advance_state(flow, steps, state, packets, carry):
     clear_sums(run, now)
     run[REMAINING] = packets + carry * state[1]
     call_on_array(steps, run, flow.rtt, flow.service, MAX_WINDOW, 0.0)
-    if run[INVALID_WINDOW] == 0.0:
-        return True
-    run[INVALID_WINDOW] = 0.0
-    return False
+    return run[INVALID_WINDOW] == 0.0
 
 
 @compiled
@@ -169,10 +166,7 @@ def run_packets(flow, steps, state, packets):
     clear_sums(run, state[0])
     run[REMAINING] = packets
     call_on_array(steps, run, flow.rtt, flow.service, MAX_WINDOW, 0.0)
-    if run[INVALID_WINDOW] == 0.0:
-        return True
-    run[INVALID_WINDOW] = 0.0
-    return False
+    return run[INVALID_WINDOW] == 0.0
 
 
 @compiled
@@ -190,7 +184,6 @@ def run_fine_blocks(flow, steps, packets, max_blocks):
         run[REMAINING] = size
         call_on_array(steps, run, flow.rtt, flow.service, MAX_WINDOW, 0.0)
         if run[INVALID_WINDOW] != 0.0:
-            run[INVALID_WINDOW] = 0.0
             return math.inf
         remaining -= size - run[REMAINING]
     return remaining

@@ -47,7 +47,7 @@ STATE, PARAMETERS, ROWS = 8, 24, 40
 """First row of the rule's state, cwnd first, first row of its parameters, and the number of rows."""
 ON_ACK, ON_LOSS = 1.0, 2.0
 """Events that a fault names."""
-FAULT_STATE = 5
+FAULT_STATE = 4
 """First entry of the state in the record of a fault (`responsefn.rule_events.raise_fault`)."""
 MIN_WINDOW, MAX_WINDOW = 1.0 - 1e-9, 1e15
 """Valid windows in packets; the minimum has room for rounding."""
@@ -77,7 +77,7 @@ class Flow(NamedTuple):
     limits
         A record of `LIMITS`.
     fault
-        Record of an invalid window: event, 0, time, round-trip time, window, and the state before.
+        Record of an invalid window: event, time, round-trip time, window, and the state before.
     """
 
     run: Any
@@ -116,10 +116,9 @@ def clear_sums(run, now):
 def record_fault(fault, event, now, rtt, cwnd):
     """Record an invalid window; the state before it is in the record already."""
     fault[0] = event
-    fault[1] = 0.0
-    fault[2] = now
-    fault[3] = rtt
-    fault[4] = cwnd
+    fault[1] = now
+    fault[2] = rtt
+    fault[3] = cwnd
 
 
 @compiled

@@ -272,6 +272,9 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         if min(flow.rtts) < 0.0:
             message = f"{name} has ACKs before their segments; sort the packets by time"
             raise ValueError(f"source = {str(path)!r}: {message}")
+        if max(flow.rtts) == 0.0:
+            message = f"{name} has all ACKs at the times of their segments; capture with a finer clock, at the sender"
+            raise ValueError(f"source = {str(path)!r}: {message}")
         if max(flow.rtts) > MAX_RTT:
             message = f"{name} has an ACK {max(flow.rtts):.6g} s after its segment: must be at most {MAX_RTT:g} s"
             raise ValueError(f"source = {str(path)!r}: {message}; the times of packets are wrong")

@@ -354,7 +354,7 @@ def follow_runs(rule: WindowRule, runs: Sequence[Run], path: Path, *, compiled: 
         complete = kernel(cases, table, (to_next_loss, loss), numbers, (out, counts, fault))
         if fault[0] and step is steps.block:
             raise InvalidBlockError
-        raise_fault((rule,), fault)
+        raise_fault(rule, fault)
     return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
 
 

@@ -272,6 +272,16 @@ def test_it_is_a_dataset_and_a_table_of_pandas(result) -> None:
     assert isinstance(result.to_pandas(), pd.DataFrame)
 
 
+def test_a_table_of_pandas_has_at_most_its_rows(monkeypatch) -> None:
+    result = responsefn.curve([responsefn.Reno()], [0.01, 0.02], 0.1)
+    rows = len(result.to_pandas())
+    monkeypatch.setattr("hopflow.results.MAX_TABLE_ROWS", rows)
+    assert len(result.to_pandas()) == rows
+    monkeypatch.setattr("hopflow.results.MAX_TABLE_ROWS", rows - 1)
+    with pytest.raises(ValueError, match=r"^to_pandas: the table has .* rows, more than "):
+        result.to_pandas()
+
+
 def test_it_is_equal_by_value_to_its_copies(result, tmp_path) -> None:
     kind = type(result)
     for other in (copy.copy(result), copy.deepcopy(result), pickle.loads(pickle.dumps(result))):

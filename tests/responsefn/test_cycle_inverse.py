@@ -211,6 +211,16 @@ def test_a_response_that_jumps_says_from_where_to_where():
         assert e.value.gap == pytest.approx(gap, rel=1e-4)
 
 
+def test_a_rate_within_a_jump_is_named_with_its_place():
+    """BIC that is Reno below 1000 packets: the second of two rates is within the leap."""
+    with pytest.raises(
+        UnreachableRateError, match=r"^rate = 4000: .* jumps at p = 4\.317\d*e-05 and rtt = 0\.1 s"
+    ) as e:
+        invert(BIC(low_window=1000.0), [500.0, 4000.0], 0.1)
+    low, high = e.value.gap
+    assert low < 4000.0 < high
+
+
 def test_a_closed_form_that_jumps():
     """BIC that is Reno below 1000 packets leaps from one to the other."""
     rule = BIC(low_window=1000.0)

@@ -110,6 +110,13 @@ def test_every_rule_has_rate_and_windows_in_its_domain():
         assert (peak >= 0.99 * cycle.mean_window)[cycle.cycles < 2048].all(), rule
 
 
+@pytest.mark.parametrize("rule", [BIC(b=1.0), CTCP(b=1.0), CTCP(b=1.0, k=0.0), Scalable(b=1.0)], ids=repr)
+def test_a_loss_of_the_whole_window_has_no_closed_form(rule):
+    """The window after it is one packet, not none; just below the end there is a form."""
+    assert not rule.uses_closed_form()
+    assert rule.replace(b=0.5).uses_closed_form()
+
+
 @pytest.mark.parametrize("rule", [AIMD(b=1.0), BIC(b=1.0), CTCP(b=1.0), Scalable(b=1.0)], ids=repr)
 def test_a_loss_may_take_the_whole_window(rule):
     """b = 1: the simulation begins again at one packet, where a round trip is few ACKs.
@@ -150,6 +157,37 @@ def test_plain_python_and_machine_code_find_the_same_cycle(acks):
     one, two = (find_cycles(cases(0.01, 0.1), limits, compiled=compiled) for compiled in (False, True))
     np.testing.assert_array_equal(one.columns, two.columns)
     np.testing.assert_array_equal(one.states, two.states)
+
+
+class Vanishes(Reno):
+    """A loss at about 25.5 packets, or an ACK at about 30, leaves a fraction of a packet; no window that is tried before."""
+
+    class Params(NamedTuple):
+        at_loss: int = 1
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=0.25 if 30.0 < s.cwnd < 30.1 and q.at_loss == 0 else s.cwnd + 1.0 / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=0.5 if 25.4 < s.cwnd < 25.6 and q.at_loss > 0 else 0.5 * s.cwnd)
+
+
+@pytest.mark.parametrize(
+    ("at_loss", "message"),
+    [
+        (1, r"on_loss returns cwnd = 0\.5: must be 1 to 1e\+15 .* for State\(cwnd=25\.5, ssthresh=7\.0\)$"),
+        (0, r"on_ack returns cwnd = 0\.25: must be 1 to 1e\+15 .* for State\(cwnd=30\.0\d+, ssthresh=7\.0\)$"),
+    ],
+    ids=["loss", "ack"],
+)
+def test_an_invalid_window_is_refused_with_the_state_before_it(at_loss, message):
+    """In plain Python, as in machine code: the record has event, time, round-trip time, window and that state."""
+    starts = np.array([[25.5, 7.0]])
+    one = Cases(Vanishes(at_loss=at_loss), np.array([1000.0]), np.array([0.1]), 0.0, starts)
+    with pytest.raises(RuleError, match=message):
+        find_cycles(one, Limits(2e4, 128, acks=True), compiled=False)
 
 
 def test_blocks_of_a_smooth_rule_pass_the_check():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 import runpy
 from typing import Any
 
 import pytest
 
 import responsefn
-from responsefn import linux
+from responsefn import BIC, NSCC, TIMELY, FixedRate, Swift, Vegas, linux
 from responsefn.rule_catalogue import REGISTRY
 from responsefn.rule_index import index_files
 from responsefn.rules.index import RULES
@@ -36,10 +37,13 @@ NO_CONSTANTS = {"seed", "unit_check", "rtt", "window", "p", "loss", "duration", 
 """Parameters of functions that say where, and for how long: not constants of an algorithm."""
 
 
-def test_the_page_of_rules_has_the_constants_of_the_code() -> None:
+@pytest.mark.parametrize("part", ["rule_constants", "rule_parameters", "rules"])
+def test_the_page_of_rules_has_the_constants_of_the_code(part: str) -> None:
     """The independent copy of each number: a constant that is changed by mistake differs from the page."""
     page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
-    assert GENERATED["filled"](page) == page, "run `make generated`, and read what it changes"
+    table = page[page.index(f"<!-- {part}:") :].partition("<!-- end -->")
+    text = table[0] + table[1]
+    assert GENERATED["filled"](text) == text, "run `make generated`, and read what it changes"
 
 
 def test_every_parameter_of_a_rule_says_where_its_default_is_from() -> None:
@@ -49,6 +53,29 @@ def test_every_parameter_of_a_rule_says_where_its_default_is_from() -> None:
             assert field in kind.declared, f"{name}.{field}: declare it by param(default, source=...)"
     for rule, parameter, *_, source in GENERATED["_rule_parameters"]():
         assert len(source) >= 8, f"{rule}, {parameter}: param(..., source=...) is missing"
+
+
+INFINITE = math.inf
+ENDS: tuple[tuple[Any, dict[str, float], dict[str, float]], ...] = (
+    (BIC, {"smallest": 0.5, "largest": 0.5}, {"smallest": 0.5, "largest": 0.499}),
+    (Vegas, {"alpha": 2.0, "beta": 2.0}, {"alpha": 2.0, "beta": 1.999}),
+    (Vegas, {"gamma": 1e-3}, {"gamma": 0.0}),
+    (Vegas, {"gamma": INFINITE}, {"gamma": -INFINITE}),
+    (FixedRate, {"sending_rate": 1e-3}, {"sending_rate": 0.0}),
+    (TIMELY, {"t_low": 1e-4, "t_high": 1e-4}, {"t_low": 1e-4, "t_high": 0.99e-4}),
+    (NSCC, {"qa_gate": 0.0, "qa_threshold": 0.0}, {"qa_gate": -1e-3}),
+    (NSCC, {"qa_gate": INFINITE, "qa_threshold": INFINITE}, {"qa_threshold": -1e-3}),
+    (Swift, {"fs_min_cwnd": 0.5, "fs_max_cwnd": 0.501}, {"fs_min_cwnd": 0.5, "fs_max_cwnd": 0.5}),
+)
+"""Values at the ends of ranges that depend on other parameters, or that may be infinite, and values beyond them."""
+
+
+@pytest.mark.parametrize(("kind", "allowed", "refused"), ENDS, ids=lambda value: getattr(value, "__name__", None))
+def test_the_ends_of_ranges_that_are_not_constants(kind: Any, allowed: Any, refused: Any) -> None:
+    rule = kind(**allowed)
+    assert {name: getattr(rule, name) for name in allowed} == allowed
+    with pytest.raises(ValueError, match=f"^{list(refused)[-1]} = "):
+        kind(**refused)
 
 
 def test_every_constant_of_a_module_of_rules_says_where_it_is_from() -> None:

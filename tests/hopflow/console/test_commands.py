@@ -36,6 +36,7 @@ from hopflow.console.command_line import (
     plain,
 )
 from hopflow.console.commands import COMMANDS, app, in_the_shell
+from hopflow.errors import DamagedDataError
 from hopflow.kernels import make_kernel, native
 from hopflow.registry import Registry
 from hopflow.units import quantities
@@ -201,17 +202,6 @@ def test_a_closed_pipe_is_no_error() -> None:
         assert process.stderr is not None
         said = process.stderr.read()
     assert (process.returncode, said) == (0, b"")
-
-
-def test_too_little_memory_is_one_line(monkeypatch, capsys) -> None:
-    def fail(*_: Any) -> None:
-        raise MemoryError("Unable to allocate 24.0 GiB")
-
-    monkeypatch.setattr(commands, "app", fail)
-    with pytest.raises(SystemExit) as end:
-        commands.run()
-    assert end.value.code == 1
-    assert capsys.readouterr().err == "error: not enough memory: Unable to allocate 24.0 GiB\n"
 
 
 RULE_FILE = """
@@ -758,3 +748,38 @@ def test_names_are_those_of_the_classes_in_any_case():
     assert known.named("kind", "FLOAT") is float
     with pytest.raises(ValueError, match=r"kind = 'itn': must be one of .*; did you mean 'int'\?"):
         known.named("kind", "itn")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (DamagedDataError("files differ"), 1, "damaged data: files differ"),
+        (ImportError("no markov", name="markov.files"), 1, "damaged installation: no markov"),
+        (ImportError("no sympy", name="sympy"), 1, "error: some answers need SymPy"),
+        (ValueError("rtt = 40: must be < 5"), 2, "error: rtt = 40: must be < 5"),
+        (FileNotFoundError(2, "there is no such file", "a.pm"), 2, "error: a.pm: there is no such file"),
+        (MemoryError("8 GB"), 1, "error: not enough memory: 8 GB"),
+        (MemoryError(), 1, "error: not enough memory"),
+    ],
+    ids=["data", "installation", "light", "value", "file", "memory", "memory without a message"],
+)
+def test_each_error_has_its_exit_status_and_message(monkeypatch, capsys, error, status, line):
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(commands, "app", fail)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with pytest.raises(SystemExit) as end:
+        commands.run()
+    assert end.value.code == status
+    assert capsys.readouterr().err.startswith(line)
+
+
+def test_a_missing_module_of_a_user_is_no_damage_of_hopflow(monkeypatch):
+    def fail() -> None:
+        raise ImportError("no mine", name="mine")
+
+    monkeypatch.setattr(commands, "app", fail)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with pytest.raises(ImportError, match="no mine"):
+        commands.run()

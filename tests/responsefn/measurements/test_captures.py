@@ -252,6 +252,16 @@ def test_addresses_that_are_used_again_are_another_connection() -> None:
     assert _read(pcap(first + second))[3].tolist() == [21.0, 21.0]
 
 
+def test_some_acks_may_have_the_times_of_their_segments_and_not_all() -> None:
+    """Clocks of captures may be coarse."""
+    packets = transfer_of(ipv4)
+    packets[1] = (packets[0][0], packets[1][1])
+    p, rtt, _, count = _read(pcap(packets))
+    assert (p, rtt, count) == (pytest.approx([1 / 21]), pytest.approx([0.04 * 18 / 19]), [21.0])
+    with pytest.raises(ValueError, match=r"a\.pcap': 10\.0\.0\.1:1000 > 10\.0\.0\.2:80 has all ACKs at the times"):
+        _read(pcap([(round(10.0 * time) / 10.0, data) for time, data in packets]))
+
+
 def test_a_file_that_ends_within_a_packet_is_said_to() -> None:
     """Cut within the data of the last packet and within its header; gzip cut in its middle."""
     content = pcap(transfer_of(ipv4))

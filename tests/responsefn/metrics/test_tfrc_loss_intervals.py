@@ -103,3 +103,18 @@ def test_loss_history_is_the_loop_of_rfc5348(k):
     newest = sum(i * x for i, x in zip(known, w, strict=False))
     older = sum(i * x for i, x in zip(known[1:], w, strict=True))
     assert history.rate(900) == pytest.approx(sum(w) / max(newest, older), rel=1e-14)
+
+
+@for_each([1, 2, 3, 5, 16])
+def test_histories_of_other_lengths_have_the_weights_of_the_rfc(n):
+    """Sect. 5.4: w_i = 1 for i < n/2, then 2 (n - i)/(n + 2)."""
+    w = [1.0 if i < n / 2 else 2.0 * (n - i) / (n + 2) for i in range(n)]
+    assert LossHistory(n=n).weights == pytest.approx(w, rel=1e-14)
+    history, lengths = LossHistory(n=n, discounting=False), [100.0 + 10 * i for i in range(20)]
+    for length in lengths:
+        history.close(length)
+    closed = lengths[: -1 - n : -1]
+    for opened in (0.0, 150.0, 900.0):
+        newest = sum(i * x for i, x in zip([opened, *closed], w, strict=False))
+        older = sum(i * x for i, x in zip(closed, w, strict=True))
+        assert history.rate(opened) == pytest.approx(sum(w) / max(newest, older), rel=1e-14)

@@ -97,3 +97,13 @@ def test_rules_with_another_slow_start_respond_as_before() -> None:
     assert rule.replace(css_rounds=5) == hystart(CUBIC(C=0.2))
     assert "RFC 9438" in rule.cite()
     assert "RFC 9406" in rule.cite()
+
+
+@pytest.mark.parametrize(("name", "minimum"), [("n_rtt_sample", 1), ("css_growth_divisor", 2), ("css_rounds", 1)])
+def test_the_smallest_values_of_the_documentation_are_taken(name: str, minimum: int) -> None:
+    assert getattr(hystart(Reno(), **{name: minimum}), name) == minimum
+    with pytest.raises(ValueError, match=f"{name} = .*: must be a finite number >= {minimum}"):
+        hystart(Reno(), **{name: minimum - 1e-9})
+    equal = hystart(Reno(), min_rtt_thresh=0.01, max_rtt_thresh=0.01)
+    assert equal.min_rtt_thresh == equal.max_rtt_thresh
+    assert limited_slow_start(Reno(), max_ssthresh=1.0).max_ssthresh == 1.0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from responsefn import (
     AIMD,
@@ -194,3 +196,22 @@ def test_table_of_ratios():
     assert table.markdown().count("**") == 4
     assert "±" in table.markdown(independent=True)
     assert "Reno()" in repr(table)
+
+
+@pytest.mark.parametrize("losses", [Independent(), Deterministic()], ids=repr)
+def test_totals_are_those_of_the_last_four_fifths_of_each_run(losses) -> None:
+    """Rows are time, packets, the sums of the window over both, and the peak; the interval is Student's of 20 batches."""
+    generator = np.random.default_rng(1)
+    runs = [generator.uniform(1.0, 2.0, (1000, 5)) for _ in range(2)]
+    found = measure(Reno(), losses, 0.01, 0.1, "acks", runs)
+    time, packets, over_time, over_packets, peak = np.concatenate([run[200:] for run in runs]).T
+    assert found.rate == pytest.approx(packets.sum() / time.sum())
+    assert found.mean_window == pytest.approx(over_time.sum() / time.sum())
+    assert found.packet_mean_window == pytest.approx(over_packets.sum() / packets.sum())
+    assert (found.peak_window, found.packets) == (pytest.approx(peak.mean()), int(packets.sum()))
+    assert found.loss_event_rate == pytest.approx(1600 / packets.sum())
+    batches = packets.reshape(20, 80).sum(axis=1) / time.reshape(20, 80).sum(axis=1)
+    half = stats.t.ppf(0.975, 19) * batches.std(ddof=1) / math.sqrt(20)
+    assert found.half_width == (0.0 if losses == Deterministic() else pytest.approx(half, rel=1e-3))
+    np.testing.assert_allclose(found.times, np.cumsum(np.concatenate(runs)[:, 0]))
+    np.testing.assert_array_equal(found.windows, np.concatenate(runs)[:, 4])

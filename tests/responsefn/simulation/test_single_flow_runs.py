@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from responsefn import DirectSimulation, Reno, WindowRule, simulate_rule
+from responsefn import BIC, HTCP, DirectSimulation, Reno, WindowRule, simulate_rule
+from responsefn.cycles import Limits, build_cases, find_cycles
 from responsefn.errors import RuleError
+from responsefn.linux import LinuxBIC
 from tests.responsefn.simulation.kernel_rules import (
     RULES,
     CountedReno,
@@ -82,6 +84,24 @@ def test_a_smooth_rule_keeps_its_blocks():
     assert not Reno().cycle(1e-5, 0.1).by_acks
 
 
+@pytest.mark.parametrize(
+    ("rule", "p", "by_acks"),
+    [
+        (LinuxBIC(kernel="2.6.22"), 1e-3, True),
+        (BIC(b=1.0, low_window=0.0), 1e-2, True),
+        (Reno(), 3e-3, False),
+        (HTCP(), 1e-3, False),
+    ],
+    ids=str,
+)
+def test_short_cycles_are_solved_ack_by_ack_where_blocks_differ(rule, p, by_acks):
+    """Compared over the cycle itself: over longer ones windows of blocks come nearer."""
+    cycle = rule.cycle(p, 0.05)
+    assert bool(cycle.by_acks) == by_acks
+    truth = simulate_rule(rule, p, 0.05, events=600, options=DirectSimulation(method="acks"))
+    assert cycle.rate == pytest.approx(truth.rate, rel=ACCURACY)
+
+
 class BacksOff(WindowRule):
     """AIMD that gives up a tenth once per round trip above 10 ms of queue; never less than two packets."""
 
@@ -102,6 +122,17 @@ class BacksOff(WindowRule):
     def on_loss(s, q, e):
         w = max(2.0, 0.7 * s.cwnd)
         return s._replace(cwnd=w, ssthresh=w, last=e.time)
+
+
+def test_blocks_of_acks_with_an_invalid_window_end_no_other_case():
+    """At p = 1e-4 they cut the window to below 0. In plain Python, as the machine code."""
+    p, rtts = np.array([1e-4, 1e-2]), np.full(2, 0.05)
+    columns, alone = (
+        find_cycles(build_cases(BacksOff(), p[n:], rtts[n:], 2000.0), Limits(2000, 32), compiled=False).columns
+        for n in (0, 1)
+    )
+    assert columns[:, 6].tolist() == [-1.0, 1.0]
+    np.testing.assert_array_equal(columns[1], alone[0])
 
 
 def test_no_rule_is_accused_of_what_a_block_of_acks_makes():

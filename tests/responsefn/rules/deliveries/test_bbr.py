@@ -76,8 +76,9 @@ def test_it_has_no_response_function() -> None:
         simulate_rule(RULE, 0.01, 0.1)
 
 
-def test_every_state_changes_as_the_pseudocode_of_the_draft_says() -> None:
-    check_every_step(RULE, DraftBBR, 7)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_state_changes_as_the_pseudocode_of_the_draft_says(seed: int) -> None:
+    check_every_step(RULE, DraftBBR, 7, seed)
 
 
 def test_a_new_connection_and_a_timeout_are_those_of_the_draft() -> None:
@@ -173,8 +174,9 @@ def test_the_same_round_trip_renews_the_least_one_unless_a_tick_is_given(tick: f
     assert (lower.min_rtt, lower.min_rtt_stamp) == (0.039, 9.0)
 
 
-def test_every_state_changes_as_the_draft_and_linux_say() -> None:
-    check_every_step(RULE_BBR_V1, DraftBBRv1, 4)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_state_changes_as_the_draft_and_linux_say(seed: int) -> None:
+    check_every_step(RULE_BBR_V1, DraftBBRv1, 4, seed)
 
 
 def test_a_new_connection_and_a_timeout_are_those_of_the_draft_of_bbr_v1() -> None:

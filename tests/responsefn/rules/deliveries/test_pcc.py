@@ -308,11 +308,14 @@ class Bins:
         return expected > 0 and (expected - self.acked[self.now] + self.acked[self.now - 10]) / expected >= 0.26
 
 
+DELIVERIES = 1600
+
+
 @for_each(range(6))
 def test_bins_are_those_of_the_draft(seed: int) -> None:
     draw, rule, bins = random.Random(seed), SEARCH(), Bins()
     state, time, delivered, ended = rule.State(), 1.0, 0.0, 0
-    for n in range(4000):
+    for n in range(DELIVERIES):
         time += draw.choice((1e-4, 1e-3, 5e-3, 0.05 if n % 97 == 0 else 2e-3, 0.6 if n % 1511 == 0 else 1e-3))
         rtt = 0.08 * (1.0 + draw.random() * (0.1 if seed % 2 else 2.5))
         delivered += draw.choice((1.0, 2.0))
