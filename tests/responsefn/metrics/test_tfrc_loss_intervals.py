@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -118,3 +119,22 @@ def test_histories_of_other_lengths_have_the_weights_of_the_rfc(n):
         newest = sum(i * x for i, x in zip([opened, *closed], w, strict=False))
         older = sum(i * x for i, x in zip(closed, w, strict=True))
         assert history.rate(opened) == pytest.approx(sum(w) / max(newest, older), rel=1e-14)
+
+
+@for_each([1, 2, 3])
+def test_discounts_of_older_intervals_multiply(seed):
+    """Sect. 5.5: DF = max(2 I_mean / I_0, 1/4) where I_0 exceeds twice the mean; each loss event keeps it for older ones."""
+    draw, history = random.Random(seed), LossHistory()
+    weights, lengths, kept = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2], [], []
+    for _ in range(60):
+        opened, factor = 10 ** draw.uniform(0.5, 3.5), 1.0
+        if lengths:
+            older = [w * k for w, k in zip(weights, kept, strict=False)]
+            mean = sum(w * i for w, i in zip(older, lengths, strict=True)) / sum(older)
+            factor = max(2.0 * mean / opened, 0.25) if opened > 2.0 * mean else 1.0
+            newest = [1.0, *(w * k * factor for w, k in zip(weights[1 : len(lengths)], kept, strict=False))]
+            including = sum(w * i for w, i in zip(newest, [opened, *lengths], strict=False)) / sum(newest)
+            assert history.rate(opened) == pytest.approx(1.0 / max(mean, including), rel=1e-12)
+        if draw.random() < 0.7:
+            history.close(opened)
+            lengths, kept = [opened, *lengths][:8], [1.0, *(factor * k for k in kept)][:8]

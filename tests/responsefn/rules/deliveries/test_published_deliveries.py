@@ -55,7 +55,7 @@ FIELDS: dict[str, dict[str, tuple[float, ...]]] = {
         "window": (0.001, 0.0012, 0.09, 0.4, 0.99, 1.3, 9.0, 99.0, 120.0), "timeouts": FLAGS,
     },
     "LinuxCDG": {
-        "ssthresh": (*WINDOWS, 1e4), "shadow": (0.0, *WINDOWS), "reduced": (0.0, 0.0, 0.0, 1.0, 2.0), "min_rtt": (*RTTS, math.inf), "last_max_rtt": (0.0, *RTTS),
+        "ssthresh": (*WINDOWS, 1e4), "rtt": (2e-3, 9e-3, *RTTS), "shadow": (0.0, *WINDOWS), "reduced": (0.0, 0.0, 0.0, 1.0, 2.0), "min_rtt": (*RTTS, math.inf), "last_max_rtt": (0.0, 2e-3, 9e-3, *RTTS),
         "last_min_rtt": RTTS, "max_rtt": (0.0, *RTTS), "base_rtt": (*RTTS, math.inf), "gradients": (0.0, 1.0, 7.0, 8.0),
         "cuts": (0.0, 4.0, 5.0, 6.0), "left": (0.0, 1.0, 2.0, 30.0), "round_start": (-1.0, NOW - 0.021, NOW - 0.1, NOW),
         "last_ack": (NOW - 0.0029, NOW - 0.0031), "samples": (0.0, 7.0, 8.0),
