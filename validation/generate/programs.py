@@ -67,7 +67,7 @@ REFORMATTED = {
     # validation/networks/own_links.py
     "c088c2f0e341979a549a75afb7914591cae97c81ca19fef3c26ea00c90ac67fe": "a6467b0f56dc3424e36f6a60c7be5aadaf071c5b89f697b1d988995e1a6f08d5",
 }
-"""SHA-256 of sources whose lines were broken anew after their cases were made, to that of the version that made them.
+"""SHA-256 of sources whose lines were broken again after their cases were made, to that of the version that made them.
 
 Both have the same syntax tree. A further edit has neither digest."""
 

@@ -16,6 +16,7 @@ import pytest
 
 from dfcmodel import headroom, simulate, takano2006
 from dfcmodel.lossless import PausedGroups, overflow, worst_demand
+from hopflow.checks import count_of
 from markov import PauseTandem, stationary
 from tests.surface import for_each
 from tests.validation.explore.conftest import MISSING
@@ -274,7 +275,7 @@ def test_the_code_gives_the_rows(choices: dict[str, str]) -> None:
     assert [row[4:] for row in found.table.rows] == expected
     assert any(map(any, where)) is (choices.get("table") == PROFILES)
     assert [row[2] for row in found.table.rows] == [f"{row.row.xoff:,}" for row in audit.rows]
-    assert found.finding.startswith(f"{len(audit.rows)} rows: ")
+    assert found.finding.startswith(f"{count_of(len(audit.rows), 'row')}: ")
     judged = [row for row in audit.rows if row.needs.any_sizes is not None]
     lines = found.charts[0].lines if judged else ()
     assert sorted(1e3 * y for line in lines[:1] for y in line.y) == pytest.approx(
