@@ -107,3 +107,11 @@ def test_the_smallest_values_of_the_documentation_are_taken(name: str, minimum: 
     equal = hystart(Reno(), min_rtt_thresh=0.01, max_rtt_thresh=0.01)
     assert equal.min_rtt_thresh == equal.max_rtt_thresh
     assert limited_slow_start(Reno(), max_ssthresh=1.0).max_ssthresh == 1.0
+
+
+def test_limited_slow_start_begins_above_max_ssthresh() -> None:
+    """RFC 3742, Sect. 2: K = int(cwnd / (0.5 max_ssthresh)) where cwnd > max_ssthresh, else a packet per ACK."""
+    rule = limited_slow_start(Reno(), max_ssthresh=100.0)
+    for w in range(1, 401):
+        step = rule.on_ack(rule.State(cwnd=float(w)), rule.params, None).cwnd - w
+        assert step == pytest.approx(1.0 if w <= 100 else 1.0 / (w // 50), rel=1e-12)
