@@ -382,7 +382,7 @@ def rules(s, q):
     if s.n > 0:
         yield s._replace(n=s.n - 1), 1.0
 
-chain = explore(rules, start={"n": 0, "m": 0})
+chain = explore(rules, start={"n": 0, "m": 0}, most=1_000_000_000)
 """
 PRODUCT = """ctmc
 module a x : [0..9999] init 0; [] x < 9999 -> 1 : (x' = x + 1); [] x > 0 -> 2 : (x' = x - 1); endmodule
