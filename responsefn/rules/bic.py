@@ -397,6 +397,7 @@ class LinuxBIC2622(LinuxBIC):
         return s._replace(cwnd=maximum(1.0, window), ssthresh=maximum(2.0, window), peak=peak)
 
     @staticmethod
+    @after(on_loss)
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the peak is forgotten."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, (1.0 - q.b) * s.cwnd), peak=0.0)
+        return s._replace(cwnd=1.0, peak=0.0)

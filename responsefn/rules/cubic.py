@@ -708,9 +708,9 @@ class LinuxCUBIC2622(LinuxCUBIC):
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the peak is forgotten."""
+        """Slow start from one packet; the peak and the minimum round-trip time are forgotten."""
         threshold = maximum(2.0, (1.0 - q.b) * s.cwnd)
-        return s._replace(cwnd=1.0, ssthresh=threshold, peak=0.0, plateau=0.0, reno=1.0)
+        return s._replace(cwnd=1.0, ssthresh=threshold, peak=0.0, plateau=0.0, base_rtt=math.inf, reno=1.0)
 
 
 NEWTON_STEPS = 20  # numerical

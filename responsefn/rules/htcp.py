@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
 from responsefn.response import Reference
-from responsefn.rules.base import WindowRule, cut, whole
+from responsefn.rules.base import WindowRule, after, cut, whole
 from responsefn.rules.linux import KERNEL, OLD, LinuxRule, linux_file, of_kernel
 
 __all__ = ["HTCP", "LinuxHTCP", "end_cycle", "measure"]
@@ -183,10 +183,10 @@ class LinuxHTCP(LinuxRule):
         return s._replace(cwnd=window, ssthresh=window, since=-1.0, top_rtt=top)
 
     @staticmethod
+    @after(on_loss)
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to the minimum window after a loss, half of the window."""
-        threshold = maximum(2.0, whole(0.5 * whole(s.cwnd)))
-        return s._replace(cwnd=1.0, ssthresh=threshold, since=-1.0)
+        """Slow start from one packet; the threshold is the window after a loss."""
+        return s._replace(cwnd=1.0)
 
 
 def measure(s: Any, e: Any, since: Any, trips: float) -> Any:
@@ -269,6 +269,7 @@ class LinuxHTCP2622(LinuxHTCP):
         return s._replace(since=e.time, top_rtt=e.rtt)
 
     @staticmethod
+    @after(on_loss)
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), top_rtt=0.0)
+        """Slow start from one packet; the threshold is the window after a loss."""
+        return s._replace(cwnd=1.0)

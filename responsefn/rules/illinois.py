@@ -331,6 +331,7 @@ class LinuxIllinois2622(LinuxIllinois):
         return cut(s, where(q.keeps_beta > 0, s.b, 1.0 - s.b) * s.cwnd)
 
     @staticmethod
+    @after(on_loss)
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the base values of a and b."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), a=1.0, b=0.5, above=0.0, low=0.0)
+        return s._replace(cwnd=1.0, a=1.0, b=0.5, above=0.0, low=0.0)

@@ -213,4 +213,8 @@ class LinuxScalable2622(LinuxScalable):
         """Multiply the window by 1 - b."""
         return cut(s, (1.0 - q.b) * s.cwnd)
 
-    on_timeout = staticmethod(WindowRule.on_timeout)
+    @staticmethod
+    @after(on_loss)
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet; the threshold is the window after a loss."""
+        return s._replace(cwnd=1.0)

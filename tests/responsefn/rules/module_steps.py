@@ -406,7 +406,7 @@ TIMEOUTS: dict[str, Step] = {
     "ABE()": restart, "QUICNewReno()": also(halve_to_two, cwnd=2.0), "ChromiumCUBIC()": chromium_timeout,
     "LinuxBIC()": also(bic, cwnd=1.0, peak=0.0), "LinuxCUBIC()": also(cubic, cwnd=1.0, peak=0.0, base_rtt=math.inf, left=0.0, hystart_exit=0.0),
     f"LinuxCUBIC({OLD})": lambda s, time, rtt: {
-        "cwnd": 1.0, "ssthresh": max(s.cwnd * 819 / 1024, 2.0), "peak": 0.0, "plateau": 0.0, "reno": 1.0},
+        "cwnd": 1.0, "ssthresh": max(s.cwnd * 819 / 1024, 2.0), "peak": 0.0, "plateau": 0.0, "base_rtt": math.inf, "reno": 1.0},
     "LinuxHSTCP()": also(highspeed, cwnd=1.0), "LinuxHybla()": restart, "LinuxLP()": restart,
     "LinuxIllinois()": also(illinois, cwnd=1.0, left=0.0, samples=0.0, total=0.0, a=1.0, b=0.5, above=0.0, low=0.0),
     "LinuxNV()": nv_timeout, "LinuxScalable()": also(scalable, cwnd=1.0), "LinuxVegas()": restart, f"LinuxVegas({OLD})": restart,
@@ -416,11 +416,10 @@ TIMEOUTS: dict[str, Step] = {
     "Allegro()": lambda s, time, rtt: {"cwnd": 4.0, "mode": 1.0, "sending": -1.0},
     "Copa()": lambda s, time, rtt: {"cwnd": 2.0, "slow": 1.0, "velocity": 1.0, "same": 0.0}, "NSCC()": one_packet,
     "Vivace()": vivace_timeout,
-    # own choice: half of the window, where the files set the threshold of a loss
-    f"LinuxBIC({OLD})": lambda s, time, rtt: {"cwnd": 1.0, "ssthresh": max(s.cwnd * 819 / 1024, 2.0), "peak": 0.0},
-    "LinuxHTCP()": lambda s, time, rtt: {"cwnd": 1.0, "ssthresh": max(packets(s) >> 1, 2), "since": -1.0},
-    f"LinuxHTCP({OLD})": also(restart, top_rtt=0.0), f"LinuxScalable({OLD})": restart,
-    f"LinuxIllinois({OLD})": also(restart, a=1.0, b=0.5, above=0.0, low=0.0),
+    f"LinuxBIC({OLD})": also(old_bic, cwnd=1.0, peak=0.0), "LinuxHTCP()": also(htcp, cwnd=1.0),
+    f"LinuxHTCP({OLD})": also(old_htcp, cwnd=1.0),
+    f"LinuxScalable({OLD})": also(lambda s, time, rtt: after(s.cwnd * 7 / 8), cwnd=1.0),
+    f"LinuxIllinois({OLD})": also(lambda s, time, rtt: after((1.0 - s.b) * s.cwnd), cwnd=1.0, a=1.0, b=0.5, above=0.0, low=0.0),
 }  # fmt: skip
 FIRST_STATES: dict[str, dict[str, float]] = {
     "ARENO()": {"base_window": 1.0}, "BIC()": {"peak": 1e9},  # above all windows: no fast convergence at the first loss
