@@ -36,6 +36,7 @@ def _names(incomplete: str) -> list[str]:
 )
 @cli.expand_options
 def response(
+    context: typer.Context,
     rules: Annotated[
         list[str] | None,
         typer.Argument(
@@ -71,9 +72,12 @@ def response(
             raise ValueError(f"invert = {invert!r}: goes without other rules, not {rules}")
         if rate is None:
             raise ValueError("rate is missing: --invert needs --rate, for example --rate 1Mbps")
+        used = {"invert", "rate", "rtt", "bandwidth", "packet_size", "unit_check", "json"}
+        cli.refuse_unused(context, used, "is for rates of rules, not for --invert")
         _invert(invert, rate, rtt, bandwidth, unit_check, json)
         return
     if not rules:
+        cli.refuse_unused(context, {"json"}, "is for rates of rules, name some")
         _list(json)
         return
     at = np.geomspace(1e-6, 0.1, 6) if p is None else np.asarray(p)

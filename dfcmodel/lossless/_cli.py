@@ -107,12 +107,9 @@ def headroom(
     if chip is not None:
         raise typer.BadParameter(CHIP_OF_AUDIT, ctx=context)
     if context.invoked_subcommand is not None:
-        for parameter in context.command.get_params(context):
-            source = context.get_parameter_source(parameter.name or "")
-            if source is not None and source.name == "COMMANDLINE":
-                option = max(parameter.opts, key=len)
-                msg = f"stands before {context.invoked_subcommand!r}, which does not see it: write it behind"
-                raise typer.BadParameter(msg, ctx=context, param_hint=option)
+        for option in cli.given_options(context).values():
+            msg = f"stands before {context.invoked_subcommand!r}, which does not see it: write it behind"
+            raise typer.BadParameter(msg, ctx=context, param_hint=option)
         return
     for name, given in (("rate", ports.rate), ("cable", ports.cable)):
         if not given:

@@ -350,6 +350,29 @@ def _read_options(arguments: dict[str, Any], readers: Mapping[str, Reader]) -> N
             packet_size = values[0]
 
 
+def given_options(context: typer.Context) -> dict[str, str]:
+    """Return the options and arguments that stand in the command line: spelling by parameter."""
+    sources = {p: context.get_parameter_source(p.name or "") for p in context.command.get_params(context)}
+    return {
+        parameter.name or "": max(parameter.opts, key=len)
+        for parameter, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"
+    }
+
+
+def refuse_unused(context: typer.Context, used: Collection[str], reason: str) -> None:
+    """Refuse a command line with parameters other than those that are used.
+
+    Raises
+    ------
+    ValueError
+        Naming the first of them.
+    """
+    for name, spelling in given_options(context).items():
+        if name not in used:
+            raise ValueError(f"{spelling}: {reason}")
+
+
 def completions(incomplete: str, names: Iterable[str]) -> list[str]:
     """Return the case-insensitive completions of a prefix, with the prefix as typed.
 
