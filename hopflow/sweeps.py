@@ -80,6 +80,7 @@ __all__ = [
     "cores",
     "dtype_with_gaps",
     "over_grid",
+    "products_of",
     "run_tasks",
     "sweep",
 ]
@@ -1504,12 +1505,13 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     units = {**settings, **dimensions}
     undeclared = {n: _infer_dimension(n, values) for n, values in columns.items() if units[n] is None}
     units |= undeclared
-    of_products = _in_products(columns, units) if make is thing else {}
+    amounts = {name for name in parameters if units[name] == "amount"} if make is thing else set()
+    of_products = {n: products for n, v in columns.items() if n in amounts and (products := products_of(n, v))}
     axes = {name: of_products.get(name) or _convert(name, values, units[name]) for name, values in columns.items()}
     as_written = {*of_products, *(name for name, inferred in undeclared.items() if inferred is not None)}
     written = {name: dict(zip(axes[name], columns[name], strict=True)) for name in as_written}
     units |= dict.fromkeys(of_products, "BDP")
-    relative = _in_products({n: [v] for n, v in fixed.items()}, units) if make is thing else {}
+    relative = {n for n, v in fixed.items() if n in amounts and products_of(n, [v])}
     constant = {n: v if n in relative else _convert(n, [v], units[n])[0] for n, v in fixed.items()}
     grid = Grid(
         axes,
@@ -1597,23 +1599,21 @@ def _infer_dimension(name: str, values: list[Any]) -> str | None:
     return None
 
 
-def _in_products(columns: Mapping[str, list[Any]], units: Mapping[str, str | None]) -> dict[str, list[float]]:
-    """Return the amounts that are multiples of bandwidth times round-trip time, which the function of a sweep converts.
+def products_of(name: str, values: Sequence[Any]) -> list[float] | None:
+    """Return values in multiples of bandwidth times round-trip time, which the function of a sweep converts.
+
+    None for other values.
 
     Raises
     ------
     ValueError
-        For a parameter with such values and others.
+        For such values and others.
     """
-    products = {}
-    for name, values in columns.items():
-        multiples = [bandwidth_delay_products(name, v) for v in values] if units[name] == "amount" else []
-        numbers = [multiple for multiple in multiples if multiple is not None]
-        if numbers and len(numbers) < len(values):
-            raise ValueError(f"{name} = {format_value(values)}: give all values in BDP, or none of them")
-        if numbers:
-            products[name] = numbers
-    return products
+    multiples = [bandwidth_delay_products(name, value) for value in values]
+    numbers = [multiple for multiple in multiples if multiple is not None]
+    if numbers and len(numbers) < len(values):
+        raise ValueError(f"{name} = {format_value(values)}: give all values in BDP, or none of them")
+    return numbers or None
 
 
 def _convert(name: str, values: list[Any], dimension: str | None) -> list[Any]:

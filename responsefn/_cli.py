@@ -62,9 +62,6 @@ def response(
     """Print the rates of rules over the loss event rate, or with --invert the loss event rate."""
     cli.check_output("plot", plot)
     cli.check_output("csv", csv, ())
-    for name, path in (("plot", plot), ("csv", csv)):
-        if path is not None and not rules:
-            raise ValueError(f"{name} = {str(path)!r}: is for rates of rules, name some")
     if rate is not None and invert is None:
         raise ValueError("--rate is for --invert RULE only")
     if invert is not None:

@@ -24,7 +24,7 @@ import numpy as np
 from hopflow.errors import RuleError
 from hopflow.kernels import build_callbacks
 from responsefn.dynamics import Event
-from responsefn.kernel.flow import MAX_WINDOW, MIN_WINDOW
+from responsefn.kernel.flow import FAULT_STATE, MAX_WINDOW, MIN_WINDOW
 
 if TYPE_CHECKING:
     from responsefn.dynamics import Dynamics
@@ -170,7 +170,7 @@ def raise_fault(rule: Dynamics, record: Any) -> None:
     """
     if record[0]:
         event = EVENTS[int(record[0]) - 1]
-        state = rule.State(*map(float, record[4 : 4 + len(rule.State._fields)]))
+        state = rule.State(*map(float, record[FAULT_STATE : FAULT_STATE + len(rule.State._fields)]))
         refuse_event(rule, event, state, Event(float(record[1]), float(record[2])), float(record[3]))
 
 

@@ -19,7 +19,7 @@ from hopflow.deprecations import accept_old_names
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import canonical_text, in_packets_of
 from hopflow.sources import source_of
-from hopflow.sweeps import Bar, Grid, Row, over_grid
+from hopflow.sweeps import Bar, Grid, Row, over_grid, products_of
 from hopflow.units import PACKET_SIZE, PacketUnits, bandwidth_delay_products, declares, in_units
 from responsefn import WindowRule
 
@@ -143,20 +143,17 @@ def coexist_sweep(
     }
     several["run"] = list(range(integer("runs", runs, 1, 10_000)))
 
-    products = [bandwidth_delay_products("buffer", places) for places in several.get("buffer", ())]
-    in_products = any(multiple is not None for multiple in products)
-    if in_products and None in products:
-        raise ValueError(f"buffer = {several['buffer']!r}: give all values in BDP, or none of them")
-    if in_products:
+    products = products_of("buffer", several.get("buffer", ()))
+    if products:
         several["buffer"] = products
 
     def task(point: dict[str, Any]) -> tuple[Bottleneck, int]:
         run = point.pop("run")
-        if in_products:
+        if products:
             point["buffer"] = f"{point['buffer']!r}BDP"
         return Bottleneck(**common, **point), first + run
 
-    grid = Grid(several, task, UNITS | ({"buffer": "BDP"} if in_products else {}))
+    grid = Grid(several, task, UNITS | ({"buffer": "BDP"} if products else {}))
     for _ in grid:  # each path checks its parameters
         pass
     about = {"rules": ", ".join(map(canonical_text, flows)), "seed": repr(first)}

@@ -249,10 +249,11 @@ class _Reader(JaniReader):
         given = self.known(self.of(edge, "rate", where, dict), "exp", f"{where}.rate")
         rate = self.expression(given.get("exp"), f"{where}.rate")
         shared = self.listed(edge, "assignments", where)
-        self._check_shares(self.of(edge, "destinations", where, list), where)
+        destinations = self.of(edge, "destinations", where, list)
+        self._check_shares(destinations, where)
         branches = tuple(
             self._destination(d, rate, shared, names, place, f"{where}.destinations[{k}]")
-            for k, d in enumerate(self.of(edge, "destinations", where, list))
+            for k, d in enumerate(destinations)
         )
         return Command(action, guard, branches, 1)
 
