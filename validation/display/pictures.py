@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import count_of
 from hopflow.intervals import t_quantile
 from hopflow.results import COLOURS, figure
 from hopflow.units import readable
@@ -246,7 +245,7 @@ class _Picture:
         low, high = self.points["count"].min(), self.points["count"].max()
         seeds = f"{low} to {high}" if low < high else f"{high}"
         alone = "one run each" if "seed" in self.frame else "entries of the table"
-        texts = [f"mean of {count_of(seeds, 'seed')} with 95 % interval" if high > 1 else alone]
+        texts = [f"mean of {seeds} seeds with 95 % interval" if high > 1 else alone]
         if self.bins:
             texts = [texts[0].removesuffix(" with 95 % interval")]
             texts += [f"mean and range in {self.bins} bins"]

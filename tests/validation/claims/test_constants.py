@@ -286,7 +286,8 @@ def _constants(modules: dict[str, ModuleType]) -> Iterator[tuple[str, Change]]:
 
         def renew(patch: pytest.MonkeyPatch, factor: float, name=name, value=value, homes=homes):
             for home in homes:
-                patch.setattr(home, name, type(value)(value * factor))
+                changed = value * factor  # a rate in bits stays one
+                patch.setattr(home, name, type(value)(changed) if isinstance(value, int) else changed)
 
         yield name, renew
     for module in modules.values():
