@@ -524,4 +524,4 @@ class Stationary(Solved):
 
 def _rounded(text: str) -> str:
     """Return a text in which numbers of more than 15 digits, such as 200 * 1e-6, have at most 15."""
-    return re.sub(r"\d+\.\d{15,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.15g}", text)
+    return re.sub(r"(?<!\d)\d+\.\d{15,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.15g}", text)

@@ -59,9 +59,10 @@ Key = tuple[str | int, ...]
 MAX_BYTES = 4 * 2**20
 """Bytes of a scenario's file: some 40,000 links and flows. Python's parser of TOML reads about 2 MB/s."""
 _STRINGS = (
-    r'"{3}(?:[^"\\]|\\.|"(?!""))*+"{3,5}|"(?:[^"\\\n]|\\.)*+"'
-    r"|'{3}(?:[^']|'(?!''))*+'{3,5}|'[^'\n]*+'|#[^\n]*+"
+    r'"{3}(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5})?|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'{3}(?:[^']|'(?!''))*+(?:'{3,5})?|'[^'\n]*+'?|#[^\n]*+"
 )
+"""A string that is not closed goes to the end, so that a search takes linear time."""
 TOKEN = re.compile(_STRINGS + r"|[][{}=,\n]|[^][{}=,\s#\"']++(?:[ ][0-9]{2}:[0-9:.]++)?", re.DOTALL)
 """Strings, comments, punctuation, ends of lines and words of TOML."""
 BRACKET = re.compile(_STRINGS + r"|[][{}]|[^][{}#\"']++", re.DOTALL)
