@@ -49,6 +49,7 @@ __all__ = [
     "WithoutCaches",
     "deliver",
     "distinct_labels",
+    "draw_waterfall",
     "figure",
     "grid_html",
     "image_html",
@@ -503,6 +504,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's colour-blind-safe palette; black last."""
 DECORATION = "_decoration"
 """Label of lines in a figure that show no data."""
+UNEXPLAINED = "unexplained"
+"""Name of the part of a difference that no contribution explains."""
 _INVERT_STYLE = "{filter:invert(.91) hue-rotate(180deg)}"
 _DARK_SELECTORS = ("[data-jp-theme-light=false]", ".vscode-dark", "[data-theme=dark]")
 DARK_PAGE_STYLE = (
@@ -554,6 +557,38 @@ def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figu
     with mpl.rc_context({"axes.prop_cycle": cycler(color=COLOURS)}):
         axes = new.subplots(**kwargs)
     return new, axes
+
+
+def draw_waterfall(data: xr.Dataset, ax: Any = None) -> Any:
+    """Draw the waterfall of one quantity, on ``ax`` or on new axes, and return the Axes.
+
+    Parameters
+    ----------
+    data
+        Result of `dfcmodel.results.Explanation.to_xarray` for one quantity; bars are in the order of its parts.
+    """
+    names, parts = data["part"].to_numpy().tolist(), data["contribution"].to_numpy()
+    if ax is None:
+        ax = figure(6.4, 0.8 + 0.32 * (len(names) + 2))[1]
+    colours = ["0.6" if name == UNEXPLAINED else COLOURS[0] for name in names]
+    levels = data["start"].to_numpy()[0] + np.cumsum([0.0, *parts[:, 0]])
+    rows = np.arange(1, len(parts) + 1)
+    ax.barh(rows, parts[:, 0], left=levels[:-1], color=colours, height=0.6)
+    half = parts[:, 2] - parts[:, 0]
+    ax.errorbar(levels[1:], rows, xerr=half, fmt="none", ecolor="black", capsize=2)
+    for row, name in ((0, "start"), (len(parts) + 1, "packets")):
+        mean, low, _ = data[name].to_numpy()
+        ax.barh(row, mean, color=COLOURS[2], height=0.6)
+        ax.errorbar(mean, row, xerr=mean - low, fmt="none", ecolor="black", capsize=2)
+    for row, level in enumerate(levels):  # from the end of each bar to the next
+        ax.plot([level, level], [row, row + 1], color="0.4", lw=0.6, label=DECORATION)
+    ax.set_yticks(np.arange(len(parts) + 2), [data.attrs["start"], *names, "packets"])
+    ax.invert_yaxis()
+    name, units = data["quantity"].item(), data["units"].item()
+    label = name if units in ("", "1") else f"{name} ({units})"
+    ax.set(xlabel=label, title=f"{data.attrs['scenario']}, {data.attrs['runs']} runs")
+    ax.margins(x=0.08)
+    return ax
 
 
 def png(fig: Figure, alt: str, pixels: int = 80) -> str:

@@ -25,6 +25,8 @@ __all__ = ["Module"]
 
 _BUILTINS = {"abs", "bool", "divmod", "enumerate", "float", "int", "len", "max", "min", "pow"}
 _BUILTINS |= {"range", "round", "sum", "zip"}
+_NOT_COMPILED = {"gamma"}
+"""Functions of `math` that Numba computes by its own runtime, which another process lacks."""
 _UNSIGNED = "uint64"
 """NumPy type of unsigned integers in templates."""
 _RESERVED = {
@@ -307,6 +309,17 @@ class _Resolve(ast.NodeTransformer):
         call = ast.Call(ast.Name(self.state, ast.Load()), values, [])
         return ast.copy_location(call, node)
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        owner = node.value
+        if (
+            node.attr in _NOT_COMPILED
+            and isinstance(owner, ast.Name)
+            and owner.id not in self.local
+            and self.module.look_up(self.function, owner.id) is math
+        ):
+            raise refuse(node, "a compiled rule may not use this function")
+        return self.generic_visit(node)
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
@@ -329,6 +342,8 @@ class _Resolve(ast.NodeTransformer):
             return ast.copy_location(ast.Name("math", ast.Load()), node)
         name = getattr(value, "__name__", "")
         if isinstance(value, types.BuiltinFunctionType) and getattr(math, name, None) is value:
+            if name in _NOT_COMPILED:
+                raise refuse(node, "a compiled rule may not use this function")
             function = ast.Attribute(ast.Name("math", ast.Load()), name, ast.Load())
             return ast.copy_location(function, node)
         if node.id in _BUILTINS and value is getattr(builtins, node.id, None):

@@ -45,7 +45,7 @@ __all__ = [
 
 ARCHIVES = Path(__file__).with_name("objects")
 """Folder of the object-code archives, one per `level`, created when hopflow is built."""
-FORMAT_VERSION = "1"
+FORMAT_VERSION = "2"
 """Version of the object code and its calling convention: part of each digest."""
 CPU_LEVELS: dict[str, frozenset[str]] = {
     "x86-64-v3": frozenset({"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}),
@@ -63,8 +63,16 @@ NUMBA_SETTINGS = (
     "NUMBA_DISABLE_JIT",
 )
 """Settings of Numba on which machine code depends."""
-RUNTIME_FUNCTIONS = re.compile(r"numba_\w+|_?Py\w+|NRT_(Free|MemInfo_call_dtor)$")
-"""Functions of the Python and Numba runtimes, called only on an exception or for reference counts of arrays."""
+RUNTIME_FUNCTIONS = re.compile(
+    r"(numba_(gil_ensure|gil_release|do_raise|unpickle|runtime_build_excinfo_struct|fatal_error)"
+    r"|PyErr_\w+|Py_(Inc|Dec)Ref|PyUnicode_FromString|PyBytes_FromStringAndSize|NRT_(Free|MemInfo_call_dtor))$"
+)
+"""Functions of the Python and Numba runtimes that code calls only on an exception or for reference counts of arrays.
+
+Each is replaced by a stub; one that computes or prints must not be here.
+"""
+C_FUNCTIONS = {f"numba_{name}{kind}": name + kind for name in ("frexp", "ldexp", "nextafter") for kind in ("", "f")}
+"""Functions of Numba's runtime that are those of the C library."""
 ALLOWED_CALLS = re.compile(r"llvm\.|hopflow\.|(mem(set|cpy|move)|[a-z0-9]+)$")
 """Functions that object code may call: LLVM, the C library, and renamed `RUNTIME_FUNCTIONS`."""
 
@@ -331,11 +339,14 @@ def isolate(module: Any, exported: str, symbol: str, what: str) -> set[str]:
     outside = set()
     for function in module.functions:
         if function.is_declaration:
-            if RUNTIME_FUNCTIONS.match(function.name):
+            if function.name in C_FUNCTIONS:
+                function.name = C_FUNCTIONS[function.name]
+            elif RUNTIME_FUNCTIONS.match(function.name):
                 function.name = f"hopflow.{function.name}"
                 outside.add(function.name)
             elif not ALLOWED_CALLS.match(function.name):
-                raise NotImplementedError(f"{what}: its code calls {function.name}, which only Numba has")
+                name = function.name.removeprefix("numba_")
+                raise NotImplementedError(f"{what}: its code calls {name}, which is part of Numba's runtime")
         elif function.name == exported:
             function.name, function.linkage = symbol, "external"
         else:  # another file may have a function of this name

@@ -29,12 +29,12 @@ from matplotlib.figure import Figure
 import dfcmodel
 import markov
 import responsefn
-from dfcmodel.levels.explanations import draw_waterfall
 from hopflow import NotSolvedError, Status
 from hopflow.parameters import Parametrized
 from hopflow.results import (
     Result,
     deliver,
+    draw_waterfall,
     figure,
     grid_html,
     image_html,

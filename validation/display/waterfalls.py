@@ -115,7 +115,7 @@ def _draw(id: str) -> Figure:
     import numpy as np
     import xarray as xr
 
-    from dfcmodel.levels.explanations import draw_waterfall
+    from hopflow.results import draw_waterfall
     from validation.display.drawing import figure
 
     table = _table(id)

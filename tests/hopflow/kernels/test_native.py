@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import ctypes
 import importlib
+import linecache
+import math
 import os
 import pkgutil
 import subprocess
 import sys
 import threading
 import time
+import types
 import weakref
 from collections import namedtuple
 from collections.abc import Iterator
@@ -272,6 +275,60 @@ def test_a_callback_applies_the_function(compiled: bool) -> None:
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(callback.address)
         call(numbers.ctypes.data, 3.0)
     assert numbers[0] == 6.0
+
+
+# Functions of `math`: as in Python, or refused.
+
+MATH = [name for name, function in vars(math).items() if isinstance(function, types.BuiltinFunctionType)]
+RULES = """
+import math
+
+def result_of(x):
+    return float(math.NAME(ARGUMENTS))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MATH)
+def test_a_function_of_math_has_its_value_or_is_refused(name: str, tmp_path) -> None:
+    """Machine code calls nothing that does less in another process than in Numba's own."""
+    file = tmp_path / "rules.py"
+    for arguments in ("x", "x, 2.5", "x, 2.5, 0.5", "int(x)", "x, int(2.0 * x)", "int(x), 3"):
+        file.write_text(RULES.replace("NAME", name).replace("ARGUMENTS", arguments))
+        linecache.checkcache()
+        scope: dict[str, Any] = {}
+        exec(compile(file.read_text(), str(file), "exec"), scope)  # noqa: S102
+        function, values, numbers = scope["result_of"], (0.5, 1.5, 3.0, 7.25), np.zeros(1)
+        try:
+            expected = [function(x) for x in values]
+            address = callbacks(function)["apply"].address
+        except (ValueError, TypeError, ArithmeticError, KernelError):
+            continue
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(address)
+        for x, value in zip(values, expected, strict=True):
+            call(numbers.ctypes.data, x)
+            assert numbers[0] == pytest.approx(value, rel=1e-15), (arguments, x)
+
+
+def parts_of_a_number(x):
+    """Return x, from its mantissa and exponent, plus one unit in the last place of 1."""
+    mantissa, exponent = math.frexp(x)
+    return 0.25 * math.ldexp(mantissa, exponent + 2) + (math.nextafter(1.0, 2.0) - 1.0)
+
+
+def of_gamma(x):
+    """Call a function that has no code outside of Numba."""
+    return math.gamma(x)
+
+
+def test_mantissas_and_exponents_are_as_in_python() -> None:
+    numbers = np.zeros(1)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(callbacks(parts_of_a_number)["apply"].address)
+    for x in (1.0, 0.3, 1e-300, 5e-324, 1234.5):
+        call(numbers.ctypes.data, x)
+        assert numbers[0] == parts_of_a_number(x)
+    with pytest.raises(KernelError, match=r"test_native.py:\d+: math.gamma: a compiled rule may not use this function"):
+        callbacks(of_gamma)
 
 
 def halve(numbers, a):

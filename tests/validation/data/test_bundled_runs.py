@@ -97,6 +97,7 @@ WITHOUT = {
     REGULATED,
     OWN_LINKS,
     CLASSES,
+    "zheng2002/access-delay-bins",  # throughput by bins
     "zheng2002/tfrc-receiver-trace",
     RING,
     EXPLAINED,
