@@ -212,7 +212,7 @@ TURNING = {
     "INCREASE_RATE": PAPER, "QUEUEING_DELAY": PAPER, "FACTOR": PAPER, "FAIR": PAPER, "PEAK": PAPER, "MERGE": PAPER,
     "judge: 2.0": "the order of the method", "LinkShares.agree: 0.5": "the larger of two shares",
     "B1": SETTING, "B2": SETTING, "SHORT_RTT": SETTING, "HIGH": SETTING, "RTT": SETTING, "PACKET": SETTING, "START": SETTING,
-    "BUFFER": SETTING, "CAPACITY": SETTING,
+    "BUFFER": SETTING, "CAPACITY": SETTING, "SLOW": PAPER, "FAST": PAPER, "UTILISATION": PAPER, "HOPS": PAPER,
     "LAST": POINTS, "ABOVE": POINTS,
     "MILD": "tests/validation/claims/malhotra2005/test_claims.py has all others",
 }  # fmt: skip
