@@ -346,7 +346,7 @@ def test_the_tables_are_made_from_the_rows() -> None:
     medians = apart.groupby(values["group"]).median()
     missed = {"bbr cubic", "cubic newreno", "bbr cubic rfc6937"}
     assert {*medians.index[medians > TARGET]} == missed
-    assert round(medians["bbr cubic rfc6937"], 3) == 0.042 < medians["bbr cubic"]
+    assert round(medians["bbr cubic rfc6937"], 3) == 0.044 < medians["bbr cubic"]
 
 
 @pytest.mark.slow
