@@ -27,6 +27,7 @@ USER_FOLDERS = {
     "JUPYTER_DATA_DIR": "jupyter/data",
     "JUPYTER_RUNTIME_DIR": "jupyter/runtime",
     "PIP_CACHE_DIR": "pip",
+    "RUSTUP_HOME": "rustup",  # pip asks rustc for its version, where there is one
     "XDG_CACHE_HOME": "caches",  # of other packages, such as scapy
     "HOME": "home",
 }

@@ -313,7 +313,7 @@ def _simulate_packets(
 
     end = given.end
     sample = min(1e-3, end) if given.sample is None else given.sample
-    number("sample", sample, above=0.0, at_most=end, hint="in s")
+    number("sample", sample, above=0.0, at_most=end, hint="in s, at most the duration")
     flows, links = len(scenario.table), len(scenario.link_table)
     least = end * (flows + links) / MOST_RECORDED
     if sample < least:

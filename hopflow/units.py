@@ -7,6 +7,7 @@ or an amount in bytes is a `PacketUnits`: packets of a provisional size, which a
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, 
 
 import numpy as np
 
-from hopflow.checks import check_arguments, format_value, number, one_number
+from hopflow.checks import check_arguments, format_value, number, one_number, unwrap_scalar
 from hopflow.deprecations import with_new_names
 
 if TYPE_CHECKING:
@@ -550,7 +551,7 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
                 if type(value) is float or value is None or type(value) is int:
                     continue
                 size = options.get("packet_size")
-                converted = in_units(name, value, dimensions[name], size or PACKET_SIZE)
+                converted = in_units(name, value, dimensions[name], PACKET_SIZE if size is None else size)
                 if n < positional:
                     args = (*args[:n], converted, *args[n + 1 :])
                 else:
@@ -594,8 +595,9 @@ def _convert_fields(kind: Any, dimensions: Mapping[str, Dimension]) -> None:
                 continue
             size = PACKET_SIZE if name == "packet_size" else getattr(self, "packet_size", None)
             converted = in_units(name, value, dimension, size or PACKET_SIZE)
-            if isinstance(converted, np.ndarray) and converted.ndim == 0:
-                converted = converted.item()  # so that the object has a hash
+            if not isinstance(converted, np.generic):
+                with contextlib.suppress(TypeError):  # a number that JAX traces has no value yet
+                    converted = unwrap_scalar(converted)  # so that the object has a hash
             object.__setattr__(self, name, converted)
         check(self)
 

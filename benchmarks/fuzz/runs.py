@@ -18,6 +18,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -184,10 +185,13 @@ def _lines(worker: subprocess.Popen[bytes], limit: float) -> Iterator[bytes]:
 
 def work(calls: Sequence[Call | Question]) -> None:
     """Make the calls, and print a line of JSON after each: how it ended, the fault, seconds."""
-    os.chdir(tempfile.mkdtemp())  # for functions that write the file that they are told
+    folder = Path(tempfile.mkdtemp())
+    os.chdir(folder)  # for functions that write the file that they are told
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what others print goes elsewhere
     for call in calls:
         start = time.perf_counter()
         ended, fault = judge(call)
+        for file in filter(Path.is_file, folder.iterdir()):  # the next call does not read it
+            file.unlink()
         out.write(json.dumps([ended, fault, time.perf_counter() - start]) + "\n")

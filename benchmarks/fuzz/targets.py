@@ -424,7 +424,9 @@ def _others() -> dict[str, dict[str, Any]]:
 
 FREE = {
     "Link": ("source", "target"),
-    "Flow": ("name", "path"),
+    "Flow": ("name", "path", "after"),
+    "read_qlog": ("skip",),
+    "read_qlog_trace": ("skip",),
     "Scenario": ("name",),
     "Refinement": ("name", "on", "off"),
     "Route": ("nodes", "classes"),
