@@ -74,8 +74,10 @@ class LossRecovery:
 
     The engine of the packet level keeps what all senders share: sequence numbers, the round-trip time and the
     retransmission timer (RFC 6298), the window rule, the scoreboard of selective ACKs, and the sending of packets. It
-    calls a recovery for duplicate ACKs, for every ACK while the sender is in recovery, and for timeouts. A recovery with
-    ``by_time`` is called for every ACK, and the engine looks for losses by time (RFC 8985, 6.2).
+    calls a recovery for duplicate ACKs, for every ACK while the sender is in recovery, and for timeouts. An ACK below
+    ``snd_una``, which another ACK has overtaken, is not a duplicate (RFC 5681, 2): without ``selective`` no function is
+    called for it. A recovery with ``by_time`` is called for every ACK, and the engine looks for losses by time
+    (RFC 8985, 6.2).
 
     The functions take the sender ``s`` and the event ``e`` and return the sender, ``s._replace(...)``. They are
     plain Python that is compiled, with the same restrictions as the functions of `responsefn.WindowRule`; numbers are

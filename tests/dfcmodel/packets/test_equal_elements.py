@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dfcmodel as dfc
+from dfcmodel.recoveries import NewRenoRecovery, RenoRecovery
 from responsefn import BBR, CUBIC, Copa, NewReno
 from tests.oracles.engines import begin_run, equal_records, plan_scenario
 
@@ -59,6 +60,27 @@ def test_each_element_as_the_oracle(name: str) -> None:
     scenario = three_flows(ELEMENTS[name])
     records = equal_records(plan_scenario(scenario, dfc.Packets(seed=3), duration=2.0, sample=0.1))
     assert (records.total > 30).all()
+
+
+REORDERED_ACKS = dfc.Jitter("left->right", 0.01, in_order=False, acks=True)
+
+
+@pytest.mark.parametrize("elements", [ELEMENTS["reordering"], (REORDERED_ACKS,)], ids=["some", "many"])
+def test_overtaken_acks_over_seeds(elements: tuple[Any, ...]) -> None:
+    """An ACK that another one has overtaken neither counts as a duplicate nor inflates a window (RFC 5681, 2)."""
+    for seed in range(1, 25):
+        equal_records(plan_scenario(three_flows(elements), dfc.Packets(seed=seed), duration=2.0, sample=0.1))
+
+
+@pytest.mark.parametrize(
+    "recovery", ["tahoe", "reno", "sack", "prr", "rack", NewRenoRecovery(), RenoRecovery()], ids=str
+)
+def test_overtaken_acks_with_each_recovery(recovery: Any) -> None:
+    """Blocks of an overtaken ACK below the cumulative ACK are not on the scoreboard."""
+    scenario = three_flows((REORDERED_ACKS,), None, (NewReno(), CUBIC(), NewReno()))
+    for seed in (1, 2):
+        method = dfc.Packets(seed=seed, recovery=recovery)
+        equal_records(plan_scenario(scenario, method, duration=2.0, sample=0.1))
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ class Programmed(Sack):
         self.rtt = self.simulation.now - ack.sent
         self.heed(ack)
         self.grows, self.burst = True, math.inf
-        if self.recovering:
+        if self.recovering and (ack.number >= self.acked or self.recovery.selective):
             self.recover_on(ack)
         elif ack.number > self.acked:
             self.leave(ack)

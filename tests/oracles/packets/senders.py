@@ -610,7 +610,7 @@ class Sack(Sender):
             new = bool(self.held)
             self.held = {n for n in self.held if n >= self.least}
         for left, right in ack.blocks:
-            self.held.update(range(left, right))
+            self.held.update(range(max(left, self.least), right))
         return new or len(self.held) != before
 
     def next_hole(self) -> int:

@@ -144,6 +144,8 @@ def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, fl
     w = senders.exchange
     w[NEWLY_LOST] = 0.0
     w[UNREPAIRED] = 0.0
+    if acked < 0 and s.selective == 0:  # overtaken by another ACK: not a duplicate (RFC 5681, 2)
+        return -1, 0.0
     if s.recovering == 0 and (acked < 0 or s.lost_all == 1):
         return -1, 0.0
     before, top = int64(s.snd_una) + int64(s.sacked), int64(s.top)
