@@ -119,6 +119,7 @@ def test_names_that_became_private_say_what_to_write() -> None:
     with pytest.warns(DeprecationWarning, match=r"write responsefn\.LossHistory\(n=n\)\.weights$"):
         old = responsefn.interval_weights
     assert old(4).tolist() == responsefn.LossHistory(n=4).weights.tolist()
+    assert old().tolist() == responsefn.LossHistory().weights.tolist()
     with pytest.warns(DeprecationWarning, match=r"write 1 / responsefn\.invert\(.*\)$"):
         first = responsefn.first_interval
     rate, rtt = 1000.0, 0.1

@@ -12,6 +12,7 @@ import xarray as xr
 import responsefn
 from responsefn import (
     AIMD,
+    ARENO,
     BBR,
     BIC,
     CTCP,
@@ -352,3 +353,8 @@ def test_a_slow_climb_ends_where_the_cycle_says(rule, p):
     assert rule.rate(p, 0.08, bandwidth=capacity) == pytest.approx(climb[0], rel=1e-6)
     if rule == Westwood():  # (1/(4 p W))^2 packets from loss to loss, summed up to the capacity
         assert climb[5] == pytest.approx(16 / 3 * p**2 * (capacity * 0.08) ** 3, rel=0.06)
+
+
+def test_cycles_of_two_acks_are_not_compared_over_one_ack():
+    assert ARENO().cycle(0.8, 0.01, 2000.0).by_acks
+    assert float(Westwood().rate(0.6, 0.01, 2000.0)) == pytest.approx(2000.0, rel=1e-6)

@@ -107,3 +107,12 @@ def test_abe_keeps_more_at_a_mark_than_at_a_loss():
     assert rule.rate(0.01, 0.1) > NewReno().rate(0.01, 0.1)
     with pytest.raises(ValueError, match=r"beta_ecn = 0\.4"):
         ABE(beta_ecn=0.4)
+
+
+def test_slow_start_of_chromium_samples_every_round():
+    """Rounds begin with ACKs 1, 21 and 61; the delay comes with ACK 31."""
+    rule = ChromiumCUBIC()
+    state = rule.State(20.0, base_rtt=0.04)
+    for n in range(68):
+        state = rule.on_ack(state, rule.params, Event(1.0, 0.04 if n < 30 else 0.06))
+    assert state.ssthresh == 87.0

@@ -261,7 +261,7 @@ def test_htcp_keeps_a_ratio_of_jiffies_in_128ths():
     assert rule.on_loss(state._replace(steady=0.0), rule.params, Event(5.0, 0.0624)).cwnd == 69
 
 
-@pytest.mark.parametrize("part", [0.005, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("part", [0.005, 0.1, 0.5, 0.78, 1.0])
 def test_illinois_sets_alpha_and_beta_once_per_round(part):
     """alpha and beta of tcp_illinois.c in us, 128ths and 64ths."""
     dm, da = 40_000, int(part * 40_000)

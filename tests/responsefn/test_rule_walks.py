@@ -1,0 +1,94 @@
+"""Every rule on one path, ACK by ACK in plain Python, as recorded: a changed step changes a window later.
+
+``python -m tests.responsefn.test_rule_walks``, part of ``make generated``, writes the record after a rule was added or corrected on purpose; the
+steps themselves are held against their sources in `test_published_steps` and in the tests of the rules.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from responsefn.rules.deliveries.delivery_rule import Delivery
+from tests.responsefn.test_published_steps import WITH_FIELDS
+
+RECORD = Path(__file__).with_suffix(".json")
+PATHS = {"wide area": (0.04, 1000.0), "data center": (2e-5, 2e6)}
+"""Round-trip time without a queue in s, and packets/s of the bottleneck, whose buffer has `BUFFER` packets."""
+BUFFER, ACKS, EVERY = 50.0, 6000, 40
+TIMEOUT, LESS = 2500, 4200
+"""The ACK after which the timer expires, and from which on half of the rate is left."""
+
+
+class Seen(NamedTuple):
+    """What a window rule sees of an ACK."""
+
+    time: float
+    rtt: float
+    acks: float
+    marks: float
+
+
+def walk(rule: Any, base_rtt: float, full_rate: float) -> list[float]:
+    """Return windows, and the other numbers of the state, on the way."""
+    s, time, pause, delivered, found = rule.start(base_rtt, full_rate), 0.0, 0, 0.0, []
+    random, rtt, recovering = 0.5, base_rtt, 0
+    is_delivery = hasattr(rule, "on_delivery")
+    for n in range(ACKS):
+        rate = full_rate if n < LESS else 0.5 * full_rate
+        flight = min(s.cwnd, rtt * getattr(s, "pacing_rate", math.inf) or math.inf)
+        queue = min(max(flight - base_rtt * rate, 0.0), BUFFER)
+        rtt = base_rtt + queue / rate
+        time += max(rtt / max(flight, 1.0), 1.0 / rate)
+        random = (random * 997.0 + 0.123) % 1.0
+        overflow = flight - base_rtt * rate > BUFFER
+        lost = pause <= 0 and (overflow or random < 4e-4)
+        delivered += 1.0
+        recovering = max(recovering - 1, 0)
+        event: Any = Seen(time, rtt, 1.0, float(random < 0.002))
+        if is_delivery:
+            event = Delivery(*[0.0] * len(Delivery._fields))._replace(
+                time=time, rtt=rtt, acked=1.0, lost=float(lost), marks=float(random < 0.002), delivered=delivered,
+                prior_delivered=max(delivered - flight, 0.0), interval=rtt, in_flight=flight, sent_in_flight=flight,
+                lost_since=float(lost), lost_in_flight=lost * flight,
+                lost_with=float(lost), recovering=float(recovering > 0), random=random,
+            )  # fmt: skip
+            s = rule.on_delivery(s, rule.params, event)
+        else:
+            s = rule.on_ack(s, rule.params, event)
+        if hasattr(rule, "on_mark") and random < 0.002:
+            s = rule.on_mark(s, rule.params, event)
+        if n == TIMEOUT:
+            s, pause = rule.on_timeout(s, rule.params, event), 10
+        elif lost:
+            s, pause = rule.on_loss(s, rule.params, event), max(int(s.cwnd), 10)
+            recovering = pause
+        pause -= 1
+        if n % EVERY == EVERY - 1:
+            found.append(s.cwnd)
+            if n % (10 * EVERY) == 10 * EVERY - 1:
+                found += s[1:]
+    return [float(f"{value:.9g}") for value in found]
+
+
+WALKS = {f"{name}, {path}": (rule, *numbers) for name, rule in WITH_FIELDS.items() for path, numbers in PATHS.items()}
+
+
+def test_every_rule_is_recorded() -> None:
+    known = json.loads(RECORD.read_text()).keys()
+    assert known == WALKS.keys(), "a rule is new: `make generated` records it"
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_a_rule_walks_as_recorded(name: str) -> None:
+    known = json.loads(RECORD.read_text())[name]
+    assert walk(*WALKS[name]) == pytest.approx(known, rel=1e-6, abs=1e-12, nan_ok=True)
+
+
+if __name__ == "__main__":
+    lines = (f"{json.dumps(name)}: {json.dumps(walk(*question))}" for name, question in WALKS.items())
+    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
