@@ -414,6 +414,8 @@ def test_quantity(text, dimension, value) -> None:
 
 
 def test_bits_and_bytes_are_counted_in_packets() -> None:
+    assert quantity("buffer", "3 KiB", "amount", 1024) == 3.0
+    assert quantity("buffer", "1 MiB", "amount", 1024) == 1024.0
     assert quantity("rate", "8 Mb/s", "rate", 1000) == 1000.0
     assert quantity("buffer", "8 kB", "amount", 1000) == 8.0
     assert quantity("rtt", "8 ms", "time", 1000) == 0.008

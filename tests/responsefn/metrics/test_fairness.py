@@ -103,3 +103,9 @@ def test_convergence():
     assert 0 < fast < slow < math.inf
     assert convergence_time(Scalable(legacy=1.0), 0.1, 10_000.0, rounds=5000) == math.inf
     assert convergence_time(Reno(), 0.1, 1000.0, share=0.52) == 0.0
+
+
+def test_a_window_just_above_one_packet_has_a_responsiveness():
+    assert responsiveness(TFRC(), 0.1, 1.02) == 3
+    with pytest.raises(ValueError, match=r"^window = 1"):
+        responsiveness(TFRC(), 0.1, 1.0)
