@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from responsefn import BIC, HTCP, DirectSimulation, Reno, WindowRule, simulate_rule
+from responsefn import AIMD, BIC, HTCP, DirectSimulation, Reno, Scalable, WindowRule, simulate_rule
 from responsefn.cycles import Limits, build_cases, find_cycles
 from responsefn.errors import RuleError
 from responsefn.linux import LinuxBIC
@@ -150,3 +150,12 @@ def test_no_rule_is_accused_of_what_a_block_of_acks_makes():
     ).rate
     assert rate == pytest.approx(truth, rel=ACCURACY)
     assert len(BacksOff().attractors(1e-3, 0.05, 2000.0)) >= 1
+
+
+@pytest.mark.parametrize("rule", [AIMD(1.0, 0.25), Scalable()], ids=str)
+def test_windows_of_cycles_and_of_blocks_agree(rule):
+    runs = [
+        simulate_rule(rule, 1e-4, 0.1, events=100, options=DirectSimulation(method=m)) for m in ("cycles", "blocks")
+    ]
+    for name in ("rate", "mean_window", "packet_mean_window", "peak_window"):
+        assert getattr(runs[0], name) == pytest.approx(getattr(runs[1], name), rel=1e-3), name
