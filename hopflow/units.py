@@ -594,7 +594,7 @@ def _convert_fields(kind: Any, dimensions: Mapping[str, Dimension]) -> None:
             if type(value) is float or value is None or type(value) is int:
                 continue
             size = PACKET_SIZE if name == "packet_size" else getattr(self, "packet_size", None)
-            converted = in_units(name, value, dimension, size or PACKET_SIZE)
+            converted = in_units(name, value, dimension, PACKET_SIZE if size is None else size)
             if not isinstance(converted, np.generic):
                 with contextlib.suppress(TypeError):  # a number that JAX traces has no value yet
                     converted = unwrap_scalar(converted)  # so that the object has a hash
