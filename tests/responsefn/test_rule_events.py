@@ -29,8 +29,11 @@ from responsefn import (
     WindowRule,
     hystart,
     simulate_rule,
+    single_acks,
+    steps,
 )
 from responsefn.errors import RuleError
+from responsefn.kernel.flow import REMAINING, ROWS, STATE, TIME
 from responsefn.rule_events import (
     MAX_PARAMETERS,
     MAX_STATE,
@@ -288,7 +291,62 @@ def test_compiled_rules_do_the_same(rule, monkeypatch):
     np.testing.assert_array_equal(computed, expected)
 
 
+class KeepsTime(WindowRule):
+    """Slow start that keeps the time of the last ACK, and the sum of all times."""
+
+    class State(NamedTuple):
+        """Window in packets, its threshold, and times in s."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        last: float = 0.0
+        total: float = 0.0
+
+    assigned = ("last",)
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + 1.0, last=e.time, total=s.total + e.time)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s
+
+
+def test_acks_of_slow_start_arrive_at_their_times_in_blocks_too():
+    """From 1 packet the window doubles each 0.1 s: after 2^n - 1 ACKs it is 2^n, n round trips later."""
+    for step in (steps.ack, steps.block):
+        call = steps.compile_step(steps.to_next_loss, KeepsTime(), step=step, compiled=False)[0]
+        run = np.zeros(ROWS)
+        run[STATE : STATE + 4] = KeepsTime.State()
+        run[REMAINING] = 15.0
+        call(run, 0.1, 0.0, math.inf, 0.0)
+        cwnd, _, last, total = run[STATE : STATE + 4]
+        assert cwnd == 16.0
+        assert run[TIME] == pytest.approx(0.4, rel=1e-12)
+        assert last == pytest.approx(0.4, rel=1e-12)
+        assert total == pytest.approx(sum(0.1 * math.log2(1.0 + n) for n in range(1, 16)), rel=1e-12)
+
+
 # Which rules a fluid must show single ACKs.
+
+
+def test_compared_cycles_begin_at_the_window_at_which_reno_loses(monkeypatch):
+    """Mean window 3/4 of the peak, for half the peak's round trips: 3/8 peak^2 packets in a cycle."""
+    samples = []
+
+    def record(kernel, name):
+        def run(values, *_):
+            samples.extend(zip(values[0][:, 0], values[2], values[3], strict=True))
+
+        return run
+
+    monkeypatch.setattr(single_acks, "engine", record)
+    single_acks._agrees.__wrapped__(Reno(), 0.05, None, 150.0, 16.0)
+    in_cycles = [(2.0 * cwnd, packets) for cwnd, packets, cycles in samples if cycles]
+    assert in_cycles, "no cycle is compared"
+    for peak, packets in in_cycles:
+        assert 0.375 * peak**2 == pytest.approx(packets, rel=1e-12)
 
 
 @pytest.mark.parametrize("rule", [Reno(), AIMD(0.3, 0.2), Scalable(), HSTCP(), CUBIC()], ids=repr)

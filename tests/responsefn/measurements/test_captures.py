@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from responsefn import read_pcap
+from responsefn.measurements.samples import Samples
 from tests.surface import for_each
 
 FOLDER = Path(__file__).parent / "captures"
@@ -224,12 +225,16 @@ def test_forms_of_captures(name: str, content: bytes) -> None:
     np.testing.assert_allclose(_read(content), EXPECTED, rtol=1e-4)
 
 
-def _read(content: bytes, **options: Any) -> Any:
+def _samples(content: bytes, **options: Any) -> Samples:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "a.pcap").write_bytes(content)
-        found = read_pcap(Path(folder) / "a.pcap", **options)
+        return read_pcap(Path(folder) / "a.pcap", **options)
+
+
+def _read(content: bytes, **options: Any) -> Any:
+    found = _samples(content, **options)
     return found.p, found.rtt, found.rate, found.packets
 
 
@@ -249,7 +254,10 @@ def test_addresses_that_are_used_again_are_another_connection() -> None:
     """The second begins with a SYN of another number and repeats the sequence numbers: no segment is sent again."""
     first = transfer_of(ipv4, handshake=True)
     second = [(10.0, ipv4(segment(8, 0, 0, 2))), *((10.0 + time, data) for time, data in first[2:])]
-    assert _read(pcap(first + second))[3].tolist() == [21.0, 21.0]
+    content = pcap(first + second)
+    assert _read(content)[3].tolist() == [21.0, 21.0]
+    flow = "10.0.0.1:1000 > 10.0.0.2:80"
+    assert _samples(content).names == (flow, f"{flow}, connection 2")
 
 
 def test_some_acks_may_have_the_times_of_their_segments_and_not_all() -> None:
