@@ -77,7 +77,7 @@ suite: $(VENV)/.dev
 test: style suite ## lint, format and the quick tests; `make types` checks the types
 
 test-all: check $(VENV)/.everything ## the slow tests too, the simulators' and those in Chromium where installed
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --dist worksteal
 
 # Another part of the slow tests each day. DATE=2026-01-31 repeats the order of that day.
 DATE ?= $(shell date +%F)
