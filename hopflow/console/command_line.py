@@ -356,7 +356,9 @@ def given_options(context: typer.Context) -> dict[str, str]:
     return {
         parameter.name or "": max(parameter.opts, key=len)
         for parameter, source in sources.items()
-        if source is not None and source.name == "COMMANDLINE"
+        if source is not None
+        and source.name == "COMMANDLINE"
+        and context.params.get(parameter.name or "") not in (None, (), [])  # click 8.1: arguments that are not given
     }
 
 

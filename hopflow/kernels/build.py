@@ -839,7 +839,7 @@ def build_archives(levels: tuple[str, ...], jobs: int) -> None:
         os.environ |= {
             FOLDER: scratch,
             "HOPFLOW_CACHE_DIR": scratch,
-            "NUMBA_CPU_NAME": levels[0],
+            "NUMBA_CPU_NAME": processor(levels[0], native.level()),
             "NUMBA_CPU_FEATURES": "",
         }
         for level in levels:
@@ -853,6 +853,17 @@ def build_archives(levels: tuple[str, ...], jobs: int) -> None:
         native.ARCHIVES.mkdir(exist_ok=True)
         for level in levels:
             _write_archive(native.ARCHIVES / f"{level}.zip", Path(scratch, level), source)
+
+
+def processor(level: str, own: str) -> str:
+    """Return the processor for which Numba writes code for a level on a machine of level ``own``.
+
+    Numba knows the processors of this machine's architecture alone; those of x86-64-v2 have vectors of 128 bits, as
+    those of arm64 have.
+    """
+    if not own.startswith("x86-64"):
+        return "generic"
+    return level if level.startswith("x86-64") else "x86-64-v2"
 
 
 def _source_digest() -> bytes:

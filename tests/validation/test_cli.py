@@ -316,7 +316,7 @@ def test_that_titles_are_left_out_is_said() -> None:
 def test_the_bar_leaves_nothing_in_a_file() -> None:
     file = io.StringIO()
     assert not list(checked_under_a_bar([], Console(file=file), fresh=False))
-    assert not file.getvalue()
+    assert not file.getvalue().strip()  # rich 13 ends with an empty line
 
 
 @pytest.mark.parametrize("done", [0, 1])

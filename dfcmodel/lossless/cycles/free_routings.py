@@ -63,8 +63,8 @@ class UpDown:
     Examples
     --------
     >>> from dfcmodel.lossless import torus, up_down
-    >>> up_down(torus([3, 3])).route((0, 0), (1, 1)).nodes
-    [(0, 0), (0, 1), (1, 1)]
+    >>> up_down(torus([3, 3])).route((0, 0), (1, 0)).nodes
+    [(0, 0), (1, 0)]
     """
 
     ends: list[Any]

@@ -626,7 +626,7 @@ def test_the_fields_of_a_record_are_options_of_a_command() -> None:
     call = CliRunner().invoke
     assert call(app, ["bits", "--rate", "3", "--double"]).stdout == "bits 3.0\n"
     assert call(app, ["bits", "--rate", "3", "--delay", "2"]).stdout == "bits 6.0\n"
-    assert "Missing option '--rate'" in call(app, ["bits"]).stderr
+    assert "Missing option '--rate'" in call(app, ["bits"]).output
     assert "Print a product." in call(app, ["--help"]).stdout
 
 
@@ -674,7 +674,7 @@ def test_an_option_has_unit_default_and_description_of_the_function_that_answers
         == "[1500.0]\n"
     )
     assert call(app, ["--rate", "1", "--wait", "3us"]).stdout == "['wait 3us']\n"
-    assert "Missing option '--rate'" in call(app, []).stderr
+    assert "Missing option '--rate'" in call(app, []).output
     said = call(app, ["--rate", "fast"]).exception
     assert str(said).startswith("rate = 'fast': must be")
     text = " ".join(call(app, ["--help"], env={"COLUMNS": "300"}).stdout.split())

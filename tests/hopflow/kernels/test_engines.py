@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import os
 import re
+import subprocess
 import sys
 import time
 import tomllib
@@ -93,6 +95,7 @@ def write(folder: Path, **texts: str) -> Path:
 
 
 SCRIPT = """
+import subprocess
 import sys
 import numpy as np
 from hopflow.kernels import Callback, build_callbacks, cache, engine
@@ -303,6 +306,7 @@ def archive_is_current() -> bool:
 
 
 WITHOUT_NUMBA = """
+import subprocess
 import sys
 
 class Missing:
@@ -340,3 +344,24 @@ def test_questions_are_answered_from_the_archive_without_numba(tmp_path) -> None
         assert done.returncode == 0, (code, done.stderr)
         assert "compiling" not in done.stderr
     assert not list((tmp_path / "cache").glob("code/*"))
+
+
+@pytest.mark.parametrize(
+    ("level", "own"), [("x86-64-v3", "x86-64-v3"), ("aarch64", "x86-64-v3"), ("aarch64", "aarch64")]
+)
+def test_numba_writes_code_for_processors_that_it_knows(level, own) -> None:
+    """LLVM warns of an unknown processor, and writes code for none. Of arm64 only the name can be tested here."""
+    if importlib.metadata.version("numba") != pinned_numba():
+        pytest.skip(f"hopflow.kernels.build needs Numba {pinned_numba()}")
+    from hopflow.kernels import build
+
+    name = build.processor(level, own)
+    if not own.startswith("x86-64"):
+        assert name == "generic"
+        return
+    code = (
+        "from llvmlite import binding; binding.initialize_native_target(); "
+        f"binding.Target.from_default_triple().create_target_machine(cpu={name!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "not a recognized processor" not in done.stderr

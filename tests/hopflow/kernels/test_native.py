@@ -821,3 +821,20 @@ def test_compilation_counts_as_loading(empty_cache) -> None:
     first = watch.loading()
     kernel(2.0)
     assert 0.0 < first == watch.loading()
+
+
+def test_objects_for_arm64_are_written_on_any_machine() -> None:
+    """Machine 183 in the header of ELF (AArch64); loading them needs one."""
+    from llvmlite import binding
+
+    unit = native.assemble([("twice", "hopflow.twice", binding.parse_assembly(TWICE), set())], "aarch64")
+    assert unit.objects[0][:4] == b"\x7fELF"
+    assert int.from_bytes(unit.objects[0][18:20], "little") == 183
+
+
+TWICE = """
+define double @hopflow.twice(double %x) {
+  %y = fadd double %x, %x
+  ret double %y
+}
+"""
