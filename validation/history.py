@@ -212,10 +212,9 @@ def _steps() -> dict[str, list[Step]]:
         commit = Commit(sha, date, subject, number)
         for path, blobs in _raw(lines):
             steps.setdefault(path, []).append(Step(commit, blobs[:-1], blobs[-1]))
-    now = _git("diff", *options, "HEAD", "--", *paths).decode()
-    for path, blobs in _raw(now.splitlines()):
-        exists = (PACKAGE.parent / path).is_file()
-        steps.setdefault(path, []).append(Step(Commit(), blobs[:-1], path if exists else ""))
+    for path, (blob, exists) in _edited().items():
+        if blob and (not path.startswith(TEXTS) or path.endswith(".md")):
+            steps.setdefault(path, []).append(Step(Commit(), (blob,), path if exists else ""))
     return {path: own for path, own in steps.items() if Path(path).name != manifest.MANIFEST}
 
 
@@ -285,13 +284,25 @@ def _by(keys: Sequence[str], rows: Iterable[Row]) -> Rows:
     return table
 
 
+def _edited() -> dict[str, tuple[str, bool]]:
+    """Return the files of the data, tables and texts that are not as in the last commit: their blob there, and whether they exist.
+
+    All files are hashed: git's index can be told to take a file as unchanged (``update-index --skip-worktree``).
+    """
+    paths = DATA, PUBLISHED, TEXTS, f"{NAME}/manifest.py"
+    tree = _git("ls-tree", "-r", "-z", "HEAD", "--", *paths).decode("utf-8", "replace")
+    blobs = {path: about.split()[2] for about, _, path in (line.partition("\t") for line in tree.split("\0")[:-1])}
+    others = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *paths)
+    names = dict.fromkeys([*blobs, *others.decode("utf-8", "replace").split("\0")[:-1]])
+    exists = [name for name in names if (PACKAGE.parent / name).is_file()]
+    hashes = _git("hash-object", "--stdin-paths", given="".join(f"{name}\n" for name in exists)).decode().split()
+    now = dict(zip(exists, hashes, strict=True))
+    return {name: (blobs.get(name, ""), name in now) for name in names if now.get(name) != blobs.get(name)}
+
+
 def _uncommitted() -> tuple[str, ...]:
     """Return the protected files that are not as in the last commit, by their paths in the repository."""
-    paths = DATA, PUBLISHED, TEXTS, f"{NAME}/manifest.py"
-    status = _git("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *paths)
-    files = [entry[3:] for entry in status.decode("utf-8", "replace").split("\0") if entry]
-    ours = {f"{PUBLISHED}/{name}" for name in manifest.OURS}
-    return tuple(file for file in files if file not in ours and (not file.startswith(TEXTS) or file.endswith(".md")))
+    return tuple(file for file in _edited() if not file.startswith(TEXTS) or file.endswith(".md"))
 
 
 def _changed_cases(

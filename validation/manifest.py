@@ -34,7 +34,7 @@ PUBLISHED = Path(__file__).parent / "published"
 TEXTS = Path(__file__).parent / "claims"
 """The texts of the findings stand beside the modules of the claims."""
 OURS = ("verdicts.csv", "thresholds.csv", "readings.csv", "numbers.csv")
-"""Files of ``published`` that ``hopflow validate --record`` writes and ``hopflow validate`` compares; all others are protected."""
+"""Files of ``published`` that ``hopflow validate --record`` writes and ``hopflow validate`` compares: without a checksum."""
 MANIFEST = "manifest.txt"
 MANIFEST_SHA256 = "98d11ed1773d9a63e1976effdadc422973c29977306d023abafdd9b3575cfd22"
 """The SHA-256 of the manifest of the data; ``python -m validation.generate --seal`` writes it."""

@@ -96,6 +96,25 @@ def test_a_cell_that_changes_without_its_record_is_named(repository: Path, commi
     assert not read_history().is_clean
 
 
+@pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])
+@pytest.mark.parametrize(("file", "old"), [("published/paraphrases.csv", "smoother"), ("claims/a.md", "rises")])
+def test_a_file_that_git_is_told_to_pass_over_is_compared_all_the_same(
+    repository: Path, flag: str, file: str, old: str
+) -> None:
+    git(repository, "update-index", flag, f"validation/{file}")
+    edit(repository, file, old, "falls")
+    about = read_history()
+    assert about.uncommitted == (f"validation/{file}",)
+    assert [str(change.commit) for change in about.changes] == ["none, the working tree"]
+
+
+def test_what_is_recorded_of_claims_is_compared_with_the_last_commit(repository: Path) -> None:
+    write(repository, {f"validation/published/{name}": "id\nA1\n" for name in manifest.OURS}, commit="record")
+    assert read_history().is_clean
+    edit(repository, "published/readings.csv", "A1", "A2")
+    assert read_history().uncommitted == ("validation/published/readings.csv",)
+
+
 @pytest.mark.parametrize("commit", ["", "typo"])
 @pytest.mark.parametrize(
     "change", [{"date": "2026-01-01", "sha256": "0"}, {"tool": "hopflow"}, {"notes": ["made again"]}]
@@ -251,12 +270,13 @@ def test_a_merge_that_changes_a_cell_is_named(repository: Path) -> None:
     assert len(read_history().without_record) == 1
 
 
-def test_files_that_runs_write_and_code_are_not_protected(repository: Path) -> None:
+def test_all_but_code_is_protected(repository: Path) -> None:
     names = ("published/verdicts.csv", "claims/a.py", "published/SOURCES.md", "claims/a.md")
     write(repository, {f"validation/{name}": "x" for name in names})
     assert read_history().uncommitted == (
         "validation/claims/a.md",
         "validation/published/SOURCES.md",
+        "validation/published/verdicts.csv",
     )
 
 

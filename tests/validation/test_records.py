@@ -23,6 +23,7 @@ from validation.claims.yang2001 import best_effort
 from validation.claims.zheng2002 import pairs
 from validation.display import texts
 from validation.display.finding_rows import Number
+from validation.display.svg import drawn
 from validation.display.waterfalls import ABOUT, CASE, gap_of, waterfall_of
 from validation.judgements import pickles
 from validation.judgements.recording import Recorded, differences, record, recorded
@@ -241,14 +242,39 @@ def test_other_printed_numbers_are_noticed_though_the_verdict_stays(change, said
     known = replace(recorded()["Y06"], numbers=recorded()["Y06"].numbers | {"quantity 1": "3 5 0.4842"})
     other = replace(row, model=row.model.replace(*change), simulation=row.simulation.replace(*change))
     forged = replace(found, numbers=(other, *found.numbers[1:]))
-    assert list(differences(forged, known)) == ([said] if said else [])
+    assert [each for each in differences(forged, known) if each != "words"] == ([said] if said else [])
 
 
 def test_places_with_other_numbers_are_named_or_counted() -> None:
     found, known = find("Y06").check(), recorded()["Y06"]
-    *named, more = differences(found, replace(known, numbers={}))
+    words, *named, more = differences(found, replace(known, numbers={}))
+    assert words == "words"
     assert all(each.startswith("numbers of ") for each in named)
-    assert more == f"numbers of {len(known.numbers) - len(named)} more places"
+    not_compared = {place for place in known.numbers if place == "words" or place.endswith(" points")}
+    assert more == f"numbers of {len(known.numbers) - len(not_compared) - len(named)} more places"
+
+
+def test_other_words_with_the_same_numbers_are_noticed() -> None:
+    found, known = find("Y06").check(), recorded()["Y06"]
+    assert list(differences(found, known)) == []
+    for other in (
+        replace(found, summary=found.summary + " Not so."),
+        replace(found, explanation=found.explanation.replace("the", "no", 1)),
+        replace(found, pictures=(replace(found.pictures[0], caption="Another."), *found.pictures[1:])),
+    ):
+        assert next(iter(differences(other, known))) == "words"
+
+
+def test_a_curve_drawn_at_half_its_height_is_noticed() -> None:
+    found, known = find("Y06").check(), recorded()["Y06"]
+    picture = drawn(found.pictures[0])
+    assert list(differences(replace(found, pictures=(picture, *found.pictures[1:])), known)) == []
+    assert picture.points is not None
+    for column in ("x", "y"):
+        points = picture.points.assign(**{column: 0.5 * picture.points[column]})
+        forged = replace(found, pictures=(replace(picture, points=points), *found.pictures[1:]))
+        (difference,) = differences(forged, known)
+        assert difference.startswith("numbers of picture 1 points: "), column
 
 
 def test_a_forged_count_of_statements_that_hold_is_noticed() -> None:
@@ -457,7 +483,10 @@ def test_recording_one_claim_leaves_the_rows_of_others(tmp_path, monkeypatch):
         text = re.sub(r"(?m)^M02,.*\n", "", whole)
         assert text != whole
         (tmp_path / name).write_text(text, encoding="utf-8")
-    found = find("M02").check()  # claims are read from the checkout, before it is hidden
+    found = find("M02").check()
+    found = replace(
+        found, pictures=tuple(map(drawn, found.pictures))
+    )  # claims are read from the checkout, before it is hidden
     monkeypatch.setattr("validation.records.PUBLISHED", tmp_path)
     monkeypatch.setattr("validation.judgements.recording.PUBLISHED", tmp_path)
     record({find("M02"): found})

@@ -7,6 +7,7 @@ numbers that the page of a claim prints, so that changes show that turn no verdi
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,6 +38,10 @@ Statements = Mapping[tuple[str, int], tuple[str, ...]]
 """The verdicts of `SOURCES` by reading ("" for the default one) and number of the statement, from 1."""
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.ASCII)
 """A printed number."""
+COORDINATES = ("x", "x_low", "x_high", "y", "y_low", "y_high", "value")
+"""Columns of the points of a picture, of which sums of absolute values are recorded."""
+WORDS = "words"
+"""The place of a hash of the words of a page, without its numbers."""
 PLACES_NAMED = 3
 """Places with other numbers that are named; the others are counted."""
 
@@ -58,7 +63,8 @@ class Recorded:
     held
         How many statements hold in the model and in packets, as "1 of 2".
     numbers
-        The numbers printed, by their place on the page, separated by spaces.
+        The numbers printed, by their place on the page, separated by spaces; of pictures how many points they have and
+        the sums of the absolute values of their coordinates; a hash of the words.
     """
 
     verdicts: Sides[Verdict] | None = None
@@ -117,19 +123,27 @@ def _held(finding: Finding) -> Sides[str]:
 
 
 def _printed(finding: Finding) -> dict[str, str]:
-    """Return the numbers that the page of a claim prints, by their place."""
+    """Return the numbers that the page of a claim prints and draws, by their place, and a hash of its words.
+
+    Of pictures that are not drawn yet there are no points.
+    """
     texts = {"statements": [part.statement for part in finding.parts]}
     texts |= {"summary": [finding.summary], "explanation": [finding.explanation]}
     for name, entries in (("quantity", finding.numbers), ("cause", finding.experiments)):
         texts |= {f"{name} {n}": list(vars(entry).values()) for n, entry in enumerate(entries, 1)}
     for n, picture in enumerate(finding.pictures, 1):
         texts[f"picture {n}"] = [picture.caption, picture.alt]
+        if picture.points is not None:
+            columns = [picture.points[name].abs() for name in COORDINATES]
+            texts[f"picture {n} points"] = [str(len(picture.points)), *(f"{column.sum():.3e}" for column in columns)]
     if finding.gap:
         texts["gap"] = [
             *(" ".join(row) for row in finding.gap.rows.values()),
             *finding.gap.sentences,
         ]
     printed = {place: " ".join(NUMBER.findall(" ".join(text))) for place, text in texts.items()}
+    words = NUMBER.sub("", "\n".join(" ".join(text) for place, text in texts.items() if not place.endswith(" points")))
+    printed[WORDS] = hashlib.sha256(words.encode()).hexdigest()[:16]
     return {place: numbers for place, numbers in printed.items() if numbers}
 
 
@@ -209,9 +223,13 @@ def differences(finding: Finding, known: Recorded) -> Iterator[str]:
         if now_said.get((reading, number)) != known.statements.get((reading, number)):
             yield f"statement {number}" + (f" in the reading {reading!r}" if reading else "")
     printed = _printed(finding)
+    if printed[WORDS] != known.numbers.get(WORDS):
+        yield WORDS
+    not_drawn = {f"picture {n} points" for n, picture in enumerate(finding.pictures, 1) if picture.points is None}
     others = {
         place: _other_numbers(printed.get(place, ""), known.numbers.get(place, ""))
         for place in {**known.numbers, **printed}
+        if place not in not_drawn | {WORDS}
     }
     named = [f"numbers of {place}: {other}" for place, other in others.items() if other]
     yield from named[:PLACES_NAMED]

@@ -614,3 +614,18 @@ def test_lines_become_rows_with_all_digits() -> None:
     assert [row["arguments"] for row in rows] == ["(1,)", "(2,)"]
     assert rows[1]["value"] == "0.30000000000000004"
     assert seed_tables.calls(run) == [["f", "1", "1", "(1,)", "1", "1", "(2,)"]]
+
+
+@for_each(
+    [
+        ("goyal2022.beside.measured", 4), ("goyal2022.flows.active", 4), ("guo2016.operation.incast_and_short", 4),
+        ("kaneko2007.level.two_flows", 3), ("kaneko2007.runs.two_in_model", 8), ("li2019.telemetry.shares", 4),
+        ("malhotra2005.level.endless_run", 4), ("malhotra2005.level.files_run", 8),
+        ("mittal2018.fat_tree.random_runs", 3), ("mittal2018.fat_tree.request_times", 4),
+        ("yang2001.load.shares_of", 3), ("zheng2002.level.run_of", 3), ("zhu2015.incast.queues", 4),
+        ("zhu2015.sharing.victim_rates", 4), ("zhu2016.dcqcn.seen", 4),
+    ]
+)  # fmt: skip
+def test_a_new_setting_is_run_with_as_many_seeds_as_its_pages_say(function: str, seeds: int) -> None:
+    """Bundled settings have seeds of their own: a smaller number would not show in any verdict."""
+    assert len(named(function).seeds) == seeds

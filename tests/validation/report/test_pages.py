@@ -20,8 +20,9 @@ from validation import Claim, Finding, Verdict, ledger, manifest, provenance, re
 from validation.checks import subjects
 from validation.claims import find
 from validation.display.finding_rows import Experiment, Gap, Number, Picture
-from validation.judgements.recording import Recorded
-from validation.judgements.verdicts import Part, Reading, Sides, Threshold
+from validation.judgements import recording
+from validation.judgements.recording import WORDS, Recorded
+from validation.judgements.verdicts import INDEPENDENT_SOURCES, Part, Reading, Sides, Threshold
 from validation.records import entries, group_of, recorded_simulators, recorded_verdicts
 from validation.report import folders, stamps, tally
 from validation.report.families import common_caption, grouped, panels
@@ -39,7 +40,7 @@ from validation.report.rows import (
     verdicts,
 )
 from validation.report.series import arranged
-from validation.report.surprises import contradicted_by_all, counted
+from validation.report.surprises import RULE, contradicted_by_all, counted
 from validation.report.tally import FIELDS, fields
 from validation.report.templating import TEMPLATES, filled, written_out
 
@@ -558,7 +559,7 @@ def test_a_row_survives_json(tmp_path: Path, toy) -> None:
         thresholds={"near": Threshold("near", "", 0.01, {"model": R}, {"model": C})},
         statements={("", 1): (R, A, A, A, A, A)},
         held=Sides("1 of 1", "0 of 1"),
-        numbers={"quantity 1": "1 2 3", "quantity 2": "1 2 4 9 5 3"},
+        numbers={"quantity 1": "1 2 3", "quantity 2": "1 2 4 9 5 3", WORDS: recording._printed(toy()[1])[WORDS]},
     )
     row = row_of(*toy(), {"Z01": known})
     place = tmp_path / "claims.json"
@@ -871,3 +872,17 @@ def test_texts_are_escaped_and_missing_values_refused() -> None:
 def test_every_paper_has_a_title() -> None:
     assert set(PAPERS) == {entry.paper for entry in entries().values()}
     assert (TEMPLATES / "report.css").is_file()
+
+
+def test_the_rule_of_the_front_page_has_the_number_of_sources_that_is_asked_for() -> None:
+    assert INDEPENDENT_SOURCES == 2
+    assert "At least two of the sources are independent" in RULE
+
+
+def test_titles_and_citations_have_the_year_of_their_key() -> None:
+    for key, paper in PAPERS.items():
+        year = re.search(r"\d{4}$", key)
+        if year is not None:
+            assert year[0] in paper.title, key
+            assert year[0] in paper.citation, key
+            assert not set(re.findall(r"\b(?:19|20)\d\d\b", paper.title + paper.citation)) - {year[0]}, key
