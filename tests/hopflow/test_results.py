@@ -17,7 +17,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,6 +40,7 @@ from hopflow.results import (
     image_html,
     kind_for,
     png,
+    same,
     stack_datasets,
     table_html,
     table_text,
@@ -280,6 +281,22 @@ def test_a_table_of_pandas_has_at_most_its_rows(monkeypatch) -> None:
     monkeypatch.setattr("hopflow.results.MAX_TABLE_ROWS", rows - 1)
     with pytest.raises(ValueError, match=r"^to_pandas: the table has .* rows, more than "):
         result.to_pandas()
+
+
+class Place(NamedTuple):
+    """A state with names."""
+
+    a: int
+    b: int
+
+
+def test_states_with_names_are_other_states_than_plain_ones() -> None:
+    plain = markov.explore(lambda s: [(((s[0] + 1) % 3, s[1]), 1.0)], start=(0, 0))
+    named = markov.explore(lambda s: [(Place((s.a + 1) % 3, s.b), 1.0)], start=Place(0, 0))
+    assert plain != named
+    assert not same((1, 2), "12")
+    assert not same((1, 2), [1, 2])
+    assert same((1, 2), (1.0, 2.0))
 
 
 def test_it_is_equal_by_value_to_its_copies(result, tmp_path) -> None:

@@ -214,3 +214,23 @@ def test_a_users_formula_is_all_it_takes():
     with pytest.raises(ValueError, match=r"rtt is missing"):
         rule.peak_window(0.01)
     assert rule.peak_window(0.01, 0.1) > 0  # no formula for it: by the numerical cycle
+
+
+class Bounded(OwnFormula):
+    """Formulas that hold where both, or one, of two conditions do."""
+
+    class Params(NamedTuple):
+        a: float = 0.25
+        either: float = 0.0
+
+    def formula(self):
+        p, R = symbolic.p, symbolic.R
+        conditions = p <= sp.Rational(1, 10), R * p <= sp.Rational(1, 200)
+        condition = (sp.Or if self.params.either else sp.And)(*conditions)
+        return symbolic.Formula(symbolic.a / p, condition=condition)
+
+
+@pytest.mark.parametrize(("either", "holds"), [(0.0, [True, False, False, False]), (1.0, [True, True, True, False])])
+def test_conditions_of_a_users_formula_are_joined(either, holds):
+    p, rtt = [0.01, 0.01, 0.2, 0.2], [0.1, 1.0, 0.01, 1.0]
+    assert Bounded(either=either).closed_form_holds(p, rtt).tolist() == holds

@@ -109,3 +109,15 @@ def test_a_window_just_above_one_packet_has_a_responsiveness():
     assert responsiveness(TFRC(), 0.1, 1.02) == 3
     with pytest.raises(ValueError, match=r"^window = 1"):
         responsiveness(TFRC(), 0.1, 1.0)
+
+
+@pytest.mark.parametrize("rule", [CUBIC(), AIMD(1.0, 0.3)], ids=repr)
+def test_exponents_are_slopes_at_the_round_trip_time(rule):
+    """CUBIC's rate at 1e-3 is no power of the round-trip time: a slope over a wider interval differs in the third digit."""
+    ends = 0.0999, 0.1001
+    rates = [float(rule.rate(1e-3, rtt)) for rtt in ends]
+    slope = math.log(rates[0] / rates[1]) / math.log(ends[1] / ends[0])
+    exponents = rtt_unfairness(rule, 1e-3, 0.1)
+    assert exponents.same_loss_rate == pytest.approx(slope, rel=1e-4)
+    elasticity = float(rule.elasticity(1e-3, 0.1))
+    assert exponents.synchronized == pytest.approx(slope / (1.0 + elasticity), rel=1e-4)

@@ -91,6 +91,13 @@ def test_a_cycle_of_chromium_returns_to_the_expected_peak(p):
     assert rule.cycle(p, rtt).peak_window == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.parametrize("C", [1e-3, 10.0])
+def test_the_peak_of_chromium_is_found_for_other_curves(C):
+    rule, rtt = ChromiumCUBIC(C=C), 0.1
+    expected = float(rule.expected_peak(np.array(1e-5), np.array(rtt)))
+    assert rule.cycle(1e-5, rtt).peak_window == pytest.approx(expected, rel=0.05)
+
+
 def test_two_connections_of_chromium_have_the_rate_of_two_renos():
     rate = ChromiumCUBIC().rate(1e-3, 0.04)
     assert rate == pytest.approx(2 * NewReno().rate(1e-3, 0.04), rel=0.01)
