@@ -207,3 +207,9 @@ def test_public_names():
     for name in ("AIMD", "Reno", "NewReno", "Tahoe", "TFRC", "PFTK", "invert", "curve"):
         assert name in responsefn.__all__
         assert getattr(responsefn, name).__doc__
+
+
+def test_a_rule_says_in_one_of_three_words_whether_it_needs_a_capacity():
+    rows = responsefn.catalogue().rows()
+    assert {row["capacity"] for row in rows} == {"ignored", "optional", "needed"}
+    assert {"ARENO()", "FAST()"} <= {row["name"] for row in rows if row["capacity"] == "needed"}

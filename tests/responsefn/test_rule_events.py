@@ -19,6 +19,7 @@ from responsefn import (
     AIMD,
     BIC,
     CUBIC,
+    DCTCP,
     HSTCP,
     TFRC,
     DeliveryRule,
@@ -289,6 +290,32 @@ def test_compiled_rules_do_the_same(rule, monkeypatch):
         monkeypatch.setitem(many_steps.__globals__, name, value)
     assert compiled(8.0, numbers, computed) == many_steps(8.0, numbers, expected)
     np.testing.assert_array_equal(computed, expected)
+
+
+class BadDrop(DCTCP):
+    """Half a packet after a drop."""
+
+    @staticmethod
+    def on_drop(s, q, e):
+        return s._replace(cwnd=0.5)
+
+
+class DropMethod(DCTCP):
+    """A method where a function is needed."""
+
+    def on_drop(self, s, q, e):
+        return s
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [(BadDrop, r"on_drop returns cwnd = 0\.5: must be 1"), (DropMethod, "on_drop: write @staticmethod above it")],
+)
+def test_the_answer_to_a_drop_is_checked_as_that_to_a_mark(kind, said, level):
+    links = chain(2, rate=1000.0, delay=0.02, buffer=5)
+    with pytest.raises(RuleError, match=said):
+        simulate(Scenario("one", links, [Flow("f", (1, 2), kind())], duration=1.0), level=level)
 
 
 class KeepsTime(WindowRule):
