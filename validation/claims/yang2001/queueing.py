@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 
 from validation.claims.effect_claims import effects
-from validation.claims.effect_statements import Curve, Decided, Effects, Estimates
+from validation.claims.effect_statements import Curve, Decided, Effects, Estimates, Statement
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.best_effort import QUEUES, times_alone
 from validation.judgements.verdicts import Verdict
@@ -41,6 +41,9 @@ def disciplines() -> Effects:
     def in_every_class(times: tables.Times) -> dict[str, Decided]:
         return {"drr_cc": tuple(m for pair in CC_AND_TS for m in _faster_by_class(*pair, times))}
 
+    def summed_up(of_classes: Callable[[pd.DataFrame], pd.Series]) -> dict[str, Statement]:
+        return tables.both(lambda times: {"drr_cc": tuple(_faster_under_drr(*p, times, of_classes) for p in CC_AND_TS)})
+
     found = _groups_of_flows(tables.seen)
     return Effects(
         tables.both(statements),
@@ -58,7 +61,9 @@ def disciplines() -> Effects:
             "fifo": (_times_of(tables.seen, "FCFS"), _times_of(tables.seen, "RED")),
             "short": (_times_of(tables.short, "FCFS"), _times_of(tables.short, "RED")),
         },
-        readings=tables.in_readings(statements) | {EVERY_CLASS: tables.both(in_every_class)},
+        readings=tables.in_readings(statements)
+        | {EVERY_CLASS: tables.both(in_every_class)}
+        | {name: summed_up(of_classes) for name, of_classes in SUMMED_UP.items()},
     )  # fmt: skip
 
 
@@ -67,6 +72,12 @@ CC_AND_TS = (("cc/cc", "ts/ts"), ("cc/be", "ts/be"))
 EVERY_CLASS = "every class for itself"
 """A reading: ts is better where each class takes less time. Table 4 of the paper contradicts it: there TCP1, TCP2 and UDP3 of cc/cc and TCP1
 of cc/be take less time with cc."""
+SUMMED_UP: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "the classes of TCP alone": lambda frame: frame[list(tables.TCP)].mean(axis=1),
+    "the median class": lambda frame: frame[list(tables.CLASSES)].median(axis=1),
+    "the class that takes longest": lambda frame: frame[list(tables.CLASSES)].max(axis=1),
+}
+"""Further readings of "on average" under DRR: one time for the classes of a source, by run."""
 
 
 def _mean_times(
@@ -93,11 +104,15 @@ def _groups_of_flows(times: tables.Times) -> dict[str, pd.DataFrame]:
     }
 
 
-def _faster_under_drr(slower: str, faster: str, times: tables.Times) -> Estimate:
-    """Return by how much the mean time of the classes of cc exceeds that of ts under DRR."""
+def _faster_under_drr(
+    slower: str,
+    faster: str,
+    times: tables.Times,
+    of_classes: Callable[[pd.DataFrame], pd.Series] = lambda frame: frame[list(tables.CLASSES)].mean(axis=1),
+) -> Estimate:
+    """Return by how much the time of the classes of cc, their mean or another one, exceeds that of ts under DRR."""
     cc, ts = tables.under(times(slower, "DRR"), "cc"), tables.under(times(faster, "DRR"), "ts")
-    means = (frame[list(tables.CLASSES)].mean(axis=1) for frame in (cc, ts))
-    return of_runs(tables.relative(*means))
+    return of_runs(tables.relative(of_classes(cc), of_classes(ts)))
 
 
 def _faster_by_class(slower: str, faster: str, times: tables.Times) -> Iterator[Estimate]:
