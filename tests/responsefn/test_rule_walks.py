@@ -6,8 +6,10 @@ steps themselves are held against their sources in `test_published_steps` and in
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +24,8 @@ PATHS = {"wide area": (0.04, 1000.0), "data center": (2e-5, 2e6)}
 BUFFER, ACKS, EVERY = 50.0, 6000, 40
 TIMEOUT, LESS = 2500, 4200
 """The ACK after which the timer expires, and from which on half of the rate is left."""
+OTHER_ACKS, SPARSE = 3000, 7
+"""ACKs of rules with other parameters, of whose numbers every seventh is recorded."""
 
 
 class Seen(NamedTuple):
@@ -33,12 +37,12 @@ class Seen(NamedTuple):
     marks: float
 
 
-def walk(rule: Any, base_rtt: float, full_rate: float) -> list[float]:
+def walk(rule: Any, base_rtt: float, full_rate: float, acks: int = ACKS) -> list[float]:
     """Return windows, and the other numbers of the state, on the way."""
     s, time, pause, delivered, found = rule.start(base_rtt, full_rate), 0.0, 0, 0.0, []
     random, rtt, recovering = 0.5, base_rtt, 0
     is_delivery = hasattr(rule, "on_delivery")
-    for n in range(ACKS):
+    for n in range(acks):
         rate = full_rate if n < LESS else 0.5 * full_rate
         flight = min(s.cwnd, rtt * getattr(s, "pacing_rate", math.inf) or math.inf)
         queue = min(max(flight - base_rtt * rate, 0.0), BUFFER)
@@ -75,12 +79,28 @@ def walk(rule: Any, base_rtt: float, full_rate: float) -> list[float]:
     return [float(f"{value:.9g}") for value in found]
 
 
+def with_other_values(rule: Any) -> Iterator[Any]:
+    """Yield a rule with another value of each of its numbers: what is off by default is on, and the reverse."""
+    for name, value in rule.params._asdict().items():
+        if not isinstance(value, (int, float)) or math.isinf(value):
+            continue
+        for other in (1.0 - value,) if value in (0.0, 1.0) else (0.8 * value, 1.25 * value, value + 1.0):
+            with contextlib.suppress(ValueError):
+                yield rule.replace(**{name: int(other) if other == int(other) else other})
+                break
+
+
 WALKS = {f"{name}, {path}": (rule, *numbers) for name, rule in WITH_FIELDS.items() for path, numbers in PATHS.items()}
+OTHERS = {
+    f"{name}: {other!r}": (other, *PATHS["wide area"])
+    for name, rule in WITH_FIELDS.items()
+    for other in with_other_values(rule)
+}
 
 
 def test_every_rule_is_recorded() -> None:
     known = json.loads(RECORD.read_text()).keys()
-    assert known == WALKS.keys(), "a rule is new: `make generated` records it"
+    assert known == {*WALKS, *OTHERS}, "a rule or a parameter is new: `make generated` records it"
 
 
 @pytest.mark.parametrize("name", WALKS)
@@ -89,6 +109,17 @@ def test_a_rule_walks_as_recorded(name: str) -> None:
     assert walk(*WALKS[name]) == pytest.approx(known, rel=1e-6, abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.parametrize("rule", WITH_FIELDS)
+def test_a_rule_with_other_parameters_walks_as_recorded(rule: str) -> None:
+    known = json.loads(RECORD.read_text())
+    for name in OTHERS:
+        if name.startswith(f"{rule}: "):
+            found = walk(*OTHERS[name], acks=OTHER_ACKS)[::SPARSE]
+            assert found == pytest.approx(known[name], rel=1e-6, abs=1e-12, nan_ok=True), name
+
+
 if __name__ == "__main__":
-    lines = (f"{json.dumps(name)}: {json.dumps(walk(*question))}" for name, question in WALKS.items())
+    walks = {name: walk(*question) for name, question in WALKS.items()}
+    walks |= {name: walk(*question, acks=OTHER_ACKS)[::SPARSE] for name, question in OTHERS.items()}
+    lines = (f"{json.dumps(name)}: {json.dumps(numbers)}" for name, numbers in walks.items())
     RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
