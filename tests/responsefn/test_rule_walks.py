@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from responsefn import DCQCN, TIMELY, Elapsed, Feedback, FixedRate, PatchedTIMELY
 from responsefn.rules.deliveries.delivery_rule import Delivery
+from responsefn.rules.rates.rate_rule import with_base_rtt
 from tests.responsefn.test_published_steps import WITH_FIELDS
 
 RECORD = Path(__file__).with_suffix(".json")
@@ -100,13 +102,46 @@ OTHERS = {
 
 def test_every_rule_is_recorded() -> None:
     known = json.loads(RECORD.read_text()).keys()
-    assert known == {*WALKS, *OTHERS}, "a rule or a parameter is new: `make generated` records it"
+    assert known == {*WALKS, *OTHERS, *AT_RATES}, "a rule or a parameter is new: `make generated` records it"
 
 
 @pytest.mark.parametrize("name", WALKS)
 def test_a_rule_walks_as_recorded(name: str) -> None:
     known = json.loads(RECORD.read_text())[name]
     assert walk(*WALKS[name]) == pytest.approx(known, rel=1e-6, abs=1e-12, nan_ok=True)
+
+
+def walk_at_rate(rule: Any) -> list[float]:
+    """Return the numbers of the state of a rate rule on the way: feedback of 16 packets, then a step of time.
+
+    Round-trip times swing by half around 20 us; marks come in bursts.
+    """
+    line, base_rtt = 1e6, 1.6e-5
+    s, time, found = rule.start(line), 0.0, []
+    for n in range(600):
+        step = 16.0 / min(max(s.rate, 1e3), line)
+        time += step
+        rtt = 2e-5 * (1.0 + 0.5 * math.sin(0.07 * n))
+        marks = 1.0 if n % 90 < 25 and n % 5 == 0 else 0.0
+        s = rule.on_feedback(s, rule.params, Feedback(time, max(rtt, base_rtt), 16.0, marks))
+        s = rule.on_time(s, rule.params, Elapsed(time, step, 16.0))
+        if n % 20 == 19:
+            found += s
+    return [float(f"{value:.9g}") for value in found]
+
+
+RATE_RULES = [with_base_rtt(rule(), 1.6e-5) for rule in (DCQCN, FixedRate, TIMELY, PatchedTIMELY)]
+RATE_RULES += [rule.expected() for rule in RATE_RULES if rule.expected() is not None]
+AT_RATES = {
+    f"at rates, {type(rule).__name__}: {each!r}": each
+    for rule in RATE_RULES
+    for each in (rule, *with_other_values(rule))
+}
+
+
+@pytest.mark.parametrize("name", AT_RATES)
+def test_a_rate_rule_walks_as_recorded(name: str) -> None:
+    assert walk_at_rate(AT_RATES[name]) == pytest.approx(json.loads(RECORD.read_text())[name], rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("rule", WITH_FIELDS)
@@ -121,5 +156,6 @@ def test_a_rule_with_other_parameters_walks_as_recorded(rule: str) -> None:
 if __name__ == "__main__":
     walks = {name: walk(*question) for name, question in WALKS.items()}
     walks |= {name: walk(*question, acks=OTHER_ACKS)[::SPARSE] for name, question in OTHERS.items()}
+    walks |= {name: walk_at_rate(rule) for name, rule in AT_RATES.items()}
     lines = (f"{json.dumps(name)}: {json.dumps(numbers)}" for name, numbers in walks.items())
     RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
