@@ -98,6 +98,8 @@ WITHOUT = {
     OWN_LINKS,
     CLASSES,
     "zheng2002/access-delay-bins",  # throughput by bins
+    "zheng2002/pairs-8x8-bins",
+    "zheng2002/red-droptail-bins",
     "zheng2002/tfrc-receiver-trace",
     RING,
     EXPLAINED,
