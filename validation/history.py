@@ -125,7 +125,8 @@ def read_history() -> History:
     """
     if why := _missing():
         return History(why)
-    steps = _steps()
+    edited = _edited()
+    steps = _steps(edited)
     content = _contents(steps)
     first: dict[str, Commit] = {}
     expectations: list[Change] = []
@@ -145,7 +146,7 @@ def read_history() -> History:
     cases, without_record = _changed_cases(steps, content)
     # In the order of the history: whoever commits chooses the date.
     changes = sorted([*changes, *cases], key=lambda change: -change.commit.number)
-    return History("", _uncommitted(), without_record, first, tuple(expectations), tuple(changes))
+    return History("", tuple(edited), without_record, first, tuple(expectations), tuple(changes))
 
 
 Versions = Sequence[tuple[Commit, Row | None]]
@@ -198,8 +199,11 @@ def _missing() -> str:
     return "the clone is shallow: it lacks older commits" if shallow.strip() == b"true" else ""
 
 
-def _steps() -> dict[str, list[Step]]:
-    """Return what commits and the working tree did to each protected file, parents before children, by its path."""
+def _steps(edited: Mapping[str, tuple[str, bool]]) -> dict[str, list[Step]]:
+    """Return what commits and the working tree did to each protected file, parents before children, by its path.
+
+    ``edited`` is what `_edited` returns.
+    """
     paths = DATA, PUBLISHED, f":(glob){TEXTS}/**/*.md"
     options = "--raw", "--no-renames", "--no-abbrev"
     log = _git(
@@ -212,8 +216,8 @@ def _steps() -> dict[str, list[Step]]:
         commit = Commit(sha, date, subject, number)
         for path, blobs in _raw(lines):
             steps.setdefault(path, []).append(Step(commit, blobs[:-1], blobs[-1]))
-    for path, (blob, exists) in _edited().items():
-        if blob and (not path.startswith(TEXTS) or path.endswith(".md")):
+    for path, (blob, exists) in edited.items():
+        if blob:
             steps.setdefault(path, []).append(Step(Commit(), (blob,), path if exists else ""))
     return {path: own for path, own in steps.items() if Path(path).name != manifest.MANIFEST}
 
@@ -285,7 +289,7 @@ def _by(keys: Sequence[str], rows: Iterable[Row]) -> Rows:
 
 
 def _edited() -> dict[str, tuple[str, bool]]:
-    """Return the files of the data, tables and texts that are not as in the last commit: their blob there, and whether they exist.
+    """Return the protected files that are not as in the last commit by path: their blob there, "" if none, and whether they exist.
 
     All files are hashed: git's index can be told to take a file as unchanged (``update-index --skip-worktree``).
     """
@@ -293,16 +297,12 @@ def _edited() -> dict[str, tuple[str, bool]]:
     tree = _git("ls-tree", "-r", "-z", "HEAD", "--", *paths).decode("utf-8", "replace")
     blobs = {path: about.split()[2] for about, _, path in (line.partition("\t") for line in tree.split("\0")[:-1])}
     others = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *paths)
-    names = dict.fromkeys([*blobs, *others.decode("utf-8", "replace").split("\0")[:-1]])
+    listed = dict.fromkeys([*blobs, *others.decode("utf-8", "replace").split("\0")[:-1]])
+    names = [name for name in listed if not name.startswith(TEXTS) or name.endswith(".md")]
     exists = [name for name in names if (PACKAGE.parent / name).is_file()]
     hashes = _git("hash-object", "--stdin-paths", given="".join(f"{name}\n" for name in exists)).decode().split()
     now = dict(zip(exists, hashes, strict=True))
     return {name: (blobs.get(name, ""), name in now) for name in names if now.get(name) != blobs.get(name)}
-
-
-def _uncommitted() -> tuple[str, ...]:
-    """Return the protected files that are not as in the last commit, by their paths in the repository."""
-    return tuple(file for file in _edited() if not file.startswith(TEXTS) or file.endswith(".md"))
 
 
 def _changed_cases(

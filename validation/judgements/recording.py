@@ -133,16 +133,17 @@ def _printed(finding: Finding) -> dict[str, str]:
         texts |= {f"{name} {n}": list(vars(entry).values()) for n, entry in enumerate(entries, 1)}
     for n, picture in enumerate(finding.pictures, 1):
         texts[f"picture {n}"] = [picture.caption, picture.alt]
-        if picture.points is not None:
-            columns = [picture.points[name].abs() for name in COORDINATES]
-            texts[f"picture {n} points"] = [str(len(picture.points)), *(f"{column.sum():.3e}" for column in columns)]
     if finding.gap:
         texts["gap"] = [
             *(" ".join(row) for row in finding.gap.rows.values()),
             *finding.gap.sentences,
         ]
     printed = {place: " ".join(NUMBER.findall(" ".join(text))) for place, text in texts.items()}
-    words = NUMBER.sub("", "\n".join(" ".join(text) for place, text in texts.items() if not place.endswith(" points")))
+    for n, picture in enumerate(finding.pictures, 1):
+        if picture.points is not None:
+            sums = (f"{picture.points[name].abs().sum():.3e}" for name in COORDINATES)
+            printed[f"picture {n} points"] = f"{len(picture.points)} {' '.join(sums)}"
+    words = NUMBER.sub("", "\n".join(map(" ".join, texts.values())))
     printed[WORDS] = hashlib.sha256(words.encode()).hexdigest()[:16]
     return {place: numbers for place, numbers in printed.items() if numbers}
 
@@ -225,11 +226,11 @@ def differences(finding: Finding, known: Recorded) -> Iterator[str]:
     printed = _printed(finding)
     if printed[WORDS] != known.numbers.get(WORDS):
         yield WORDS
-    not_drawn = {f"picture {n} points" for n, picture in enumerate(finding.pictures, 1) if picture.points is None}
+    passed_over = {f"picture {n} points" for n, each in enumerate(finding.pictures, 1) if each.points is None} | {WORDS}
     others = {
         place: _other_numbers(printed.get(place, ""), known.numbers.get(place, ""))
         for place in {**known.numbers, **printed}
-        if place not in not_drawn | {WORDS}
+        if place not in passed_over
     }
     named = [f"numbers of {place}: {other}" for place, other in others.items() if other]
     yield from named[:PLACES_NAMED]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from validation.judgements.verdicts import INDEPENDENT_SOURCES
 from validation.report.rows import Row, group_of_row
 
-WORDS = ("none", "one", "two", "three")
 RULE = (
     "At least one statement that decides the claim is contradicted by every source of evidence that judges it, "
     "in every documented reading of the paper, and still with each threshold halved or doubled. "
     "A reading that a source has not judged, or that is inconclusive, counts as not contradicted. "
-    f"At least {WORDS[INDEPENDENT_SOURCES]} of the sources are independent: hopflow's packet level, which repeats the algorithms of ns-2, "
+    "At least two of the sources are independent: hopflow's packet level, which repeats the algorithms of ns-2, "
     "is no second source, nor is ns-3 where it runs hopflow's own program of DFC, of pause or of a window rule."
 )
 """The rule in words, for the page."""

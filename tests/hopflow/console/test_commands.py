@@ -188,55 +188,34 @@ def test_a_wrong_command_is_answered_by_what_there_is(words: list[str], said: st
     assert said in done.output
 
 
-OPTIONS = [
-    "--bandwidth",
-    "--buffer",
-    "--buffers",
-    "--cable",
-    "--classes",
-    "--const",
-    "--csv",
-    "--duration",
-    "--folder",
-    "--loss",
-    "--mtu",
-    "--p",
-    "--packet-size",
-    "--plot",
-    "--rate",
-    "--rtt",
-    "--runs",
-    "--tcp",
-]
+OTHER_WORDS = {
+    "--bandwidth": "bw capacity link-rate speed",
+    "--buffer": "buf queue queue-size buffer-size limit",
+    "--buffers": "queue queue-size",
+    "--cable": "length distance cable-length",
+    "--classes": "priorities priority",
+    "--const": "constant param parameter set define",
+    "--csv": "table output out",
+    "--duration": "time seconds length until",
+    "--folder": "output out report directory",
+    "--loss": "loss-rate drop plr",
+    "--mtu": "frame frame-size",
+    "--p": "loss-rate loss-event-rate plr probability",
+    "--packet-size": "mss segment-size",
+    "--plot": "figure draw png",
+    "--rate": "speed bw link-rate",
+    "--rtt": "delay latency round-trip round-trip-time",
+    "--runs": "repetitions repeat n samples",
+    "--tcp": "rule rules cc",
+}
+"""Words for an option, by the option."""
 
 
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
-        ("--bandwidth", "bw capacity link-rate speed"),
-        ("--buffer", "buf queue queue-size buffer-size limit"),
-        ("--buffers", "queue queue-size"),
-        ("--cable", "length distance cable-length"),
-        ("--classes", "priorities priority"),
-        ("--const", "constant param parameter set define"),
-        ("--csv", "table output out"),
-        ("--duration", "time seconds length until"),
-        ("--folder", "output out report directory"),
-        ("--loss", "loss-rate drop plr"),
-        ("--mtu", "frame frame-size"),
-        ("--p", "loss-rate loss-event-rate plr probability"),
-        ("--packet-size", "mss segment-size"),
-        ("--plot", "figure draw png"),
-        ("--rate", "speed bw link-rate"),
-        ("--rtt", "delay latency round-trip round-trip-time"),
-        ("--runs", "repetitions repeat n samples"),
-        ("--tcp", "rule rules cc"),
-    ],
-)
+@pytest.mark.parametrize(("option", "words"), OTHER_WORDS.items())
 def test_other_words_of_the_field_name_their_option(option: str, words: str) -> None:
     """Among the options of all commands, and where it is the only one."""
     for word in words.split():
-        assert option in _near_options(f"--{word}", OPTIONS), word
+        assert option in _near_options(f"--{word}", list(OTHER_WORDS)), word
         assert _near_options(f"--{word}", [option]) == [option], word
 
 

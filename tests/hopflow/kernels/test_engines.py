@@ -95,7 +95,6 @@ def write(folder: Path, **texts: str) -> Path:
 
 
 SCRIPT = """
-import subprocess
 import sys
 import numpy as np
 from hopflow.kernels import Callback, build_callbacks, cache, engine
@@ -306,7 +305,6 @@ def archive_is_current() -> bool:
 
 
 WITHOUT_NUMBA = """
-import subprocess
 import sys
 
 class Missing:
