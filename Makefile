@@ -109,6 +109,7 @@ generated: $(VENV)/.dev ## write what is made from the code: index of rules, stu
 	$(PY) -m responsefn.rule_index
 	$(PY) -m responsefn.print_formulas
 	$(PY) -m tests.responsefn.test_rule_walks
+	$(PY) -m tests.hopflow.test_recorded_answers
 	$(PY) -m tests.responsefn.test_recorded_cycles
 	$(PY) -m tests.responsefn.measurements.test_damaged_files
 	$(PY) docs/generated.py
