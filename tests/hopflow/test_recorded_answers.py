@@ -53,7 +53,9 @@ def questions() -> dict[str, Iterator[Callable[[], Any]]]:
     statuses = list(results.Status)
     several = [list(some) for n in (1, 2, 3) for some in itertools.product(statuses, repeat=n)][:60]
     alike = [*VALUES, np.array([1.0, 2.0]), [1.0, math.nan], np.array([math.nan]), {"a": [1]}, {"b": 1}, "2", *LABELLED]
-    samples = [np.array(some, float) for some in ([1, 2, 4], [[1, 2], [3, 5], [4, 4]], [5.0], [[1.0, 2.0]], [1, math.nan, 2])]
+    samples = [
+        np.array(some, float) for some in ([1, 2, 4], [[1, 2], [3, 5], [4, 4]], [5.0], [[1.0, 2.0]], [1, math.nan, 2])
+    ]
     return {
         "quantity": (
             lambda t=text, d=dimension, b=bare: units.quantity("it", t, d, 1000.0, bare=b)

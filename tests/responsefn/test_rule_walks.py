@@ -160,9 +160,7 @@ def test_a_rule_with_other_parameters_walks_as_recorded(rule: str) -> None:
 
 EVENTS = ("on_ack", "on_loss", "on_timeout", "on_mark", "on_drop", "on_delivery", "on_feedback", "on_time")
 STEP_RULES = {**WITH_FIELDS, **{repr(rule): rule for rule in RATE_RULES}}
-STEPS = [
-    f"{function} of {name}" for name, rule in STEP_RULES.items() for function in EVENTS if hasattr(rule, function)
-]
+STEPS = [f"{function} of {name}" for name, rule in STEP_RULES.items() for function in EVENTS if hasattr(rule, function)]
 STEP_COUNT, GROUP = 160, 4
 """Steps of each function, and how many of them make a recorded number."""
 
@@ -176,7 +174,9 @@ def steps_from_drawn_states(question: str) -> list[float]:
     function, _, name = question.partition(" of ")
     rule, draw = STEP_RULES[name], random.Random(question)
     fields = {"on_delivery": Delivery._fields, "on_feedback": Feedback._fields, "on_time": Elapsed._fields}
-    constants = [value for value in vars(sys.modules[type(rule).__module__]).values() if isinstance(value, (int, float))]
+    constants = [
+        value for value in vars(sys.modules[type(rule).__module__]).values() if isinstance(value, (int, float))
+    ]
     pool = [0.0, 0.0, 0.5, 1.0, 1.0, 2.0, 3.0, 8.0, 16.0, 50.0, -1.0, math.inf]
     pool += [float(value) for value in (*constants, *rule.params) if isinstance(value, (int, float))]
     at_rates = hasattr(rule, "on_feedback")
@@ -188,7 +188,12 @@ def steps_from_drawn_states(question: str) -> list[float]:
         state = (rule.start(1e6) if at_rates else rule.start(0.04, 1000.0))._asdict()
         for field in state:
             if draw.random() < 0.6:
-                state[field] = draw.choice((draw.choice(pool), draw.choice((*filter(math.isfinite, state.values()), 10 ** draw.uniform(-2, 3)))))
+                state[field] = draw.choice(
+                    (
+                        draw.choice(pool),
+                        draw.choice((*filter(math.isfinite, state.values()), 10 ** draw.uniform(-2, 3))),
+                    )
+                )
         if not 0.0 < state.get("cwnd", 1.0) < math.inf:
             state["cwnd"] = draw.choice((1.0, 2.0, 16.0, 100.0))
         near = [value for value in state.values() if 0.0 < value < 10.0 * scale] or [scale]

@@ -13,6 +13,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ def damaged_bytes(content: bytes, draw: random.Random) -> Iterator[bytes]:
         if n % 6 == 5:
             yield content[:at] + content[at + draw.choice((1, 4, 16)) :]
         else:
-            yield content[:at] + bytes([draw.choice((0, 1, 255, content[at] ^ 1, content[at] ^ 128))]) + content[at + 1 :]
+            yield (
+                content[:at] + bytes([draw.choice((0, 1, 255, content[at] ^ 1, content[at] ^ 128))]) + content[at + 1 :]
+            )
 
 
 def outcome(read: Callable[[], Any]) -> str:
@@ -71,7 +74,9 @@ def outcome(read: Callable[[], Any]) -> str:
             found = read()
         except (ValueError, OSError) as error:
             return f"{type(error).__name__}: {str(error).replace(tempfile.gettempdir(), '')}"
-    numbers = [[float(f"{value:.7g}") for value in column] for column in (found.p, found.rtt, found.rate, found.packets)]
+    numbers = [
+        [float(f"{value:.7g}") for value in column] for column in (found.p, found.rtt, found.rate, found.packets)
+    ]
     return f"{found.names} {numbers} {[str(warning.message) for warning in caught]}"
 
 
@@ -122,13 +127,17 @@ def outcomes(name: str) -> list[str]:
     draw = random.Random(name)
     if kind == "qlog":
         size = 1200 if form in ("aioquic", "quic_go", "quictrace") else None
-        return [outcome(lambda: read_qlog(text, size)) for text in damaged_texts(QLOGS[form], draw)]
+        return [outcome(partial(read_qlog, text, size)) for text in damaged_texts(QLOGS[form], draw)]
     if kind == "ss":
-        return [outcome(lambda: read_ss(text)) for text in damaged_texts(SS[form], draw)]
-    return [outcome(lambda: _read_capture(content)) for content in damaged_bytes(CAPTURES[form], draw)]
+        return [outcome(partial(read_ss, text)) for text in damaged_texts(SS[form], draw)]
+    return [outcome(partial(_read_capture, content)) for content in damaged_bytes(CAPTURES[form], draw)]
 
 
-NAMES = [f"qlog of {name}" for name in QLOGS] + [f"ss of {name}" for name in SS] + [f"capture of {name}" for name in CAPTURES]
+NAMES = (
+    [f"qlog of {name}" for name in QLOGS]
+    + [f"ss of {name}" for name in SS]
+    + [f"capture of {name}" for name in CAPTURES]
+)
 
 
 def shortened(text: str) -> str:
