@@ -111,6 +111,7 @@ generated: $(VENV)/.dev ## write what is made from the code: index of rules, stu
 	$(PY) -m tests.responsefn.test_rule_walks
 	$(PY) -m tests.hopflow.test_recorded_answers
 	$(PY) -m tests.responsefn.test_recorded_cycles
+	$(PY) -m tests.responsefn.test_recorded_output
 	$(PY) -m tests.responsefn.measurements.test_damaged_files
 	$(PY) docs/generated.py
 

@@ -147,7 +147,8 @@ def outcome(question: Callable[[], Any]) -> str:
         try:
             found = shown(question())
         except Exception as error:  # noqa: BLE001
-            ours = "hopflow" in Path(traceback.extract_tb(error.__traceback__)[-1].filename).parts[-3:]
+            folders = Path(traceback.extract_tb(error.__traceback__)[-1].filename).parts[-4:]
+            ours = "hopflow" in folders or "responsefn" in folders
             found = f"{type(error).__name__}: {error if ours else ''}"
     return " | ".join((found, *(str(warning.message) for warning in caught)))
 
