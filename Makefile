@@ -105,7 +105,7 @@ test-simulators: $(VENV)/.dev ## the tests that need ns-2 or ns-3, and 40 new ra
 	@echo "40 random networks; to repeat this draw: make test-simulators FIRST_SEED=$(FIRST_SEED)"
 	HOPFLOW_FIRST_SEED=$(FIRST_SEED) $(PY) -m pytest -n auto --dist worksteal -m simulators
 
-generated: $(VENV)/.dev ## write what is made from the code: index of rules, stubs, closed forms, recorded walks of rules, tables of the documentation
+generated: $(VENV)/.dev ## write what is made from the code: index of rules, stubs, closed forms, records of tests, tables of the documentation
 	$(PY) -m responsefn.rule_index
 	$(PY) -m responsefn.print_formulas
 	$(PY) -m tests.responsefn.test_rule_walks
