@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -358,3 +359,22 @@ def test_a_slow_climb_ends_where_the_cycle_says(rule, p):
 def test_cycles_of_two_acks_are_not_compared_over_one_ack():
     assert ARENO().cycle(0.8, 0.01, 2000.0).by_acks
     assert float(Westwood().rate(0.6, 0.01, 2000.0)) == pytest.approx(2000.0, rel=1e-6)
+
+
+class Nine(Reno):
+    """Reno whose cut repeats after nine losses, with another cut between losses 2,000 and 5,000."""
+
+    class State(NamedTuple):
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        losses: float = 0.0
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        share = 0.6 if 2000.0 < s.losses < 5000.0 else 0.3 if s.losses % 9.0 == 0.0 else 0.5
+        return s._replace(cwnd=max(1.0, share * s.cwnd), losses=s.losses + 1.0)
+
+
+def test_a_period_of_nine_cycles_is_compared_much_later_only() -> None:
+    """Shorter ones are compared with cycles soon after them too, where this rule does something else."""
+    assert Nine().cycle(1e-3, 0.1).period == 9.0

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import warnings
@@ -15,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hopflow
+import responsefn
 from responsefn import (
     AIMD,
     BBR,
@@ -52,6 +55,7 @@ from responsefn import (
     simulate_rule,
     smoothness,
 )  # fmt: skip
+from responsefn.simulation import ratio_checks
 from tests.hopflow.test_recorded_answers import outcome
 from tests.surface import invoke
 
@@ -84,6 +88,11 @@ def drawn(result: Any, **options: Any) -> Any:
     ]
     plt.close("all")
     return found
+
+
+def parameters(function: Any) -> list[tuple[str, str, str]]:
+    """Return name, kind and default of each parameter."""
+    return [(each.name, each.kind.name, repr(each.default)) for each in inspect.signature(function).parameters.values()]
 
 
 def questions() -> Mapping[str, Callable[[], Any]]:
@@ -146,6 +155,12 @@ def questions() -> Mapping[str, Callable[[], Any]]:
         f"smoothness of {amounts} in {bins} at {scale}": lambda a=amounts, b=bins, c=scale: smoothness(a, b, c)
         for amounts in ([1.0, 2.0, 4.0, 3.0, 1.0, 6.0], [1.0], [], [1.0, -1.0]) for bins, scale in ((0.1, 0.1), ("100ms", 0.2), (0.1, 0.05), (0.0, 1.0), (0.1, 5.0))
     }  # fmt: skip
+    found |= {
+        f"signature of {module.__name__}.{name}": lambda each=getattr(module, name): parameters(each)
+        for module in (hopflow, responsefn, responsefn.linux, ratio_checks)
+        for name in sorted(module.__all__)
+        if inspect.isfunction(getattr(module, name)) or inspect.isclass(getattr(module, name))
+    }
     found["catalogue"] = lambda: str(catalogue().rows())
     found["losses"] = lambda: [repr(Gilbert()), repr(Independent())]
     found |= {f"hopflow response {line}": lambda line=line: printed(line) for line in COMMANDS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import shutil
@@ -22,6 +23,7 @@ from concurrent.futures import (
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -365,6 +367,13 @@ def test_processes_end_at_once_on_ctrl_c() -> None:
     thread.join()  # it alone waits for the process: of two threads that do, one sees no exit code
     assert worker.exitcode == -signal.SIGTERM
     assert all(each.cancelled() or each.exception() for each in waiting)
+
+
+@pytest.mark.parametrize("initializer", [None, partial(gc.set_threshold, 50_000, 20, 100)])
+def test_a_process_is_initialized_before_its_first_task(initializer: Any) -> None:
+    with process_pool(1, get_context("spawn"), initializer) as pool:
+        found = pool.submit(gc.get_threshold).result()
+    assert (found == (50_000, 20, 100)) == (initializer is not None)
 
 
 ENDED = """

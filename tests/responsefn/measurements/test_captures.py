@@ -270,6 +270,20 @@ def test_some_acks_may_have_the_times_of_their_segments_and_not_all() -> None:
         _read(pcap([(round(10.0 * time) / 10.0, data) for time, data in packets]))
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_times_of_an_interface_count_from_its_offset(order: str) -> None:
+    """Of pcapng's option if_tsoffset: every second packet is of an interface whose times begin 100 s later."""
+    faces = [struct.pack(f"{order}HHI", 101, 0, 0)] * 2
+    faces[1] += struct.pack(f"{order}HHq", 14, 8, 100)
+    section = block(0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1), order)
+    out = [section, *(block(1, face, order) for face in faces)]
+    for n, (time, data) in enumerate(transfer_of(ipv4)):
+        ticks = round((time + 100.0 - 100.0 * (n % 2)) * 1e6)
+        head = struct.pack(f"{order}IIIII", n % 2, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data))
+        out.append(block(6, head + data, order))
+    np.testing.assert_allclose(_read(b"".join(out)), EXPECTED, rtol=1e-4)
+
+
 def test_a_file_that_ends_within_a_packet_is_said_to() -> None:
     """Cut within the data of the last packet and within its header; gzip cut in its middle."""
     content = pcap(transfer_of(ipv4))
