@@ -10,6 +10,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def questions() -> Mapping[str, Callable[[], Any]]:
         for amounts in ([1.0, 2.0, 4.0, 3.0, 1.0, 6.0], [1.0], [], [1.0, -1.0]) for bins, scale in ((0.1, 0.1), ("100ms", 0.2), (0.1, 0.05), (0.0, 1.0), (0.1, 5.0))
     }  # fmt: skip
     found |= {
-        f"signature of {module.__name__}.{name}": lambda each=getattr(module, name): parameters(each)
+        f"signature of {module.__name__}.{name}": partial(parameters, getattr(module, name))
         for module in (hopflow, responsefn, responsefn.linux, ratio_checks)
         for name in sorted(module.__all__)
         if inspect.isfunction(getattr(module, name)) or inspect.isclass(getattr(module, name))
