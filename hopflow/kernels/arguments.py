@@ -31,8 +31,8 @@ NUMBER_TYPES: dict[type, tuple[str, str]] = {
 FLOAT_TYPES = (float, np.float64)
 RECORD = -100
 """Number of dimensions that marks a single record."""
-EMPTY_OVERLAY = ctypes.c_char * 0
-"""Empty ctypes array, overlaid on an array to read its address."""
+_overlay, _address = (ctypes.c_char * 0).from_buffer, ctypes.addressof
+"""Overlay of an empty ctypes array on an array, and its address: methods that are looked up once."""
 STRIDED_OFFSET = 100
 """Offset of the number of dimensions of a noncontiguous array."""
 C_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
@@ -64,7 +64,13 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
     """
     for value in values:
         kind = type(value)
-        if kind in NUMBER_TYPES:
+        if kind is np.ndarray and value.flags.carray:  # contiguous, aligned and writeable: most arguments
+            dtype = value.dtype
+            kinds += dtype, value.ndim
+            # an overlay takes a quarter of the time of `ctypes.data`, except where NumPy describes fields for it
+            words.append(_address(_overlay(value)) if dtype.names is None else value.ctypes.data)
+            words += value.shape
+        elif kind in NUMBER_TYPES:
             kinds += kind, 0
             words.append(value)
         elif isinstance(value, np.ndarray):
@@ -75,10 +81,7 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
                 kinds += value.dtype, -value.ndim
             else:
                 kinds += value.dtype, value.ndim + STRIDED_OFFSET
-            if flags.carray:  # aligned and writeable: a third of the time of `ctypes.data`
-                words.append(ctypes.addressof(EMPTY_OVERLAY.from_buffer(value)))  # type: ignore[arg-type]
-            else:
-                words.append(value.ctypes.data)
+            words.append(value.ctypes.data)
             words += value.shape
             if kinds[-1] > STRIDED_OFFSET:
                 words += value.strides
