@@ -515,6 +515,17 @@ def test_a_full_disk_leaves_every_old_file(tmp_path):
     assert [line for line in lines if not line.endswith(" refused True")] == []
 
 
+def test_an_error_of_a_scratch_file_names_the_file_asked_for(tmp_path: Path) -> None:
+    asked = tmp_path / "no folder" / "found.csv"
+    with pytest.raises(FileNotFoundError) as error, replacing(asked) as scratch:
+        scratch.write_text("1")
+    assert error.value.filename == str(asked)
+    with pytest.raises(FileNotFoundError) as error, replacing(tmp_path / "found.csv"):
+        (tmp_path / "another.csv").read_text()
+    assert error.value.filename == str(tmp_path / "another.csv")
+    assert not list(tmp_path.iterdir())
+
+
 KILLED = """
 import sys
 from pathlib import Path
