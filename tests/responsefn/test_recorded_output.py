@@ -118,13 +118,12 @@ def questions() -> Mapping[str, Callable[[], Any]]:
         "fit": fitted,
         "curve": table,
         "run": one,
-        "simulated curve": swept,
     }
     rules = (
         Reno(), CUBIC(), AIMD(2.0, 0.3), HSTCP(), Scalable(), BIC(), Tahoe(), NewReno(), TFRC(), PFTK(), Vegas(), Illinois(), DCQCN(), TIMELY(),
         HPCC(), BBR(), Copa(), linux.LinuxCUBIC(),
     )  # fmt: skip
-    found: dict[str, Callable[[], Any]] = {}
+    found: dict[str, Callable[[], Any]] = {"simulated curve": lambda: repr(swept())}
     for name, make in shows.items():
         for what in ("__repr__", "__str__", "_repr_html_", "to_pandas"):
             found[f"{what} of {name}"] = lambda make=make, what=what: str(getattr(make(), what)())
