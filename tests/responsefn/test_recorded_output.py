@@ -62,7 +62,7 @@ from tests.surface import invoke
 
 RECORD = Path(__file__).with_suffix(".json")
 COMMANDS = (
-    "", "--json", "--help", "reno", "reno --json", "reno --p 1e-3", "reno cubic --p 1e-3 --p 1% --rtt 40ms", "reno cubic tfrc hstcp bic scalable --p 1e-3",
+    "", "--json", "reno", "reno --json", "reno --p 1e-3", "reno cubic --p 1e-3 --p 1% --rtt 40ms", "reno cubic tfrc hstcp bic scalable --p 1e-3",
     "reno cubic --p 0.9 --json", "vegas --p 1e-3", "vegas --p 1e-3 --bandwidth 12Mbps", "hpcc --p 1e-3", "bbr --p 1e-3", "reno --p 2",
     "reno --p x", "reno --p -1", "nothing --p 1e-3", "reno --rtt 6", "reno --rtt 6 --no-unit-check --p 1e-3", "reno --rtt 0", "reno --packet-size 9kB --p 1e-3",
     "reno --packet-size 0 --p 1e-3", "--invert reno --rate 1000", "--invert reno --rate 1Mbps --rtt 40ms --json", "--invert reno", "--rate 10", "reno --invert reno --rate 10",
