@@ -7,7 +7,6 @@ should be is tested beside each module.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import operator
 import traceback
@@ -22,8 +21,8 @@ import pytest
 import xarray as xr
 
 from hopflow import checks, intervals, parameters, results, units
+from tests.records import read_record, write_record
 
-RECORD = Path(__file__).with_suffix(".json")
 TEXTS = [
     *(f"{number}{unit}" for number in ("1", "2.5 ") for unit in (
         "s", "ms", "us", "µs", "ns", "min", "h", "b/s", "kb/s", "Mb/s", "gb/s", "Tbps", "Mbit/s", "MB/s", "packets/s",
@@ -52,7 +51,16 @@ def questions() -> dict[str, Iterator[Callable[[], Any]]]:
     in_packets = [units.mbps(12.0), units.mbps(5.0, 500), units.in_units("buffer", "9 kB", "amount"), 2.0, 3]
     statuses = list(results.Status)
     several = [list(some) for n in (1, 2, 3) for some in itertools.product(statuses, repeat=n)][:60]
-    alike = [*VALUES, np.array([1.0, 2.0]), [1.0, math.nan], np.array([math.nan]), {"a": [1]}, {"b": 1}, "2", *LABELLED]
+    compared = [
+        *VALUES,
+        np.array([1.0, 2.0]),
+        [1.0, math.nan],
+        np.array([math.nan]),
+        {"a": [1]},
+        {"b": 1},
+        "2",
+        *LABELLED,
+    ]
     samples = [
         np.array(some, float) for some in ([1, 2, 4], [[1, 2], [3, 5], [4, 4]], [5.0], [[1.0, 2.0]], [1, math.nan, 2])
     ]
@@ -104,7 +112,7 @@ def questions() -> dict[str, Iterator[Callable[[], Any]]]:
             for v in VALUES
         ),
         "statuses": (lambda f=f, s=s: f(s) for f in (results.worst, results.of_several) for s in (*several, [])),
-        "equality": (lambda a=a, b=b: results.same(a, b) for a in alike for b in alike),
+        "equality": (lambda a=a, b=b: results.same(a, b) for a in compared for b in compared),
         "labels": (
             lambda n=n, r=r: results.distinct_labels(n, r)
             for n in (["a", "b"], ["a", "a"], ["a", "a", "a_2"], [], ["x", "y", "x"]) for r in ({}, {"a": 1}, {"x": 0, "a": 2})
@@ -156,9 +164,9 @@ def outcome(question: Callable[[], Any]) -> str:
 @pytest.mark.parametrize("name", questions())
 def test_outcomes_are_as_recorded(name: str) -> None:
     found = [outcome(question) for question in questions()[name]]
-    assert found == json.loads(RECORD.read_text(encoding="utf-8"))[name]
+    assert found == read_record(__file__)[name]
 
 
 if __name__ == "__main__":
     record = {name: [outcome(question) for question in several] for name, several in questions().items()}
-    RECORD.write_text(f"{json.dumps(record, indent=0, ensure_ascii=False)}\n", encoding="utf-8")
+    write_record(__file__, record)

@@ -6,9 +6,7 @@ purpose. What the numbers should be is held against closed forms and simulations
 
 from __future__ import annotations
 
-import json
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,9 @@ import pytest
 
 from responsefn import AIMD, CUBIC, DCTCP, HSTCP, HTCP, Illinois, NewReno, Reno, Scalable, cycles
 from responsefn.attractors import search_other_rates
+from tests.records import read_record, write_record
 from tests.responsefn.test_published_steps import WITH_FIELDS
 
-RECORD = Path(__file__).with_suffix(".json")
 LOSSES = (0.3, 0.021, 0.0013)
 PATHS = {"without a capacity": (0.1, None), "with a capacity": (0.02, 2000.0)}
 DRIFTING = ("ARENO", "Fusion", "Westwood", "WestwoodPlus", "LinuxLP")
@@ -79,14 +77,13 @@ def answers() -> dict[str, Any]:
 @pytest.mark.parametrize("name", [*QUESTIONS, *CHECKED])
 def test_a_cycle_is_as_recorded(name: str) -> None:
     function, question = answers()[name]
-    assert function(*question) == pytest.approx(json.loads(RECORD.read_text())[name], rel=1e-6, abs=1e-9, nan_ok=True)
+    assert function(*question) == pytest.approx(read_record(__file__)[name], rel=1e-6, abs=1e-9, nan_ok=True)
 
 
 def test_every_cycle_is_recorded() -> None:
-    assert json.loads(RECORD.read_text()).keys() == {*QUESTIONS, *CHECKED}, "`make generated` records a new rule"
+    assert read_record(__file__).keys() == {*QUESTIONS, *CHECKED}, "`make generated` records a new rule"
 
 
 if __name__ == "__main__":
     found = {name: function(*question) for name, (function, question) in answers().items()}
-    lines = (f"{json.dumps(name)}: {json.dumps(numbers)}" for name, numbers in found.items())
-    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    write_record(__file__, found)

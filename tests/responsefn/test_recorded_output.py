@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -58,9 +56,9 @@ from responsefn import (
 )  # fmt: skip
 from responsefn.simulation import ratio_checks
 from tests.hopflow.test_recorded_answers import outcome
+from tests.records import read_record, write_record
 from tests.surface import invoke
 
-RECORD = Path(__file__).with_suffix(".json")
 COMMANDS = (
     "", "--json", "reno", "reno --json", "reno --p 1e-3", "reno cubic --p 1e-3 --p 1% --rtt 40ms", "reno cubic tfrc hstcp bic scalable --p 1e-3",
     "reno cubic --p 0.9 --json", "vegas --p 1e-3", "vegas --p 1e-3 --bandwidth 12Mbps", "hpcc --p 1e-3", "bbr --p 1e-3", "reno --p 2",
@@ -96,6 +94,7 @@ def parameters(function: Any) -> list[tuple[str, str, str]]:
     return [(each.name, each.kind.name, repr(each.default)) for each in inspect.signature(function).parameters.values()]
 
 
+@cache
 def questions() -> Mapping[str, Callable[[], Any]]:
     """Return functions without arguments, by what they show."""
     rng = np.random.default_rng(3)
@@ -184,9 +183,9 @@ def answer(question: Callable[[], Any]) -> str:
 
 @pytest.mark.parametrize("name", questions())
 def test_output_is_as_recorded(name: str) -> None:
-    assert answer(questions()[name]) == json.loads(RECORD.read_text(encoding="utf-8"))[name]
+    assert answer(questions()[name]) == read_record(__file__)[name]
 
 
 if __name__ == "__main__":
     record = {name: answer(question) for name, question in questions().items()}
-    RECORD.write_text(f"{json.dumps(record, indent=0, ensure_ascii=False)}\n", encoding="utf-8")
+    write_record(__file__, record)

@@ -9,13 +9,11 @@ steps themselves are held against their sources in `test_published_steps` and in
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import random
 import sys
 import types
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -23,9 +21,9 @@ import pytest
 from responsefn import DCQCN, TIMELY, Elapsed, Feedback, FixedRate, PatchedTIMELY
 from responsefn.rules.deliveries.delivery_rule import Delivery
 from responsefn.rules.rates.rate_rule import with_base_rtt
+from tests.records import read_record, write_record
 from tests.responsefn.test_published_steps import WITH_FIELDS
 
-RECORD = Path(__file__).with_suffix(".json")
 PATHS = {"wide area": (0.04, 1000.0), "data center": (2e-5, 2e6)}
 """Round-trip time without a queue in s, and packets/s of the bottleneck, whose buffer has `BUFFER` packets."""
 BUFFER, ACKS, EVERY = 50.0, 6000, 40
@@ -106,13 +104,13 @@ OTHERS = {
 
 
 def test_every_rule_is_recorded() -> None:
-    known = json.loads(RECORD.read_text()).keys()
+    known = read_record(__file__).keys()
     assert known == {*WALKS, *OTHERS, *AT_RATES, *STEPS}, "a rule or a parameter is new: `make generated` records it"
 
 
 @pytest.mark.parametrize("name", WALKS)
 def test_a_rule_walks_as_recorded(name: str) -> None:
-    known = json.loads(RECORD.read_text())[name]
+    known = read_record(__file__)[name]
     assert walk(*WALKS[name]) == pytest.approx(known, rel=1e-6, abs=1e-12, nan_ok=True)
 
 
@@ -146,12 +144,12 @@ AT_RATES = {
 
 @pytest.mark.parametrize("name", AT_RATES)
 def test_a_rate_rule_walks_as_recorded(name: str) -> None:
-    assert walk_at_rate(AT_RATES[name]) == pytest.approx(json.loads(RECORD.read_text())[name], rel=1e-6, abs=1e-12)
+    assert walk_at_rate(AT_RATES[name]) == pytest.approx(read_record(__file__)[name], rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("rule", WITH_FIELDS)
 def test_a_rule_with_other_parameters_walks_as_recorded(rule: str) -> None:
-    known = json.loads(RECORD.read_text())
+    known = read_record(__file__)
     for name in OTHERS:
         if name.startswith(f"{rule}: "):
             found = walk(*OTHERS[name], acks=OTHER_ACKS)[::SPARSE]
@@ -215,7 +213,7 @@ def steps_from_drawn_states(question: str) -> list[float]:
 
 @pytest.mark.parametrize("question", STEPS)
 def test_steps_from_drawn_states_are_as_recorded(question: str) -> None:
-    assert steps_from_drawn_states(question) == pytest.approx(json.loads(RECORD.read_text())[question], rel=1e-8)
+    assert steps_from_drawn_states(question) == pytest.approx(read_record(__file__)[question], rel=1e-8)
 
 
 if __name__ == "__main__":
@@ -223,5 +221,4 @@ if __name__ == "__main__":
     walks |= {name: walk(*question) for name, question in WALKS.items()}
     walks |= {name: walk(*question, acks=OTHER_ACKS)[::SPARSE] for name, question in OTHERS.items()}
     walks |= {name: walk_at_rate(rule) for name, rule in AT_RATES.items()}
-    lines = (f"{json.dumps(name)}: {json.dumps(numbers)}" for name, numbers in walks.items())
-    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    write_record(__file__, walks)

@@ -7,7 +7,6 @@ purpose. What a reader should find is tested beside each reader.
 from __future__ import annotations
 
 import hashlib
-import json
 import random
 import re
 import tempfile
@@ -20,9 +19,9 @@ from typing import Any
 import pytest
 
 from responsefn import read_pcap, read_qlog, read_ss
+from tests.records import read_record, write_record
 from tests.responsefn.measurements import test_captures, test_fitting, test_qlogs
 
-RECORD = Path(__file__).with_suffix(".json")
 COUNT = 120
 """Damaged copies of each file."""
 NUMBERS = ("0", "-1", "7", "1e400", "nan", "12.5", "99999999999", "")
@@ -147,9 +146,9 @@ def shortened(text: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_damaged_file_has_the_recorded_outcome(name: str) -> None:
-    assert [shortened(text) for text in outcomes(name)] == json.loads(RECORD.read_text(encoding="utf-8"))[name]
+    assert [shortened(text) for text in outcomes(name)] == read_record(__file__)[name]
 
 
 if __name__ == "__main__":
     record = {name: [shortened(text) for text in outcomes(name)] for name in NAMES}
-    RECORD.write_text(f"{json.dumps(record, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
+    write_record(__file__, record)
