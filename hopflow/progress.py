@@ -1,11 +1,10 @@
-"""Progress bars, and long runs in parts of a quarter of a second with a check for cancellation between them."""
+"""Progress bars, and long runs in parts, with a check for cancellation between them."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-import time
 import warnings
 from concurrent.futures import CancelledError
 from functools import cache
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
-    "MAX_GROWTH",
     "check_stop",
     "in_notebook",
     "is_visible",
@@ -81,10 +79,6 @@ def in_notebook() -> bool:
 
 thread = threading.local()
 """``stop`` of a thread of `hopflow.sweeps.run_tasks`: the event that ends its work."""
-PART_SECONDS = 0.25
-"""Target duration of a part, s."""
-MAX_GROWTH = 8
-"""Maximum ratio of the samples of consecutive parts."""
 
 
 def check_stop() -> None:
@@ -107,7 +101,7 @@ class Sampled(Protocol):
     bar: Any
 
 
-def parts(run: Sampled, until: int, first: int, max_samples: int | None = None) -> Iterator[int]:
+def parts(run: Sampled, until: int, size: int) -> Iterator[int]:
     """Yield the last sample of each part of a run.
 
     Parameters
@@ -116,23 +110,17 @@ def parts(run: Sampled, until: int, first: int, max_samples: int | None = None) 
         The caller updates its ``done`` after each part.
     until
         Last sample of the run.
-    first
-        Samples of the first part, and minimum of all parts.
-    max_samples
-        Maximum samples of a part; None: `MAX_GROWTH` times as many as in the part before.
+    size
+        Samples of a part. It follows from the scenario, not from the clock: the same run has the same parts.
 
     Raises
     ------
     KeyboardInterrupt
         After Ctrl-C.
     """
-    size = first
     while run.done < until:
         check_stop()
-        before, start = run.done, time.perf_counter()
+        before = run.done
         yield min(before + size, until)
-        seconds = max(time.perf_counter() - start, 1e-6)
-        fits = int(PART_SECONDS * max(1, run.done - before) / seconds)
-        size = min(max(first, fits), MAX_GROWTH * size if max_samples is None else max_samples)
         if run.bar is not None:
             run.bar.update(run.done - before)

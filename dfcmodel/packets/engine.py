@@ -52,7 +52,7 @@ from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.fork_safety import cached_property
 from hopflow.kernels import engine
-from hopflow.progress import MAX_GROWTH, may_show_bar, parts, progress_bar
+from hopflow.progress import may_show_bar, parts, progress_bar
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.rule_events import (
     RuleSignature,
@@ -85,8 +85,6 @@ __all__ = [
 T = TypeVar("T")
 
 KERNEL = "dfcmodel.packets.kernel"
-HOPS = 3_000_000
-"""Hops of packets in a part of a run if all links were busy: about 0.2 s."""
 PARTS_WITHOUT_PROGRESS = 3
 """Parts of a run that are over before a bar would be shown."""
 
@@ -154,13 +152,6 @@ class PacketRun:
     kept: list[NDArray[Any]] = field(default_factory=list)
     bar: Any = None
 
-    @cached_property
-    def part(self) -> int:
-        """Samples in a part of the run if all links are busy."""
-        times = self.plan.transmission[:, 0]
-        hops = float(np.sum(1.0 / times[times > 0.0])) * self.plan.sample
-        return max(1, int(HOPS / max(hops, 1.0)))
-
     def advance(self, until: int) -> bool:
         """Go on to the end of a sample; False where more came in one window than the arrays had room for.
 
@@ -170,9 +161,11 @@ class PacketRun:
             When there are more packets in the network than links and windows can hold.
         """
         plan, arrays, records = self.plan, self.layout.arrays, self.records
-        run, counters = engine(KERNEL), arrays["counters"]
-        for last in parts(self, until, self.part, MAX_GROWTH * self.part):
-            self.done = run(*self.groups(), self.layout.ahead, self.done, last)
+        counters, run = arrays["counters"], None
+        for last in parts(self, until, plan.samples_of_part):
+            if run is None:
+                run = engine(KERNEL).bind(*self.groups(), self.layout.ahead, self.done, last)
+            self.done = run(self.done, last)
             self._check_rules()
             if counters[WRONG]:
                 self._refuse_sender(int(counters[WRONG]) - 1)
@@ -186,14 +179,15 @@ class PacketRun:
                 raise MemoryError(f"{place}: {msg}")
             self._check_rates()
             self._check_arrivals()
-            if self.keeps:
-                records.take_switches(int(counters[SWITCHED]))
+            if self.keeps and records.take_switches(int(counters[SWITCHED])):
+                run = None
             counters[SWITCHED] = 0
             if counters[TRACED]:
                 self.kept.append(arrays["trace"][: counters[TRACED]].copy())
                 counters[TRACED] = 0
             if counters[CROWDED]:
                 grow(arrays, self.layout.most)
+                run = None
         return True
 
     @cached_property
@@ -410,7 +404,7 @@ def with_room(plan: Plan, work: Callable[[PacketRun, int], T | None]) -> T:
     spare = 1
     while True:
         run = begin_run(plan, spare)
-        if plan.samples > PARTS_WITHOUT_PROGRESS * run.part and may_show_bar():
+        if plan.samples > PARTS_WITHOUT_PROGRESS * plan.samples_of_part and may_show_bar():
             run.bar = progress_bar(total=plan.samples, desc=plan.scenario.name, unit="sample")
         found = work(run, spare)
         if run.bar is not None:

@@ -140,17 +140,19 @@ class Records:
             "sample": self.plan.sample,
         }  # fmt: skip
 
-    def take_switches(self, count: int) -> None:
+    def take_switches(self, count: int) -> bool:
         """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all.
 
-        A part of them is copied, and a large one kept as it is: ``switches`` is another array then.
+        A part of them is copied, and a large one kept as it is: ``switches`` is another array then, and True is returned.
         """
         self.all_switches &= count <= len(self.switches)
         if 4 * count >= len(self.switches) > 0:
             self.switch_tables.append(self.switches[:count])
             self.switches = np.empty_like(self.switches)
-        elif count:
+            return True
+        if count:
             self.switch_tables.append(self.switches[:count].copy())
+        return False
 
     @property
     def switched(self) -> NDArray[np.float64]:

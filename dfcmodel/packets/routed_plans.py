@@ -51,6 +51,8 @@ LATE = 1.0 + 1e-9
 """Of the end of a run: flows that start after it are idle, whatever was rounded."""
 FEW_HOPS = 64
 """Hops of all flows up to which no flows are chosen among them: that takes longer than what it saves."""
+HOPS_OF_PART = 3_000_000
+"""Hops of packets in a part of a run: about 0.2 s."""
 PACES = (2.0, 1.2)
 """Windows per round trip at which window senders are paced in slow start and after, as in Linux."""
 HASH, MULTIPLIER = 0x8B51F9DD, 0x58F38DED
@@ -194,6 +196,19 @@ class RoutedPlan:
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
         return hops_of(self.forward, self.backward)
+
+    @kept
+    def samples_of_part(self) -> int:
+        """Return the samples of a part of a run: `HOPS_OF_PART` hops if all flows send, with an equal share of each link."""
+        times, hops = self.transmission[:, 0], self.hops
+        of_data = ~hops.is_ack
+        port, flow = hops.port[of_data], hops.flow[of_data]
+        longest = np.zeros(len(self.starts))  # s per packet of a flow at the link where its share is least
+        np.maximum.at(longest, flow, times[port] * np.bincount(port)[port])
+        counts = np.bincount(hops.flow, minlength=len(longest))
+        sends = longest > 0.0
+        hops_of_sample = float((counts[sends] / longest[sends]).sum()) * self.sample
+        return max(1, int(HOPS_OF_PART / max(hops_of_sample, 1.0)))
 
     def release(self) -> None:
         """Give up what follows from the plan and is computed again where it is read."""

@@ -109,8 +109,11 @@ class Kernel:
         """
         return self.bind(*args)()
 
-    def bind(self, *args: Any) -> Callable[[], Any]:
-        """Return a function that runs the kernel with these arguments; arrays must not move."""
+    def bind(self, *args: Any) -> Callable[..., Any]:
+        """Return a function that runs the kernel with these arguments; arrays must not move.
+
+        Numbers that it is given take the place of the last arguments, which are numbers of the same types.
+        """
         kinds: list[Any] = []
         words: list[Any] = []
         flatten(args, kinds, words)
@@ -122,9 +125,9 @@ class Kernel:
         return functools.partial(_run, call, words, args)
 
 
-def _run(call: Call, words: list[Any], args: tuple[Any, ...]) -> Any:
+def _run(call: Call, words: list[Any], args: tuple[Any, ...], *last: float) -> Any:
     del args  # referred to for as long as the words hold the addresses of their arrays
-    return call(words)
+    return call([*words[: len(words) - len(last)], *last])
 
 
 def make_kernel(
@@ -283,8 +286,8 @@ def _unit_of(module: Module, function: str, kinds: tuple[Any, ...]) -> tuple[str
 
 
 @functools.cache
-def engine(package: str, module: str = "loop", *, compiled: bool = True) -> Callable[..., Any]:
-    """Return function ``run`` of a module of a package of plain functions: compiled, or as plain Python.
+def engine(package: str, module: str = "loop", *, compiled: bool = True) -> Any:
+    """Return function ``run`` of a module of a package of plain functions: a `Kernel`, or plain Python.
 
     Parameters
     ----------

@@ -378,15 +378,21 @@ class _Whole(JITCodeLibrary):
         }
         super().finalize()
 
+    def _optimize_functions(self, module: Any) -> None:
+        """Leave its own functions, which are short, to the optimization of the whole."""
+        module.data_layout = self._codegen._data_layout
+
     def _optimize_final_module(self) -> None:
-        """Hide the functions from other modules, keep calls of them, and optimize."""
-        for function in self._final_module.functions if self.calls else ():
-            if function.is_declaration or function.name not in self._parts:
+        """Hide all functions but the one of the C signature, so that no inlined one stays beside its copy; optimize."""
+        for function in self._final_module.functions:
+            if function.is_declaration or function.name.startswith("cfunc."):
                 continue
             function.linkage = "internal"
-            if b"alwaysinline" not in b" ".join(function.attributes):
+            is_kept = self.calls and function.name in self._parts
+            if is_kept and b"alwaysinline" not in b" ".join(function.attributes):
                 function.add_function_attribute("noinline")
-        super()._optimize_final_module()
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
     def _finalize_final_module(self) -> None:
         """Check that the code holds for other processes; leave it as it is."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import manager_events_of
-from dfcmodel.packets.engine import sender_events
+from dfcmodel.packets.engine import PARTS_WITHOUT_PROGRESS, sender_events
 from dfcmodel.packets.fabric.arrays import MOST_SLOTS, lay_out_fabric, windows_of
 from dfcmodel.packets.fabric.kernel.layout import Fabric, Recorded
 from dfcmodel.packets.fabric.kernel.windows import FAULT, FULL, NO_ROOM, SWITCHED, USED
@@ -64,21 +64,25 @@ class FabricRun:
 
     def advance(self, until: int) -> bool:
         """Go on to the end of a sample; False after a fault."""
-        run, counters = engine(KERNEL), self.arrays["counters"]
+        counters, run = self.arrays["counters"], None
         width = self.plan.sample / self.windows
-        for last in parts(self, until, 1):
-            network, recorded = (fields(self.arrays) for fields in GROUPS)
-            self.done = run(network, recorded, width, self.windows, self.done, last)
+        for last in parts(self, until, self.plan.samples_of_part):
+            if run is None:
+                groups = (fields(self.arrays) for fields in GROUPS)
+                run = engine(KERNEL).bind(*groups, width, self.windows, self.done, last)
+            self.done = run(self.done, last)
             if self.fault:
                 return False
             self._check_rates()
-            self.records.take_switches(int(counters[SWITCHED]))
-            self.arrays["switches"] = self.records.switches
+            if self.records.take_switches(int(counters[SWITCHED])):
+                self.arrays["switches"] = self.records.switches
+                run = None
             counters[SWITCHED] = 0
             if 2 * counters[USED] > len(self.arrays["packet"]):
                 for name in GROWING:
                     old = self.arrays[name]
                     self.arrays[name] = np.concatenate([old, np.empty_like(old)])
+                run = None
         return True
 
     def _check_rates(self) -> None:
@@ -129,7 +133,7 @@ def run_fabric(plan: Plan) -> Records | None:
         run = begin_fabric(plan, spare, longer)
         if run is None:
             return None
-        if plan.samples > 1 and may_show_bar():
+        if plan.samples > PARTS_WITHOUT_PROGRESS * plan.samples_of_part and may_show_bar():
             run.bar = progress_bar(total=plan.samples, desc=plan.scenario.name, unit="sample")
         done = run.advance(plan.samples)
         if run.bar is not None:
