@@ -32,6 +32,8 @@ import os
 import pickle
 import sys
 import tempfile
+import time
+import traceback
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -58,15 +60,28 @@ if numba.__version__ != NUMBA:
     )
 
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import cgutils, datamodel, itanium_mangler, lowering, typed_passes, untyped_passes
+from numba.core import (
+    cgutils,
+    datamodel,
+    event,
+    interpreter,
+    itanium_mangler,
+    lowering,
+    postproc,
+    transforms,
+    typed_passes,
+    untyped_passes,
+)
 from numba.core import ir as numba_ir
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, _LowerResult
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass
+from numba.core.cpu import CPUContext
 from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction, Dispatcher
+from numba.core.typing import Context
 from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype
 
@@ -690,13 +705,18 @@ def decorators() -> dict[str, Any]:
     return found | {function.__name__: function for function in functions}
 
 
+PLAIN = frozenset((numba_ir.Loc, str, int, bool, type(None)))
+"""Types of what belongs to a statement and holds no variables."""
+
+
 def quicken() -> None:
     """Replace what takes Numba long, in this process.
 
     1. Tuples, arrays and structs are `_Aggregate`; functions pass arrays as `_ArrayModel` says.
-    2. Types of operations on numbers, hashes of types and the equality of two sets of options are kept. Numba searches
-       all definitions of an operator for each operation, a tenth of the time of its front end.
-    3. Lists of the variables of a statement are made without a search of its place in the source.
+    2. Types of operations on numbers and of attributes, hashes of types and the equality of two sets of options are
+       kept. Numba searches all definitions of an operator for each operation, a tenth of the time of its front end.
+    3. Lists of the variables of a statement are made without a search of its place in the source, and where variables
+       live is found when it is read; what only generators need is left out, and so are messages to listeners.
     4. Names of functions have digests of the types of their arguments: the name of each field of a record made them
        13 kB long, and nine tenths of an object file.
     """
@@ -728,15 +748,31 @@ def quicken() -> None:
         return known["_hash"]  # type: ignore[no-any-return]
 
     def variables(owner: Any, value: Any) -> list[Any]:
-        kind = type(value)
-        if kind is numba_ir.Var:
-            return [value]
-        if kind in (numba_ir.Loc, str, int, bool, type(None)):
-            return []
-        if kind is dict or kind is list or kind is tuple:
-            members = value.values() if kind is dict else value
-            return [name for member in members for name in variables(owner, member)]
-        return value.list_vars() if isinstance(value, numba_ir.Inst) else []
+        found: list[Any] = []
+        collect(value, found)
+        return found
+
+    def collect(value: Any, found: list[Any]) -> None:
+        members = value.values() if type(value) is dict else value if type(value) in (list, tuple) else (value,)
+        for member in members:
+            kind = type(member)
+            if kind is numba_ir.Var:
+                found.append(member)
+            elif kind in (dict, list, tuple):
+                collect(member, found)
+            elif kind not in PLAIN and isinstance(member, numba_ir.Inst):
+                found += member.list_vars()
+
+    def process(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        function = processor.func_ir
+        function.blocks = transforms.canonicalize_cfg(function.blocks)
+        function.variable_lifetime = postproc.VariableLifetime(function.blocks)
+        function.generator_info = None
+        if emit_dels:
+            processor._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
+    find_attribute = functools.cache(Context.find_matching_getattr_template)
+    load_typing, load_target = Context.load_additional_registries, CPUContext.load_additional_registries
 
     datamodel.default_manager.register(types.Array, _ArrayModel)  # type: ignore[attr-defined]
     make_array = arrayobj.make_array
@@ -744,6 +780,13 @@ def quicken() -> None:
         (types.Type, "__hash__", hash_of),
         (cgutils, "ValueStructProxy", _Proxy),
         (numba_ir.Inst, "_rec_list_vars", variables),
+        (postproc.PostProcessor, "run", process),
+        (event, "broadcast", lambda _: None),
+        (interpreter, "peep_hole_delete_with_exit", lambda function: function),
+        (CPUContext, "create_cfunc_wrapper", _wrap),
+        (Context, "find_matching_getattr_template", find_attribute),
+        (Context, "load_additional_registries", functools.cache(load_typing)),
+        (CPUContext, "load_additional_registries", functools.cache(load_target)),
         (ir.IRBuilder, "extract_value", _extract),
         (ir.IRBuilder, "insert_value", _insert),
         (ir.IRBuilder, "store", _store),
@@ -758,6 +801,26 @@ def quicken() -> None:
         (TargetConfig, "__eq__", is_equal),
     ):
         setattr(owner, name, by)
+
+
+def _wrap(context: Any, library: Any, called: Any, env: Any, call_helper: Any) -> None:
+    """Add the function of the C signature, into which the called one is inlined; Numba's keeps the call.
+
+    After an exception it calls the function that sets the flag of `hopflow.kernels.native`, and prints nothing.
+    """
+    del env, call_helper
+    module = context.create_module("cfunc_wrapper")
+    function_type = context.call_conv.get_function_type(called.restype, called.argtypes)
+    callee = ir.Function(module, function_type, called.llvm_func_name)
+    kinds = [context.get_value_type(kind) for kind in called.argtypes]
+    function = ir.FunctionType(context.get_value_type(called.restype), kinds)
+    function = ir.Function(module, function, called.llvm_cfunc_wrapper_name)
+    builder = ir.IRBuilder(function.append_basic_block())
+    status, result = context.call_conv.call_function(builder, callee, called.restype, called.argtypes, function.args)
+    with builder.if_then(status.is_error, likely=False):
+        context.get_python_api(builder).gil_ensure()
+    builder.ret(result)
+    library.add_ir_module(module)
 
 
 REAL, BYTES = ir.DoubleType(), ir.IntType(8).as_pointer()
@@ -790,8 +853,10 @@ def _call(address: Any, kinds: tuple[Any, ...], field: str = "") -> Any:
     return signature, generate
 
 
-def compile_engine(compiler: PinnedCompiler, package: str, module: str, request: bytes) -> native.Unit:
+def compile_engine(package: str, module: str, request: bytes) -> native.Unit:
     """Return the unit of an engine, of which ``request`` has the name and the kinds of arguments, pickled.
+
+    The process must not have imported it, and can compile no other one.
 
     Raises
     ------
@@ -808,6 +873,7 @@ def compile_engine(compiler: PinnedCompiler, package: str, module: str, request:
     if engines.unit_name(package, module, kinds) != name:
         raise ImportError(f"{package} was edited after the process that asks for it had started: start that again")
     calling = run._compiler.pipeline_class is CallingCompiler
+    compiler = _compiler()
     compiler.pipeline = CallingCallbackCompiler if calling else CallbackCompiler
     text, dtypes = wrapper("run", kinds)
     given = {"run": run, **dtypes, **named_tuples(kinds)}
@@ -850,8 +916,10 @@ def build_archives(levels: tuple[str, ...], jobs: int) -> None:
         }
         for level in levels:
             Path(scratch, level).mkdir()
-        with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin) as pool:
-            futures = {pool.submit(_answer, *question): name for name, question in questions().items()}
+        context = multiprocessing.get_context("fork" if CAN_FORK else "spawn")
+        with ProcessPoolExecutor(jobs, context, _begin) as pool:
+            asked = pool.submit(questions).result()  # there: nothing is imported here, where processes are forked
+            futures = {pool.submit(_answer, *question): name for name, question in asked.items()}
             for n, future in enumerate(as_completed(futures), 1):
                 seconds = future.result()
                 about = f"[{n}/{len(futures)}] {futures[future]}: {seconds:.1f} s"
@@ -889,6 +957,8 @@ def _is_current(path: Path, source: bytes) -> bool:
         return False
 
 
+CAN_FORK = hasattr(os, "fork")
+"""Whether processes are forked from one that has imported Numba, which takes a second, and `quicken` has changed."""
 FOLDER = "HOPFLOW_BUILD"
 """Environment variable: the folder of a build, with a folder of units for each level."""
 
@@ -902,17 +972,51 @@ def _compiler() -> PinnedCompiler:
 
 
 def _begin() -> None:
-    """Prepare a process that answers questions."""
-    gc.disable()  # collections took a fifth of the time: of syntax trees and LLVM code, little can be freed
-    quicken()
+    """Prepare a process that answers questions, and one that compiles engines for it, before any is imported."""
+    numba.config.CPU_NAME, numba.config.CPU_FEATURES = os.environ["NUMBA_CPU_NAME"], ""
     native.compiler, native.ARCHIVES = _compiler(), Path(os.environ[FOLDER], "none")
+    if not CAN_FORK:
+        gc.disable()  # collections took a fifth of the time: of syntax trees and LLVM code, little can be freed
+        quicken()
+        return
+    connection, requests = multiprocessing.Pipe()
+    if os.fork() == 0:
+        connection.close()
+        _compile_engines(requests)
+        os._exit(0)
+
+    def ask(name: str, package: str, module: str, kinds: tuple[Any, ...]) -> native.Unit:
+        connection.send((package, module, pickle.dumps((name, kinds))))
+        unit = connection.recv()
+        if unit is None:
+            raise ImportError(f"{package} was not compiled")
+        return unit
+
+    engines.compile_engine = ask
+
+
+def _compile_engines(requests: Any) -> None:
+    """Answer requests for engines until nobody is left to ask, each in a process forked from this one."""
+    with contextlib.suppress(EOFError):
+        while True:
+            request = requests.recv()
+            child = os.fork()
+            if child == 0:
+                try:
+                    requests.send(compile_engine(*request))
+                except Exception:  # noqa: BLE001
+                    traceback.print_exc()
+                    os._exit(1)
+                os._exit(0)
+            if os.waitpid(child, 0)[1] != 0:
+                requests.send(None)
 
 
 def _answer(package: str, name: str) -> float:
-    """Answer a question; return its CPU time in s, with that of the engines that were compiled for it."""
-    start = sum(os.times()[:4])
+    """Answer a question; return the time in s, with that of the engines that were compiled for it."""
+    start = time.perf_counter()
     importlib.import_module(f"{package}.first_uses").short_calls()[name]()
-    return sum(os.times()[:4]) - start
+    return time.perf_counter() - start
 
 
 def _write_archive(path: Path, folder: Path, source: bytes) -> None:
@@ -932,7 +1036,7 @@ def main() -> None:
     quicken()
     if sys.argv[1:2] == ["engine"]:
         package, module = sys.argv[2:]
-        unit = compile_engine(_compiler(), package, module, sys.stdin.buffer.read())
+        unit = compile_engine(package, module, sys.stdin.buffer.read())
         sys.stdout.buffer.write(native.encode_unit(unit))
         return
     parser = argparse.ArgumentParser(

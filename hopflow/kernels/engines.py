@@ -22,7 +22,7 @@ from typing import Any
 from hopflow.kernels import native
 from hopflow.kernels.arguments import describe
 
-__all__ = ["source_digest", "unit_name", "unit_of"]
+__all__ = ["compile_engine", "source_digest", "unit_name", "unit_of"]
 
 _START = time.time()
 """Time of import of this module, before any engine is imported."""
@@ -32,7 +32,7 @@ SHARED = re.compile(r"^from (\w+\.[\w.]+) import", re.MULTILINE)
 def unit_of(package: str, module: str, kinds: tuple[Any, ...]) -> tuple[str, Callable[[], native.Unit]]:
     """Return the name of an engine's unit for kinds of arguments, and the function that compiles it."""
     name = unit_name(package, module, kinds)
-    return name, functools.partial(_compile, name, package, module, kinds)
+    return name, lambda: compile_engine(name, package, module, kinds)
 
 
 def unit_name(package: str, module: str, kinds: tuple[Any, ...]) -> str:
@@ -69,8 +69,8 @@ def source_digest(package: str) -> str:
     return native.digest(*texts)
 
 
-def _compile(name: str, package: str, module: str, kinds: tuple[Any, ...]) -> native.Unit:
-    """Compile an engine in a separate process."""
+def compile_engine(name: str, package: str, module: str, kinds: tuple[Any, ...]) -> native.Unit:
+    """Compile an engine in a separate process; `hopflow.kernels.build` has its own way."""
     print(f"compiling {package}, once ...", file=sys.stderr, flush=True)  # noqa: T201
     command = [sys.executable, "-m", "hopflow.kernels.build", "engine", package, module]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,9 @@ def rows_of(table: pd.DataFrame, run: dict[str, object]) -> pd.DataFrame:
 def test_a_run_in_parts_is_the_run_as_a_whole(monkeypatch) -> None:
     plan = plan_of(random_scenario("pause", 11), Packets(seed=1))
     whole = run_engine(plan)
-    monkeypatch.setattr(packet_engine, "HOPS", 1)  # parts of a sample each
-    monkeypatch.setattr(packet_engine, "MAX_GROWTH", 1)
-    assert begin_run(plan).part == 1
+    monkeypatch.setattr("dfcmodel.packets.routed_plans.HOPS_OF_PART", 1)
+    plan = plan_of(random_scenario("pause", 11), Packets(seed=1))
+    assert plan.samples_of_part == 1
     parts = run_engine(plan)
     for name in ("window", "acked", "delivered", "started", "waiting", "lost", "switched", "drops"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name), err_msg=name)
@@ -258,7 +259,8 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
         done: int = plain(guarded(network), senders, guarded(recorded), *arguments)
         return done
 
-    monkeypatch.setattr(packet_engine, "engine", lambda _: run)
+    bound = SimpleNamespace(bind=lambda *arguments: lambda *last: run(*arguments[:-2], *last))
+    monkeypatch.setattr(packet_engine, "engine", lambda _: bound)
     found = run_engine(plan)
     assert found.total.sum() > 5.0
     for field in ("window", "delivered", "waiting", "lost", "peak"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -14,7 +13,7 @@ from dfcmodel.packets.hops import Hosts, hops_of
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import bits_of, has_lanes
-from hopflow.progress import MAX_GROWTH, parts
+from hopflow.progress import parts
 from responsefn import NewReno, Reno, Vegas
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.oracles.engines import run_engine
@@ -269,22 +268,31 @@ def test_what_runs_share_is_kept_with_a_scenario_but_not_hops_of_many_flows(monk
     assert {name for name, *_ in scenario.derived} == {"checked"}
 
 
-@pytest.mark.parametrize("most", [None, 3])
-def test_quick_parts_grow_up_to_a_limit_and_end_at_the_end(most) -> None:
+def test_parts_are_of_one_size_and_end_at_the_end() -> None:
     run, ends = SimpleNamespace(done=0, bar=None), [0]
-    for last in parts(run, 1000, 2, most):
+    for last in parts(run, 1000, 300):
         run.done = last
         ends.append(last)
-    sizes = [b - a for a, b in itertools.pairwise(ends)]
-    assert sizes[0] == 2
-    assert ends[-1] == 1000
-    allowed = [MAX_GROWTH * size if most is None else most for size in sizes]
-    assert all(size <= limit for size, limit in zip(sizes[1:], allowed, strict=False))
+    assert ends == [0, 300, 600, 900, 1000]
+
+
+def test_a_part_has_as_many_hops_as_flows_with_equal_shares_send(monkeypatch) -> None:
+    # flow 0 takes both links of 100 and 40 packets/s, flow 1 the second one: 20 packets/s each, 2 and 1 hops
+    links = [
+        replace(link, rate=rate)
+        for link, rate in zip(dfc.chain(3, rate=1.0, delay=0.01, buffer=20), (100.0, 40.0), strict=True)
+    ]
+    flows = [dfc.Flow("0", (1, 2, 3), source=Reno()), dfc.Flow("1", (2, 3), source=Reno())]
+    scenario = dfc.Scenario("two", links, flows)
+    monkeypatch.setattr("dfcmodel.packets.routed_plans.HOPS_OF_PART", 600)
+    plan = plan_of(scenario, dfc.Packets(seed=1))
+    assert plan.hops.flow.tolist() == [0, 0, 0, 0, 1, 1]  # ACKs too
+    assert plan.samples_of_part == int(600 / (6 * 20.0 * plan.sample))
 
 
 def test_a_run_that_stops_in_a_part_goes_on_from_there() -> None:
     run, seen = SimpleNamespace(done=0, bar=None), []
-    for last in parts(run, 6, 4, 4):
+    for last in parts(run, 6, 4):
         seen.append((run.done, last))
         run.done = min(run.done + 1, last)
     assert seen == [(n, min(n + 4, 6)) for n in range(6)]
