@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -363,3 +364,51 @@ def test_numba_writes_code_for_processors_that_it_knows(level, own) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "not a recognized processor" not in done.stderr
+
+
+ANSWERS = """
+import importlib, platform, sys
+import numpy as np
+from dfcmodel import Fluid, Packets, coexist, simulate, takano2006
+from hopflow.kernels import native
+from markov import PauseTandem, stationary
+from responsefn import CUBIC, Reno, Vegas
+
+for package in ("dfcmodel", "responsefn", "markov"):
+    for ask in importlib.import_module(f"{package}.first_uses").short_calls().values():
+        ask()
+chain = takano2006("1")
+print(*np.asarray(stationary(PauseTandem()).pi).tolist())
+print(*simulate(chain, Packets(seed=1), duration=0.5).queued.mean(axis=0).tolist())
+print(*coexist([Reno(), CUBIC()], rtt=0.04, bandwidth=2000.0, buffer=80, duration=20.0).sent[:, -1].tolist())
+print(*simulate(chain, Fluid(), duration=0.5).queued.mean(axis=0).tolist())
+print(*CUBIC().rate(np.geomspace(1e-5, 0.1, 20), 0.1).tolist(), *Vegas().rate([1e-3, 1e-2], 0.1, bandwidth=1e3).tolist())
+assert "numba" not in sys.modules
+print(platform.machine(), native.level())
+"""
+
+
+@pytest.mark.slow
+def test_arm64_has_the_answers_of_this_machine(tmp_path) -> None:
+    """Object code is written here for arm64, and loaded by a Python for arm64: docs/compilation.md."""
+    other = os.environ.get("HOPFLOW_ARM64_PYTHON")
+    if other is None:
+        pytest.skip("HOPFLOW_ARM64_PYTHON does not name a Python for arm64")
+    for package in ("hopflow", "dfcmodel", "markov", "responsefn"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.zip"))
+    environment = {"PYTHONPATH": str(tmp_path), "HOPFLOW_CACHE_DIR": str(tmp_path / "cache")}
+    built = python("-m", "hopflow.kernels.build", "aarch64", env=environment, cwd=tmp_path)
+    assert built.returncode == 0, built.stderr
+    environment = {**os.environ, **environment}
+    done = subprocess.run(
+        [other, "-c", ANSWERS], capture_output=True, text=True, env=environment, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    *found, machine = done.stdout.splitlines()
+    assert machine == "aarch64 aarch64"
+    *expected, _ = printed_by("-c", ANSWERS, cwd=ROOT).splitlines()
+    for own, given in zip(expected, found, strict=True):
+        np.testing.assert_allclose(
+            np.array(given.split(), float), np.array(own.split(), float), rtol=1e-9, atol=1e-14, err_msg=given
+        )
+    assert not list((tmp_path / "cache").glob("code/*"))
