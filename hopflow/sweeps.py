@@ -1508,6 +1508,8 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     amounts = {name for name in parameters if units[name] == "amount"} if make is thing else set()
     of_products = {n: products for n, v in columns.items() if n in amounts and (products := products_of(n, v))}
     axes = {name: of_products.get(name) or _convert(name, values, units[name]) for name, values in columns.items()}
+    for name, values in axes.items():
+        _refuse_repeated(name, values)
     as_written = {*of_products, *(name for name, inferred in undeclared.items() if inferred is not None)}
     written = {name: dict(zip(axes[name], columns[name], strict=True)) for name in as_written}
     units |= dict.fromkeys(of_products, "BDP")
@@ -1585,6 +1587,19 @@ def _split(parameters: Mapping[str, Any], lists: frozenset[str]) -> tuple[dict[s
         if not columns[name]:
             raise ValueError(f"{name} = {columns[name]!r}: at least one value is expected")
     return columns, fixed
+
+
+def _refuse_repeated(name: str, values: list[Any]) -> None:
+    """Raise ValueError for a value that is given twice; values without a hash are not compared."""
+    seen = set[Any]()
+    for value in values:
+        if not isinstance(value, Hashable):
+            continue
+        if value in seen:
+            joint = "" if is_plain(value) else f"; for one point with a list of them write {name}=[[...]]"
+            each = "each value is a point of the sweep"
+            raise ValueError(f"{name} = {format_value(value)} is given twice: {each}{joint}")
+        seen.add(value)
 
 
 def _infer_dimension(name: str, values: list[Any]) -> str | None:

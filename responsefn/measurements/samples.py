@@ -218,6 +218,8 @@ def _add_fields(location: str, fields: dict[str, str], words: list[str], skipped
     following = iter(words)
     for word in following:
         name, colon, value = word.partition(":")
+        if not name:
+            raise ValueError(f"{location}: {word!r} is a value without the name of a field")
         if name in RATES or (colon and not value):
             value = next(following, "")
         elif not colon and name not in USED and name not in skipped:
