@@ -297,8 +297,10 @@ def bottleneck_of(
     if others.get("recovery") is not None:
         instance("recovery", others["recovery"], str, "the name of a recovery, or None")
     duration = one_number("duration", duration, above=0.0, hint="in s")
+    if isinstance(buffer, str) and isinstance(places, float) and places.is_integer():
+        places = int(places)
     return Bottleneck(
-        bandwidth, rtt, int(places) if type(places) is float and isinstance(buffer, str) else places, duration=duration,
+        bandwidth, rtt, places, duration=duration,
         warm_up=0.2 * duration if warm_up is None else in_units("warm_up", warm_up, "time"),
         discipline=FIFO() if discipline is None else discipline, packet_size=bytes_per_packet, **others,
     )  # fmt: skip

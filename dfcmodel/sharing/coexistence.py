@@ -21,7 +21,7 @@ from hopflow.deprecations import accept_old_names
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import in_packets_of
 from hopflow.results import OnFailure, deliver
-from hopflow.units import PACKET_SIZE, WholeWithUnit, WithUnit, quantities
+from hopflow.units import PACKET_SIZE, WithUnit, bandwidth_delay_products, declares, in_units, quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -57,8 +57,9 @@ DEFAULTS: SenderOptions = {
 
 
 @accept_old_names(p="loss", rng="seed", seconds="duration")
+@declares(buffer="amount")
 @quantities(
-    rtt="time", bandwidth="rate", buffer="amount", loss="share", duration="time", warm_up="time",
+    rtt="time", bandwidth="rate", loss="share", duration="time", warm_up="time",
     starts="time", processing="time", ssthresh="amount", max_window="amount", min_rto="time", packet_size="size",
 )  # fmt: skip
 @takes_keywords(SenderOptions, DEFAULTS)
@@ -66,7 +67,7 @@ def coexist(
     rules: WindowRule | Iterable[WindowRule],
     rtt: ArrayLike,
     bandwidth: WithUnit,
-    buffer: WholeWithUnit,
+    buffer: int | str,
     *,
     on_failure: OnFailure = "raise",
     seed: int | np.random.Generator = 0,
@@ -89,7 +90,8 @@ def coexist(
     bandwidth
         Of the bottleneck in packets/s.
     buffer
-        Packets that wait in its queue, besides the one in transmission; whole, >= 1.
+        Packets that wait in its queue, besides the one in transmission; whole, >= 1. Also a multiple of bandwidth times
+        round-trip time, such as ``"0.5BDP"``, if all flows have the same.
     on_failure
         Whether a result without shares raises or is returned with its ``status``.
     seed
@@ -154,11 +156,19 @@ def coexist(
     number("rtt", rtts, below=LARGEST_RTT, hint="in seconds: ms(48) is 0.048")
     hint = f"the time to send a packet and its ACK at bandwidth = {bandwidth:g} packets/s"
     number("rtt", rtts, above=sending, hint=hint)
+    places: Any = buffer
+    if (products := bandwidth_delay_products("buffer", buffer)) is not None:
+        if (rtts != rtts[0]).any():
+            raise ValueError(f"buffer = {buffer!r}: the flows' round-trip times differ; give packets or a size")
+        places = int(one_number("buffer", products * bandwidth * rtts[0], at_least=1.0, hint="in packets") + 1e-9)
+    elif isinstance(buffer, str):
+        places = in_units("buffer", buffer, "amount")
+        places = int(places) if isinstance(places, float) and places.is_integer() else places
     duration = float(seconds("duration", one_number("duration", asked["duration"])))
     warm_up = asked["warm_up"]
     warm_up = one_number("warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration)
     path = Bottleneck(
-        bandwidth, float(rtts.max() - sending), buffer,
+        bandwidth, float(rtts.max() - sending), places,
         loss=one_number("loss", asked["loss"], at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
         recovery=asked["recovery"], elements=instances("elements", asked["elements"], PathElement),
         packet_size=packet_size,

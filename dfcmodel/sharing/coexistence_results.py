@@ -194,10 +194,15 @@ class Coexistence(Result):
             attrs={name: getattr(self, name) for name in shared},
         )
 
+    @property
+    def _bottleneck(self) -> str:
+        lost = f", random loss {self.p:g}" if self.p > 0.0 else ""
+        return f"{self.bandwidth:.5g} packets/s, at most {self.buffer} wait{lost}"
+
     def summary(self) -> dict[str, object]:
         """Return the bottleneck, and for each flow its goodput, share, loss and window."""
         rows: dict[str, object] = {
-            "bottleneck": f"{self.bandwidth:.5g} packets/s, {self.buffer} wait, p = {self.p:g}",
+            "bottleneck": self._bottleneck,
             "measured": f"{self.warm_up:g} .. {self.time[-1]:g} s ({self.status})",
             "utilisation": f"{self.utilisation:.4f}",
             "queueing delay": f"{self.queueing_delay:.4g} s",
@@ -222,7 +227,7 @@ class Coexistence(Result):
         axes.set(
             xlabel="time (s)",
             ylabel="congestion window (packets)",
-            title=f"{self.bandwidth:.5g} packets/s, {self.buffer} wait, p = {self.p:g}",
+            title=self._bottleneck,
         )
         axes.legend()
         return axes

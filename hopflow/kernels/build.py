@@ -957,8 +957,11 @@ def _is_current(path: Path, source: bytes) -> bool:
         return False
 
 
-CAN_FORK = hasattr(os, "fork")
-"""Whether processes are forked from one that has imported Numba, which takes a second, and `quicken` has changed."""
+CAN_FORK = sys.platform == "linux"
+"""Whether processes are forked from one that has imported Numba, which takes a second, and that `quicken` has changed.
+
+Libraries of macOS may not be used in forked processes, and Windows has none.
+"""
 FOLDER = "HOPFLOW_BUILD"
 """Environment variable: the folder of a build, with a folder of units for each level."""
 

@@ -571,6 +571,19 @@ def test_what_is_no_rule_is_refused():
         coexist_sweep([], **PATHS_TO_SWEEP)
 
 
+def test_a_buffer_of_so_many_bandwidth_delay_products() -> None:
+    path = {"bandwidth": 1000.0, "duration": 5.0}
+    run = coexist([Reno()] * 2, rtt=0.0404, buffer="0.5BDP", **path)
+    assert run.buffer == 20
+    assert "20 wait" in str(run.summary()["bottleneck"])
+    assert "random loss 0.001" in str(coexist(Reno(), rtt=0.04, buffer=9, loss=1e-3, **path).summary()["bottleneck"])
+    with pytest.raises(ValueError, match=r"^buffer = '1BDP': the flows' round-trip times differ"):
+        coexist([Reno()] * 2, rtt=[0.04, 0.05], buffer="1BDP", **path)
+    for call in (coexist, compare):
+        with pytest.raises(ValueError, match=r"^buffer = 2\.5: must be a whole number"):
+            call([Reno(), NewReno()], rtt=0.04, buffer="2.5pkt", **path)
+
+
 @pytest.mark.parametrize("call", [coexist, coexist_sweep])
 def test_an_unknown_keyword_is_refused_with_those_that_there_are(call: Any) -> None:
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'warmup'; .* warm_up, recovery"):
