@@ -81,7 +81,7 @@ from numba.core.cpu import CPUContext
 from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction, Dispatcher
-from numba.core.typing import Context
+from numba.core.typing.context import Context
 from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype
 
@@ -976,21 +976,23 @@ def _compiler() -> PinnedCompiler:
 
 def _begin() -> None:
     """Prepare a process that answers questions, and one that compiles engines for it, before any is imported."""
-    numba.config.CPU_NAME, numba.config.CPU_FEATURES = os.environ["NUMBA_CPU_NAME"], ""
+    vars(numba.config).update(CPU_NAME=os.environ["NUMBA_CPU_NAME"], CPU_FEATURES="")
     native.compiler, native.ARCHIVES = _compiler(), Path(os.environ[FOLDER], "none")
     if not CAN_FORK:
-        gc.disable()  # collections took a fifth of the time: of syntax trees and LLVM code, little can be freed
+        gc.disable()
         quicken()
         return
     connection, requests = multiprocessing.Pipe()
     if os.fork() == 0:
-        connection.close()
-        _compile_engines(requests)
-        os._exit(0)
+        try:
+            connection.close()
+            _compile_engines(requests)
+        finally:
+            os._exit(0)
 
     def ask(name: str, package: str, module: str, kinds: tuple[Any, ...]) -> native.Unit:
         connection.send((package, module, pickle.dumps((name, kinds))))
-        unit = connection.recv()
+        unit: native.Unit | None = connection.recv()
         if unit is None:
             raise ImportError(f"{package} was not compiled")
         return unit
@@ -1035,7 +1037,7 @@ def main() -> None:
 
     With the arguments ``engine PACKAGE MODULE`` the name and kinds of the engine's unit come from standard input.
     """
-    gc.disable()
+    gc.disable()  # collections took a fifth of the time: of syntax trees and LLVM code, little can be freed
     quicken()
     if sys.argv[1:2] == ["engine"]:
         package, module = sys.argv[2:]
