@@ -1508,8 +1508,8 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     amounts = {name for name in parameters if units[name] == "amount"} if make is thing else set()
     of_products = {n: products for n, v in columns.items() if n in amounts and (products := products_of(n, v))}
     axes = {name: of_products.get(name) or _convert(name, values, units[name]) for name, values in columns.items()}
-    for name, values in axes.items():
-        _refuse_repeated(name, values)
+    for name, column in axes.items():
+        _refuse_repeated(name, column)
     as_written = {*of_products, *(name for name, inferred in undeclared.items() if inferred is not None)}
     written = {name: dict(zip(axes[name], columns[name], strict=True)) for name in as_written}
     units |= dict.fromkeys(of_products, "BDP")

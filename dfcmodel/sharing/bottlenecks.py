@@ -297,7 +297,7 @@ def bottleneck_of(
     if others.get("recovery") is not None:
         instance("recovery", others["recovery"], str, "the name of a recovery, or None")
     duration = one_number("duration", duration, above=0.0, hint="in s")
-    if isinstance(buffer, str) and isinstance(places, float) and places.is_integer():
+    if isinstance(buffer, str) and type(places) is float and places.is_integer():
         places = int(places)
     return Bottleneck(
         bandwidth, rtt, places, duration=duration,

@@ -163,7 +163,7 @@ def coexist(
         places = int(one_number("buffer", products * bandwidth * rtts[0], at_least=1.0, hint="in packets") + 1e-9)
     elif isinstance(buffer, str):
         places = in_units("buffer", buffer, "amount")
-        places = int(places) if isinstance(places, float) and places.is_integer() else places
+        places = int(places) if type(places) is float and places.is_integer() else places
     duration = float(seconds("duration", one_number("duration", asked["duration"])))
     warm_up = asked["warm_up"]
     warm_up = one_number("warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration)
