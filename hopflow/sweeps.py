@@ -1593,13 +1593,14 @@ def _refuse_repeated(name: str, values: list[Any]) -> None:
     """Raise ValueError for a value that is given twice; values without a hash are not compared."""
     seen = set[Any]()
     for value in values:
-        if not isinstance(value, Hashable):
+        try:
+            if value not in seen:
+                seen.add(value)
+                continue
+        except TypeError:  # it has no hash
             continue
-        if value in seen:
-            joint = "" if is_plain(value) else f"; for one point with a list of them write {name}=[[...]]"
-            each = "each value is a point of the sweep"
-            raise ValueError(f"{name} = {format_value(value)} is given twice: {each}{joint}")
-        seen.add(value)
+        joint = "" if is_plain(value) else f"; for one point with a list of them write {name}=[[...]]"
+        raise ValueError(f"{name} = {format_value(value)} is given twice: each value is a point of the sweep{joint}")
 
 
 def _infer_dimension(name: str, values: list[Any]) -> str | None:

@@ -198,8 +198,8 @@ class RoutedPlan:
         return hops_of(self.forward, self.backward)
 
     @kept
-    def samples_of_part(self) -> int:
-        """Return the samples of a part of a run: `HOPS_OF_PART` hops if all flows send, with an equal share of each link."""
+    def hop_rate(self) -> float:
+        """Return the hops of packets per second if all flows send, with an equal share of each link."""
         times, hops = self.transmission[:, 0], self.hops
         of_data = ~hops.is_ack
         port, flow = hops.port[of_data], hops.flow[of_data]
@@ -207,8 +207,12 @@ class RoutedPlan:
         np.maximum.at(longest, flow, times[port] * np.bincount(port)[port])
         counts = np.bincount(hops.flow, minlength=len(longest))
         sends = longest > 0.0
-        hops_of_sample = float((counts[sends] / longest[sends]).sum()) * self.sample
-        return max(1, int(HOPS_OF_PART / max(hops_of_sample, 1.0)))
+        return float((counts[sends] / longest[sends]).sum())
+
+    @property
+    def samples_of_part(self) -> int:
+        """Samples of a part of a run: `HOPS_OF_PART` hops at the `hop_rate`."""
+        return max(1, int(HOPS_OF_PART / max(self.hop_rate * self.sample, 1.0)))
 
     def release(self) -> None:
         """Give up what follows from the plan and is computed again where it is read."""

@@ -173,8 +173,7 @@ class Bottleneck:
         }
         buffer: Any = in_packets_of(self.buffer, size)
         if (products := bandwidth_delay_products("buffer", buffer)) is not None:
-            places = products * numbers["bandwidth"] * numbers["rtt"]
-            buffer = int(one_number("buffer", places, at_least=1.0, hint="in packets") + 1e-9)
+            buffer = places_of(products, numbers["bandwidth"], numbers["rtt"])
         elif isinstance(buffer, PacketUnits):
             buffer = int(buffer)
         numbers["buffer"] = integer("buffer", buffer, 1, 10_000_000)
@@ -267,6 +266,11 @@ class Bottleneck:
         return replace(self, **fields)
 
 
+def places_of(products: float, bandwidth: float, rtt: float) -> int:
+    """Return the packets of a buffer of so many bandwidth-delay products; ValueError where it has room for none."""
+    return int(one_number("buffer", products * bandwidth * rtt, at_least=1.0, hint="in packets") + 1e-9)
+
+
 def bottleneck_of(
     bandwidth: float | str,
     rtt: float | str,
@@ -297,8 +301,6 @@ def bottleneck_of(
     if others.get("recovery") is not None:
         instance("recovery", others["recovery"], str, "the name of a recovery, or None")
     duration = one_number("duration", duration, above=0.0, hint="in s")
-    if isinstance(buffer, str) and type(places) is float and places.is_integer():
-        places = int(places)
     return Bottleneck(
         bandwidth, rtt, places, duration=duration,
         warm_up=0.2 * duration if warm_up is None else in_units("warm_up", warm_up, "time"),

@@ -14,7 +14,7 @@ from dfcmodel.network.path_elements import PathElement
 from dfcmodel.packets.engine import PacketRun, with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules
+from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules, places_of
 from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
 from hopflow.checks import instances, number, one_number, random_generator, seconds
 from hopflow.deprecations import accept_old_names
@@ -156,14 +156,9 @@ def coexist(
     number("rtt", rtts, below=LARGEST_RTT, hint="in seconds: ms(48) is 0.048")
     hint = f"the time to send a packet and its ACK at bandwidth = {bandwidth:g} packets/s"
     number("rtt", rtts, above=sending, hint=hint)
-    places: Any = buffer
-    if (products := bandwidth_delay_products("buffer", buffer)) is not None:
-        if (rtts != rtts[0]).any():
-            raise ValueError(f"buffer = {buffer!r}: the flows' round-trip times differ; give packets or a size")
-        places = int(one_number("buffer", products * bandwidth * rtts[0], at_least=1.0, hint="in packets") + 1e-9)
-    elif isinstance(buffer, str):
-        places = in_units("buffer", buffer, "amount")
-        places = int(places) if type(places) is float and places.is_integer() else places
+    if (products := bandwidth_delay_products("buffer", buffer)) is not None and (rtts != rtts[0]).any():
+        raise ValueError(f"buffer = {buffer!r}: the flows' round-trip times differ; give packets or a size")
+    places: Any = in_units("buffer", buffer, "amount") if products is None else places_of(products, bandwidth, rtts[0])
     duration = float(seconds("duration", one_number("duration", asked["duration"])))
     warm_up = asked["warm_up"]
     warm_up = one_number("warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration)

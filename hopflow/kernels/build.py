@@ -717,7 +717,8 @@ def quicken() -> None:
        kept. Numba searches all definitions of an operator for each operation, a tenth of the time of its front end.
     3. Lists of the variables of a statement are made without a search of its place in the source, and where variables
        live is found when it is read; what only generators need is left out, and so are messages to listeners.
-    4. Names of functions have digests of the types of their arguments: the name of each field of a record made them
+    4. The function of a C signature is that of `_wrap`.
+    5. Names of functions have digests of the types of their arguments: the name of each field of a record made them
        13 kB long, and nine tenths of an object file.
     """
     resolve, equal = BaseFunction.get_call_type, TargetConfig.__eq__
@@ -771,9 +772,6 @@ def quicken() -> None:
         if emit_dels:
             processor._insert_var_dels(extend_lifetimes=extend_lifetimes)
 
-    find_attribute = functools.cache(Context.find_matching_getattr_template)
-    load_typing, load_target = Context.load_additional_registries, CPUContext.load_additional_registries
-
     datamodel.default_manager.register(types.Array, _ArrayModel)  # type: ignore[attr-defined]
     make_array = arrayobj.make_array
     for owner, name, by in (
@@ -784,9 +782,9 @@ def quicken() -> None:
         (event, "broadcast", lambda _: None),
         (interpreter, "peep_hole_delete_with_exit", lambda function: function),
         (CPUContext, "create_cfunc_wrapper", _wrap),
-        (Context, "find_matching_getattr_template", find_attribute),
-        (Context, "load_additional_registries", functools.cache(load_typing)),
-        (CPUContext, "load_additional_registries", functools.cache(load_target)),
+        (Context, "find_matching_getattr_template", functools.cache(Context.find_matching_getattr_template)),
+        (Context, "load_additional_registries", functools.cache(Context.load_additional_registries)),
+        (CPUContext, "load_additional_registries", functools.cache(CPUContext.load_additional_registries)),
         (ir.IRBuilder, "extract_value", _extract),
         (ir.IRBuilder, "insert_value", _insert),
         (ir.IRBuilder, "store", _store),

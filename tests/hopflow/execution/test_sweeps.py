@@ -242,6 +242,7 @@ def test_keywords_that_functions_share_are_swept() -> None:
 def test_a_function_of_numbers_is_swept() -> None:
     assert sweep(lambda x, y: x * y, x=[1, 2], y=[3.0]).value.values.tolist() == [[3.0], [6.0]]
     assert sweep(lambda x: {"twice": 2 * x}, x=[1, 2]).twice.values.tolist() == [2, 4]
+    assert sweep(lambda x: x[1][0], x=[(1, [2]), (2, [3])]).value.values.tolist() == [2, 3]  # without a hash
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
