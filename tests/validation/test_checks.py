@@ -21,7 +21,7 @@ from validation.claims.effect_pictures import MOST_TOGETHER, curves
 from validation.claims.effect_statements import EQUAL, Curve, Effects, Statement, beyond
 from validation.claims.fabric_runs import over
 from validation.judgements.judges import Basis
-from validation.judgements.labels import SIMULATORS, agreed, held, in_words, label
+from validation.judgements.labels import SIMULATORS, agreed, held, in_words, label, over_readings
 from validation.judgements.verdicts import Judgement, Part, Reading, Sides, model_only, packets_only
 from validation.statistics import Estimate
 
@@ -251,28 +251,29 @@ def test_simulators_are_told_apart() -> None:
     ("default", "reading", "whole"),
     [
         ([R, R], [C, A], Verdict.DEPENDS),  # one statement suffices to contradict
-        ([C, R], [R, A], Verdict.DEPENDS),  # a contradiction has to stand in every reading
         ([C, R], [R, R], Verdict.DEPENDS),
-        ([C, R], [N, R], Verdict.DEPENDS),
-        ([C, R], [A, A], Verdict.DEPENDS),
+        ([C, R], [R, A], C),  # to uphold all statements have to be judged
+        ([C, R], [N, R], C),
+        ([C, R], [A, A], C),
         ([C, R], [C, A], C),
         ([R, R], [N, A], R),
-        (
-            [R, N],
-            [C, A],
-            N,
-        ),  # nothing was decided that could turn
+        ([R, N], [C, A], N),  # nothing was decided that could turn
     ],
 )
-def test_a_contradiction_has_to_stand_in_every_reading_and_what_holds_is_ended_by_its_opposite(
-    default, reading, whole
-) -> None:
+def test_a_claim_depends_if_one_reading_holds_and_one_is_contradicted(default, reading, whole) -> None:
     def parts(verdicts) -> tuple[Part, ...]:
         return tuple(Part("", verdict, A) for verdict in verdicts)
 
     finding = Finding(parts(default), "", readings=(Reading("other", parts(reading)),))
     assert finding.model is whole
     assert bool(finding.turned("model")) is (whole is Verdict.DEPENDS)
+
+
+def test_all_simulators_together_depend_where_one_does() -> None:
+    one = Part("", A, R, simulators={"ns-2": R, "ns-3": R})
+    other = Part("", A, R, simulators={"ns-2": R, "ns-3": C})
+    finding = Finding((one,), "", readings=(Reading("other", (other,)),))
+    assert [finding.verdict(name) for name in ("ns-2", "ns-3", "simulation")] == [R, Verdict.DEPENDS, Verdict.DEPENDS]
 
 
 def test_verdict_of_statement_and_opposite() -> None:
@@ -336,17 +337,20 @@ def test_a_minor_statement_is_counted_but_does_not_decide() -> None:
 
 
 @for_each([
-    (R, C, True), (C, R, True), (R, N, False), (C, N, True), (C, A, True), (C, C, False),
-    (N, R, False), (N, C, False), (N, N, False),
+    (R, [C], Verdict.DEPENDS), (C, [R], Verdict.DEPENDS), (N, [R, C], Verdict.DEPENDS),
+    (R, [N], R), (C, [N], C), (C, [A], C), (C, [C], C), (N, [R], N), (N, [C], N), (N, [N], N), (R, [], R),
 ])  # fmt: skip
-def test_only_the_opposite_ends_what_holds_and_anything_else_a_contradiction(default, other, turned) -> None:
-    assert default.turned_by(other) is turned
+def test_readings_that_were_not_judged_change_nothing(default, others, whole) -> None:
+    assert over_readings(default, others) is whole
 
 
-def test_the_direction_of_what_depends_is_said() -> None:
+def test_a_verdict_says_which_readings_are_against_it_and_how_many_were_judged() -> None:
     assert in_words(C, {"a": R, "b": R}) == "contradicted; holds if a or b"
-    many = dict.fromkeys("abcd", A)
-    assert in_words(C, {**many, "e": N}) == "contradicted; not judged in 4 other readings; inconclusive if e"
+    assert in_words(C, dict.fromkeys("abcde", A)) == "contradicted; 0 of 5 other readings judged"
+    assert in_words(C, {"a": R, "b": N}) == "contradicted; holds if a; 1 of 2 other readings judged"
+    assert in_words(C, dict.fromkeys("abcde", R)) == "contradicted; holds in 5 other readings"
+    assert in_words(N, {"a": R, "b": C, "c": A}) == "inconclusive; holds if a; contradicted if b"
+    assert in_words(N, {"a": A}) == "inconclusive"
 
 
 def test_every_simulator_of_the_bundled_runs_has_a_column() -> None:

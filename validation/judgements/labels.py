@@ -29,8 +29,7 @@ class Verdict(enum.StrEnum):
     DISAGREE
         It holds in one simulator and is contradicted in another.
     DEPENDS
-        It holds in the default reading of the paper and is contradicted in another documented
-        reading; or it is contradicted in the default reading and not in every other one.
+        It holds in one documented reading of the paper and is contradicted in another, and both were judged.
     INCONCLUSIVE
         Neither the statement nor its opposite can be shown.
     UNDECIDABLE
@@ -72,31 +71,29 @@ class Verdict(enum.StrEnum):
         swap = {Verdict.HOLDS: Verdict.CONTRADICTED, Verdict.CONTRADICTED: Verdict.HOLDS}
         return swap.get(self, self)
 
-    def turned_by(self, other: Verdict) -> bool:
-        """Return whether the verdict in another reading ends that of the default reading.
 
-        A contradiction has to stand in every documented reading: one that is inconclusive, or that
-        the source has not judged, ends it. A statement that holds is ended by its opposite alone.
+def over_readings(default: Verdict, others: Iterable[Verdict]) -> Verdict:
+    """Return the verdict of a source over all documented readings of the paper.
 
-        Examples
-        --------
-        >>> Verdict.HOLDS.turned_by(Verdict.CONTRADICTED)
-        True
-        >>> Verdict.CONTRADICTED.turned_by(Verdict.INCONCLUSIVE)
-        True
-        >>> Verdict.HOLDS.turned_by(Verdict.INCONCLUSIVE)
-        False
-        """
-        if self is Verdict.CONTRADICTED:
-            return other is not self
-        return other is not self and other is self.opposite
+    DEPENDS needs one reading that holds and one that is contradicted. A reading that the source has not judged, or that
+    is inconclusive in it, changes nothing on either side.
+
+    Examples
+    --------
+    >>> print(over_readings(Verdict.HOLDS, [Verdict.CONTRADICTED]))
+    depends
+    >>> print(over_readings(Verdict.CONTRADICTED, [Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE]))
+    contradicted
+    """
+    both = {Verdict.HOLDS, Verdict.CONTRADICTED}
+    return Verdict.DEPENDS if both <= {default, *others} else default
 
 
 def agreed(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict of several simulators on one statement.
+    """Return the verdict of several simulators on one statement, or on one claim.
 
-    A simulator that decides nothing leaves the verdict to the others; HOLDS beside CONTRADICTED is
-    DISAGREE.
+    A simulator that decides nothing leaves the verdict to the others. HOLDS beside CONTRADICTED is
+    DISAGREE, and one that DEPENDS makes the others depend.
 
     Examples
     --------
@@ -109,7 +106,7 @@ def agreed(verdicts: Iterable[Verdict]) -> Verdict:
     if {Verdict.HOLDS, Verdict.CONTRADICTED} <= seen:
         return Verdict.DISAGREE
     order = (
-        Verdict.DISAGREE, Verdict.CONTRADICTED, Verdict.HOLDS, Verdict.DEPENDS,
+        Verdict.DISAGREE, Verdict.DEPENDS, Verdict.CONTRADICTED, Verdict.HOLDS,
         Verdict.INCONCLUSIVE, Verdict.UNDECIDABLE,
     )  # fmt: skip
     return next((verdict for verdict in order if verdict in seen), Verdict.NOT_APPLICABLE)
@@ -142,32 +139,36 @@ def held(verdicts: Iterable[Verdict]) -> tuple[int, int]:
     return seen.count(Verdict.HOLDS), len(seen)
 
 
-def in_words(default: Verdict, turned: Mapping[str, str]) -> str:
-    """Return a verdict with its direction: what it is by default, and under which readings it is not.
+def in_words(default: Verdict, readings: Mapping[str, Verdict]) -> str:
+    """Return a verdict with the readings of the paper that are against it, and how many readings were judged.
 
     Parameters
     ----------
     default
         The verdict in the default reading.
-    turned
-        The verdicts in the readings that turn it, or how far it was judged in them, by name.
+    readings
+        The verdicts in the other readings, by name.
 
     Examples
     --------
     >>> in_words(Verdict.HOLDS, {"direct hosts": Verdict.CONTRADICTED})
     'holds; contradicted if direct hosts'
-    >>> in_words(Verdict.CONTRADICTED, {"direct hosts": Verdict.NOT_APPLICABLE})
-    'contradicted; not judged if direct hosts'
+    >>> in_words(Verdict.CONTRADICTED, {"direct hosts": Verdict.NOT_APPLICABLE, "RED": Verdict.CONTRADICTED})
+    'contradicted; 1 of 2 other readings judged'
     >>> in_words(Verdict.HOLDS, {})
     'holds'
     """
     clauses = [str(default)]
-    for verdict in dict.fromkeys(turned.values()):
-        names = [name for name, other in turned.items() if other == verdict]
-        word = "not judged" if verdict == Verdict.NOT_APPLICABLE else verdict
-        some = len(names) <= MAX_NAMED_READINGS
-        where = f"if {' or '.join(names)}" if some else f"in {len(names)} other readings"
-        clauses.append(f"{word} {where}")
+    if over_readings(default, readings.values()) is Verdict.DEPENDS:
+        for verdict in (Verdict.HOLDS, Verdict.CONTRADICTED):
+            names = [name for name, other in readings.items() if other == verdict is not default]
+            if names:
+                some = len(names) <= MAX_NAMED_READINGS
+                where = f"if {' or '.join(names)}" if some else f"in {len(names)} other readings"
+                clauses.append(f"{verdict} {where}")
+    judged = sum(verdict in (Verdict.HOLDS, Verdict.CONTRADICTED) for verdict in readings.values())
+    if default in (Verdict.HOLDS, Verdict.CONTRADICTED) and judged < len(readings):
+        clauses.append(f"{judged} of {len(readings)} other reading{'s' * (len(readings) > 1)} judged")
     return "; ".join(clauses)
 
 

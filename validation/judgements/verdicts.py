@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from validation.display.finding_rows import Experiment, Gap, Number, Picture
-from validation.judgements.labels import Verdict, held, in_words, label
+from validation.judgements.labels import Verdict, held, in_words, label, over_readings
 
 __all__ = [
     "Claim",
@@ -211,19 +211,23 @@ class Finding:
         """Return the verdict of a source (`Part.by`) in the default reading."""
         return label((part.by(source), bool(part.minor)) for part in self.parts)
 
-    def turned(self, source: str) -> dict[str, Verdict]:
-        """Return the readings that end the verdict of a source (`Verdict.turned_by`), with theirs.
+    def by_reading(self, source: str) -> dict[str, Verdict]:
+        """Return the verdicts of a source on the whole claim in the other readings, by name.
 
         A reading contradicts a claim as soon as it contradicts one of its statements; it upholds a
         claim only if it was judged for all statements that decide. NOT_APPLICABLE: the source has
         not judged the reading. Packets of the model's own events, which test its solution, have no
         readings.
         """
-        if source == "process":
+        return {} if source == "process" else {each.name: self.in_reading(each, source) for each in self.readings}
+
+    def turned(self, source: str) -> dict[str, Verdict]:
+        """Return the readings that make a source depend (`over_readings`), with its verdicts in them."""
+        default, others = self.by_default(source), self.by_reading(source)
+        if over_readings(default, others.values()) is not Verdict.DEPENDS:
             return {}
-        default = self.by_default(source)
-        others = {each.name: self.in_reading(each, source) for each in self.readings}
-        return {name: verdict for name, verdict in others.items() if default.turned_by(verdict)}
+        decided = {Verdict.HOLDS, Verdict.CONTRADICTED} - {default}
+        return {name: verdict for name, verdict in others.items() if verdict in decided}
 
     def in_reading(self, reading: Reading, source: str) -> Verdict:
         """Return the verdict of a source on the whole claim in one of its readings."""
@@ -256,7 +260,7 @@ class Finding:
         >>> finding.words_in_reading(short, "model")
         'holds; statement 2 not judged in this reading'
         >>> finding.words("model")
-        'contradicted; judged in part if RTT 0.1 s'
+        'contradicted; 0 of 1 other reading judged'
         """
         judged = self.label_in_reading(reading, source)
         if judged is Verdict.NOT_APPLICABLE:
@@ -267,11 +271,18 @@ class Finding:
         return f"{judged}; {noun} {numbers} {NOT_JUDGED}" if unjudged else str(judged)
 
     def verdict(self, source: str) -> Verdict:
-        """Return the verdict of a source: DEPENDS where a reading turns it."""
-        return Verdict.DEPENDS if self.turned(source) else self.by_default(source)
+        """Return the verdict of a source: DEPENDS where the readings of the paper disagree.
+
+        That of all simulators together ("simulation") depends where one of them does.
+        """
+        default = self.by_default(source)
+        decided = default in (Verdict.HOLDS, Verdict.CONTRADICTED)
+        if source == "simulation" and decided and Verdict.DEPENDS in map(self.verdict, self.simulators):
+            return Verdict.DEPENDS
+        return over_readings(default, self.by_reading(source).values())
 
     def words(self, source: str) -> str:
-        """Return the verdict of a source in words, with its direction where it depends on a reading.
+        """Return the verdict of a source in words, with the readings that are against it and how many were judged.
 
         Examples
         --------
@@ -280,14 +291,7 @@ class Finding:
         >>> Finding((part,), "", readings=(hosts,)).words("model")
         'holds; contradicted if direct hosts'
         """
-        by_name = {reading.name: reading for reading in self.readings}
-        turned: dict[str, str] = {
-            name: "judged in part"
-            if self.label_in_reading(by_name[name], source) is Verdict.HOLDS is not verdict
-            else str(verdict)
-            for name, verdict in self.turned(source).items()
-        }
-        return in_words(self.by_default(source), turned)
+        return in_words(self.by_default(source), self.by_reading(source))
 
     def held(self, source: str, *, minor: bool | None = None) -> tuple[int, int]:
         """Return how many statements hold by a source in the default reading, and how many it judges.

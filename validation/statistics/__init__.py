@@ -8,7 +8,7 @@ them into verdicts.
 from __future__ import annotations
 
 from validation.statistics.decisions import (
-    above,
+    absent,
     below,
     everywhere,
     monotone,
@@ -35,7 +35,6 @@ from validation.statistics.estimates import (
 )
 from validation.statistics.intervals import (
     Swing,
-    bootstrap_interval,
     bounds,
     interval,
     swing,
@@ -61,10 +60,9 @@ __all__ = [
     "Outcome",
     "Swing",
     "Values",
-    "above",
+    "absent",
     "average",
     "below",
-    "bootstrap_interval",
     "bounds",
     "chi2_test",
     "combine",

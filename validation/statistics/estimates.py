@@ -30,6 +30,9 @@ PART = (0.0, 1.0)
 class Estimate:
     """A mean with its standard error and the degrees of freedom of that error (inf: it is known).
 
+    Only a source declares a number exact (``dof`` inf). Runs that happen to be equal have an error of zero, which says
+    nothing of their spread: they are tested by their signs.
+
     ``within`` is the possible range of the quantity. An interval is what Student's has in that range,
     which covers the quantity as often. Sums, differences and ratios of estimates have no range.
 
@@ -83,10 +86,23 @@ class Estimate:
         t = (self.value - expected) / self.error
         return math.copysign(float(-special.ndtri(special.stdtr(self.dof, -abs(t)))), t)
 
+    @property
+    def exact(self) -> bool:
+        """Whether its source has no noise."""
+        return self.error == 0.0 and math.isinf(self.dof)
+
     def p_positive(self) -> float:
-        """Return the p-value of the hypothesis that the mean is at most 0."""
-        if self.error == 0.0:
+        """Return the p-value of the hypothesis that the mean is at most 0; of equal runs, that the median is.
+
+        Examples
+        --------
+        >>> Estimate(0.1, 0.0).p_positive(), of_runs([0.1] * 3).p_positive(), of_runs([0.1] * 7).p_positive()
+        (0.0, 0.125, 0.0078125)
+        """
+        if self.exact:
             return 0.0 if self.value > 0.0 else 1.0
+        if self.error <= ROUNDING * abs(self.value):  # equal runs, to rounding
+            return 0.5 ** (self.dof + 1) if self.value > 0.0 else 1.0
         return float(special.stdtr(self.dof, -self.value / self.error))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from hopflow.intervals import half_width
-from validation.statistics.estimates import CONFIDENCE, Values
+from validation.statistics.estimates import CONFIDENCE, ROUNDING, UNBOUNDED, Values
 
 
 def interval(values: Values, level: float = CONFIDENCE) -> tuple[float, float]:
@@ -25,48 +24,23 @@ def interval(values: Values, level: float = CONFIDENCE) -> tuple[float, float]:
 
 
 def bounds(values: Values, level: float) -> tuple[float, float]:
-    """Return Student's interval of the mean of independent runs; of one run its value, twice.
+    """Return Student's interval of the mean of independent runs; of one run without noise its value, twice.
 
-    The interval misses the mean with probability ``level``.
-
-    A single run, such as that of a model without noise, is taken as exact.
+    The interval misses the mean with probability ``level``. Runs that happen to be equal have no spread to judge by: their
+    interval is that of the median by order statistics, the value itself from eight runs on at 0.01, and unbounded for fewer.
 
     Examples
     --------
-    >>> bounds(np.array([0.5]), level=0.01)
-    (0.5, 0.5)
+    >>> bounds(np.array([0.5]), level=0.01), bounds(np.full(3, 0.5), level=0.01), bounds(np.full(8, 0.5), level=0.01)
+    ((0.5, 0.5), (-inf, inf), (0.5, 0.5))
     """
     if len(values) == 1:
         return float(values[0]), float(values[0])
-    return interval(values, 1.0 - level)
-
-
-def bootstrap_interval(
-    values: Values,
-    statistic: Callable[..., float] = np.mean,
-    level: float = CONFIDENCE,
-    seed: int = 0,
-) -> tuple[float, float]:
-    """Return the bootstrap interval (BCa) of a statistic of independent runs, shape (runs,).
-
-    It never leaves the range of the values, so that an efficiency stays between 0 and 1, and it
-    follows the skewness of few runs with several modes, which Student's interval does not. With
-    fewer than about eight runs it is too narrow.
-
-    Source: Efron, Better bootstrap confidence intervals, J. Amer. Statist. Assoc. 82, 1987.
-
-    Examples
-    --------
-    >>> share = np.array([0.03, 0.03, 0.04, 0.03, 0.03, 0.31, 0.03, 0.04])
-    >>> interval(share)[0] < 0.0 < bootstrap_interval(share)[0]
-    True
-    """
-    from scipy.stats import bootstrap
-
-    if np.ptp(values) == 0.0:
+    if float(np.ptp(values)) <= ROUNDING * float(np.max(np.abs(values))):
+        if 0.5 ** len(values) > 0.5 * level:
+            return UNBOUNDED
         return float(values[0]), float(values[0])
-    found = bootstrap((values,), statistic, confidence_level=level, rng=np.random.default_rng(seed)).confidence_interval
-    return float(found.low), float(found.high)
+    return interval(values, 1.0 - level)
 
 
 class Swing(NamedTuple):

@@ -16,9 +16,9 @@ from validation.statistics import (
     PART,
     Estimate,
     Swing,
-    above,
+    absent,
     below,
-    bootstrap_interval,
+    bounds,
     chi2_test,
     combine,
     difference,
@@ -114,19 +114,31 @@ def test_interval_is_students() -> None:
     assert t_quantile(15) == stats.t.ppf(0.975, 15)
 
 
-def test_bootstrap_covers_the_mean_of_a_skewed_law_within_its_range() -> None:
-    rng = np.random.default_rng(2)
-    covered = 0
-    for k in range(100):
-        sample = rng.beta(0.5, 2.0, 20)
-        low, high = bootstrap_interval(sample, seed=k)
-        assert sample.min() <= low <= high <= sample.max()
-        covered += low <= 0.2 <= high
-    assert covered >= 85  # of 95 expected; 20 values are few
+def test_equal_runs_are_not_exact() -> None:
+    """Their signs decide, from seven runs on at 0.01; only what a source declares is without noise."""
+    few, enough, model = of_runs([0.1] * 6), of_runs([0.1] * 7), Estimate(0.1, 0.0)
+    assert (few.exact, enough.exact, model.exact) == (False, False, True)
+    assert [everywhere([each], LEVEL) for each in (few, enough, model)] == [N, R, R]
+    assert [everywhere([-each], LEVEL) for each in (few, enough, model)] == [N, C, C]
+    assert everywhere([of_runs([0.0] * 20)], LEVEL) is N
+    assert everywhere([Estimate(0.0, 0.0)], LEVEL) is C
+    rounded = of_runs([0.3, 0.1 + 0.2, 0.3])
+    assert rounded.error > 0.0
+    assert everywhere([rounded], LEVEL) is N
 
 
-def test_bootstrap_of_equal_runs_is_a_point() -> None:
-    assert bootstrap_interval(np.full(5, 0.5)) == (0.5, 0.5)
+@pytest.mark.parametrize(("runs", "decided"), [(1, True), (3, False), (7, False), (8, True)])
+def test_the_interval_of_equal_runs_is_unbounded_for_fewer_than_eight(runs: int, decided: bool) -> None:
+    low, high = bounds(np.full(runs, 0.5), LEVEL)
+    assert ((low, high) == (0.5, 0.5)) is decided
+    assert (low < -1e300 and high > 1e300) is not decided
+
+
+def test_an_event_is_absent_if_half_of_the_runs_would_have_shown_it() -> None:
+    assert [absent([False] * runs, LEVEL) for runs in (6, 7)] == [N, R]
+    assert absent([True] * 7, LEVEL) is C
+    assert absent([True] + [False] * 9, LEVEL) is N
+    assert absent([True] + [False] * 19, LEVEL) is R
 
 
 def test_swing_is_the_sample_standard_deviation_over_time() -> None:
@@ -260,20 +272,11 @@ def test_intervals_on_one_side_of_a_level_decide() -> None:
     assert below((0.1, 0.4), 0.5) is R
     assert below((0.1, 0.4), 0.5, margin=0.2) is N
     assert below((0.6, 0.7), 0.5) is C
-    low, high = np.array([0.1, 0.2, 0.15]), np.array([0.8, 0.9, 0.85])
-    assert above(high, low) is R
-    assert above(low, high) is C
-    assert above(high, low, margin=0.1) is R
-    narrow = np.array([-1e-3, 0.0, 1e-3])
-    assert above(2.0 + narrow, 1.85 + narrow, margin=0.1) is N  # less than two margins apart
-    assert above(1.85 + narrow, 2.0 + narrow, margin=0.1) is N
-    assert above(high, low, margin=0.5) is N
 
 
 def test_ranks_decide_where_one_run_of_eight_is_far_off() -> None:
     low = np.array([0.031, 0.033, 0.905, 0.036, 0.029, 0.032, 0.034, 0.030])
     high = np.linspace(0.17, 0.24, 8)
-    assert above(high, low) is N
     assert ranked(high, low, LEVEL) is R
     assert ranked(low, high, LEVEL) is C
     assert ranked(high, high + 1e-3, LEVEL) is N

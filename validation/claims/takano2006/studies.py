@@ -35,7 +35,9 @@ STEPS = 16
 RUNS = 16
 """Fluid runs without DFC: as many as ns-2 has of most scenarios; that all of them move is judged."""
 WITH_DFC = {"1": RUNS}
-"""Fluid runs with DFC by scenario, three of the others: at the first speed the order of the ranks needs more."""
+"""Fluid runs with DFC by scenario, `WITHIN` of the others: at the first speed the order of the ranks needs more."""
+WITHIN = 8
+"""Fluid runs with DFC: those that are equal decide from this number on (`validation.statistics.bounds`)."""
 FEWER = 6
 """Fluid runs without DFC with Reno or NewReno for their bias, and without overshoot."""
 OWN_LINKS = 8
@@ -244,7 +246,7 @@ class Study:
 @kept
 def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = None) -> FluidRuns:
     """Return fluid runs of a scenario with DFC that differ in their feedback phases (`WITH_DFC`)."""
-    runs = WITH_DFC.get(name, 3)
+    runs = WITH_DFC.get(name, WITHIN)
     many = ensemble(takano2006(name, host=host), runs, jitter=20e-6, duration=duration, level="fluid")
     return FluidRuns.of(many)
 

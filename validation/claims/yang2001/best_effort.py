@@ -10,7 +10,7 @@ from validation.claims.effect_statements import Curve, Effects, Estimates, State
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.mechanisms import between
 from validation.claims.yang2001.sharing import modelled
-from validation.statistics import Estimate, of_runs
+from validation.statistics import Estimate
 
 QUEUES = ("yang2001/sensitivity-queues", "yang2001/sensitivity-best-effort")
 FAR = 2.0
@@ -36,7 +36,7 @@ def best_effort_among_regulated() -> Effects:
         }
 
     udp = {
-        f"{e} {d}": of_runs(
+        f"{e} {d}": tables.over_seeds(
             tables.under(tables.by_seed(tables.case_of(e, d)), "be")[list(tables.UDP)].mean(axis=1).to_numpy()
         )
         for e in environments
@@ -71,7 +71,7 @@ def best_effort_alone() -> Effects:
         for discipline in tables.DISCIPLINES:
             frame = tables.under(times("be/be", discipline), "be")
             tcp, other = (frame[list(kinds)].mean(axis=1) for kinds in (tables.TCP, tables.UDP))
-            found[discipline] = of_runs((tcp / other).to_numpy())
+            found[discipline] = tables.over_seeds((tcp / other).to_numpy())
         return found
 
     def statements(times: tables.Times) -> dict[str, Estimates]:
@@ -79,7 +79,7 @@ def best_effort_alone() -> Effects:
         for discipline in tables.DISCIPLINES:
             frame = tables.under(times("be/be", discipline), "be")
             mean = frame[list(tables.TCP)].mean(axis=1)
-            same += [of_runs((frame[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP]
+            same += [tables.over_seeds((frame[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP]
         return {
             "same": tuple(same),
             "udp": tuple(beyond(e, FAR) for e in ratios(times).values()),
@@ -116,7 +116,7 @@ def times_alone(protocol: str, parameter: str, value: int) -> pd.Series[float]:
 def _behind(parameter: str, value: int) -> Estimate:
     """Return TCP's mean time over UDP's under be/be with another queue."""
     tcp, udp = (times_alone(protocol, parameter, value) for protocol in ("TCP", "UDP"))
-    return of_runs((tcp / udp).to_numpy())
+    return tables.over_seeds((tcp / udp).to_numpy())
 
 
 @effects("Y11", cases=(*tables.cases("cc/be", "ts/be", "be/be"), tables.SHORT))

@@ -13,7 +13,7 @@ from validation.claims.effect_statements import Curve, Effects, Estimates
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.priorities import ENVIRONMENTS, SLOTS
 from validation.claims.yang2001.sharing import modelled
-from validation.statistics import Estimate, Values, of_runs
+from validation.statistics import Estimate, Values
 
 
 def differences_of_classes(
@@ -32,12 +32,12 @@ def differences_of_classes(
 
 def between(*given: Any, **options: Any) -> Estimates:
     """Return the estimates of `differences_of_classes`, whose arguments it has."""
-    return tuple(map(of_runs, differences_of_classes(*given, **options)))
+    return tuple(map(tables.over_seeds, differences_of_classes(*given, **options)))
 
 
 def typical(rows: Iterable[Values], statistic: Callable[..., float] = np.mean) -> Estimates:
     """Return the mean, or another statistic, of rows of a table, seed by seed."""
-    return (of_runs(np.array([statistic(values) for values in np.array(list(rows)).T])),)
+    return (tables.over_seeds(np.array([statistic(values) for values in np.array(list(rows)).T])),)
 
 
 @effects("Y07", cases=tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
@@ -86,7 +86,7 @@ def udp_against_tcp() -> Effects:
 
     def each_row(times: tables.Times) -> dict[str, Estimates]:
         return {
-            key: tuple(of_runs(row(times, setting, udp)) for setting in settings)
+            key: tuple(tables.over_seeds(row(times, setting, udp)) for setting in settings)
             for key, udp in zip(("three", "four"), tables.UDP, strict=True)
         }
 

@@ -112,14 +112,14 @@ def _faster_under_drr(
 ) -> Estimate:
     """Return by how much the time of the classes of cc, their mean or another one, exceeds that of ts under DRR."""
     cc, ts = tables.under(times(slower, "DRR"), "cc"), tables.under(times(faster, "DRR"), "ts")
-    return of_runs(tables.relative(of_classes(cc), of_classes(ts)))
+    return tables.over_seeds(tables.relative(of_classes(cc), of_classes(ts)))
 
 
 def _faster_by_class(slower: str, faster: str, times: tables.Times) -> Iterator[Estimate]:
     """Yield by how much each class of cc takes longer than that of ts under DRR."""
     cc, ts = times(slower, "DRR"), times(faster, "DRR")
     for kind in tables.CLASSES:
-        yield of_runs(tables.relative(cc["cc", kind], ts["ts", kind]))
+        yield tables.over_seeds(tables.relative(cc["cc", kind], ts["ts", kind]))
 
 
 def _ranked(*comparisons: tuple[pd.DataFrame, str, float]) -> Decided:
@@ -136,7 +136,7 @@ def _ranked(*comparisons: tuple[pd.DataFrame, str, float]) -> Decided:
 def _against(frame: pd.DataFrame, discipline: str, sign: float) -> Estimates:
     """Return by how much the time under each other discipline exceeds that under this one; ``sign`` -1: is below it."""
     others = [d for d in tables.DISCIPLINES if d != discipline]
-    return tuple(of_runs((sign * (frame[d] / frame[discipline] - 1.0)).to_numpy()) for d in others)
+    return tuple(tables.over_seeds((sign * (frame[d] / frame[discipline] - 1.0)).to_numpy()) for d in others)
 
 
 def _of_udp(parameter: str, value: int) -> Estimate:

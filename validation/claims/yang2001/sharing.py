@@ -136,12 +136,9 @@ def transfer_times(
 
 @functools.cache
 def modelled(environment: str, discipline: str, size: float = SIZE) -> pd.DataFrame:
-    """Return the mean times by mechanism and class, both sources and all ratios together.
-
-    Two rows that are the same: the model has no error.
-    """
+    """Return the mean times by mechanism and class, both sources and all ratios together, in one row."""
     times = _by_class(environment, discipline, size).groupby(["mechanism", "kind"])["time"].mean()
-    return pd.DataFrame([times, times])
+    return pd.DataFrame([times])
 
 
 def modelled_by_flow(environment: str, discipline: str) -> pd.DataFrame:
@@ -150,7 +147,7 @@ def modelled_by_flow(environment: str, discipline: str) -> pd.DataFrame:
     sums = table.assign(time=table["time"] * table["number"]).groupby(["mechanism", "kind"])
     totals = sums[["time", "number"]].sum()
     times = totals["time"] / totals["number"]
-    return pd.DataFrame([times, times])
+    return pd.DataFrame([times])
 
 
 @functools.cache

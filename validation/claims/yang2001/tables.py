@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,9 @@ from validation.claims.effect_statements import Decided, Estimates, Statement
 from validation.claims.yang2001.sharing import modelled, modelled_by_flow
 from validation.records import rows
 from validation.statistics import Estimate, Values, of_runs
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 DISCIPLINES = ("FCFS", "DRR", "RED", "SFQ")
 ENVIRONMENTS = ("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be")
@@ -188,7 +191,13 @@ def regulated(environment: str) -> str:
 
 def apart(frame: pd.DataFrame, more: tuple[str, str], less: tuple[str, str], factor: float = 1.0) -> Estimate:
     """Return the relative difference of two classes, seed by seed, the second times a factor."""
-    return of_runs(relative(frame[more], factor * frame[less]))
+    return over_seeds(relative(frame[more], factor * frame[less]))
+
+
+def over_seeds(values: ArrayLike) -> Estimate:
+    """Return the mean over seeds; a single value is that of the model, which has no noise."""
+    sample = np.asarray(values, dtype=np.float64)
+    return of_runs(sample) if len(sample) > 1 else Estimate(float(sample[0]), 0.0)
 
 
 def relative(more: pd.Series[float], less: pd.Series[float]) -> Values:
