@@ -25,6 +25,7 @@ from dfcmodel.lossless import fat_tree
 from responsefn import FixedRate
 from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
+from validation.judgements.keeping import kept
 from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import Estimate, of_runs
 
@@ -42,6 +43,8 @@ DRAWN = (101, 102, 103)
 REQUEST = 15_000
 """Packets of the request of an incast."""
 SENDERS = (10, 20, 30)
+PAPER_REQUEST, PAPER_SENDERS, PAPER_END = 150_000, (10, 20, 30, 40, 50), 0.1
+"""Packets and senders of the paper's incasts, and the end of such a run, s."""
 
 
 class Transport(NamedTuple):
@@ -68,11 +71,11 @@ def fabric(pauses: bool) -> Fabric:
     return Fabric(fat_tree(6), cable, cable, buffer=buffer, packet_size=fabric_runs.PACKET, discipline=rule)
 
 
-def run(transport: Transport, flows: Flows, seed: int) -> Any:
-    """Return a run of flows with a transport at packet level."""
-    scenario = fabric(transport.pauses).scenario("IRN", flows, END, min_rto=MIN_RTO)
+def run(transport: Transport, flows: Flows, seed: int, end: float = END) -> Any:
+    """Return a run of flows with a transport at packet level, until ``end`` s."""
+    scenario = fabric(transport.pauses).scenario("IRN", flows, end, min_rto=MIN_RTO)
     recovery: Any = REPAIR if transport.selective else "go-back-n"
-    return simulate(scenario, Packets(seed=seed, recovery=recovery), sample=END)
+    return simulate(scenario, Packets(seed=seed, recovery=recovery), sample=end)
 
 
 def _options(transport: Transport) -> dict[str, Any]:
@@ -162,34 +165,58 @@ def parts_of_irn() -> Effects:
     return Effects(statements, _curves(IRN, UNBOUNDED, LOSSY_ROCE), AXES, values=seen)
 
 
+def requested(transport: Transport, size: int, count: int, seed: int, end: float) -> float:
+    """Return when the last flow of a request of ``size`` packets from ``count`` drawn senders is complete, s."""
+    hosts = fabric(transport.pauses).hosts
+    receiver, *senders = (hosts[n] for n in np.random.default_rng(seed).permutation(len(hosts))[: count + 1].tolist())
+    flows = incast(senders, receiver, sizes=math.ceil(size / count), **_options(transport))
+    return float(run(transport, flows, seed, end).finished.max())
+
+
 @over_seeds(fabric_runs.SEEDS)
 def request_times(seed: int, transport: tuple[bool, bool, bool]) -> list[float]:
-    """Return when the last flow of a request is complete, s, by the number of senders."""
-    how, found = Transport(*transport), []
-    hosts = fabric(how.pauses).hosts
-    for count in SENDERS:
-        chosen = np.random.default_rng(seed).permutation(54)[: count + 1].tolist()
-        flows = incast(
-            [hosts[n] for n in chosen[1:]],
-            hosts[chosen[0]],
-            sizes=math.ceil(REQUEST / count),
-            **_options(how),
-        )
-        found.append(float(run(how, flows, seed).finished.max()))
-    return found
+    """Return when the last flow of a tenth of the paper's request is complete, s, by the number of senders."""
+    return [requested(Transport(*transport), REQUEST, count, seed, END) for count in SENDERS]
+
+
+@over_seeds(fabric_runs.SEEDS)
+def excesses(seed: int) -> list[float]:
+    """Return the relative excess of IRN's completion of the paper's request over the link's time, by the number of senders."""
+    rate = fabric_runs.line(40)
+    needed = [count * math.ceil(PAPER_REQUEST / count) / rate for count in PAPER_SENDERS]
+    times = (requested(IRN, PAPER_REQUEST, count, seed, PAPER_END) for count in PAPER_SENDERS)
+    return [time / least - 1.0 for time, least in zip(times, needed, strict=True)]
+
+
+@kept
+def roce_of_paper_size() -> list[float]:
+    """Return RoCE's completion of the paper's request over the link's time, less one, of one run for each number of senders."""
+    rate = fabric_runs.line(40)
+    return [
+        requested(ROCE, PAPER_REQUEST, count, fabric_runs.SEEDS[0], PAPER_END) * rate / PAPER_REQUEST - 1.0
+        for count in PAPER_SENDERS
+    ]
 
 
 @fabric_runs.on_fabrics("I05", cases=(CASE,), equal=0.05)
 def incasts() -> Effects:
-    """Compare the completion of a request with IRN and with RoCE with PFC."""
+    """Compare the completion of a request with IRN with the time of the link, and with RoCE with PFC."""
     own, roce = np.array(request_times(IRN)), np.array(request_times(ROCE))
     gains = tuple(fabric_runs.gain(a, b) for a, b in zip(own.T, roce.T, strict=True))
+    paper_size = tuple(of_runs(each) for each in np.array(excesses()).T)
     return Effects(
-        {"same": Statement(level=gains, equal=True)},
+        {
+            "link": Statement(level=fabric_runs.under(*paper_size, threshold="margin")),
+            "same": Statement(level=gains, equal=True),
+        },
         {
             name: Curve(SENDERS, level=[of_runs(1e3 * each) for each in times.T])
             for name, times in (("IRN", own), ("RoCE and PFC", roce))
         },
         ("senders", "completion (ms)"),
-        values={"gains": dict(zip(SENDERS, gains, strict=True))},
+        values={
+            "gains": dict(zip(SENDERS, gains, strict=True)),
+            "excesses": dict(zip(PAPER_SENDERS, paper_size, strict=True)),
+            "roce": dict(zip(PAPER_SENDERS, roce_of_paper_size(), strict=True)),
+        },
     )

@@ -19,6 +19,8 @@ GAINS = (1 / 256, 1 / 16)
 SENDERS = (2, 16)
 INCASTS = (2, 8, 16)
 END, AFTER, SAMPLE = 0.02, 0.008, 2e-5
+LATE, LATER = (0.06, 0.02), "20 to 60 ms"
+"""End and begin of what is counted in a reading, s, and its name: the figure has no times, and from 8 to 20 ms rates still rise."""
 BOTTLENECK = "switch->receiver"
 
 
@@ -53,10 +55,22 @@ def queues(seed: int, count: int, g: float) -> tuple[float, float]:
     return _queue(run(count, g, seed))
 
 
+@over_seeds(range(101, 109))
+def late_queues(seed: int, count: int, g: float) -> tuple[float, float]:
+    """Return the same of `LATE`."""
+    return _queue(run(count, g, seed, *LATE))
+
+
 @kept
 def queues_of_fluid(count: int, g: float) -> list[tuple[float, float]]:
     """Return the same of the fluid, one run."""
     return [_queue(run_of_fluid(count, g))]
+
+
+@kept
+def late_queues_of_fluid(count: int, g: float) -> list[tuple[float, float]]:
+    """Return the same of `LATE`, one run."""
+    return [_queue(run_of_fluid(count, g, *LATE))]
 
 
 def _queue(run: fabric_runs.Run) -> tuple[float, float]:
@@ -67,7 +81,10 @@ def _queue(run: fabric_runs.Run) -> tuple[float, float]:
 @fabric_runs.on_fabrics("Q05", cases=(CASE,))
 def gain_of_alpha() -> Effects:
     """Measure the queue's mean and standard deviation by g."""
-    own, model = (np.array([[of(count, g) for g in GAINS] for count in SENDERS]) for of in (queues, queues_of_fluid))
+    own, model, late, late_model = (
+        np.array([[of(count, g) for g in GAINS] for count in SENDERS])
+        for of in (queues, queues_of_fluid, late_queues, late_queues_of_fluid)
+    )
 
     def ratios(found: Any, what: int) -> Any:
         return [
@@ -75,11 +92,14 @@ def gain_of_alpha() -> Effects:
             for small, large in found
         ]  # fmt: skip
 
+    def statements(model: Any, own: Any) -> dict[str, Statement]:
+        return {
+            key: Statement(model=tuple(ratios(model, what)), level=tuple(ratios(own, what)))
+            for key, what in (("steadier", 1), ("shorter", 0))
+        }
+
     return Effects(
-        {
-            "steadier": Statement(model=tuple(ratios(model, 1)), level=tuple(ratios(own, 1))),
-            "shorter": Statement(model=tuple(ratios(model, 0)), level=tuple(ratios(own, 0))),
-        },
+        statements(model, own),
         {
             f"{what}, {count} senders": Curve(
                 [f"g = 1/{round(1 / g)}" for g in GAINS],
@@ -90,7 +110,13 @@ def gain_of_alpha() -> Effects:
             for k, what in enumerate(("mean queue", "standard deviation"))
         },
         ("gain", "queue (packets)"),
-        values={"two": ratios(model, 0)[0].value, "sixteen": ratios(model, 0)[1].value},
+        values={
+            "late": {
+                count: [of_runs(late[n, j, :, 0]) for j in range(2)] for n, count in enumerate(SENDERS)
+            },
+            "late_model": {count: late_model[n, :, 0, 0].tolist() for n, count in enumerate(SENDERS)},
+        },
+        readings={LATER: statements(late_model, late)},
     )
 
 
