@@ -31,6 +31,8 @@ PACKET = 1000.0
 """Bytes of a packet of data."""
 SEEDS = (101, 102, 103, 104)
 """Of the runs at packet level, one for each: drawn after durations and numbers of runs were settled with other seeds."""
+SEVEN_SEEDS = tuple(range(101, 108))
+"""The same where runs may come out equal, which seven decide by their signs."""
 SPREAD = 1e-5
 """Time within which flows start that start together, s."""
 MARKS = RampMarking("5 kB", "200 kB", 0.01)
