@@ -156,8 +156,8 @@ LIMITS = Limits()
 def criteria(found: Differences, model: float = 0.0, limits: Limits = LIMITS) -> dict[str, bool]:
     """Return whether each criterion is met.
 
-    The 95 % intervals, with the error ``model`` of the model, cover zero as often as they say unless
-    so few of independent ones did with a probability below `LEVEL`.
+    The 95 % intervals, with the error ``model`` of the model, fail if so few of independent ones cover zero with a
+    probability below `LEVEL`; that they do not fail shows nothing where there are few (`validation.statistics.covers`).
     """
     from scipy.stats import binom
 

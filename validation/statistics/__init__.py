@@ -10,6 +10,7 @@ from __future__ import annotations
 from validation.statistics.decisions import (
     absent,
     below,
+    covers,
     everywhere,
     monotone,
     mostly,
@@ -66,6 +67,7 @@ __all__ = [
     "bounds",
     "chi2_test",
     "combine",
+    "covers",
     "difference",
     "everywhere",
     "interval",

@@ -130,6 +130,26 @@ def mostly(holds: Iterable[bool], level: float) -> Verdict:
     return Verdict.of(more < level, fewer < level)
 
 
+def covers(inside: Iterable[bool], confidence: float, slack: float, level: float) -> Verdict:
+    """Return whether intervals contain what they should at least as often as ``confidence`` less ``slack``.
+
+    HOLDS when the lower limit of Clopper and Pearson for the part that does is at least that, CONTRADICTED when the upper
+    limit is below ``confidence``.
+
+    Examples
+    --------
+    >>> print(covers([True] * 8, 0.95, 0.1, 0.01), covers([True] * 60 + [False] * 2, 0.95, 0.1, 0.01), sep=", ")
+    inconclusive, holds
+    """
+    from scipy import special
+
+    flags = [bool(flag) for flag in inside]
+    hits, misses = sum(flags), len(flags) - sum(flags)
+    low = float(special.betaincinv(hits, misses + 1, level)) if hits else 0.0
+    high = float(special.betaincinv(hits + 1, misses, 1.0 - level)) if misses else 1.0
+    return Verdict.of(low >= confidence - slack, high < confidence)
+
+
 def settles(runs: Swing, target: float, near: float, level: float) -> Verdict:
     """Return whether runs stay at a target: their means, and their swings, within ``near`` of it on average.
 

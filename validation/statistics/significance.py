@@ -74,10 +74,6 @@ class Normality(NamedTuple):
     p_shape: float
     largest: float
 
-    def holds(self, farthest: float, tests: int = 1) -> bool:
-        """Whether neither test rejects at `LEVEL` over the number of ``tests``, and none is too far."""
-        return min(self.p_squares, self.p_shape) > LEVEL / tests and self.largest < farthest
-
 
 def normality(scores: Sequence[float]) -> Normality:
     """Test scores against the standard normal law."""

@@ -35,6 +35,7 @@ from validation.networks.network_comparison import (
 from validation.networks.network_runs import CASE, FRESH_CASE, fluid
 from validation.networks.random_networks import FRESH
 from validation.networks.unseen_networks import NETWORKS, SEEDS, SET_ASIDE, Network
+from validation.statistics import CONFIDENCE, LEVEL, covers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +44,8 @@ FLOWS, RUNS = 4, 6
 """Most flows of the fresh networks run here, of which there is one of each topology, and seeds of each."""
 MIXED = "newreno-cubic"
 """Of NewReno and CUBIC, which repairs losses by SACK, as in ns-2's TCP/Linux."""
+COVERAGE_SLACK = 0.1
+"""By how much the part of intervals that cover may be below what they say."""
 GENTLE = "newreno-aimd"
 """Of NewReno and AIMD; ns-2's ``decrease_num_`` is not that of the first loss."""
 
@@ -172,13 +175,18 @@ def judge(
     losses: float = LOSSES,
     first: float = FIRST,
     ratio: float = SPREAD,
+    slack: float = COVERAGE_SLACK,
+    level: float = LEVEL,
 ) -> Judgement:
     """Judge the networks that were set aside, and fresh ones by what few runs can tell."""
     limits = Limits(shares, worst, losses, first, ratio)
-    met = criteria(found.aside, limits=limits)
-    fresh = criteria(found.fresh, measured_accuracies()["fluid"].half_width, limits)
-    met |= {f"fresh-{key}": fresh[key] for key in ("worst", "losses", "first", "interval")}
-    return {key: model_only(Verdict.of(holds)) for key, holds in met.items()}
+    model_error = measured_accuracies()["fluid"].half_width
+    met, fresh = criteria(found.aside, limits=limits), criteria(found.fresh, model_error, limits)
+    judged = {key: Verdict.of(holds) for key, holds in met.items()}
+    judged |= {f"fresh-{key}": Verdict.of(fresh[key]) for key in ("worst", "losses", "first")}
+    judged["interval"] = covers(found.aside.covered(0.0), CONFIDENCE, slack, level)
+    judged["fresh-interval"] = covers(found.fresh.covered(model_error), CONFIDENCE, slack, level)
+    return {key: model_only(verdict) for key, verdict in judged.items()}
 
 
 @measure.draw
