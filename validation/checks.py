@@ -88,6 +88,7 @@ class Subject(Generic[T]):
             frozenset(ledger),
             {key: ledger[key].text for key in undecidable},
             own,
+            records.stated_thresholds().get(self.id, {}),
         )
 
     def found(self, measured: T) -> Finding:

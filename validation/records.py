@@ -32,6 +32,7 @@ __all__ = [
     "recorded_thresholds",
     "recorded_verdicts",
     "rows",
+    "stated_thresholds",
     "statements_of_papers",
     "undecidable_statements",
     "unstated",
@@ -273,6 +274,15 @@ def minor_statements() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for row in rows("minor_statements.csv"):
         found.setdefault(row["claim"], {})[row["statement"]] = row["reason"]
+    return found
+
+
+@functools.cache
+def stated_thresholds() -> dict[str, dict[str, str]]:
+    """Return where papers state thresholds of their claims, by claim and name; the others are margins of ours."""
+    found: dict[str, dict[str, str]] = {}
+    for row in rows("stated_thresholds.csv"):
+        found.setdefault(row["claim"], {})[row["threshold"]] = row["place"]
     return found
 
 

@@ -34,6 +34,7 @@ COUNTED = {
     Verdict.HOLDS: ("holds", "hold"),
     Verdict.CONTRADICTED: ("contradicted", "contradicted"),
     Verdict.DEPENDS: ("depends", "depend"),
+    Verdict.MARGIN: ("depends on our margin", "depend on our margin"),
     Verdict.DISAGREE: ("disagrees", "disagree"),
     Verdict.INCONCLUSIVE: ("inconclusive", "inconclusive"),
     Verdict.UNDECIDABLE: ("undecidable", "undecidable"),
@@ -44,6 +45,7 @@ STYLES = {
     Verdict.HOLDS: "green",
     Verdict.CONTRADICTED: "red",
     Verdict.DEPENDS: "yellow",
+    Verdict.MARGIN: "yellow",
     Verdict.DISAGREE: "yellow",
     Verdict.INCONCLUSIVE: "yellow",
     Verdict.UNDECIDABLE: "dim",
@@ -51,6 +53,7 @@ STYLES = {
 }
 FOLDED = {
     "contradicted": "contra-\ndicted",
+    "depends on our margin": "depends on\nour margin",
     "simulators disagree": "simulators\ndisagree",
     "inconclusive": "incon-\nclusive",
     "undecidable": "unde-\ncidable",

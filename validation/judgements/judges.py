@@ -27,6 +27,7 @@ from validation.judgements.verdicts import (
     Sides,
     Threshold,
     Verdict,
+    halved,
     packets_only,
 )
 
@@ -56,6 +57,8 @@ class Basis:
         The wording of those statements that no bundled data decide, by key; `minor` has the reason.
     own_programs
         What hopflow itself wrote of the programs that a simulator ran, by simulator.
+    stated
+        Where the paper states thresholds, by name.
     """
 
     simulators: tuple[str, ...] = ()
@@ -63,6 +66,7 @@ class Basis:
     statements: frozenset[str] = frozenset()
     undecidable: Mapping[str, str] = field(default_factory=dict)
     own_programs: Mapping[str, str] = field(default_factory=dict)
+    stated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def beside(self) -> Judgement:
@@ -217,7 +221,7 @@ class Judges(Generic[T]):
     def robustness(self, found: T, meanings: dict[str, str], basis: Basis) -> Iterator[Threshold]:
         """Yield each threshold with the verdicts of all sources on the whole claim at half and at twice of it."""
         for name, value in self.thresholds().items():
-            half, twice = (self.in_all_readings(found, {name: value * factor}, basis) for factor in (0.5, 2.0))
+            half, twice = (self.in_all_readings(found, {name: other}, basis) for other in halved(value))
             contradicted = set(half.contradicted_by_all()) & set(twice.contradicted_by_all())
             yield Threshold(
                 name,
@@ -226,6 +230,7 @@ class Judges(Generic[T]):
                 half.verdicts,
                 twice.verdicts,
                 tuple(sorted(contradicted)),
+                basis.stated.get(name, ""),
             )
 
 

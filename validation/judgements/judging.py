@@ -89,10 +89,11 @@ class Rejudged:
                 return subject.in_all_readings(measured, {name: value})
 
             for values in self.tried(name):
-                for source, before in self.before.verdicts.items():
+                for source in self.before.verdicts:
+                    before = self.before.over_readings(source)
                     stays = used
                     for value in values:
-                        if at(value).verdict(source) is not before:
+                        if at(value).over_readings(source) is not before:
                             yield _enclosed(at, name, source, stays, value)
                             break
                         stays = value
@@ -126,14 +127,14 @@ def _enclosed(
     value: float,
 ) -> Turn:
     """Return where a verdict turns between two values with different verdicts, by bisection of their logarithms."""
-    before = at(stays).verdict(source)
+    before = at(stays).over_readings(source)
     while abs(value / stays - 1.0) > TURN_PRECISION:
         middle = math.sqrt(stays * value)
-        if at(middle).verdict(source) is before:
+        if at(middle).over_readings(source) is before:
             stays = middle
         else:
             value = middle
-    return Turn(threshold, source, stays, value, at(value).verdict(source))
+    return Turn(threshold, source, stays, value, at(value).over_readings(source))
 
 
 LARGEST_LEVEL = 0.5

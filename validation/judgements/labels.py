@@ -26,6 +26,8 @@ class Verdict(enum.StrEnum):
     ----------
     HOLDS, CONTRADICTED
         The statement holds, or its opposite does.
+    MARGIN
+        It is another verdict with half or with twice of a margin that hopflow chose, not the paper.
     DISAGREE
         It holds in one simulator and is contradicted in another.
     DEPENDS
@@ -41,6 +43,7 @@ class Verdict(enum.StrEnum):
     HOLDS = "holds"
     CONTRADICTED = "contradicted"
     DEPENDS = "depends"
+    MARGIN = "depends on our margin"
     DISAGREE = "simulators disagree"
     INCONCLUSIVE = "inconclusive"
     UNDECIDABLE = "undecidable"
@@ -60,7 +63,7 @@ class Verdict(enum.StrEnum):
     def all_of(cls, verdicts: Iterable[Verdict]) -> Verdict:
         """Return the verdict on a conjunction: one contradicted part contradicts the whole."""
         seen = [verdict for verdict in verdicts if verdict is not cls.NOT_APPLICABLE]
-        for worst in cls.CONTRADICTED, cls.DISAGREE, cls.DEPENDS, cls.INCONCLUSIVE, cls.UNDECIDABLE:
+        for worst in cls.CONTRADICTED, cls.DISAGREE, cls.DEPENDS, cls.MARGIN, cls.INCONCLUSIVE, cls.UNDECIDABLE:
             if worst in seen:
                 return worst
         return cls.HOLDS if seen else cls.NOT_APPLICABLE
@@ -106,7 +109,7 @@ def agreed(verdicts: Iterable[Verdict]) -> Verdict:
     if {Verdict.HOLDS, Verdict.CONTRADICTED} <= seen:
         return Verdict.DISAGREE
     order = (
-        Verdict.DISAGREE, Verdict.DEPENDS, Verdict.CONTRADICTED, Verdict.HOLDS,
+        Verdict.DISAGREE, Verdict.DEPENDS, Verdict.CONTRADICTED, Verdict.HOLDS, Verdict.MARGIN,
         Verdict.INCONCLUSIVE, Verdict.UNDECIDABLE,
     )  # fmt: skip
     return next((verdict for verdict in order if verdict in seen), Verdict.NOT_APPLICABLE)
@@ -139,8 +142,8 @@ def held(verdicts: Iterable[Verdict]) -> tuple[int, int]:
     return seen.count(Verdict.HOLDS), len(seen)
 
 
-def in_words(default: Verdict, readings: Mapping[str, Verdict]) -> str:
-    """Return a verdict with the readings of the paper that are against it, and how many readings were judged.
+def in_words(default: Verdict, readings: Mapping[str, Verdict], margins: Mapping[str, Verdict] | None = None) -> str:
+    """Return a verdict with the readings of the paper and the margins that are against it, and how many readings were judged.
 
     Parameters
     ----------
@@ -148,6 +151,8 @@ def in_words(default: Verdict, readings: Mapping[str, Verdict]) -> str:
         The verdict in the default reading.
     readings
         The verdicts in the other readings, by name.
+    margins
+        The other verdicts at half or twice of margins of ours, by such as "half of margin".
 
     Examples
     --------
@@ -155,8 +160,8 @@ def in_words(default: Verdict, readings: Mapping[str, Verdict]) -> str:
     'holds; contradicted if direct hosts'
     >>> in_words(Verdict.CONTRADICTED, {"direct hosts": Verdict.NOT_APPLICABLE, "RED": Verdict.CONTRADICTED})
     'contradicted; 1 of 2 other readings judged'
-    >>> in_words(Verdict.HOLDS, {})
-    'holds'
+    >>> in_words(Verdict.HOLDS, {}, {"half of `margin`": Verdict.INCONCLUSIVE})
+    'holds; inconclusive at half of `margin`'
     """
     clauses = [str(default)]
     if over_readings(default, readings.values()) is Verdict.DEPENDS:
@@ -166,6 +171,7 @@ def in_words(default: Verdict, readings: Mapping[str, Verdict]) -> str:
                 some = len(names) <= MAX_NAMED_READINGS
                 where = f"if {' or '.join(names)}" if some else f"in {len(names)} other readings"
                 clauses.append(f"{verdict} {where}")
+    clauses += [f"{verdict} at {where}" for where, verdict in (margins or {}).items()]
     judged = sum(verdict in (Verdict.HOLDS, Verdict.CONTRADICTED) for verdict in readings.values())
     if default in (Verdict.HOLDS, Verdict.CONTRADICTED) and judged < len(readings):
         clauses.append(f"{judged} of {len(readings)} other reading{'s' * (len(readings) > 1)} judged")

@@ -19,6 +19,7 @@ __all__ = [
     "Sides",
     "Threshold",
     "Verdict",
+    "halved",
     "model_only",
     "packets_only",
 ]
@@ -132,10 +133,12 @@ class Threshold:
     value
         The number used.
     half, twice
-        The verdicts on the whole claim with half and with twice this number, by source (`Finding.verdicts`).
+        The verdicts on the whole claim with half and with twice this number (`halved`), by source (`Finding.verdicts`).
     contradicted
         The numbers of the statements, from 1, that all evidence contradicts at both
         (`Finding.contradicted_by_all`).
+    place
+        Where the paper states the number; "": it is ours.
     """
 
     name: str
@@ -144,6 +147,29 @@ class Threshold:
     half: Mapping[str, Verdict]
     twice: Mapping[str, Verdict]
     contradicted: tuple[int, ...] = ()
+    place: str = ""
+
+    def turning(self, source: str, verdict: Verdict) -> dict[str, Verdict]:
+        """Return the other verdicts of a source at half and at twice of the margin; none for one that is not ours."""
+        if self.name == "level" or self.place:
+            return {}
+        other = {f"half of `{self.name}`": self.half, f"twice `{self.name}`": self.twice}
+        return {where: at[source] for where, at in other.items() if at.get(source, verdict) is not verdict}
+
+
+def halved(threshold: float) -> tuple[float, float]:
+    """Return a threshold with half and with twice of its margin.
+
+    A part of a whole or a ratio, between one half and two, has its margin from one: half of the margin of 0.9 is 0.95, twice is 0.8.
+
+    Examples
+    --------
+    >>> [round(each, 3) for each in (*halved(0.1), *halved(0.9), *halved(1.3))]
+    [0.05, 0.2, 0.95, 0.8, 1.15, 1.6]
+    """
+    near_one = 0.5 < threshold < 2.0 and threshold != 1.0
+    base = 1.0 if near_one else 0.0
+    return base + 0.5 * (threshold - base), base + 2.0 * (threshold - base)
 
 
 @dataclass(frozen=True)
@@ -270,19 +296,38 @@ class Finding:
         noun = "statement" if len(unjudged) == 1 else "statements"
         return f"{judged}; {noun} {numbers} {NOT_JUDGED}" if unjudged else str(judged)
 
-    def verdict(self, source: str) -> Verdict:
-        """Return the verdict of a source: DEPENDS where the readings of the paper disagree.
+    def over_readings(self, source: str) -> Verdict:
+        """Return the verdict of a source at the margins used: DEPENDS where the readings of the paper disagree.
 
         That of all simulators together ("simulation") depends where one of them does.
         """
         default = self.by_default(source)
         decided = default in (Verdict.HOLDS, Verdict.CONTRADICTED)
-        if source == "simulation" and decided and Verdict.DEPENDS in map(self.verdict, self.simulators):
+        if source == "simulation" and decided and Verdict.DEPENDS in map(self.over_readings, self.simulators):
             return Verdict.DEPENDS
         return over_readings(default, self.by_reading(source).values())
 
+    def margins(self, source: str) -> dict[str, Verdict]:
+        """Return the other verdicts of a source at half and at twice of margins of ours, where it holds or is contradicted."""
+        verdict = self.over_readings(source)
+        if verdict not in (Verdict.HOLDS, Verdict.CONTRADICTED):
+            return {}
+        return {where: other for each in self.thresholds for where, other in each.turning(source, verdict).items()}
+
+    def verdict(self, source: str) -> Verdict:
+        """Return the verdict of a source: DEPENDS where the readings of the paper disagree, MARGIN where a margin of ours decides.
+
+        Examples
+        --------
+        >>> half = Threshold("margin", "", 0.1, {"model": Verdict.INCONCLUSIVE}, {"model": Verdict.HOLDS})
+        >>> finding = Finding((Part("x", Verdict.HOLDS, Verdict.NOT_APPLICABLE),), "", thresholds=(half,))
+        >>> print(finding.model, finding.words("model"), sep=": ")
+        depends on our margin: holds; inconclusive at half of `margin`
+        """
+        return Verdict.MARGIN if self.margins(source) else self.over_readings(source)
+
     def words(self, source: str) -> str:
-        """Return the verdict of a source in words, with the readings that are against it and how many were judged.
+        """Return the verdict of a source in words, with the readings and margins that are against it, and how many readings were judged.
 
         Examples
         --------
@@ -291,7 +336,7 @@ class Finding:
         >>> Finding((part,), "", readings=(hosts,)).words("model")
         'holds; contradicted if direct hosts'
         """
-        return in_words(self.by_default(source), self.by_reading(source))
+        return in_words(self.by_default(source), self.by_reading(source), self.margins(source))
 
     def held(self, source: str, *, minor: bool | None = None) -> tuple[int, int]:
         """Return how many statements hold by a source in the default reading, and how many it judges.

@@ -34,7 +34,8 @@ ASSETS = ("report.css", "report.js")
 MEANINGS = {
     Verdict.HOLDS: "the statement holds at the stated confidence or tolerance",
     Verdict.CONTRADICTED: "its opposite does",
-    Verdict.DEPENDS: "it holds as read here and is contradicted in another documented reading; or it is contradicted as read here and not in every other reading",
+    Verdict.DEPENDS: "it holds in one documented reading of the paper and is contradicted in another, both judged",
+    Verdict.MARGIN: "it is another verdict with half or twice of a margin that is ours, not the paper's",
     Verdict.DISAGREE: "it holds in one simulator and is contradicted in another",
     Verdict.INCONCLUSIVE: "the runs show neither the statement nor its opposite",
     Verdict.UNDECIDABLE: "the text names the data that would decide it",

@@ -22,6 +22,7 @@ LINUX = "Linux"
 WORDS = {
     Verdict.HOLDS: "hold",
     Verdict.CONTRADICTED: "are contradicted",
+    Verdict.MARGIN: "depend on a margin of ours",
     Verdict.DISAGREE: "hold in one simulator and are contradicted in another",
     Verdict.INCONCLUSIVE: "are inconclusive",
     Verdict.UNDECIDABLE: "are undecidable",
@@ -30,7 +31,8 @@ OF_SIMULATORS = WORDS | {Verdict.DEPENDS: "depend on the reading of the paper"}
 """Words for the bar of one simulator."""
 DEPENDS = {
     Verdict.HOLDS: "hold by default, contradicted in another reading",
-    Verdict.CONTRADICTED: "are contradicted by default, but not in every other reading",
+    Verdict.CONTRADICTED: "are contradicted by default, hold in another reading",
+    Verdict.INCONCLUSIVE: "are inconclusive by default, hold in one reading and are contradicted in another",
 }
 """Words of `Verdict.DEPENDS` by the verdict in the default reading."""
 OF_ONE = {"hold": "holds", "are": "is", "depend": "depends"}

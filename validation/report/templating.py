@@ -24,6 +24,7 @@ MARKS = {
     Verdict.HOLDS: "✓",
     Verdict.CONTRADICTED: "✗",
     Verdict.DEPENDS: "±",
+    Verdict.MARGIN: "±",
     Verdict.DISAGREE: "≠",
     Verdict.INCONCLUSIVE: "≈",
     Verdict.UNDECIDABLE: "?",

@@ -111,9 +111,7 @@ def gain_of_alpha() -> Effects:
         },
         ("gain", "queue (packets)"),
         values={
-            "late": {
-                count: [of_runs(late[n, j, :, 0]) for j in range(2)] for n, count in enumerate(SENDERS)
-            },
+            "late": {count: [of_runs(late[n, j, :, 0]) for j in range(2)] for n, count in enumerate(SENDERS)},
             "late_model": {count: late_model[n, :, 0, 0].tolist() for n, count in enumerate(SENDERS)},
         },
         readings={LATER: statements(late_model, late)},
