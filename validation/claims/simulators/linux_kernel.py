@@ -15,6 +15,7 @@ import numpy as np
 from validation import evidence
 from validation.claims.effect_claims import effects
 from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
+from validation.judgements.verdicts import Verdict
 from validation.statistics import Estimate, of_runs
 
 if TYPE_CHECKING:
@@ -320,14 +321,39 @@ def backlog(run: str, case: str) -> float:
     return float(np.mean(late["cwnd"].to_numpy(float) * (1.0 - least / rtt)))
 
 
-@effects("S14", cases=(OTHERS, FURTHER))
+def queued(run: str, case: str) -> float:
+    """Return Vegas's median window after `WARM_UP` less the packets of its least round trip: those that wait, or are held back."""
+    table = samples_of(run, case)
+    window = float(table.loc[table["time"] > WARM_UP, "cwnd"].median())
+    return window - PACKETS_PER_SECOND * least_rtt(run, case)
+
+
+def between(low: float, high: float) -> Verdict:
+    """Return whether a number that lies somewhere from ``low`` to ``high`` is between alpha and beta."""
+    inside = VEGAS_ALPHA <= low and high <= VEGAS_BETA
+    return Verdict.of(inside, high < VEGAS_ALPHA or low > VEGAS_BETA)
+
+
+@effects("S14", cases=(OTHERS, FURTHER), also={"held": 2.0})
 def vegas_of_linux() -> Effects:
     """Judge Vegas against Brakmo and Peterson 1995."""
-    found = {run: backlog(run, case) for run, case in two("vegas").items()}
-    ends = [(each - VEGAS_ALPHA, VEGAS_BETA - each) for each in found.values()]
+    runs = two("vegas")
+    smoothed = {run: backlog(run, case) for run, case in runs.items()}
+    most = {run: queued(run, case) for run, case in runs.items()}
+    ends = [(each - VEGAS_ALPHA, VEGAS_BETA - each) for each in smoothed.values()]
     return Effects(
-        {"backlog": Statement(tuple(Estimate(each, 0.0) for pair in ends for each in pair))},
-        {"backlog": Curve(tuple(found), [Estimate(each, 0.0) for each in found.values()])},
+        {
+            "queue": Statement(
+                lambda given: Verdict.all_of(between(each - given["held"], each) for each in most.values())
+            ),
+            "backlog": Statement(tuple(Estimate(each, 0.0) for pair in ends for each in pair)),
+        },
+        {
+            "backlog": Curve(tuple(smoothed), [Estimate(each, 0.0) for each in smoothed.values()]),
+            "window less the packets of the least round trip": Curve(
+                tuple(most), [Estimate(each, 0.0) for each in most.values()]
+            ),
+        },
         ("run", "packets"),
     )
 
@@ -343,7 +369,8 @@ def westwood_of_linux() -> Effects:
     for run, case in WESTWOOD.items():
         least = least_rtt(run, case)
         full = PACKETS_PER_SECOND * least
-        parts[run] = of_runs([each.threshold / full for each in cycles_of(run, case)])
+        thresholds = [each.threshold / full for each in cycles_of(run, case)]
+        parts[run] = Estimate(float(np.mean(thresholds)), 0.0)  # runs are deterministic, and their cycles nearly equal
         later.append(float(np.mean([each.later / full for each in cycles_of(run, case)])))
     return Effects(
         {"pipe": Statement(tuple(beyond(each, 1.0) for each in parts.values()), equal=True)},

@@ -6,6 +6,7 @@ Only the runs over drawn paths are judged (`queue_measures.PATHS`). They are det
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from validation.claims.effect_claims import effects
 from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
@@ -21,6 +22,9 @@ from validation.networks.queue_measures import (
     thresholds,
 )
 from validation.statistics import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DRAWN = tuple(path for path in PATHS if path.startswith("drawn"))
 TARGET, PIE_TARGET, HIGH = 5.0, 15.0, 15.0
@@ -159,12 +163,14 @@ def greatest_average(run: str) -> float:
     return 8e3 * greatest / rate
 
 
-def _without_marks(run: str) -> int:
-    """Return the number of flows of a run with RED that have no mark; all drops but those of a SYN must be theirs."""
+SYN_DROPS = 1.0
+"""Drops of a flow with ECN that are left out: that of its SYN, which cannot be marked."""
+
+
+def with_ecn(run: str) -> pd.DataFrame:
+    """Return the flows of a run with RED that have marks; the others send without ECN since their SYN was dropped."""
     flows = rows_of("red", "runs", run)
-    without = flows["marks"] == 0
-    assert flows.loc[~without, "queue_drops"].max() <= 1
-    return int(without.sum())
+    return flows[flows["marks"] > 0]
 
 
 @effects("S20", cases=(f"{PREFIX}red",))
@@ -176,6 +182,9 @@ def red_of_linux() -> Effects:
     early = {name: float(rows_of("red", "runs", name)["queue_drops"].sum()) for name in above}
     return Effects(
         {
+            "ect": Statement(
+                exact(SYN_DROPS + 0.5 - drops for name in runs for drops in with_ecn(name)["queue_drops"])
+            ),
             "marks": Statement(exact(value for run in runs.values() for value in (0.5 - run.drops, run.marks - 0.5))),
             "low": Statement(exact(HIGH - run.delay for run in runs.values())),
             "upper": Statement(exact(drops - 0.5 for drops in early.values())),
@@ -187,7 +196,7 @@ def red_of_linux() -> Effects:
         AXES,
         values={
             "above": above,
-            "without": [_without_marks(name) for name in runs if name.startswith("seven")],
+            "without": [7 - len(with_ecn(name)) for name in runs if name.startswith("seven")],
         },
     )
 
