@@ -109,8 +109,8 @@ class Estimate:
 def of_runs(values: Sequence[float] | Values | Any, within: tuple[float, float] = UNBOUNDED) -> Estimate:
     """Return the mean of independent runs, shape (runs,), with the error from their scatter.
 
-    ``within`` is the possible range of the quantity. A value that is no number is refused: it would make
-    every verdict inconclusive.
+    ``within`` is the possible range of the quantity. A value that is no number is refused, since it would make
+    every verdict inconclusive, and so is a single run, which has no spread: a source without noise is an `Estimate` of its own.
 
     Examples
     --------
@@ -121,6 +121,8 @@ def of_runs(values: Sequence[float] | Values | Any, within: tuple[float, float] 
     if not np.isfinite(sample).all():
         raise ValueError(f"values must be finite, one per run; got {sample.tolist()}")
     count = len(sample)
+    if count < 2:
+        raise ValueError(f"values must be those of two runs at least, got {sample.tolist()}: one has no spread")
     error = float(sample.std(ddof=1)) / math.sqrt(count)
     return Estimate(float(sample.mean()), error, count - 1, within)
 

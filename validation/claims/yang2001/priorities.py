@@ -89,7 +89,7 @@ def order_of_ts() -> Effects:
     def statements(times: tables.Times) -> dict[str, Estimates]:
         deviations: list[Estimate] = []
         for kind in tables.CLASSES:
-            means = [of_runs(times("ts/ts", d)["ts", kind].to_numpy()) for d in tables.DISCIPLINES]
+            means = [tables.over_seeds(times("ts/ts", d)["ts", kind]) for d in tables.DISCIPLINES]
             middle = sum(e.value for e in means) / len(means)
             deviations += [deviation(e, middle) for e in means]
         return {
