@@ -14,7 +14,8 @@ import functools
 import io
 import json
 import lzma
-from collections.abc import Collection, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hopflow.checks import choice
@@ -158,8 +159,7 @@ def table(case: str, name: str | None = None) -> pd.DataFrame:
     files = provenance(case)["files"]
     stems = {file.split(".")[0]: file for file in files}
     file = stems[choice("table", next(iter(stems)) if name is None else name, stems)]
-    whole = _parsed(manifest.read(f"{case}/{file}"), file.endswith(".xz"))
-    found = _without(whole, _left_out.get()).copy()
+    found = _changed(case, file, manifest.read(f"{case}/{file}")).copy()
     columns = files[file]["columns"].items()
     found.attrs = {name: f"{about['meaning']} ({about['unit']})" for name, about in columns}
     return found
@@ -175,12 +175,45 @@ def grouped(case: str, *columns: str) -> Mapping[tuple[Any, ...], pd.DataFrame]:
     True
     """
     file = next(iter(provenance(case)["files"]))
-    content = manifest.read(f"{case}/{file}")
-    return _groups(content, file.endswith(".xz"), columns, _left_out.get())
+    return _groups(case, file, manifest.read(f"{case}/{file}"), columns, _change.get())
+
+
+Change = Callable[[str, str, "pd.DataFrame"], "pd.DataFrame"]
+"""A function of case, name of the file and table that returns another table."""
 
 
 @contextlib.contextmanager
-def leaving_out(seed: int) -> Iterator[None]:
+def changed(change: Change) -> Iterator[None]:
+    """Let tables be what a function makes of them, in this context.
+
+    What claims have computed from other tables is forgotten, before and after.
+
+    Examples
+    --------
+    >>> from validation.evidence import changed, table
+    >>> with changed(lambda case, file, whole: whole.head(2)):
+    ...     len(table("zheng2002/periodic-loss"))
+    2
+    """
+    token = _change.set(change)
+    _forget()
+    try:
+        yield
+    finally:
+        _change.reset(token)
+        _forget()
+
+
+def _forget() -> None:
+    """Clear the caches of the functions of claims, which may hold what they have read from tables."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("validation.claims."):
+            for function in list(vars(module).values()):
+                if hasattr(function, "cache_clear"):
+                    function.cache_clear()
+
+
+def leaving_out(seed: int) -> contextlib.AbstractContextManager[None]:
     """Let tables lack the runs of a seed, in this context; those of fewer than three seeds are whole.
 
     Examples
@@ -190,30 +223,34 @@ def leaving_out(seed: int) -> Iterator[None]:
     ...     table("zheng2002/periodic-loss")["seed"].unique().tolist()
     [1, 3, 4, 5]
     """
-    token = _left_out.set(seed)
-    try:
-        yield
-    finally:
-        _left_out.reset(token)
+
+    def without(case: str, file: str, whole: pd.DataFrame) -> pd.DataFrame:  # noqa: ARG001
+        if "seed" in whole and whole["seed"].nunique() >= FEWEST_SEEDS:
+            return whole[whole["seed"] != seed]
+        return whole
+
+    return changed(without)
 
 
 FEWEST_SEEDS = 3
-_left_out: contextvars.ContextVar[int | None] = contextvars.ContextVar("left_out", default=None)
+_change: contextvars.ContextVar[Change | None] = contextvars.ContextVar("change", default=None)
 
 
-def _without(whole: pd.DataFrame, seed: int | None) -> pd.DataFrame:
-    """Return the rows of a table without those of a seed, where it has enough others."""
-    if "seed" in whole and whole["seed"].nunique() >= FEWEST_SEEDS:
-        return whole[whole["seed"] != seed]
-    return whole
+def _changed(case: str, file: str, content: bytes) -> pd.DataFrame:
+    """Return the table that a file holds, as it is changed in this context."""
+    whole, change = _parsed(content, file.endswith(".xz")), _change.get()
+    return whole if change is None else change(case, file, whole)
 
 
 @functools.lru_cache(maxsize=4)
 def _groups(
-    content: bytes, packed: bool, columns: tuple[str, ...], left_out: int | None
+    case: str,
+    file: str,
+    content: bytes,
+    columns: tuple[str, ...],
+    change: Change | None,  # noqa: ARG001 - a part of the key
 ) -> Mapping[tuple[Any, ...], pd.DataFrame]:
-    whole = _without(_parsed(content, packed), left_out)
-    return dict(iter(whole.groupby(list(columns), sort=False)))
+    return dict(iter(_changed(case, file, content).groupby(list(columns), sort=False)))
 
 
 @functools.lru_cache(maxsize=64)
