@@ -22,7 +22,7 @@ from validation.claims.effect_statements import EQUAL, Curve, Effects, Statement
 from validation.claims.fabric_runs import over
 from validation.judgements.judges import Basis
 from validation.judgements.labels import SIMULATORS, agreed, held, in_words, label, over_readings
-from validation.judgements.verdicts import Judgement, Part, Reading, Sides, model_only, packets_only
+from validation.judgements.verdicts import Judgement, Part, Reading, Sides, Threshold, halved, model_only, packets_only
 from validation.statistics import Estimate
 
 # A check: what it measures, judges, draws and says, and what it refuses.
@@ -276,6 +276,35 @@ def test_all_simulators_together_depend_where_one_does() -> None:
     assert [finding.verdict(name) for name in ("ns-2", "ns-3", "simulation")] == [R, Verdict.DEPENDS, Verdict.DEPENDS]
 
 
+@pytest.mark.parametrize(
+    ("name", "place", "half", "twice", "label"),
+    [
+        ("margin", "", R, R, R),
+        ("margin", "", N, R, Verdict.MARGIN),
+        ("margin", "", R, C, Verdict.MARGIN),
+        ("margin", "slide 7", N, R, R),  # the paper states it
+        ("level", "", N, R, R),  # a probability of error is no margin
+    ],
+)
+def test_a_label_stands_at_half_and_twice_of_a_margin_of_ours(name, place, half, twice, label) -> None:
+    threshold = Threshold(name, "", 0.1, {"model": half}, {"model": twice}, place=place)
+    assert Finding((Part("", R, A),), "", thresholds=(threshold,)).model is label
+    assert Finding((Part("", N, A),), "", thresholds=(threshold,)).model is N
+
+
+def test_readings_come_before_margins() -> None:
+    other = Reading("other", (Part("", C, A),))
+    threshold = Threshold("margin", "", 0.1, {"model": N}, {"model": N})
+    assert Finding((Part("", R, A),), "", readings=(other,), thresholds=(threshold,)).model is Verdict.DEPENDS
+
+
+@for_each([
+    (0.1, (0.05, 0.2)), (0.9, (0.95, 0.8)), (1.3, (1.15, 1.6)), (0.5, (0.25, 1.0)), (2.0, (1.0, 4.0)), (1.0, (0.5, 2.0)),
+])  # fmt: skip
+def test_the_margin_of_a_part_near_one_is_its_distance_from_one(threshold, ends) -> None:
+    assert halved(threshold) == pytest.approx(ends)
+
+
 def test_verdict_of_statement_and_opposite() -> None:
     assert Verdict.of(True) is R
     assert Verdict.of(False) is C
@@ -299,8 +328,8 @@ def test_sides() -> None:
 
 def test_the_words_are_those_of_the_documentation() -> None:
     assert {str(verdict) for verdict in Verdict} == {
-        "holds", "contradicted", "depends", "simulators disagree", "inconclusive", "undecidable",
-        "not applicable",
+        "holds", "contradicted", "depends", "depends on our margin", "simulators disagree", "inconclusive",
+        "undecidable", "not applicable",
     }  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from validation.display.finding_rows import Number
 from validation.display.svg import drawn
 from validation.display.waterfalls import ABOUT, CASE, gap_of, waterfall_of
 from validation.judgements import pickles
+from validation.judgements.labels import SIMULATORS
 from validation.judgements.recording import Recorded, _printed, differences, record, recorded
 from validation.judgements.verdicts import Sides
 from validation.networks.recomputing import RANDOM
@@ -144,6 +145,24 @@ def test_undecidable_statements_are_in_the_ledger_and_say_what_would_decide_them
     said = {(id, key) for id, each in undecidable_statements().items() for key in each}
     for id, each in statements_of_papers().items():
         assert {(id, key) for key, one in each.items() if one.statistic == "undecidable"} <= said
+
+
+def test_the_label_of_all_simulators_is_made_of_theirs() -> None:
+    """None is contradicted, or holds, where a simulator depends on the reading, and one simulator alone has the label of all."""
+    checked = 0
+    for row in rows("verdicts.csv"):
+        label = row["simulation"]
+        each = [row[name] for name in SIMULATORS if row[name] != "not applicable"]
+        if not each:
+            continue
+        checked += 1
+        if len(each) == 1:
+            assert label == each[0], row["id"]
+        assert label in ("inconclusive", "simulators disagree", *each), row["id"]
+        if label in ("holds", "contradicted"):
+            assert "depends" not in each, row["id"]
+            assert {"holds": "contradicted", "contradicted": "holds"}[label] not in each, row["id"]
+    assert checked > 70
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from validation.statistics import (
     bounds,
     chi2_test,
     combine,
+    covers,
     difference,
     everywhere,
     interval,
@@ -205,8 +206,9 @@ def test_welch_of_four_has_its_level() -> None:
 )
 def test_scores_that_are_not_standard_normal_are_seen(scale: float, shift: float, holds: bool):
     scores = np.random.default_rng(7).normal(shift, scale, 300)
-    assert normality(list(scores)).holds(4.0, 6) is holds
-    assert not normality([*scores, 4.1]).holds(4.0, 6)
+    test = normality(list(scores))
+    assert (min(test.p_squares, test.p_shape) > LEVEL / 6) is holds
+    assert normality([*scores, 4.1]).largest == 4.1
 
 
 def test_squares_of_two_scores_have_the_exponential_law() -> None:
@@ -280,6 +282,15 @@ def test_ranks_decide_where_one_run_of_eight_is_far_off() -> None:
     assert ranked(high, low, LEVEL) is R
     assert ranked(low, high, LEVEL) is C
     assert ranked(high, high + 1e-3, LEVEL) is N
+
+
+@pytest.mark.parametrize(
+    ("hits", "misses", "verdict"), [(8, 0, N), (60, 2, R), (30, 0, R), (27, 0, N), (14, 17, C), (50, 7, N)]
+)
+def test_coverage_is_decided_by_its_confidence_limits(hits: int, misses: int, verdict: Verdict) -> None:
+    assert covers([True] * hits + [False] * misses, 0.95, 0.1, LEVEL) is verdict
+    low, high = stats.binomtest(hits, hits + misses).proportion_ci(1.0 - 2.0 * LEVEL, "exact")
+    assert verdict is Verdict.of(low >= 0.85, high < 0.95)
 
 
 def test_one_step_down_is_no_growth() -> None:
