@@ -207,7 +207,7 @@ def test_welch_of_four_has_its_level() -> None:
 def test_scores_that_are_not_standard_normal_are_seen(scale: float, shift: float, holds: bool):
     scores = np.random.default_rng(7).normal(shift, scale, 300)
     test = normality(list(scores))
-    assert (min(test.p_squares, test.p_shape) > LEVEL / 6 and test.largest < 4.0) is holds
+    assert bool(min(test.p_squares, test.p_shape) > LEVEL / 6 and test.largest < 4.0) is holds
     assert normality([*scores, 4.1]).largest == 4.1
 
 
