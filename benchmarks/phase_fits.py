@@ -213,7 +213,7 @@ def rows_of(name: str, seed: int, phases: int | None = None) -> list[FitRow]:
                 sample=loss_of_m_g_1_k(times, equal, rate, capacity),
                 fit=float(answer["loss_probability"]),
                 warned=warned[0].moment.name if warned else "",
-                noted="below 1e-3, and moments do not fix a loss" in note and "DiscreteChain" in note,
+                noted="moments do not fix a loss below 1e-3" in note and "DiscreteChain" in note,
             )
         )  # fmt: skip
     return rows

@@ -168,7 +168,10 @@ class PhaseFit(Result):
         import xarray as xr
 
         rows = self.moments
-        data = {name: ("moment", [getattr(row, name) for row in rows]) for name in ("sample", "half_width", "fit", "differs")}
+        data = {
+            name: ("moment", [getattr(row, name) for row in rows])
+            for name in ("sample", "half_width", "fit", "differs")
+        }
         return xr.Dataset(data, coords={"moment": [row.name for row in rows]})
 
     def plot(self, ax: Any = None) -> Any:

@@ -12,7 +12,6 @@ Models 5, 1989), which also gives a start.
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,6 +76,7 @@ class Groups(NamedTuple):
 
     @property
     def total(self) -> float:
+        """Number of times."""
         return float(self.counts.sum())
 
 
@@ -236,8 +236,9 @@ def _match(groups: Groups, start: HyperErlang, count: int) -> HyperErlang | None
 
     The variables are logarithms of weights, up to a common factor, and of rates.
     """
-    from scipy.optimize import minimize
+    from scipy import optimize
 
+    minimize: Any = optimize.minimize  # its stubs know no gradient in the value
     size, orders = len(start.orders), start.orders
     k, targets, powers = np.array(orders, dtype=float), groups.moments[:count], np.arange(1, count + 1)[:, None]
 

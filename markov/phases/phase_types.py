@@ -183,7 +183,7 @@ class PhaseType(ByValue):
     def skewness(self) -> float:
         """Third central moment over the 3/2 power of the variance: 2 for the exponential distribution."""
         mean = self.mean
-        return (self.moment(3) - 3.0 * mean * self.moment(2) + 2.0 * mean**3) / self.variance**1.5
+        return float((self.moment(3) - 3.0 * mean * self.moment(2) + 2.0 * mean**3) / self.variance**1.5)
 
     @quantities(x="time")
     def survival(self, x: ArrayLike) -> Floats:
@@ -256,7 +256,7 @@ class PhaseType(ByValue):
         return PhaseType(self.alpha, self.T / one_number("factor", factor, above=0.0)).with_fits(self.fits)
 
     def __repr__(self) -> str:
-        fitted = f", fitted to {' and '.join(str(fit.count) for fit in self.fits)} times" if self.fits else ""
+        fitted = f", fitted to {' and '.join(str(fit.sample_size) for fit in self.fits)} times" if self.fits else ""
         return f"PhaseType: {count_of(self.order, 'phase')}, mean {self.mean:.6g} s, scv {self.scv:.6g}{fitted}"
 
 

@@ -13,7 +13,7 @@ from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.rules import NO_END, ChainModel
 from markov.phases.arrivals import MAP
-from markov.phases.phase_types import MOMENTS_FIX_NO_LOSS, PhaseType
+from markov.phases.phase_types import FOR_FEW_VALUES, MOMENTS_FIX_NO_LOSS, PhaseType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,8 +103,8 @@ class PhaseQueue(ChainModel):
         ]
         if notes and params.capacity is not None:
             loss = float(measures.get("loss_probability", math.nan))
-            below = f"the loss {loss:.1e} is below 1e-3, and " if loss < LOSS_BY_MOMENTS else ""
-            notes.append(f"{below}{MOMENTS_FIX_NO_LOSS}")
+            small = f"moments do not fix a loss below 1e-3, as this one of {loss:.1e}. {FOR_FEW_VALUES}"
+            notes.append(small if loss < LOSS_BY_MOMENTS else MOMENTS_FIX_NO_LOSS)
         return (*super().unproved_inputs(measures), *notes)
 
     @property

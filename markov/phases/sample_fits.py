@@ -85,13 +85,13 @@ class SampleFit(NamedTuple):
 
     Attributes
     ----------
-    count
-        Number of times in the sample.
+    sample_size
+        Number of times.
     moments
         The `Moment` objects, in the order in which they are compared.
     """
 
-    count: int
+    sample_size: int
     moments: tuple[Moment, ...]
 
     @property
@@ -102,9 +102,9 @@ class SampleFit(NamedTuple):
     def __str__(self) -> str:
         difference = self.first_difference
         if difference is not None:
-            return f"a fit to {self.count} times whose {difference.name} differs from the sample's ({difference})"
+            return f"a fit to {self.sample_size} times whose {difference.name} differs from the sample's ({difference})"
         *others, last = [moment.name for moment in self.moments]
-        return f"a fit to {self.count} times with their {', '.join(others)} and {last}, within the sample's error"
+        return f"a fit to {self.sample_size} times with their {', '.join(others)} and {last}, within the sample's error"
 
 
 def moments_of(times: Floats, fit: Sequence[float]) -> SampleFit:

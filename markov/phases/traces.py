@@ -89,7 +89,7 @@ class MapFit(Result):
         """Return the process, the moments of fit and sample, and how it was chosen."""
         return {
             "process": repr(self.process),
-            "intervals": self.process.fits[0].count,
+            "intervals": self.process.fits[0].sample_size,
             **{moment.name: f"{moment}{' (differs)' if moment.differs else ''}" for moment in self.moments},
             "chosen by": "largest likelihood" if self.converged else "likelihood, which still rose at the last round",
             "limits": MOMENTS_FIX_NO_LOSS,

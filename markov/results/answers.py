@@ -102,7 +102,9 @@ class Solved(Result):
             **self._about(),
             **measures,
             **self._proof(),
-            **scope_of_bound(self._model, {name: value for name, (dims, value, _) in self._measures.items() if not dims}),
+            **scope_of_bound(
+                self._model, {name: value for name, (dims, value, _) in self._measures.items() if not dims}
+            ),
             "memory": f"{self.memory / 1e6:.3g} MB",
             "time": f"{self.seconds:.3f} s",
         }

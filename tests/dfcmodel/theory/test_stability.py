@@ -248,7 +248,9 @@ def one_node(diffusion: float, offered: float) -> Scenario:
     [(Fluid(1), 1.002, 2e-5), (Packets(seed=1), 1.1, 2e-3)],  # packets are whole
     ids=["fluid", "packets"],
 )
-def test_the_limit_is_crossed_in_a_run(factor: float, method: Fluid | Packets, offered: float, tolerance: float) -> None:
+def test_the_limit_is_crossed_in_a_run(
+    factor: float, method: Fluid | Packets, offered: float, tolerance: float
+) -> None:
     """Swings about the level change by the spectral radius per period, until the queue is empty once per swing."""
     D = factor * GOLDEN
     run = simulate(one_node(D, offered), method, sample=1e-3)
@@ -288,7 +290,9 @@ def test_the_chain_is_named_beside_each_limit() -> None:
     shown = repr(spectrum(takano2006("1")))
     assert "stable up to D = 0.518624 (kind='finite')" in shown
     assert "D = 1 with r fed back (kind='closed'), 0.3333 with r prescribed" in shown
-    with pytest.warns(UserWarning, match=r"an endless chain \(alpha = 1\); that of a chain from host to bottleneck is another"):
+    with pytest.warns(
+        UserWarning, match=r"an endless chain \(alpha = 1\); that of a chain from host to bottleneck is another"
+    ):
         simulate(scenario(diffusion=1.01), duration=0.01, level="fluid")
 
 
