@@ -17,6 +17,7 @@ from markov import (
     PhaseQueue,
     PhaseType,
     SemiMarkov,
+    best,
     estimate,
     explore,
     fit_map,
@@ -197,6 +198,7 @@ def test_every_kind_of_answer_says_it(fitted):
         transient(queue, [0.1]),
         passage(machine, to=lambda s: s.state == 1),
         stationary(machine),
+        best(queue, "capacity", among=[4, 5], minimize="loss_probability"),
     ]
     assert all("a fit to 1000 times" in answer.summary()["bound covers"] for answer in answers)
 
