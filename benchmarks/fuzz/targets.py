@@ -63,7 +63,7 @@ MADE_BY_THE_LIBRARY = {
     "Elapsed", "Feedback", "HeadroomPool", "LinkEvent", "QueuedPacket", "ReceivedPacket",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
-    "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
+    "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "FitWarning", "RuleError", "RuleWarning",
     "AmbiguousRateError", "UnreachableRateError", "ScenarioFileError", "DamagedDataError", "Status",
     "SeveralAttractorsWarning", "SlowApproachWarning",
     "Verdict",

@@ -28,11 +28,15 @@ from dfcmodel.network.queueing.disciplines import (
     FIFO,
     Discipline,
     QueueManager,
+    dfc_of,
     manager_of,
 )
 from dfcmodel.network.queueing.programs import SwitchProgram
 from dfcmodel.network.run_tables import AT_RANDOM
 from dfcmodel.results.full_buffers import passing_full_buffers
+from dfcmodel.theory.law import law_of
+from dfcmodel.theory.stability import chain_limit
+from hopflow.checks import count_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,6 +65,7 @@ LIMIT_KINDS = (
     "no marks",
     "telemetry over several paths",
     "go-back-N over several paths",
+    "stability",
 )
 """What limits begin with, in the order of their flags."""
 
@@ -73,6 +78,8 @@ WINDOWED_RETURN_LOAD = 0.3
 SMALL_BUFFER = 8.0
 """Packets of buffer at a bottleneck up to which the fluid does not resolve who finds room. One packet: 9 to 232 times
 the goodput on nine links (`python -m benchmarks.text_numbers small-buffer`); 2 to 8: up to 26 % less, shares of two flows up to 0.15 off."""
+STABLE_AT_ANY_LENGTH = 0.5
+"""D up to which a chain of any length is stable for alpha = 1 (docs/theory-stability.md)."""
 GO_BACK_N = "go-back-n"
 """Name of the recovery in `Records.recoveries`."""
 SHOWN = 3
@@ -90,7 +97,7 @@ def limits_of_scenario(scenario: Scenario, recoveries: Sequence[str], duration: 
 def limits_of_run(run: Any) -> tuple[str, ...]:
     """Return the known limits that apply to a run of its level."""
     losing = run.lost_by_flow > 0.0
-    unmarked = _no_marks(run.scenario)
+    unmarked = (*_no_marks(run.scenario), *_beyond_stability(run.scenario))
     if run.step == 0.0:
         by_path = (*_telemetry_over_paths(run.scenario), *_go_back_over_paths(run))
         return (*_phase_effects(run, losing), *unmarked, *by_path)
@@ -273,6 +280,35 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
         f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at losses, too); "
         "write PFC(manager=RampMarking(...)), or a discipline that marks",
     )
+
+
+def _beyond_stability(scenario: Scenario) -> tuple[str, ...]:
+    """Name flows whose chain from host to bottleneck is unstable under diffusion-type flow control, with clocks in step.
+
+    Asynchronous clocks have a lower limit, which depends on their phases (`dfcmodel.theory.spectrum` with a seed). Chains
+    that have no single law are left out: links that differ, unequal delays, queues per input.
+    """
+    rules = [dfc_of(link.discipline) for link in scenario.link_table.kinds]
+    if all(rule is None or (rule.intensity == 1.0 and rule.diffusion <= STABLE_AT_ANY_LENGTH) for rule in rules):
+        return ()
+    names: dict[tuple[int, float, float], list[str]] = {}
+    for number, flow in enumerate(scenario.flows):
+        try:
+            law = law_of(scenario, number)
+        except ValueError:
+            continue
+        if len(set(law.delays[: law.bottleneck])) == 1:
+            names.setdefault((law.bottleneck, law.diffusion, law.intensity), []).append(flow.name)
+    for (nodes, diffusion, intensity), flows in names.items():
+        limit = chain_limit(nodes, intensity)
+        if diffusion > limit:
+            length = count_of(nodes, "node")
+            return _one(
+                f"stability: D = {diffusion:g} is beyond {limit:.4g}, up to which the chain of {length} from the host to the "
+                f"bottleneck of {_listed('flow', flows)} is stable (alpha = {intensity:g}, clocks in step): queues that stay filled swing "
+                "instead of settling, and where they drain, clipping hides it",
+            )
+    return ()
 
 
 def _may_mark(discipline: Discipline) -> bool:

@@ -169,8 +169,10 @@ class Spectrum(Result):
             "clocks": "synchronous" if self.clocks is None else f"phases {self.clocks.phases} in steps",
             "radius": f"{self.radius:.6f} per period of {self.period:g} s",
             "settling time": f"{self.settling_time:.4g} s to 1/e",
-            "endless chain": f"stable up to D = {limit:g}, for equal delays and synchronous clocks",
-            "this chain": f"stable up to D = {finite_limit(law, self.clocks, 'diffusion'):.6g}",
+            "this chain": f"stable up to D = {finite_limit(law, self.clocks, 'diffusion'):.6g} (kind='finite')",
+            "endless chain": f"stable up to D = {limit:g} with r fed back (kind='closed'), {endless_limit(1.0, 'prescribed'):.4g} "
+            "with r prescribed, for equal delays and synchronous clocks",
+            "applies": "while packets are queued in every node; where queues drain, clipping hides it",
             "sensitivity": f"radius by D {self.sensitivity('diffusion'):+.4g}, by alpha "
             f"{self.sensitivity('intensity'):+.4g}",
             "transient growth": f"factor {grown[most]:.3g} after {most} periods",

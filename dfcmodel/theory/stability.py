@@ -23,6 +23,7 @@ theory.
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "chain_limit",
     "chain_matrix",
     "endless_limit",
     "finite_limit",
@@ -172,21 +174,27 @@ def stability_limit(
     seed: int | np.random.Generator | None = None,
     steps_per_delay: int = 4,
 ) -> float:
-    """Return the largest value of a parameter at which the law of a scenario is stable.
+    """Return the largest value of a parameter at which the law is stable, by default on an endless chain.
+
+    Each ``kind`` is another chain with another limit. None of them has the scenario's whole network: rates are not
+    clipped (eqs. 1, 13) and packets are queued in every node. Where queues drain, as in the paper's scenarios, a run
+    beyond the limit may show nothing.
 
     Parameters
     ----------
     scenario
-        A scenario with diffusion-type flow control.
+        A scenario with diffusion-type flow control. The endless chains use its D and alpha alone; the finite one uses the
+        path of a flow up to its bottleneck as well.
     parameter
         ``"diffusion"``: the limit of D at the scenario's alpha (0 if no D is stable);
         ``"intensity"``: the limit of alpha at its D (nan if alpha = 1 is unstable).
     kind
-        ``"closed"``: von Neumann's limit on an endless chain, r fed back by eq. (5);
-        ``"prescribed"``: the same with prescribed r; ``"finite"``: the chain from a host (eq. 9) to
-        the saturated bottleneck.
+        ``"closed"``: an endless chain (von Neumann), r fed back by eq. (5), 1 for alpha = 1;
+        ``"prescribed"``: an endless chain, r prescribed, 1/3; ``"finite"``: the chain of the scenario from a host (eq. 9)
+        to the saturated bottleneck of a flow, 0.5186 for 15 nodes and between 0.5 and 0.6181 for any number, alpha = 1
+        and synchronous clocks.
     flow
-        Index of the flow.
+        For the finite chain: index of the flow.
     seed
         For the finite chain: seed of the clock phases, see `spectrum`; None: synchronous clocks.
     steps_per_delay
@@ -206,10 +214,12 @@ def stability_limit(
     Examples
     --------
     >>> from dfcmodel import takano2006
-    >>> stability_limit(takano2006("1"), "diffusion")
+    >>> stability_limit(takano2006("1"), "diffusion")  # an endless chain
     1.0
-    >>> round(stability_limit(takano2006("1"), "diffusion", kind="finite"), 4)
+    >>> round(stability_limit(takano2006("1"), "diffusion", kind="finite"), 4)  # its own 15 nodes
     0.5186
+    >>> round(stability_limit(takano2006("1"), "diffusion", kind="prescribed"), 4)  # an endless chain, r prescribed
+    0.3333
     """
     if seed is not None:
         seed = seed_number("seed", seed)
@@ -252,7 +262,7 @@ def warn_if_unstable(scenario: Scenario) -> None:
         rule = dfc_of(link.discipline)
         if rule is not None and not rule.is_stable:
             limit = f"{rule.stability_limit:.4g}, its stability limit on an endless chain"
-            msg = f"beyond {limit} (alpha = {rule.intensity:g})"
+            msg = f"beyond {limit} (alpha = {rule.intensity:g}); that of a chain from host to bottleneck is another one, see run.limits"
             warnings.warn(f"diffusion of link {link.name} = {rule.diffusion:g}: {msg}", stacklevel=3)
             return
 
@@ -286,6 +296,24 @@ def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
             return math.inf
         high *= 2.0
     return float(brentq(excess, low, high, xtol=1e-13))
+
+
+@functools.lru_cache(maxsize=256)
+def chain_limit(hops: int, intensity: float) -> float:
+    """Return the largest D at which a chain from a host (eq. 9) to its bottleneck is stable, with clocks in step.
+
+    Parameters
+    ----------
+    hops
+        Number of nodes up to and including the saturated one.
+    intensity
+        alpha.
+    """
+    law = Law(
+        hops=hops, bottleneck=hops, diffusion=1.0, intensity=intensity, delays=(1.0,) * hops, link_rate=1.0,
+        buffer=math.inf, host="shaped", synchronous=True,
+    )  # fmt: skip
+    return finite_limit(law, None, "diffusion")
 
 
 def stability_map(diffusion: ArrayLike, intensity: ArrayLike = 1.0, hops: ArrayLike = 15) -> xr.DataArray:

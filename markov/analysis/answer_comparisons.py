@@ -12,6 +12,7 @@ import numpy as np
 from hopflow.fork_safety import cached_property
 from hopflow.results import SideBySide, figure, stack_datasets
 from markov.models.measures import functionals
+from markov.models.rules import scope_of_bound
 from markov.results.stationary_results import Stationary
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ def _column(answer: Stationary) -> dict[str, str]:
     proved = math.isfinite(answer.error_bound)
     return rows | {
         "error bound (TV)": f"{answer.error_bound:.1e}" if proved else "none",
+        **scope_of_bound(answer.chain.model),
         "states": f"{answer.chain.size}",
         "status": str(answer.status),
         "method": repr(answer.method),

@@ -23,6 +23,7 @@ from hopflow.sweeps import axis
 from markov.analysis.model_parameters import parameters_of
 from markov.analysis.sensitivity_results import NoDerivativeError
 from markov.driver import stationary
+from markov.models.rules import scope_of_bound
 from markov.selections import as_chain
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class Best(Result):
             self.of: f"{self.objective.value:.9g} +- {self.objective.error:.1e}",
             **limits,
             "certain": self.certain,
+            **scope_of_bound(self.answer.chain.model),
             "not excluded": ", ".join(map(str, self.rivals)) or "no other value that was tried",
             "values tried": f"{self.table.sizes[self.parameter]}, {int(self.table.allowed.sum())} allowed",
         }

@@ -5,10 +5,12 @@ from hopflow.results import ConvergenceError, UndecidedError
 from ..analysis.sensitivity_results import NoDerivativeError
 from ..computing.memory import TooLargeError
 from ..files.errors import FileError
+from ..phases.sample_fits import FitWarning
 
 __all__ = [
     "ConvergenceError",
     "FileError",
+    "FitWarning",
     "NoDerivativeError",
     "RuleError",
     "RuleWarning",

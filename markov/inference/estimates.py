@@ -29,7 +29,7 @@ from markov.inference.likelihoods import (
 )
 from markov.inference.observations import Statistics
 from markov.inference.rate_rows import ChangedError, RateRows
-from markov.models.rules import ChainModel
+from markov.models.rules import ChainModel, with_estimates
 from markov.models.spaces import NUMBERED
 from markov.selections import as_chain
 
@@ -106,7 +106,7 @@ class Estimate(Result):
 
     @property
     def model(self) -> Any:
-        """The model with the estimates."""
+        """The model with the estimates: error bounds of its answers do not cover them, and the answers say so."""
         return self.chain.model
 
     @property
@@ -142,7 +142,7 @@ class Estimate(Result):
             "chain": repr(self.model),
             "observations": self.observations,
             **{name: f"{value:.8g} +- {errors[name]:.2g}" for name, value in self.values.items()},
-            "log-likelihood": f"{self.log_likelihood:.10g} +- {self.log_likelihood_error:.1e}",
+            "log-likelihood": f"{self.log_likelihood:.10g} +- {self.log_likelihood_error:.1e}, of its evaluation here alone",
             "Newton steps": self.steps,
             "time": f"{self.seconds:.3f} s",
         }
@@ -215,6 +215,8 @@ def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: On
     if not search.has_same_transitions(found):
         values, here, information, steps, close = search.run()
         found = search.chain_at(values)
+    note = f"{', '.join(names)}: estimated from {count_of(search.observed.total, 'observation')}"
+    with_estimates(found.model, (note,))
     covariance = np.full(information.shape, np.nan)
     good = close and bool(np.all(np.isfinite(information)))
     if good:

@@ -11,7 +11,7 @@ from typing import Any
 from hopflow.errors import RuleError
 from hopflow.processes import portable
 from hopflow.results import same
-from markov.models.rules import ChainModel
+from markov.models.rules import ChainModel, estimates_in, with_estimates
 
 __all__ = ["FunctionModel", "named_state"]
 
@@ -127,7 +127,8 @@ class FunctionModel(ChainModel):
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = {name: portable(value) for name, value in self._given_values().items()}
-        return _made_of, (given,)
+        notes = estimates_in(self)
+        return _made_of, (given, notes) if notes else (given,)
 
     def __repr__(self) -> str:
         """Name the function and its parameters."""
@@ -135,9 +136,9 @@ class FunctionModel(ChainModel):
         return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
 
 
-def _made_of(given: Mapping[str, Any]) -> FunctionModel:
+def _made_of(given: Mapping[str, Any], estimates: tuple[str, ...] = ()) -> FunctionModel:
     """Return the model that was pickled."""
-    return FunctionModel(**given)
+    return with_estimates(FunctionModel(**given), estimates)
 
 
 class _Named(type):

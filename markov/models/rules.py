@@ -28,7 +28,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -41,7 +41,9 @@ from markov.models.spaces import NO_END, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_END", "ChainModel", "add_at"]
+__all__ = ["NO_END", "ChainModel", "add_at", "estimates_in", "scope_of_bound", "with_estimates"]
+
+M = TypeVar("M")
 
 MAX_CACHED_STATES = 50_000  # states of a space whose values are remembered
 
@@ -156,6 +158,24 @@ class ChainModel(Parametrized):
         """
         return measured(self, pi, self.states() if s is None else s)
 
+    def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return what the error bound of an answer does not cover: fits and estimates behind the parameters.
+
+        Parameters
+        ----------
+        measures
+            Scalar measures of the answer by name, as far as it has any.
+        """
+        return estimates_in(self)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with changed parameters; it remembers that others were estimated."""
+        return with_estimates(super().replace(**changes), estimates_in(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain, notes = super().__reduce__(), estimates_in(self)
+        return (_build_with_estimates, (plain, notes)) if notes else plain
+
     @property
     def name(self) -> str:
         """The model's name in messages."""
@@ -208,6 +228,30 @@ class ChainModel(Parametrized):
             that might be meant.
         """
         return _with_parameters(getattr(self, kind), f"{self.name}.{kind}", q)
+
+
+def with_estimates(model: M, notes: tuple[str, ...]) -> M:
+    """Return the model, which from now on remembers that parameters were estimated."""
+    if notes:
+        model.__dict__["_estimated"] = notes
+    return model
+
+
+def estimates_in(model: object) -> tuple[str, ...]:
+    """Return what `with_estimates` wrote."""
+    notes: tuple[str, ...] = getattr(model, "__dict__", {}).get("_estimated", ())
+    return notes
+
+
+def _build_with_estimates(parts: tuple[Any, ...], notes: tuple[str, ...]) -> Any:
+    build, args = parts
+    return with_estimates(build(*args), notes)
+
+
+def scope_of_bound(model: object, measures: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Return the row of a result's table that says what its error bound covers; none for chains without fits."""
+    inputs = model.unproved_inputs(measures or {}) if isinstance(model, ChainModel) else estimates_in(model)
+    return {"bound covers": f"this chain; not {'; '.join(inputs)}"} if inputs else {}
 
 
 def add_at(vector: tuple[Any, ...], place: int, amount: Any) -> tuple[Any, ...]:

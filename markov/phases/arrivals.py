@@ -6,7 +6,7 @@ New results on the single server queue with a batch Markovian arrival process, S
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,11 @@ from markov.phases.passes import Passes
 from markov.phases.phase_types import MOST_PHASES, ROW_SUM, PhaseType, rates_between
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
+
+    from markov.phases.sample_fits import SampleFit
 
     Floats = NDArray[np.float64]
 
@@ -41,6 +45,11 @@ class MAP(ByValue):
     D1
         Rates of the changes of phase, or of staying in it, with an arrival, shape (m, m).
 
+    Attributes
+    ----------
+    fits
+        What the process, or its parts, were fitted to, as in `PhaseType`.
+
     Raises
     ------
     ValueError
@@ -58,8 +67,11 @@ class MAP(ByValue):
     (20.0, 4, 27.666667)
     """
 
+    NOT_COMPARED = ("fits",)
+
     D0: Floats
     D1: Floats
+    fits: tuple[SampleFit, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         """Check and freeze both matrices."""
@@ -90,7 +102,13 @@ class MAP(ByValue):
     @classmethod
     def renewal(cls, interval: PhaseType) -> MAP:
         """Return the process whose intervals are independent and have a distribution."""
-        return cls(interval.T, np.outer(interval.exits, interval.alpha))
+        return cls(interval.T, np.outer(interval.exits, interval.alpha)).with_fits(interval.fits)
+
+    def with_fits(self, fits: Iterable[SampleFit]) -> MAP:
+        """Return the process with a record of what it was fitted to."""
+        copy = MAP(self.D0, self.D1)
+        object.__setattr__(copy, "fits", tuple(fits))
+        return copy
 
     @classmethod
     def modulated(cls, Q: ArrayLike, rates: ArrayLike) -> MAP:
@@ -166,7 +184,7 @@ class MAP(ByValue):
     @cached_property
     def interval(self) -> PhaseType:
         """The distribution of the time between two arrivals."""
-        return PhaseType(self.phases @ self.D1 / self.rate, self.D0)
+        return PhaseType(self.phases @ self.D1 / self.rate, self.D0).with_fits(self.fits)
 
     def autocorrelation(self, lags: int) -> Floats:
         """Return the correlation of intervals 1 .. lags apart, shape (lags,)."""
@@ -201,10 +219,11 @@ class MAP(ByValue):
         if not isinstance(other, MAP):
             return NotImplemented
         one, two = np.eye(self.order), np.eye(other.order)
-        return MAP(
+        both = MAP(
             np.kron(self.D0, two) + np.kron(one, other.D0),
             np.kron(self.D1, two) + np.kron(one, other.D1),
         )
+        return both.with_fits(self.fits + other.fits)
 
     def __repr__(self) -> str:
         return f"MAP: {count_of(self.order, 'phase')}, {self.rate:.6g}/s, dispersion {self.dispersion:.6g}"

@@ -7,7 +7,7 @@ a sojourn that is not exponential is a Markov chain again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +19,19 @@ from hopflow.results import ByValue
 from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from markov.phases.sample_fits import SampleFit
+
     Floats = NDArray[np.float64]
 
-__all__ = ["PhaseType", "rates_between"]
+__all__ = ["FOR_FEW_VALUES", "MOMENTS_FIX_NO_LOSS", "PhaseType", "rates_between"]
+
+FOR_FEW_VALUES = "For a service of few values or of fixed length DiscreteChain.of_rules is exact"
+MOMENTS_FIX_NO_LOSS = f"moments do not fix a loss, least of all one below 1e-3. {FOR_FEW_VALUES}"
+"""What answers with fitted distributions say."""
 
 ROW_SUM = 1e-10
 MOST_PHASES = 2000
@@ -47,6 +53,12 @@ class PhaseType(ByValue):
         Rates between phases in 1/s, shape (m, m); the diagonal makes the row sums minus the rates of
         absorption, of which at least one is positive, and all phases lead to absorption.
 
+    Attributes
+    ----------
+    fits
+        What the distribution, or its parts, were fitted to: a `markov.phases.sample_fits.SampleFit` each, from
+        `fit_phase_type`; () otherwise. It does not count when distributions are compared.
+
     Raises
     ------
     ValueError
@@ -62,8 +74,11 @@ class PhaseType(ByValue):
     1.95
     """
 
+    NOT_COMPARED = ("fits",)
+
     alpha: Floats
     T: Floats
+    fits: tuple[SampleFit, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         """Check and freeze both arrays."""
@@ -121,7 +136,14 @@ class PhaseType(ByValue):
         if weights.shape != (len(parts),) or not len(parts):
             raise ValueError(f"probabilities has shape {weights.shape}: one for each part is expected")
         alpha = np.concatenate([w * part.alpha for w, part in zip(weights, parts, strict=True)])
-        return cls(alpha, _diagonal([part.T for part in parts]))
+        mixed = cls(alpha, _diagonal([part.T for part in parts]))
+        return mixed.with_fits(fit for part in parts for fit in part.fits)
+
+    def with_fits(self, fits: Iterable[SampleFit]) -> PhaseType:
+        """Return the distribution with a record of what it was fitted to."""
+        copy = PhaseType(self.alpha, self.T)
+        object.__setattr__(copy, "fits", tuple(fits))
+        return copy
 
     @property
     def order(self) -> int:
@@ -156,6 +178,12 @@ class PhaseType(ByValue):
     def scv(self) -> float:
         """Squared coefficient of variation: 1 for the exponential distribution, 1/k for Erlang's."""
         return self.variance / self.mean**2
+
+    @property
+    def skewness(self) -> float:
+        """Third central moment over the 3/2 power of the variance: 2 for the exponential distribution."""
+        mean = self.mean
+        return float((self.moment(3) - 3.0 * mean * self.moment(2) + 2.0 * mean**3) / self.variance**1.5)
 
     @quantities(x="time")
     def survival(self, x: ArrayLike) -> Floats:
@@ -214,21 +242,22 @@ class PhaseType(ByValue):
             return NotImplemented
         T = _diagonal([self.T, other.T])
         T[: self.order, self.order :] = np.outer(self.exits, other.alpha)
-        return PhaseType(np.concatenate([self.alpha, np.zeros(other.order)]), T)
+        return PhaseType(np.concatenate([self.alpha, np.zeros(other.order)]), T).with_fits(self.fits + other.fits)
 
     def minimum(self, other: PhaseType) -> PhaseType:
         """Return the distribution of the lesser of two independent times (a Kronecker sum)."""
         one, two = np.eye(self.order), np.eye(other.order)
         T: Any = np.kron(self.T, two) + np.kron(one, other.T)
         alpha: Any = np.kron(self.alpha, other.alpha)
-        return PhaseType(alpha, T)
+        return PhaseType(alpha, T).with_fits(self.fits + other.fits)
 
     def scaled(self, factor: float) -> PhaseType:
         """Return the distribution of ``factor`` times the time."""
-        return PhaseType(self.alpha, self.T / one_number("factor", factor, above=0.0))
+        return PhaseType(self.alpha, self.T / one_number("factor", factor, above=0.0)).with_fits(self.fits)
 
     def __repr__(self) -> str:
-        return f"PhaseType: {count_of(self.order, 'phase')}, mean {self.mean:.6g} s, scv {self.scv:.6g}"
+        fitted = f", fitted to {' and '.join(str(fit.sample_size) for fit in self.fits)} times" if self.fits else ""
+        return f"PhaseType: {count_of(self.order, 'phase')}, mean {self.mean:.6g} s, scv {self.scv:.6g}{fitted}"
 
 
 def exponentials(T: Floats, times: Floats) -> Floats:

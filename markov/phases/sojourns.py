@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,6 +94,12 @@ class SemiMarkov(ChainModel):
             if not isinstance(each, PhaseType):
                 raise ValueError(f"sojourns[{k}] = {each!r}: must be a PhaseType")  # noqa: TRY004
         integer("first", p.first, 0, len(P) - 1)
+
+    def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the fits of the times in the states."""
+        fits = [(k, fit) for k, times in enumerate(self.params.sojourns) for fit in times.fits]
+        notes = [f"the time in state {k}: {fit}" for k, fit in fits]
+        return (*super().unproved_inputs(measures), *notes)
 
     def symbols(self) -> Symbols:
         """Return the rates as tuples, which rules can be compiled with."""

@@ -9,11 +9,13 @@ import numpy as np
 
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, Status
+from markov.models.rules import scope_of_bound
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from markov.models.measures import Measure
+    from markov.models.rules import ChainModel
 
 __all__ = ["Solved"]
 
@@ -44,6 +46,13 @@ class Solved(Result):
     @property
     def _measures(self) -> dict[str, Measure]:
         raise NotImplementedError
+
+    @property
+    def _model(self) -> ChainModel | None:
+        """The model of the chain, if it has one."""
+        chain: Any = self.chain  # type: ignore[attr-defined]  # a field of every subclass
+        model: ChainModel | None = chain.model
+        return model
 
     @cached_property
     def measures(self) -> xr.Dataset:
@@ -93,6 +102,9 @@ class Solved(Result):
             **self._about(),
             **measures,
             **self._proof(),
+            **scope_of_bound(
+                self._model, {name: value for name, (dims, value, _) in self._measures.items() if not dims}
+            ),
             "memory": f"{self.memory / 1e6:.3g} MB",
             "time": f"{self.seconds:.3f} s",
         }

@@ -295,14 +295,16 @@ class DFC(Discipline):
     def stability_limit(self) -> float:
         """Largest ``diffusion`` with which an endless chain is stable at this intensity, by von Neumann's criterion.
 
-        There the roots of the cubics of `dfcmodel.theory.stability` reach the unit circle.
+        There the roots of the cubic of the closed loop (r fed back by eq. 5) in `dfcmodel.theory.stability` reach the
+        unit circle. A chain from a host to its bottleneck has another limit, which depends on its length:
+        ``dfcmodel.theory.stability_limit(scenario, kind="finite")``.
         """
         alpha = self.intensity
         return max(0.0, (2.0 - alpha) / (alpha * (5.0 * alpha - 4.0)))
 
     @property
     def is_stable(self) -> bool:
-        """Whether an endless chain is stable."""
+        """Whether an endless chain is stable, r fed back; see `stability_limit` for other chains."""
         return self.diffusion <= self.stability_limit
 
     @property

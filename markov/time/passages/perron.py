@@ -21,6 +21,7 @@ from scipy.sparse.linalg import splu
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Result, Status, deliver, figure
 from markov.computing.graphs import strong_components
+from markov.models.rules import scope_of_bound
 from markov.proofs.bounded import Bounded
 from markov.selections import as_chain, selected
 from markov.time.passages.absorbing import Absorbing
@@ -89,6 +90,7 @@ class QuasiStationary(Result):
             "chain": self.chain.how if model is None else repr(model),
             "states": f"{self.chain.size}, {int((self.pi > 0.0).sum())} of them not absorbing",
             "decay rate": f"{self.decay_rate.value:.10g} +- {self.decay_rate.error:.1e}",
+            **scope_of_bound(model),
             "mean time": f"{self.mean_time:.10g}",
             "factorizations": self.steps,
             "time": f"{self.seconds:.3f} s",

@@ -13,6 +13,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.results import Result, figure
 from hopflow.units import quantities
 from markov.models.measures import chosen
+from markov.models.rules import scope_of_bound
 from markov.time.passages.distributions import PassageTime
 from markov.time.passages.moments import Moments
 
@@ -179,6 +180,7 @@ class Passage(Result):
             "probability": f"{self.probability:.10g} +- {self.probability_error:.1e}",
             "mean": f"{self.mean:.10g} +- {self.mean_error:.1e}",
             "standard deviation": f"{self.standard_deviation:.6g}",
+            **scope_of_bound(model),
             "time": f"{self.seconds:.3f} s",
         }
 

@@ -11,6 +11,7 @@ import numpy as np
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, figure
 from markov.models.measures import functionals, measures_of
+from markov.models.rules import scope_of_bound
 from markov.selections import selected
 from markov.time.transients.uniformization import Uniformized, check_horizon
 
@@ -182,6 +183,7 @@ class Transient(Result):
             **last,
             "error bound (TV)": f"{float(self.error_bound.max()):.1e}",
             **self._relative(),
+            **scope_of_bound(model),
             "method": self.method,
             "products": self.steps,
             "time": f"{self.seconds:.3f} s",

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, DFC, Flow, Fluid, Link, Scenario, simulate, takano2006
+from dfcmodel import CBR, DFC, Flow, Fluid, Link, Packets, Scenario, simulate, takano2006
 from dfcmodel.theory import bare_law, spectrum, stability_limit, stability_map
 from dfcmodel.theory.equations import drift_coefficients
 from dfcmodel.theory.law import law_of
-from dfcmodel.theory.stability import chain_matrix, growth_factors
+from dfcmodel.theory.stability import chain_limit, chain_matrix, growth_factors
 
 # The modes of the bare law: von Neumann's, the finite chain's, and what simulations do.
 
@@ -232,6 +232,68 @@ def test_growth_in_the_fluid_is_the_spectrums(D: float) -> None:
     after, before = (x - level)[rows + 1], (x - level)[rows]
     fit, *_ = np.linalg.lstsq(np.stack([after, before], axis=1), (x - level)[rows + 2])
     assert math.sqrt(-fit[1]) == pytest.approx(radius(1, D, 1.4), abs=1e-4)
+
+
+def one_node(diffusion: float, offered: float) -> Scenario:
+    """Two flows at a link; alpha = 1.4 keeps packets of both queued, see docs/theory-stability.md."""
+    link = Link(1, 2, 1e6, 1e-3, 1e9, DFC(diffusion=diffusion, intensity=1.4, phases="synchronous"))
+    flows = tuple(Flow(name, (1, 2), CBR(offered * 0.5e6), host="shaped") for name in ("one", "two"))
+    return Scenario("one node", (link,), flows, duration=0.4)
+
+
+@pytest.mark.filterwarnings("ignore:diffusion of link")  # an endless chain's limit
+@pytest.mark.parametrize("factor", [0.98, 1.01])
+@pytest.mark.parametrize(
+    ("method", "offered", "tolerance"),
+    [(Fluid(1), 1.002, 2e-5), (Packets(seed=1), 1.1, 2e-3)],  # packets are whole
+    ids=["fluid", "packets"],
+)
+def test_the_limit_is_crossed_in_a_run(
+    factor: float, method: Fluid | Packets, offered: float, tolerance: float
+) -> None:
+    """Swings about the level change by the spectral radius per period, until the queue is empty once per swing."""
+    D = factor * GOLDEN
+    run = simulate(one_node(D, offered), method, sample=1e-3)
+    swing = run.occupancy.sel(node=1).values / 2 / (0.4 * 1e6 * 1e-3 / 2 / D) - 1.0
+    rows = np.arange(40, 140)
+    assert np.abs(swing[40:143]).max() < 1.0  # not clipped
+    fit, *_ = np.linalg.lstsq(np.stack([swing[rows + 1], swing[rows]], axis=1), swing[rows + 2])
+    grows = math.sqrt(-fit[1])
+    assert grows == pytest.approx(radius(1, D, 1.4), abs=tolerance)
+    start, end = (np.ptp(part) for part in (swing[40:80], swing[-40:]))
+    if factor < 1.0:
+        assert run.limits == ()
+        assert end < 0.5 * start
+    else:
+        assert run.limits[0].startswith("stability: D = 0.624214 is beyond 0.618, up to which the chain of 1 node")
+        assert "limit, stability" in run.summary()
+        assert end > 1.2 * start
+        assert end > 1.5
+
+
+@pytest.mark.parametrize(("D", "named"), [(0.1, []), (0.51, []), (0.6, ["stability"]), (1.0, ["stability"])])
+def test_empty_queues_hide_the_limit_of_the_papers_scenarios(D: float, named: list[str]) -> None:
+    run = simulate(scenario("1", diffusion=D), duration=0.7, level="fluid")
+    assert [limit.partition(":")[0] for limit in run.limits] == named
+    assert run.occupancy.values[:, run.time > 0.5].max() < 1e-6
+
+
+def test_runs_name_the_limit_of_their_own_chain() -> None:
+    for name in ("4S", "4", "4L"):
+        limit = stability_limit(takano2006(name), kind="finite")
+        assert chain_limit(law_of(takano2006(name)).bottleneck, 1.0) == pytest.approx(limit, abs=1e-9)
+    run = simulate(scenario("4S", diffusion=0.55), duration=0.01, level="fluid")
+    assert "beyond 0.5322" in run.limits[-1]
+
+
+def test_the_chain_is_named_beside_each_limit() -> None:
+    shown = repr(spectrum(takano2006("1")))
+    assert "stable up to D = 0.518624 (kind='finite')" in shown
+    assert "D = 1 with r fed back (kind='closed'), 0.3333 with r prescribed" in shown
+    with pytest.warns(
+        UserWarning, match=r"an endless chain \(alpha = 1\); that of a chain from host to bottleneck is another"
+    ):
+        simulate(scenario(diffusion=1.01), duration=0.01, level="fluid")
 
 
 def test_sensitivity_is_the_derivative() -> None:
