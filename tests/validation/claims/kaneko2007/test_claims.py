@@ -24,7 +24,7 @@ from validation.claims.kaneko2007.beside_reno import (
     windows_beside_reno,
 )
 from validation.claims.kaneko2007.decreases import share_ratio
-from validation.claims.kaneko2007.identical_flows import assigned, fits, printed_splits
+from validation.claims.kaneko2007.identical_flows import THREE, _splits, assigned, fits, judge_panels, printed_splits
 from validation.claims.kaneko2007.runs import (
     RULES,
     apart,
@@ -113,12 +113,29 @@ def test_runs_near_the_panels_are_assigned_one_each_and_others_to_none() -> None
     scatter = np.array([[0.001, -0.001, 0.0], [-0.001, 0.0, 0.001], [0.0, 0.001, -0.001]])
     panels = printed_splits()
     splits = {f"rule {n}": panel + scatter for n, panel in enumerate(panels)}
-    assert assigned(splits, 0.01) == 6
-    assert fits(splits, 0.01).sum() == 6
+    assert assigned(panels, splits, 0.01) == 6
+    assert fits(panels, splits, 0.01).sum() == 6
     splits["rule 5"] = splits["rule 4"]
-    assert assigned(splits, 0.01) == 5
+    assert assigned(panels, splits, 0.01) == 5
     splits["rule 0"] = np.array([0.8, 0.1, 0.1]) + scatter
-    assert assigned(splits, 0.01) == 4
+    assert assigned(panels, splits, 0.01) == 4
+
+
+@pytest.mark.parametrize("case", THREE)
+def test_panels_without_names_are_never_upheld(case: str) -> None:
+    """Equal shares, the flows in reverse order, and random shares fit as well as the slides' panels."""
+    splits, panels = _splits(case), printed_splits()
+    rng = np.random.default_rng(88)
+    drawn = [rng.dirichlet(np.full(3, 10.0), len(panels)) for _ in range(20)]
+    others = [np.full_like(panels, 1.0 / 3.0), panels[:, ::-1], *drawn]
+    verdicts = [judge_panels(each, splits, 0.01) for each in (panels, *others)]
+    assert set(verdicts) <= {Verdict.UNDECIDABLE, C}
+    assert verdicts[:3] == [Verdict.UNDECIDABLE] * 3
+
+
+def test_panels_that_no_rule_has_contradict_the_claim() -> None:
+    panels = np.tile([0.8, 0.1, 0.1], (6, 1))
+    assert judge_panels(panels, _splits(THREE[0]), 0.01) is C
 
 
 # K01 notices a Fusion that is behind; a full link is full for every rule.
