@@ -31,13 +31,13 @@ from validation.claims.malhotra2005.endless_files import FAR, IDLE, _far, lost_p
 from validation.claims.malhotra2005.laws import chain_law
 from validation.claims.malhotra2005.load import LOADS, judge_steps, ranges, slope_of
 from validation.claims.malhotra2005.low_threshold import RUN_LOWS, TCP_LOWS
-from validation.claims.malhotra2005.signalling import FITTED, _instant, fitted, pauses
+from validation.claims.malhotra2005.signalling import DELAYS, FITTED, HIGHS, _instant, _substitute, fitted, pauses
 from validation.judgements.verdicts import Judgement
 from validation.statistics import Estimate
 
 # M01 notices one lost packet, and expressions that differ.
 
-R, C = Verdict.HOLDS, Verdict.CONTRADICTED
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 @pytest.mark.slow
@@ -166,6 +166,17 @@ def test_a_reading_of_the_round_trip_time_follows_its_runs(found) -> None:
 
 def test_a_tandem_with_mu2_is_mimicked_by_that_mu2() -> None:
     assert fitted({high: _instant(10.0, high) for high in FITTED}) == 10.0
+
+
+@pytest.mark.parametrize(
+    ("mu2", "error", "verdict"),
+    [(10.0, 1e-3, R), (60.0, 1e-3, C), (60.0, 2.0, N)],
+    ids=["a pause", "above nu: no pause", "noise"],
+)
+def test_a_substitute_has_to_be_a_pause(mu2: float, error: float, verdict: Verdict) -> None:
+    """Delays that act as some rate: below nu one is a substitute, above nu none is, and noise shows nothing."""
+    delayed = {d: {h: Estimate(_instant(mu2, h), error, 9) for h in HIGHS} for d in DELAYS}
+    assert _substitute(delayed)({"margin": 0.01, "level": 0.01}) is verdict
 
 
 def test_pauses_per_second_are_those_of_the_runs() -> None:
