@@ -24,6 +24,7 @@ from validation.claims.malhotra2005 import (
     low_threshold,
     protocol,
     simulator,
+    threshold,
 )
 from validation.claims.malhotra2005.chain import LIGHT, THREE, Setting
 from validation.claims.malhotra2005.delayed import DelayedPause, throughput
@@ -245,6 +246,21 @@ def test_one_certain_rise_of_tcps_gain_contradicts_whatever_the_slope() -> None:
 def test_the_collapse_is_not_at_every_round_trip_in_other_readings_of_the_rules() -> None:
     found = {r.name: r.parts[0].model for r in find("M06").check().readings}
     assert [found[chain.reading(key)] for key in chain.READINGS[1:]] == [C, C, C]
+
+
+# The best threshold, of the chain's own events and of TCP.
+
+
+def test_the_best_threshold_of_tcp_is_in_the_band_or_above_it() -> None:
+    """At 1 s the band and 18 are equal; at 5 s 18 is better. Noise, or a best threshold of each kind, decides as it should."""
+    at = {
+        rtt: {h: e for h, e in protocol.by_threshold("think", rtt).items() if h < 20} for rtt in (1.0, 5.0)
+    }
+    assert [threshold.judge_optimum(found, 0.01) for found in at.values()] == [N, C]
+    peak = {h: Estimate(14.0 - 0.1 * abs(h - 15), 0.01, 9) for h in at[1.0]}
+    assert threshold.judge_optimum(peak, 0.01) is R
+    equal = {h: Estimate(14.0 + 0.01 * (h == 15), 0.01, 9) for h in at[1.0]}
+    assert threshold.judge_optimum(equal, 0.01) is N
 
 
 # Judgements of malhotra2005 notice bundled runs that were changed.
