@@ -97,9 +97,7 @@ class BestThreshold:
     @property
     def run_rates(self) -> dict[float, dict[int, Estimate]]:
         """Throughput of the packet runs by round-trip time, at 1, 5 and 20 s, and by threshold below B2."""
-        return {
-            rtt: {h: self.data.rate(Setting(LIGHT, h, rtt=rtt)) for h in RUN_HIGHS if h < B2} for rtt in SEEN
-        }
+        return {rtt: {h: self.data.rate(Setting(LIGHT, h, rtt=rtt)) for h in RUN_HIGHS if h < B2} for rtt in SEEN}
 
     @property
     def best_run(self) -> list[int]:

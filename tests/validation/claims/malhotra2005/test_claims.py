@@ -253,9 +253,7 @@ def test_the_collapse_is_not_at_every_round_trip_in_other_readings_of_the_rules(
 
 def test_the_best_threshold_of_tcp_is_in_the_band_or_above_it() -> None:
     """At 1 s the band and 18 are equal; at 5 s 18 is better. Noise, or a best threshold of each kind, decides as it should."""
-    at = {
-        rtt: {h: e for h, e in protocol.by_threshold("think", rtt).items() if h < 20} for rtt in (1.0, 5.0)
-    }
+    at = {rtt: {h: e for h, e in protocol.by_threshold("think", rtt).items() if h < 20} for rtt in (1.0, 5.0)}
     assert [threshold.judge_optimum(found, 0.01) for found in at.values()] == [N, C]
     peak = {h: Estimate(14.0 - 0.1 * abs(h - 15), 0.01, 9) for h in at[1.0]}
     assert threshold.judge_optimum(peak, 0.01) is R
@@ -264,10 +262,6 @@ def test_the_best_threshold_of_tcp_is_in_the_band_or_above_it() -> None:
 
 
 # Judgements of malhotra2005 notice bundled runs that were changed.
-
-
-def of_packets(judgement: Judgement) -> Verdict:
-    return Verdict.all_of(sides.packets for sides in judgement.values())
 
 
 def rows(frame: Any, **where: object) -> Any:
@@ -299,17 +293,27 @@ def test_more_is_by_the_factor_asked_for() -> None:
 # M13 notices a chain that is nearer to TCP under load.
 
 
-def test_a_chain_that_is_nearer_under_load_is_seen(doctor, judged) -> None:
-    def near(frame: Any) -> None:
-        for load in frame["link_a"].unique():
-            at = rows(frame, link_a=load, rtt=1.0)
-            off = frame.loc[at & rows(frame, pause="off"), "goodput"].mean()
-            gain = chain.gain(Setting((float(load), 1.0))) + 10.0 - 2.0 * np.log(load)
-            frame.loc[at & rows(frame, pause="on"), "goodput"] = off * (1 + gain / 100)
-            frame.loc[at, "goodput"] += 0.01 * np.random.default_rng(9).normal(size=at.sum())
+def of_packets(key: str, judgement: Judgement) -> Verdict:
+    return judgement[key].packets
 
-    doctor((bundled.LINK_A, bundled.RANDOM_THINK), near)
-    assert of_packets(judged("M13")) is Verdict.HOLDS
+
+@pytest.mark.parametrize(("slope", "verdict"), [(-2.0, R), (2.0, C), (0.0, N)])
+def test_a_chain_that_follows_tcp_under_load_is_seen(doctor, judged, slope: float, verdict: Verdict) -> None:
+    """TCP whose growth from 1 to 5 s is nearer to the chain's at higher loads, farther, or neither; rates scatter by 0.3 points."""
+
+    def follow(frame: Any) -> None:
+        scatter = np.random.default_rng(9)
+        for load in frame["link_a"].unique():
+            far = 10.0 + slope * np.log(load / 40.0) + 0.3 * scatter.normal()
+            for rtt, extra in ((1.0, 0.0), (5.0, far)):
+                at = rows(frame, link_a=load, rtt=rtt)
+                off = frame.loc[at & rows(frame, pause="off"), "goodput"].mean()
+                gain = chain.gain(Setting((float(load), 1.0), rtt=rtt)) + extra
+                frame.loc[at & rows(frame, pause="on"), "goodput"] = off * (1 + gain / 100)
+                frame.loc[at, "goodput"] += 0.01 * scatter.normal(size=at.sum())
+
+    doctor((bundled.LINK_A,), follow)
+    assert of_packets("trend", judged("M13")) is verdict
 
 
 # The packet runs as estimates.
