@@ -24,6 +24,7 @@ from validation.claims.malhotra2005 import (
     low_threshold,
     protocol,
     simulator,
+    switched_off,
     threshold,
 )
 from validation.claims.malhotra2005.chain import LIGHT, THREE, Setting
@@ -61,6 +62,38 @@ def test_every_count_of_a_run_enters_the_balance(name: str) -> None:
     assert conservation.balances(counts)
     counts[name] += 1
     assert not conservation.balances(counts)
+
+
+def test_one_run_contradicts_an_identity_and_a_few_uphold_none() -> None:
+    runs = ([True] * 7, [True] * 6, [True] * 40 + [False])
+    assert [conservation._in_every_run(each) for each in runs] == [R, N, C]
+
+
+# M02: sets of runs that differ, or that scatter too much to tell.
+
+
+@pytest.mark.parametrize(
+    ("change", "pauses", "verdict"),
+    [
+        ({}, False, R),
+        ({"value": 1.05}, False, C),
+        ({"error": 50.0}, False, N),
+        ({}, True, C),
+    ],
+    ids=["as bundled", "five per cent apart", "noise", "every run pauses"],
+)
+def test_sets_of_runs_that_differ_or_scatter_are_not_equal(
+    change: dict[str, float], pauses: bool, verdict: Verdict
+) -> None:
+    ledger()
+    found = subjects()["M02"].measured()
+    first, *others = found.runs
+    old = first.estimates["throughput"]
+    new = dataclasses.replace(old, **{name: getattr(old, name) * factor for name, factor in change.items()})
+    runs = (first._replace(estimates={**first.estimates, "throughput": new}), *others)
+    if pauses:
+        runs = tuple(run._replace(seeds=tuple({**seed, "pause_fraction": 0.1} for seed in run.seeds)) for run in runs)
+    assert switched_off.judge(dataclasses.replace(found, runs=runs))["off"].packets is verdict
 
 
 # The pause tandem with messages that take time.
