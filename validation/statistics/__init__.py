@@ -30,6 +30,7 @@ from validation.statistics.estimates import (
     of_runs,
     ratio,
     ratio_gain,
+    runs_to_decide,
     slope,
     weakest,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "ranked",
     "ratio",
     "ratio_gain",
+    "runs_to_decide",
     "settles",
     "slope",
     "swing",

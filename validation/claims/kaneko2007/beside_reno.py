@@ -9,7 +9,7 @@ from validation.claims.effect_statements import Curve, Effects, Estimates, State
 from validation.claims.kaneko2007 import runs
 from validation.claims.kaneko2007.level import levelled
 from validation.networks.further_seeds import CASE
-from validation.statistics import PART, Estimate, of_runs, weakest
+from validation.statistics import LEVEL, PART, Estimate, of_runs, runs_to_decide, weakest
 
 SMALL_BDP = {
     "ns-2": ("kaneko2007/small-bdp-ns2",),
@@ -245,18 +245,18 @@ def fast_links() -> Effects:
     level = pd.concat([more, levelled(FAST_LINKS[0], "rule in ('areno', 'compound')", seeds=3)])
     beside = levelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=3)
     seen = tuple(
-        runs.relative(*(runs.seeds_of(packets, rule=rule, flow=2, link_rate=r) for rule in ("fusion", "reno")))
+        runs.uneven(*(runs.seeds_of(packets, rule=rule, flow=2, link_rate=r) for rule in ("fusion", "reno")))
         for r in rates[:2]
     )
     friendly = tuple(
-        runs.relative(*(runs.seeds_of(f, rule=rule, flow=2, link_rate=r)
+        runs.uneven(*(runs.seeds_of(f, rule=rule, flow=2, link_rate=r)
                    for f, rule in ((more, "fusion"), (beside, "reno"))))
         for r in rates[:2]
     )  # fmt: skip
     both = runs.modelled(FAST_LINKS[0], "rule == 'fusion'", seeds=MODEL_SEEDS)
     alone = runs.modelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=MODEL_SEEDS)
     own = tuple(
-        runs.relative(*(runs.seeds_of(f, rule=rule, flow=2, link_rate=r)
+        runs.uneven(*(runs.seeds_of(f, rule=rule, flow=2, link_rate=r)
                    for f, rule in ((both, "fusion"), (alone, "reno"))))
         for r in rates[:2]
     )  # fmt: skip
@@ -280,6 +280,10 @@ def fast_links() -> Effects:
         "x",
         values={"ends": {name: curve.packets[-1] for name, curve in curves.items()},
                 "own": friendly, "reno": own, "seen": seen, "slower": [rate / 1e6 for rate in rates[:2]],
+                "enough": {
+                    "order": max(runs_to_decide(e, LEVEL) for e in highest(packets, (*OTHERS[1:], FAST))),
+                    "friendly": max(runs_to_decide(beyond(-abs(e), -runs.FAIR), LEVEL) for e in seen),
+                },
                 "seeds": [weakest(highest(model[model["seed"] < n])) for n in (3, runs.SEEDS)]},
     )  # fmt: skip
 

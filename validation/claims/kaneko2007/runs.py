@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -148,13 +149,30 @@ def two_in_model(
 
 FAIR = 0.17
 """Largest difference of two rates over their sum that counts as fair: the slide that calls the friendly rules
-almost equal has 0.166 between Reno and CTCP."""
+almost equal has 0.166 between Reno and CTCP. Every comparison of two rates in these claims has this scale."""
+SCALE = "difference of two rates, or windows, over their sum"
+"""The scale in words."""
+FAIR_MARGIN = f"largest {SCALE} that counts as fair"
+"""The threshold in words."""
 
 
 def uneven(one: pd.Series[float], other: pd.Series[float]) -> Estimate:
-    """Return the difference of two rates of the same runs over their sum: 0 of equal ones."""
+    """Return the difference of two rates over their sum, 0 of equal ones, of the seeds that both have."""
     one, other = one.align(other, join="inner")
     return of_runs(((one - other) / (one + other)).to_numpy())
+
+
+def uneven_means(one: Estimate, other: Estimate) -> Estimate:
+    """Return the difference of two independent means over their sum (delta method).
+
+    Examples
+    --------
+    >>> print(uneven_means(Estimate(6.0, 0.3, 9), Estimate(4.0, 0.2, 4)))
+    0.20 ± 0.10
+    """
+    total = one.value + other.value
+    error = 2.0 * math.hypot(other.value * one.error, one.value * other.error) / total**2
+    return Estimate((one.value - other.value) / total, error, min(one.dof, other.dof))
 
 
 def seeds_of(frame: pd.DataFrame, column: str = "goodput_bits", **where: Any) -> pd.Series[float]:

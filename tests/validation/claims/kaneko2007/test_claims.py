@@ -23,7 +23,7 @@ from validation.claims.kaneko2007.beside_reno import (
     small_buffers,
     windows_beside_reno,
 )
-from validation.claims.kaneko2007.decreases import share_ratio
+from validation.claims.kaneko2007.decreases import _statements, share_ratio
 from validation.claims.kaneko2007.identical_flows import THREE, _splits, assigned, fits, judge_panels, printed_splits
 from validation.claims.kaneko2007.runs import (
     RULES,
@@ -35,6 +35,7 @@ from validation.claims.kaneko2007.runs import (
     share,
     slow_start_of,
     uneven,
+    uneven_means,
 )
 from validation.claims.kaneko2007.several_hops import (
     HOPS,
@@ -96,6 +97,31 @@ def test_on_the_short_path_the_version_of_areno_decides() -> None:
 def test_the_share_is_that_of_the_decrease_at_a_full_queue(buffer: float, ratio: float) -> None:
     """(2 - b)/(3 b) with b = x/(1 + x): one at a bandwidth-delay product, as the slide has it."""
     assert share_ratio(buffer) == pytest.approx(ratio)
+
+
+def test_a_rate_that_is_certainly_less_is_less() -> None:
+    """Whatever the margin of fair shares; rates that noise may turn, or that are more, are not."""
+    at = {0.5: Estimate(0.2, 0.01, 2), 1.0: Estimate(0.0, 0.01, 2)}
+    for above, verdict in ((-0.0665, R), (0.0665, C), (-0.001, N)):
+        statements = _statements({"ns-3": at | {2.0: Estimate(above, 0.0005, 2)}}, None)
+        for margin in (0.5 * runs.FAIR, runs.FAIR, 2.0 * runs.FAIR):
+            judged = {
+                key: each.at({"level": 0.01, "margin": margin}).judged(0.01, margin) for key, each in statements.items()
+            }
+            assert [judged[key].packets for key in ("equal", "more", "less")] == [R, R, verdict]
+
+
+def test_rates_are_compared_on_one_scale() -> None:
+    """Of means and of runs: a rate 0.71 or 1.41 times the other is at the margin of fair shares."""
+    factor = (1.0 + runs.FAIR) / (1.0 - runs.FAIR)
+    one, other = pd.Series({1: factor, 2: factor}), pd.Series({1: 1.0, 2: 1.0})
+    assert uneven(one, other).value == pytest.approx(runs.FAIR)
+    found = uneven_means(Estimate(factor, 0.1, 3), Estimate(1.0, 0.2, 5))
+    assert (found.value, found.dof) == (pytest.approx(runs.FAIR), 3)
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(factor, 0.01, 10_000), rng.normal(1.0, 0.02, 10_000)
+    spread = float(((a - b) / (a + b)).std())
+    assert uneven_means(Estimate(factor, 0.01), Estimate(1.0, 0.02)).error == pytest.approx(spread, rel=0.05)
 
 
 # Which panels of the slides can be runs of which rule.
