@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from dfcmodel.results import Coexistence
 from hopflow.units import mbps
 from responsefn import ARENO, BIC, CTCP, CUBIC, HSTCP, Fusion, Reno, WindowRule
 from validation import evidence
+from validation.claims.effect_statements import Statement
+from validation.judgements.verdicts import Verdict
 from validation.networks.further_seeds import over_seeds
 from validation.statistics import PART, Estimate, of_runs
 
@@ -39,7 +41,9 @@ without what they have beyond Reno: BIC's search, and CTCP's window by the delay
 WITH_VERSIONS = RULES | {name: rule for name, (_, rule) in VERSIONS.items()}
 INCLUSIVE = "inclusive areno"
 INCLUSIVE_NAME = "ARENO's packet per round trip includes Reno's"
-"""The reading of ARENO's rule that has it."""
+EXCLUSIVE_NAME = "ARENO's packet per round trip is beside Reno's"
+"""The readings of ARENO's rule with one packet in all, and with one beside Reno's, which `RULES` and ns-3 have. Secondary sources
+leave open which of them is ARENO, so that neither is a default: a statement on ARENO is what both of them say (`unsettled`)."""
 SEEDS, PACKET_BITS = 8, 12000
 """Runs of the model; bits of a packet."""
 
@@ -173,6 +177,25 @@ def uneven_means(one: Estimate, other: Estimate) -> Estimate:
     total = one.value + other.value
     error = 2.0 * math.hypot(other.value * one.error, one.value * other.error) / total**2
     return Estimate((one.value - other.value) / total, error, min(one.dof, other.dof))
+
+
+def unsettled(*versions: tuple[Estimate, ...]) -> Callable[[Mapping[str, float]], Verdict]:
+    """Return the verdict on a statement of equality that all versions of a rule agree in, and INCONCLUSIVE otherwise.
+
+    Examples
+    --------
+    >>> near, far = (Estimate(0.1, 0.01),), (Estimate(0.4, 0.01),)
+    >>> given = {"level": 0.01, "margin": 0.17}
+    >>> print(unsettled(near, near)(given), unsettled(near, far)(given), unsettled(far, far)(given), sep=", ")
+    holds, inconclusive, contradicted
+    """
+
+    def judged(given: Mapping[str, float]) -> Verdict:
+        level, margin = given["level"], given["margin"]
+        verdicts = {Statement(each, equal=True).judged(level, margin).packets for each in versions}
+        return verdicts.pop() if len(verdicts) == 1 else Verdict.INCONCLUSIVE
+
+    return judged
 
 
 def seeds_of(frame: pd.DataFrame, column: str = "goodput_bits", **where: Any) -> pd.Series[float]:

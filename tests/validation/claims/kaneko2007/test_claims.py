@@ -55,6 +55,8 @@ from validation.claims.kaneko2007.under_loss import (
 from validation.records import rows
 from validation.statistics import PART, Estimate
 
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
+
 # One flow beside a Reno flow.
 
 
@@ -67,27 +69,27 @@ def test_deviations_from_half_are_relative() -> None:
 
 
 @pytest.mark.slow
-def test_a_reading_of_areno_has_its_own_share_and_no_runs_of_simulators() -> None:
-    other = runs.INCLUSIVE_NAME
-    found = windows_beside_reno()
-    default, reading = found.statements["areno"], found.readings[other]["areno"]
-    assert not reading.quantities
-    for source in ("model", "level"):
-        as_read, changed = (getattr(each, source)[0].value for each in (default, reading))
-        assert changed < as_read - 0.1  # twice the difference of the shares: 0.69 and 0.59
-    assert default.judged_level(0.01, runs.FAIR) is C
-    assert reading.judged_level(0.01, runs.FAIR) is N
-    judges = judging({"level": 0.01, "margin": runs.FAIR})
-    assert judges.level_in_readings(found) == {other: judges.packet_level(found) | {"areno": N}}
-
-
-@pytest.mark.slow
-def test_on_the_short_path_the_version_of_areno_decides() -> None:
-    found = small_buffers()
-    sides = [
-        each["areno"].judged(0.01, runs.FAIR).model for each in (found.statements, found.readings[runs.INCLUSIVE_NAME])
-    ]
-    assert sides == [C, R]
+@pytest.mark.parametrize(("measured", "inclusive"), [(windows_beside_reno, N), (small_buffers, R)])
+def test_areno_is_judged_by_what_both_versions_say(measured, inclusive: Verdict) -> None:
+    effects = measured()
+    given = {"level": 0.01, "margin": runs.FAIR}
+    sides = {
+        name: statements["areno"].at(given)
+        for name, statements in {"": effects.statements, **effects.readings}.items()
+        if not name.startswith("a buffer")
+    }
+    assert {name: each.judged(*given.values()).model for name, each in sides.items()} == {
+        "": N,
+        runs.EXCLUSIVE_NAME: C,
+        runs.INCLUSIVE_NAME: inclusive,
+    }
+    assert not sides[runs.INCLUSIVE_NAME].quantities  # no simulator has that version
+    assert sides[""].judged_simulators(*given.values()) == {"ns-3": N}
+    levels = judging(given).level_in_readings(effects)
+    assert {name: each["areno"] for name, each in levels.items()} == {
+        runs.EXCLUSIVE_NAME: C,
+        runs.INCLUSIVE_NAME: inclusive,
+    }
 
 
 # The decrease RTTmin/RTT.
@@ -165,8 +167,6 @@ def test_panels_that_no_rule_has_contradict_the_claim() -> None:
 
 
 # K01 notices a Fusion that is behind; a full link is full for every rule.
-
-R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 def share_of_link(value: float, half: float) -> Estimate:
