@@ -15,7 +15,7 @@ from hopflow.intervals import t_quantile
 from tests.surface import for_each
 from validation import Verdict
 from validation.claims.effect_claims import judging
-from validation.claims.effect_statements import Effects
+from validation.claims.effect_statements import EQUAL, Effects, Statement
 from validation.claims.kaneko2007 import level, one_rule, random_loss, runs
 from validation.claims.kaneko2007.beside_reno import (
     SMALL_BDP,
@@ -208,6 +208,34 @@ def test_reno_is_below_the_product_for_two_sevenths_of_the_time() -> None:
     round_trips = np.maximum(windows / one_rule.BDP, 1.0)
     below = round_trips[windows < one_rule.BDP].sum() / round_trips.sum()
     assert below == pytest.approx(one_rule.RENO_BELOW, abs=2e-3)
+
+
+# Windows alone, other round trips, long paths.
+
+
+def test_windows_are_judged_by_their_distance_from_the_product() -> None:
+    """The slide's quantity, at the margin and at half of it; every source contradicts it."""
+    statement = one_rule.windows_alone().statements["near"]
+    for margin in (0.5 * EQUAL, EQUAL):
+        near = statement.at({"level": 0.01, "margin": margin})
+        assert near.judged_simulators(0.01, margin) == {"ns-2": C, "ns-3": C}
+        assert near.judged_level(0.01, margin) is C
+    assert statement.at({"level": 0.01, "margin": EQUAL}).judged(0.01, EQUAL).model is C
+
+
+def test_ratios_of_six_and_ten_are_not_the_same() -> None:
+    """Shares of 0.14 and 0.09 of the longer flow differ by less than a tenth, and their ratios by more than the margin."""
+    six, ten = Estimate(0.144, 0.002, 9), Estimate(0.088, 0.003, 9)
+    assert one_rule.ratio_of(six).value == pytest.approx(5.94, abs=0.01)
+    shares = {"compound": dict.fromkeys(one_rule.LONG_RTTS, six), "reno": dict.fromkeys(one_rule.LONG_RTTS, ten)}
+    for quantities, verdict in ((one_rule._same_ratio(shares), C), (one_rule._as_reno(shares), R)):
+        assert Statement(quantities, equal=True).judged(0.01, runs.FAIR).packets is verdict
+
+
+def test_equal_runs_of_fusion_are_enough() -> None:
+    (fall,) = one_rule.added_delay().statements["fusion"].model
+    assert (fall.error, fall.dof) == (0.0, 7)
+    assert fall.p_positive() < 0.01
 
 
 # Flows over several bottlenecks, with reverse traffic.
