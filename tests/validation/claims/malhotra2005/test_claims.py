@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -139,6 +138,11 @@ def test_idle_times_gain_more_than_endless_files_at_five_seconds() -> None:
     assert think[5.0].value > FAR * endless[5.0].value
 
 
+@pytest.mark.slow
+def test_the_least_window_turns_the_gain_at_short_round_trips() -> None:
+    assert find("M14").check().level is Verdict.DEPENDS
+
+
 # The root-p law.
 
 
@@ -193,6 +197,16 @@ def test_a_reading_of_the_round_trip_time_follows_its_runs(found) -> None:
     judged = low_threshold.readings(dataclasses.replace(found, tcp={1.0: dear, 5.0: grows}))
     assert judged["RTT 1 s"]["slightly"].packets is C
     assert judged["RTT 5 s"]["falls"].packets is C
+
+
+def test_the_chains_own_events_are_judged_in_readings(found) -> None:
+    """Where rules 6 and 8 both fire T2 = 10 costs next to nothing, at 1 and at 5 s it costs more than a per cent."""
+    finding = subjects()["M05"].in_all_readings(found, {})
+    own = {reading.name: [part.process for part in reading.parts[:2]] for reading in finding.readings}
+    assert own[chain.reading(chain.AS_PRINTED)][1] is not C
+    assert [own[f"RTT {rtt:g} s"] for rtt in low_threshold.TWO_RTTS] == [[R, C], [R, C]]
+    assert own["RTT 0.1 s"] == [Verdict.NOT_APPLICABLE] * 2
+    assert finding.process is C
 
 
 # What mu2 stands for, and messages by the threshold.
@@ -315,12 +329,20 @@ def test_the_range_of_the_round_trip_time_turns_the_chains_verdict(judged) -> No
 # M07 notices gains that are far apart.
 
 
-def test_more_is_by_the_factor_asked_for() -> None:
-    found = SimpleNamespace(pairs={(levels.HIGH, chain.RTT): (2.0, 1.5)}, within=lambda near: {1.0: near >= 1.0})
-    verdicts = [levels.judge(found, times=times)["more"].model for times in (1.0, 1.3, 1.4)]
-    assert verdicts == [Verdict.HOLDS, Verdict.HOLDS, Verdict.CONTRADICTED]
-    assert levels.judge(found)["close"].model is Verdict.HOLDS
-    assert levels.judge(found, near=0.5)["close"].model is Verdict.CONTRADICTED
+@pytest.mark.parametrize(
+    ("gains", "more", "close"),
+    [
+        ((2.0, 1.5, 1.4, 1.7), R, R),
+        ((2.0, 1.5, 1.4, 2.1), R, C),
+        ((1.5, 2.0, 2.2, 1.9), C, R),
+        ((1.5, 1.5, 1.5, 1.5), C, C),
+    ],
+)
+def test_two_rates_gain_more_and_further_ones_are_near_three(
+    gains: tuple[float, ...], more: Verdict, close: Verdict
+) -> None:
+    judged = levels._judged(dict(enumerate(gains, 2)), 1.0)
+    assert (judged["more"].model, judged["close"].model) == (more, close)
 
 
 # M13 notices a chain that is nearer to TCP under load.
