@@ -79,17 +79,17 @@ def _statements(
     """
     below, here, above = SIZES
 
-    def quantities(found: dict[float, Estimate]) -> dict[str, Decided]:
+    def quantities(by_size: dict[float, Estimate]) -> dict[str, Decided]:
         return {
-            "equal": (found[here],),
-            "more": (found[below],),
-            "less": (-found[above],),
-            "below": lambda given: (beyond(found[below], given["margin"]),),
-            "above": lambda given: (beyond(-found[above], given["margin"]),),
+            "equal": (by_size[here],),
+            "more": (by_size[below],),
+            "less": (-by_size[above],),
+            "below": lambda thresholds: (beyond(by_size[below], thresholds["margin"]),),
+            "above": lambda thresholds: (beyond(-by_size[above], thresholds["margin"]),),
         }
 
-    ((tool, found),) = packets.items()
-    seen, exact = quantities(found), quantities(derived) if derived else {}
+    ((tool, by_size),) = packets.items()
+    seen, exact = quantities(by_size), quantities(derived) if derived else {}
     return {key: Statement({tool: seen[key]}, exact.get(key), equal=key == "equal") for key in seen}
 
 

@@ -37,7 +37,7 @@ def three_flows() -> Effects:
     splits = {name: _splits(case) for case, name in zip(THREE, ("ns-3", "ns-2"), strict=True)}
 
     def attributable(tool: str) -> Callable[[Mapping[str, float]], Verdict]:
-        return lambda given: judge_panels(printed_splits(), splits[tool], given["level"])
+        return lambda thresholds: judge_panels(printed_splits(), splits[tool], thresholds["level"])
 
     return Effects(
         {"splits": Statement({tool: attributable(tool) for tool in ("ns-2", "ns-3")})},

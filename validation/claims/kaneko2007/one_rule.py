@@ -167,12 +167,12 @@ def ratio_of(share: Estimate) -> Estimate:
     return Estimate(1.0 / share.value - 1.0, share.error / share.value**2, share.dof)
 
 
-def _same_ratio(found: Shares) -> Estimates:
+def _same_ratio(shares: Shares) -> Estimates:
     """Return the difference of each friendly rule's ratio from Reno's over their sum, at both round-trip times."""
     return tuple(
-        runs.uneven_means(*(ratio_of(found[rule][rtt]) for rule in (friendly, "reno")))
+        runs.uneven_means(*(ratio_of(shares[rule][rtt]) for rule in (friendly, "reno")))
         for friendly in FRIENDLY
-        if friendly in found
+        if friendly in shares
         for rtt in LONG_RTTS
     )
 
@@ -317,9 +317,9 @@ def _beyond_product(frame: pd.DataFrame, rule: str) -> Estimate:
     return of_runs(windows.to_numpy() / BDP - 1.0)
 
 
-def _without_areno(found: Mapping[str, Estimate]) -> Estimates:
+def _without_areno(windows: Mapping[str, Estimate]) -> Estimates:
     """Return the windows of rules whose version is settled."""
-    return tuple(e for rule, e in found.items() if rule != "areno")
+    return tuple(window for rule, window in windows.items() if rule != "areno")
 
 
 WARM_UP = 20.0

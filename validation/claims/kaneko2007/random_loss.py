@@ -163,13 +163,15 @@ def first(sweep: Iterable[Mapping[str, Estimate]], same: float, level: float) ->
     """
     rest = [shares for shares in sweep if not _fills(shares[FUSION], same, level)]
     return everywhere(
-        [_room(each[FUSION], each[rule], same) for each in rest for rule in each if rule != FUSION], level
+        [_room(shares[FUSION], shares[rule], same) for shares in rest for rule in shares if rule != FUSION], level
     )
 
 
 def not_below_reno(sweep: Iterable[Mapping[str, Estimate]], same: float, level: float) -> Verdict:
     """Return whether Fusion has no less than Reno alone at each of several loss rates, to a part of the link."""
-    return first(({FUSION: each[FUSION], "reno": each["reno"]} for each in sweep if "reno" in each), same, level)
+    return first(
+        ({FUSION: shares[FUSION], "reno": shares["reno"]} for shares in sweep if "reno" in shares), same, level
+    )
 
 
 def _fills(share: Estimate, same: float, level: float) -> bool:
@@ -177,9 +179,9 @@ def _fills(share: Estimate, same: float, level: float) -> bool:
     return beyond(share, 1.0 - same).p_positive() < level
 
 
-def _room(own: Estimate, other: Estimate, same: float) -> Estimate:
+def _room(share: Estimate, other: Estimate, same: float) -> Estimate:
     """Return by how much a rule is above another one that has a part of the link more."""
-    return beyond(difference(own, other), -same)
+    return beyond(difference(share, other), -same)
 
 
 def packets_per_round_trip(rate: float) -> tuple[float, float]:

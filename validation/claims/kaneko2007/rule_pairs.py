@@ -53,16 +53,16 @@ def _equal(found: Cells, without: str = "") -> Estimates:
     return tuple(runs.uneven_means(found[a, b], found[b, a]) for a in names for b in names if a < b and (a, b) in found)
 
 
-def _of_simulator(found: Cells) -> Decided:
+def _of_simulator(rates: Cells) -> Decided:
     """Return what decides whether the friendly rules share almost equally in a simulator, all rules together.
 
     Runs of ARENO have one of two versions of its rule, so that with them a simulator upholds nothing, and contradicts by its
     other pairs only.
     """
-    if not any(runs.NAMES["areno"] in pair for pair in found):
-        return _equal(found)
-    others = runs.unsettled(_equal(found, without=runs.NAMES["areno"]))
-    return lambda given: Verdict.of(False, others(given) is Verdict.CONTRADICTED)
+    if not any(runs.NAMES["areno"] in pair for pair in rates):
+        return _equal(rates)
+    others = runs.unsettled(_equal(rates, without=runs.NAMES["areno"]))
+    return lambda thresholds: Verdict.of(False, others(thresholds) is Verdict.CONTRADICTED)
 
 
 def _greedy(found: Cells) -> Estimates:

@@ -185,14 +185,14 @@ def unsettled(*versions: tuple[Estimate, ...]) -> Callable[[Mapping[str, float]]
     Examples
     --------
     >>> near, far = (Estimate(0.1, 0.01),), (Estimate(0.4, 0.01),)
-    >>> given = {"level": 0.01, "margin": 0.17}
-    >>> print(unsettled(near, near)(given), unsettled(near, far)(given), unsettled(far, far)(given), sep=", ")
+    >>> thresholds = {"level": 0.01, "margin": 0.17}
+    >>> print(unsettled(near, near)(thresholds), unsettled(near, far)(thresholds), unsettled(far, far)(thresholds), sep=", ")
     holds, inconclusive, contradicted
     """
 
-    def judged(given: Mapping[str, float]) -> Verdict:
-        level, margin = given["level"], given["margin"]
-        verdicts = {Statement(each, equal=True).judged(level, margin).packets for each in versions}
+    def judged(thresholds: Mapping[str, float]) -> Verdict:
+        level, margin = thresholds["level"], thresholds["margin"]
+        verdicts = {Statement(deviations, equal=True).judged(level, margin).packets for deviations in versions}
         return verdicts.pop() if len(verdicts) == 1 else Verdict.INCONCLUSIVE
 
     return judged

@@ -62,7 +62,7 @@ def _tandem(case: str) -> dict[tuple[float, int], Estimate]:
 def _errors(mu2: float, delayed: Mapping[int, Estimate], highs: Sequence[int]) -> Estimates:
     """Return by how much throughputs with mu2 and no delay differ from those with a delay, relative, by threshold."""
     ratios = (ratio(Estimate(_instant(mu2, high), 0.0), delayed[high]) for high in highs)
-    return tuple(difference(each, Estimate(1.0, 0.0)) for each in ratios)
+    return tuple(difference(quotient, Estimate(1.0, 0.0)) for quotient in ratios)
 
 
 def _within(errors: Estimates, margin: float, level: float) -> Verdict:
@@ -81,8 +81,8 @@ def _substitute(delayed: Mapping[float, Mapping[int, Estimate]]) -> Callable[[Ma
     fits = {d: _errors(rates[d], runs, JUDGED) for d, runs in delayed.items()}
     papers = {d: _errors(Setting().paused_rate, runs, HIGHS) for d, runs in delayed.items()}
 
-    def judged(given: Mapping[str, float]) -> Verdict:
-        margin, level = given["margin"], given["level"]
+    def judged(thresholds: Mapping[str, float]) -> Verdict:
+        margin, level = thresholds["margin"], thresholds["level"]
         some = any(_within(errors, margin, level / len(fits)) is Verdict.HOLDS for errors in fits.values())
         none = all(_within(errors, margin, level) is Verdict.CONTRADICTED for errors in papers.values())
         return Verdict.of(some, none)

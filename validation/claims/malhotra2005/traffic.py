@@ -132,7 +132,7 @@ def growth_by_load() -> Effects:
 def _optimum(by_threshold: Mapping[int, Estimate]) -> Callable[[Mapping[str, float]], Verdict]:
     """Return the verdict on whether the best threshold is in the band, without that of no pausing."""
     pausing = {high: goodput for high, goodput in by_threshold.items() if high < FULL}
-    return lambda given: judge_optimum(pausing, given["level"])
+    return lambda thresholds: judge_optimum(pausing, thresholds["level"])
 
 
 def _own_trends(rtt: float) -> tuple[dict[int, Estimate], dict[str, Decided]]:
