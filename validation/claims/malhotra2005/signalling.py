@@ -34,6 +34,8 @@ MIMICS = 0.01
 """Largest relative difference of throughputs between a delay and its substitute."""
 LOW_END, HIGH_END, LATE = 11, 17, 0.2
 """Thresholds, and the delay, by which the move of the best one is judged."""
+LATER = 0.5
+"""The delay of the runs at a round-trip time of 5 s by which it is judged, s."""
 LEVEL_SEEDS = 24
 """Runs of each at packet level: the move of ns-3's runs is 0.1 packets/s, half of what eight runs are uncertain by."""
 LEVEL_LOWS = (1, 5, 10, 15)
@@ -168,9 +170,9 @@ def _gained_exactly(delay: float, mu2: float) -> Estimate:
     return Estimate(sum(nearer) / len(nearer), 0.0)
 
 
-def _move(found: dict[tuple[float, int], Estimate]) -> Estimate:
+def _move(throughputs: dict[tuple[float, int], Estimate], delay: float = LATE) -> Estimate:
     """Return how much of the advantage of a high threshold a delay takes away, packets/s."""
-    at_once, late = (difference(found[d, HIGH_END], found[d, LOW_END]) for d in (0.0, LATE))
+    at_once, late = (difference(throughputs[d, HIGH_END], throughputs[d, LOW_END]) for d in (0.0, delay))
     return difference(at_once, late)
 
 
@@ -187,6 +189,13 @@ def _falls(found: dict[int, Estimate]) -> Estimates:
     """Return how much each rate of messages is above that of the next lower threshold."""
     places = sorted(place for place in found if place <= HIGH)
     return tuple(difference(found[b], found[a]) for a, b in itertools.pairwise(places))
+
+
+def _messages_of_tcp(rtt: float) -> dict[int, Estimate]:
+    """Return TCP's OFF messages per second by the low threshold, T1 = 15."""
+    frame = evidence.table(protocol.LOW_THRESHOLD)
+    frame = frame[frame["rtt"] == rtt]
+    return by(frame.assign(off=frame["pauses"] / frame["measured_time"]), "low_threshold", "off")
 
 
 def _own_move() -> Estimate:
@@ -218,8 +227,7 @@ def thresholds_and_messages() -> Effects:
     exact = {(d, h): throughput(d, h) for d in (LATE,) for h in (LOW_END, HIGH_END)}
     at_once = {(0.0, h): throughput(1e-5, h) for h in (LOW_END, HIGH_END)}
     derived = {key: Estimate(value, 0.0) for key, value in (exact | at_once).items()}
-    asked = evidence.table(protocol.LOW_THRESHOLD).query("rtt == 1")
-    low = by(asked.assign(off=asked["pauses"] / asked["measured_time"]), "low_threshold", "off")
+    low, low_at_long_rtt = (_messages_of_tcp(rtt) for rtt in tcp)
     places = sorted(place for place in low if place <= HIGH)
     own = {place: Estimate(pauses(place), 0.0) for place in places}
     fixed = evidence.table(FIXED_LOW).query(f"rtt == 1 and high_threshold == {HIGH}")
@@ -247,7 +255,12 @@ def thresholds_and_messages() -> Effects:
             "rate": (rate[0], rate[longest]), "goodput": (goodput[0], goodput[longest]),
             "longest": longest,
         },
-        readings={"a tandem with packets of fixed size": {"moves": Statement((_move(sized),))}},
+        readings={
+            "a tandem with packets of fixed size": {"moves": Statement((_move(sized),))},
+            f"RTT 5 s, a delay of {LATER:g} s": {
+                "moves": Statement((_move(tcp[5.0], LATER),)), "fall": Statement(_falls(low_at_long_rtt)),
+            },
+        },
     )  # fmt: skip
 
 
