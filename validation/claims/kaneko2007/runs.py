@@ -28,7 +28,10 @@ RULES: dict[str, WindowRule] = {**FRIENDLY, "highspeed": HSTCP(), "bic": BIC(), 
 NAMES = {"fusion": "Fusion", "areno": "ARENO", "compound": "CTCP", "reno": "Reno",
          "highspeed": "HSTCP", "bic": "BIC", "cubic": "CUBIC", "fast": "FAST"}  # fmt: skip
 """The rules as the slides name them."""
+KERNEL = "Linux 2.6.15"
+"""The kernel that the slides name."""
 LINUX_BIC = BIC(b=0.2, largest=16.0)
+"""BIC with its constants."""
 VERSIONS: dict[str, tuple[str, WindowRule]] = {
     "inclusive areno": ("areno", ARENO(inclusive=1)),
     "bic of 2.6.15": ("bic", LINUX_BIC),
