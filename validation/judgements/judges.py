@@ -1,11 +1,11 @@
 """The functions that judge a claim, of each source of evidence, and their verdicts in all readings of the paper.
 
 The thresholds of a verdict are keyword parameters of the functions that judge: `Judges.robustness` has the verdicts of every source at
-half and at twice of each. A claim may have five functions more, with the same keyword parameters, with others, or with ``**asked``, which are
+half and at twice of each. A claim may have six functions more, with the same keyword parameters, with others, or with ``**asked``, which are
 those that are not as usual, for what they call:
 ``readings`` returns the verdicts in other documented readings of the paper, of those statements that
 a reading changes, ``same_process`` those of packet runs of the model's own events,
-``packet_level`` those of hopflow's own packet level, ``level_in_readings`` the same in other readings, and
+``process_in_readings`` the same in other readings, ``packet_level`` those of hopflow's own packet level, ``level_in_readings`` the same in other readings, and
 ``simulators`` those of each simulator, where the cases of a claim come from several. Statements without
 these belong to all simulators of the cases.
 """
@@ -88,6 +88,7 @@ class Judges(Generic[T]):
         self._judge: Callable[..., Judgement] | None = None
         self._readings: Callable[..., dict[str, Judgement]] = lambda _: {}
         self._process: Callable[..., dict[str, Verdict]] = lambda _: {}
+        self._processes: Callable[..., ByReading] = lambda _: {}
         self._level: Callable[..., dict[str, Verdict]] = lambda _: {}
         self._levels: Callable[..., ByReading] = lambda _: {}
         self._simulators: Callable[..., BySimulator] = lambda _: {}
@@ -96,7 +97,7 @@ class Judges(Generic[T]):
         """Yield the functions that were registered, and those that stand for missing ones."""
         if self._judge is not None:
             yield self._judge
-        yield from (self._readings, self._process, self._level, self._levels, self._simulators)
+        yield from (self._readings, self._process, self._processes, self._level, self._levels, self._simulators)
 
     def judge(self, judge: Callable[..., Judgement]) -> Callable[..., Judgement]:
         """Register the decorated function as the one that judges the measurement."""
@@ -112,6 +113,11 @@ class Judges(Generic[T]):
         """Register the decorated function as the one that judges runs of the model's own events."""
         self._process = process
         return process
+
+    def process_in_readings(self, processes: Callable[..., ByReading]) -> Callable[..., Any]:
+        """Register the decorated function as the one that judges runs of the model's own events in other readings."""
+        self._processes = processes
+        return processes
 
     def packet_level(self, level: Callable[..., dict[str, Verdict]]) -> Callable[..., Any]:
         """Register the decorated function as the one that judges hopflow's own packet level."""
@@ -165,7 +171,8 @@ class Judges(Generic[T]):
         apart = _with(self._simulators, found, thresholds)
         others = _with(self._readings, found, thresholds)
         levels = _with(self._levels, found, thresholds)
-        self._refuse_unknown(default, others, (apart, levels), basis)
+        processes = _with(self._processes, found, thresholds)
+        self._refuse_unknown(default, others, (apart, levels, processes), basis)
 
         def part(key: str, sides: Sides[Verdict], reading: str = "") -> Part:
             each = apart.get(reading, {}).get(key)
@@ -186,6 +193,7 @@ class Judges(Generic[T]):
                 tuple(
                     replace(
                         part(key, new.get(key, NOT_JUDGED), name),
+                        process=processes.get(name, {}).get(key, NONE),
                         level=levels.get(name, {}).get(key, NONE),
                     )
                     for key in default
@@ -199,24 +207,26 @@ class Judges(Generic[T]):
         self,
         default: Judgement,
         others: Mapping[str, Judgement],
-        sources: tuple[BySimulator, ByReading],
+        sources: tuple[BySimulator, ByReading, ByReading],
         basis: Basis,
     ) -> None:
         """Refuse verdicts on statements or readings that the claim does not have."""
         if basis.statements and (other := basis.statements ^ set(default)):
             raise ValueError(f"{self.text.name}: not judged as in statements.csv: {sorted(other)}")
         named = {repr(name): set(new) for name, new in others.items()}
-        apart, levels = sources
+        apart, levels, processes = sources
         named |= {f"simulators in {name!r}": set(new) for name, new in apart.items()}
         named |= {f"packet level in {name!r}": set(new) for name, new in levels.items()}
+        named |= {f"same process in {name!r}": set(new) for name, new in processes.items()}
         named["minor statements of the ledger"] = set(basis.minor)
         for what, keys in named.items():
             if not keys <= set(default):
                 raise ValueError(f"{self.text.name}: {what} judge {keys - set(default)}")
         if unknown := set(apart) - {"", *others}:
             raise ValueError(f"{self.text.name}: simulators judge the readings {unknown}")
-        if unknown := set(levels) - set(others):
-            raise ValueError(f"{self.text.name}: the packet level judges the readings {unknown}")
+        for source, judged in (("the packet level", levels), ("the same process", processes)):
+            if unknown := set(judged) - set(others):
+                raise ValueError(f"{self.text.name}: {source} judges the readings {unknown}")
 
     def robustness(self, found: T, meanings: dict[str, str], basis: Basis) -> Iterator[Threshold]:
         """Yield each threshold with the verdicts of all sources on the whole claim at half and at twice of it."""

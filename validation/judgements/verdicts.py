@@ -242,10 +242,13 @@ class Finding:
 
         A reading contradicts a claim as soon as it contradicts one of its statements; it upholds a
         claim only if it was judged for all statements that decide. NOT_APPLICABLE: the source has
-        not judged the reading. Packets of the model's own events, which test its solution, have no
-        readings.
+        not judged the reading. Packets of the model's own events, which test its solution, have those
+        readings only that were run.
         """
-        return {} if source == "process" else {each.name: self.in_reading(each, source) for each in self.readings}
+        verdicts = {reading.name: self.in_reading(reading, source) for reading in self.readings}
+        if source != "process":
+            return verdicts
+        return {name: verdict for name, verdict in verdicts.items() if verdict is not Verdict.NOT_APPLICABLE}
 
     def turned(self, source: str) -> dict[str, Verdict]:
         """Return the readings that make a source depend (`over_readings`), with its verdicts in them."""
@@ -412,7 +415,7 @@ class Finding:
     @property
     def process(self) -> Verdict:
         """Verdict of the packet simulations of the model's own events."""
-        return self.by_default("process")
+        return self.verdict("process")
 
     @property
     def level(self) -> Verdict:
@@ -424,11 +427,7 @@ class Finding:
         """The verdicts on the whole claim by source (`Part.by`), of the sources that judge any of its statements."""
         names = ("model", "simulation", *self.simulators, "process", "level")
         none = Verdict.NOT_APPLICABLE
-        return {
-            name: self.process if name == "process" else self.verdict(name)
-            for name in names
-            if any(part.by(name) is not none for part in self.parts)
-        }
+        return {name: self.verdict(name) for name in names if any(part.by(name) is not none for part in self.parts)}
 
 
 @dataclass(frozen=True)

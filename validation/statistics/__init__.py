@@ -31,6 +31,7 @@ from validation.statistics.estimates import (
     of_runs,
     ratio,
     ratio_gain,
+    runs_to_decide,
     slope,
     weakest,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "ranked",
     "ratio",
     "ratio_gain",
+    "runs_to_decide",
     "settles",
     "slope",
     "swing",

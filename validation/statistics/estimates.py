@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -81,6 +82,9 @@ class Estimate:
     def __neg__(self) -> Estimate:
         return Estimate(-self.value, self.error, self.dof)
 
+    def __abs__(self) -> Estimate:
+        return -self if self.value < 0.0 else self
+
     def score(self, expected: float = 0.0) -> float:
         """Return the deviation from ``expected`` as a standard normal score of equal probability."""
         t = (self.value - expected) / self.error
@@ -125,6 +129,27 @@ def of_runs(values: Sequence[float] | Values | Any, within: tuple[float, float] 
         raise ValueError(f"values must be those of two runs at least, got {sample.tolist()}: one has no spread")
     error = float(sample.std(ddof=1)) / math.sqrt(count)
     return Estimate(float(sample.mean()), error, count - 1, within)
+
+
+def runs_to_decide(estimate: Estimate, level: float) -> int:
+    """Return how many independent runs would show the sign of a mean, at the value and the scatter of those seen.
+
+    Examples
+    --------
+    >>> runs_to_decide(Estimate(0.03, 0.0174, dof=2), level=0.01)
+    9
+    """
+    if estimate.value == 0.0:
+        raise ValueError(f"estimate = {estimate!r}: no number of runs shows the sign of a mean that is 0")
+    spread = estimate.error * math.sqrt(estimate.dof + 1)
+
+    def decides(runs: int) -> bool:
+        return float(t_quantile(runs - 1, 1.0 - 2.0 * level)) * spread < abs(estimate.value) * math.sqrt(runs)
+
+    most = 2
+    while not decides(most):
+        most *= 2
+    return bisect.bisect_left(range(most), True, lo=2, key=decides)
 
 
 def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:

@@ -8,8 +8,9 @@ from validation.claims.effect_claims import effects
 from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
 from validation.claims.kaneko2007 import runs
 from validation.claims.kaneko2007.level import levelled
+from validation.judgements.verdicts import Verdict
 from validation.networks.further_seeds import CASE
-from validation.statistics import PART, Estimate, of_runs, weakest
+from validation.statistics import LEVEL, PART, Estimate, of_runs, runs_to_decide, weakest
 
 SMALL_BDP = {
     "ns-2": ("kaneko2007/small-bdp-ns2",),
@@ -56,8 +57,14 @@ def _shares(tools: dict[str, tuple[str, ...]], column: str = "goodput_bits") -> 
 
 
 def _deviation(found: Estimate) -> Estimates:
-    """Return the relative deviation of a share from one half."""
+    """Return the difference of two rates over their sum from the share of one: 0 of one half."""
     return (Estimate(2.0 * found.value - 1.0, 2.0 * found.error, found.dof),)
+
+
+def _enough(share: Estimate) -> int:
+    """Return how many runs would show on which side of the margin of fair shares a share lies."""
+    (apart,) = _deviation(share)
+    return runs_to_decide(beyond(abs(apart), runs.FAIR), LEVEL)
 
 
 INCLUSIVE_SEEDS = 12
@@ -89,6 +96,25 @@ def _fair(
     )
 
 
+def _areno(
+    packets: dict[str, dict[str, Estimate]],
+    model: dict[str, Estimate],
+    level: dict[str, Estimate],
+    inclusive: list[Estimate],
+) -> Statement:
+    """Return the statement that ARENO shares fairly with Reno, by what both versions of its rule say.
+
+    The simulators have the exclusive one only and decide nothing. ``inclusive`` has the share by the other one in the model
+    and, where it ran, at hopflow's packet level.
+    """
+    both = [
+        runs.unsettled(_deviation(each["areno"]), _deviation(other))
+        for each, other in zip((model, level), inclusive, strict=False)
+    ]
+    apart = dict.fromkeys(packets["areno"], Verdict.INCONCLUSIVE)
+    return Statement(apart, both[0], equal=True, level=both[1] if len(both) > 1 else None)
+
+
 @effects(
     "K06",
     cases=(*SMALL_BDP["ns-2"], *SMALL_BDP["ns-3"], *SMALLER_BDP.values(), CASE),
@@ -104,7 +130,7 @@ def small_buffers() -> Effects:
     others, *areno = _inclusive(case, found)
     names = {tool: [rule for rule in VARIANTS if tool in found[rule]] for tool in SMALL_BDP}
     return Effects(
-        {rule: _fair(rule, found, model, level) for rule in VARIANTS},
+        {rule: _fair(rule, found, model, level) for rule in VARIANTS} | {"areno": _areno(found, model, level, areno)},
         {
             tool: Curve([runs.NAMES[rule] for rule in rules], [found[rule][tool] for rule in rules])
             for tool, rules in names.items()
@@ -133,19 +159,37 @@ def small_buffers() -> Effects:
             }
             | {"areno": areno[1]},
         },
-        readings={
-            name: {
-                rule: _fair(rule, _with_buffer(size), _modelled_with_buffer(size), {})
-                for rule in VARIANTS
-            }
-            for size, name in SMALLER_SIZES.items()
-        }
-        | {runs.INCLUSIVE_NAME: _with_areno(VARIANTS, others, model, level, areno)},
-        level_readings=(runs.INCLUSIVE_NAME,),
+        readings={name: _statements_with_buffer(size) for size, name in SMALLER_SIZES.items()}
+        | _in_versions(VARIANTS, found, (others, areno), model, level),
+        level_readings=(runs.EXCLUSIVE_NAME, runs.INCLUSIVE_NAME),
     )  # fmt: skip
 
 
 small_buffers.constants_of(runs)
+
+
+def _in_versions(
+    rules: tuple[str, ...],
+    packets: dict[str, dict[str, Estimate]],
+    inclusive: tuple[dict[str, dict[str, Estimate]], list[Estimate]],
+    model: dict[str, Estimate],
+    level: dict[str, Estimate],
+) -> dict[str, dict[str, Statement]]:
+    """Return the statements with each version of ARENO's rule, by the reading; ``inclusive`` is what `_inclusive` returns."""
+    others, areno = inclusive
+    return {
+        runs.EXCLUSIVE_NAME: {rule: _fair(rule, packets, model, level) for rule in rules},
+        runs.INCLUSIVE_NAME: _with_areno(rules, others, model, level, areno),
+    }
+
+
+def _statements_with_buffer(size: float) -> dict[str, Statement]:
+    """Return the statements on the short path with a smaller buffer."""
+    packets, model = _with_buffer(size), _modelled_with_buffer(size)
+    chosen = f"buffer_bdp == {size} and rule == 'areno'"
+    inclusive = runs.share(runs.modelled(SMALLER_BDP["ns-3"], chosen, version=runs.INCLUSIVE), 1)
+    fair = {rule: _fair(rule, packets, model, {}) for rule in VARIANTS}
+    return fair | {"areno": _areno(packets, model, {}, [inclusive])}
 
 
 def _with_areno(
@@ -195,7 +239,7 @@ def windows_beside_reno() -> Effects:
     few = _shares({"ns-3": (case,)}, window)
     others, *areno = _inclusive(case, found, window)
     return Effects(
-        {rule: _fair(rule, found, model, level) for rule in OTHERS},
+        {rule: _fair(rule, found, model, level) for rule in OTHERS} | {"areno": _areno(found, model, level, areno)},
         {
             "windows, ns-3": Curve(
                 [runs.NAMES[rule] for rule in OTHERS],
@@ -212,9 +256,11 @@ def windows_beside_reno() -> Effects:
            "overshoot": [runs.share(wild, 1, window, rule=rule) for rule in OTHERS],
            "seen": [found[rule]["ns-3"] for rule in OTHERS],
            "three": [few[rule]["ns-3"] for rule in OTHERS],
-           "inclusive": areno, "exclusive": [model["areno"], level["areno"]]},
-        readings={runs.INCLUSIVE_NAME: _with_areno(OTHERS, others, model, level, areno)},
-        level_readings=(runs.INCLUSIVE_NAME,),
+           "inclusive": areno, "exclusive": [model["areno"], level["areno"]],
+           "seeds": int(found["fusion"]["ns-3"].dof) + 1,
+           "enough": [_enough(each) for each in (found["fusion"]["ns-3"], level["fusion"], level["compound"])]},
+        readings=_in_versions(OTHERS, found, (others, areno), model, level),
+        level_readings=(runs.EXCLUSIVE_NAME, runs.INCLUSIVE_NAME),
     )  # fmt: skip
 
 
@@ -245,18 +291,18 @@ def fast_links() -> Effects:
     level = pd.concat([more, levelled(FAST_LINKS[0], "rule in ('areno', 'compound')", seeds=3)])
     beside = levelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=3)
     seen = tuple(
-        runs.relative(*(runs.seeds_of(packets, rule=rule, flow=2, link_rate=r) for rule in ("fusion", "reno")))
+        runs.uneven(*(runs.seeds_of(packets, rule=rule, flow=2, link_rate=r) for rule in ("fusion", "reno")))
         for r in rates[:2]
     )
     friendly = tuple(
-        runs.relative(*(runs.seeds_of(f, rule=rule, flow=2, link_rate=r)
+        runs.uneven(*(runs.seeds_of(f, rule=rule, flow=2, link_rate=r)
                    for f, rule in ((more, "fusion"), (beside, "reno"))))
         for r in rates[:2]
     )  # fmt: skip
     both = runs.modelled(FAST_LINKS[0], "rule == 'fusion'", seeds=MODEL_SEEDS)
     alone = runs.modelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=MODEL_SEEDS)
     own = tuple(
-        runs.relative(*(runs.seeds_of(f, rule=rule, flow=2, link_rate=r)
+        runs.uneven(*(runs.seeds_of(f, rule=rule, flow=2, link_rate=r)
                    for f, rule in ((both, "fusion"), (alone, "reno"))))
         for r in rates[:2]
     )  # fmt: skip
@@ -280,6 +326,10 @@ def fast_links() -> Effects:
         "x",
         values={"ends": {name: curve.packets[-1] for name, curve in curves.items()},
                 "own": friendly, "reno": own, "seen": seen, "slower": [rate / 1e6 for rate in rates[:2]],
+                "enough": {
+                    "order": max(runs_to_decide(e, LEVEL) for e in highest(packets, (*OTHERS[1:], FAST))),
+                    "friendly": max(runs_to_decide(beyond(-abs(e), -runs.FAIR), LEVEL) for e in seen),
+                },
                 "seeds": [weakest(highest(model[model["seed"] < n])) for n in (3, runs.SEEDS)]},
     )  # fmt: skip
 

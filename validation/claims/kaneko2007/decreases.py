@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from validation.claims.effect_claims import effects
 from validation.claims.effect_statements import Curve, Decided, Effects, Statement, beyond
-from validation.claims.kaneko2007.runs import FAIR, of_cases, relative, seeds_of, uneven
-from validation.statistics import Estimate
+from validation.claims.kaneko2007 import runs
+from validation.claims.kaneko2007.runs import FAIR, of_cases, seeds_of, uneven
+from validation.statistics import LEVEL, Estimate, runs_to_decide
 
 BUFFERS, BUFFERS_NS2 = "kaneko2007/buffers-ns3", "kaneko2007/buffers-ns2"
 SIZES = (0.5, 1.0, 2.0)
@@ -24,55 +25,72 @@ def share_ratio(size: float) -> float:
     return (2 - b) / (3 * b)
 
 
+def share_difference(size: float) -> float:
+    """Return the difference of the flow's rate from Reno's over their sum, both seeing every loss."""
+    ratio = share_ratio(size)
+    return (ratio - 1.0) / (ratio + 1.0)
+
+
 @effects("K11", cases=(BUFFERS, BUFFERS_NS2), equal=FAIR)
 def westwood_decrease() -> Effects:
-    """Measure the share of a flow with the decrease RTTmin/RTT by the buffer."""
+    """Measure how the rate of a flow with the decrease RTTmin/RTT differs from Reno's by the buffer."""
 
-    def ratio(case: str, rule: str, size: float) -> Estimate:
+    def differences(case: str, rule: str, sizes: tuple[float, ...] = SIZES) -> dict[float, Estimate]:
         frame = of_cases(case)
-        return relative(*(seeds_of(frame, rule=rule, buffer_bdp=size, flow=flow) for flow in (1, 2)))
+        return {x: uneven(*(seeds_of(frame, rule=rule, buffer_bdp=x, flow=flow) for flow in (1, 2))) for x in sizes}
 
-    def statements(case: str, rule: str, tool: str, *, model: bool) -> dict[str, Statement]:
-        frame = of_cases(case)
-        found = {x: uneven(*(seeds_of(frame, rule=rule, buffer_bdp=x, flow=flow) for flow in (1, 2))) for x in SIZES}
-        ratios = {x: share_ratio(x) for x in SIZES}
-        derived = {x: Estimate((q - 1.0) / (q + 1.0), 0.0) for x, q in ratios.items()}
-
-        def said(e: dict[float, Estimate]) -> dict[str, Decided]:
-            below, here, above = (e[x] for x in SIZES)
-            return {
-                "equal": (here,),
-                "below": lambda given: (beyond(below, given["margin"]),),
-                "above": lambda given: (beyond(-above, given["margin"]),),
-            }
-
-        packets, exact = said(found), said(derived)
-        return {
-            key: Statement({tool: packets[key]}, exact[key] if model else None, equal=key == "equal") for key in packets
-        }
-
-    slide = {x: ratio(BUFFERS, "rate_estimate", x) for x in SIZES}
-    westwood = {x: ratio(BUFFERS_NS2, "westwood", x) for x in (0.25, *SIZES, 4.0)}
-    fusion = {x: ratio(BUFFERS, "fusion", x) for x in SIZES}
+    slide, fusion = (differences(BUFFERS, rule) for rule in ("rate_estimate", "fusion"))
+    westwood = differences(BUFFERS_NS2, "westwood", (0.25, *SIZES, 4.0))
+    derived = {x: Estimate(share_difference(x), 0.0) for x in SIZES}
     losses = of_cases(BUFFERS).query("rule == 'rate_estimate'")
     events = {
         x: float(seeds_of(losses, "loss_events", buffer_bdp=x, flow=1).mean())
         / float(seeds_of(losses, "loss_events", buffer_bdp=x, flow=2).mean())
         for x in SIZES
     }
-    every = {"RTTmin/RTT (ns-3)": slide, "Fusion (ns-3)": fusion, "Westwood+ (ns-2)": westwood}
-    shown = {name: Curve(list(found), list(found.values())) for name, found in every.items()}
-    name = "RTTmin/RTT (ns-3)"
-    shown[name] = Curve(SIZES, shown[name].packets, [share_ratio(x) - 1.0 for x in SIZES])
+    apart = {x: share_ratio(x) / events[x] for x in SIZES}
     return Effects(
-        statements(BUFFERS, "rate_estimate", "ns-3", model=True),
-        shown,
-        ("buffer over bandwidth-delay product", "rate over Reno's, less one"),
+        _statements({"ns-3": slide}, derived),
+        {
+            "RTTmin/RTT (ns-3)": Curve(SIZES, list(slide.values()), [e.value for e in derived.values()]),
+            "Fusion (ns-3)": Curve(SIZES, list(fusion.values())),
+            "Westwood+ (ns-2)": Curve(list(westwood), list(westwood.values())),
+        },
+        ("buffer over bandwidth-delay product", "difference of the rate from Reno's over their sum"),
         "x",
         values={
-            "slide": slide, "fusion": fusion, "derived": [share_ratio(x) for x in SIZES],
-            "together": [share_ratio(x) - 1.0 for x in SIZES],
-            "apart": [share_ratio(x) / events[x] - 1.0 for x in SIZES],
+            "slide": slide, "fusion": fusion, "ratios": [share_ratio(x) for x in SIZES],
+            "together": [e.value for e in derived.values()],
+            "apart": [(q - 1.0) / (q + 1.0) for q in apart.values()],
+            "enough": runs_to_decide(slide[SIZES[0]], LEVEL), "seeds": slide[SIZES[0]].dof + 1,
         },
-        readings={"Westwood+, which estimates a bandwidth": statements(BUFFERS_NS2, "westwood", "ns-2", model=False)},
+        readings={"Westwood+, which estimates a bandwidth": _statements({"ns-2": westwood}, None)},
+        expected=(-FAIR, FAIR),
     )  # fmt: skip
+
+
+def _statements(
+    packets: dict[str, dict[float, Estimate]], derived: dict[float, Estimate] | None
+) -> dict[str, Statement]:
+    """Return the statements on differences from Reno by the buffer, of one simulator and of the derivation.
+
+    That a rate is not Reno's is an order: it is certainly more, or less. The statements beyond the margin ask for more than
+    the slide says.
+    """
+    below, here, above = SIZES
+
+    def quantities(by_size: dict[float, Estimate]) -> dict[str, Decided]:
+        return {
+            "equal": (by_size[here],),
+            "more": (by_size[below],),
+            "less": (-by_size[above],),
+            "below": lambda thresholds: (beyond(by_size[below], thresholds["margin"]),),
+            "above": lambda thresholds: (beyond(-by_size[above], thresholds["margin"]),),
+        }
+
+    ((tool, by_size),) = packets.items()
+    seen, exact = quantities(by_size), quantities(derived) if derived else {}
+    return {key: Statement({tool: seen[key]}, exact.get(key), equal=key == "equal") for key in seen}
+
+
+westwood_decrease.constants_of(runs)

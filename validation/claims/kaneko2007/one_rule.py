@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import pandas as pd
@@ -15,7 +15,7 @@ from validation.claims.kaneko2007 import runs
 from validation.claims.kaneko2007.level import levelled
 from validation.judgements.verdicts import Verdict
 from validation.networks.further_seeds import CASE
-from validation.statistics import PART, Estimate, combine, difference, of_runs
+from validation.statistics import LEVEL, PART, Estimate, combine, difference, of_runs, runs_to_decide
 
 RTTS = {"ns-2": "kaneko2007/rtt-fairness-ns2", "ns-3": "kaneko2007/rtt-fairness-ns3"}
 ALL_RTTS = {
@@ -48,7 +48,7 @@ Shares: TypeAlias = dict[str, dict[float, Estimate]]
 """Shares by rule and round-trip time of the second flow."""
 
 
-@effects("K05", cases=(*ALL_RTTS["ns-3"], *ALL_RTTS["ns-2"], CASE), equal=True)
+@effects("K05", cases=(*ALL_RTTS["ns-3"], *ALL_RTTS["ns-2"], CASE), equal=runs.FAIR)
 def other_round_trips() -> Effects:
     """Measure the share of the flow with the longer round trip, in each simulator."""
     frames = {tool: runs.of_cases(*cases) for tool, cases in ALL_RTTS.items()}
@@ -83,18 +83,19 @@ def other_round_trips() -> Effects:
                 each(lambda found: _order(found, "", "highspeed")), _order(model, "", "highspeed"),
                 level=_order(level, "", "highspeed"),
             ),
+            "same ratio": Statement(each(_same_ratio), _same_ratio(model), equal=True, level=_same_ratio(level)),
             "as_reno": Statement(each(_as_reno), _as_reno(model), equal=True, level=_as_reno(level)),
         }  # fmt: skip
 
     first, last = LONG_RTTS
     return Effects(
-        statements(model, level),
+        statements(linux_model, linux_level),
         {
             f"{runs.NAMES[rule]}, {tool}": Curve(
                 [1e3 * rtt for rtt in LONG_RTTS],
                 list(found.values()),
-                [e.value for e in model[rule].values()] if tool == MODELLED[rule] else (),
-                list(level[rule].values()) if tool == MODELLED[rule] else (),
+                [e.value for e in linux_model[rule].values()] if tool == MODELLED[rule] else (),
+                list(linux_level[rule].values()) if tool == MODELLED[rule] else (),
             )
             for tool in ("ns-3", "ns-2")
             for rule, found in shares[tool].items()
@@ -110,7 +111,13 @@ def other_round_trips() -> Effects:
                 tool: {runs.NAMES[rule]: each[last] for rule, each in found.items()}
                 for tool, found in shares.items()
             },
-            "model": {runs.NAMES[rule]: each[last] for rule, each in model.items()},
+            "model": {runs.NAMES[rule]: each[last] for rule, each in linux_model.items()},
+            "ratios": {
+                tool: {runs.NAMES[rule]: ratio_of(found[rule][last]) for rule in ("reno", *FRIENDLY) if rule in found}
+                for tool, found in {**shares, "model": model}.items()
+            },
+            "enough": max(runs_to_decide(e, LEVEL) for e in _order(shares["ns-3"], "cubic", "")),
+            "seeds": int(shares["ns-3"]["cubic"][last].dof) + 1,
             "least": {rtt: least_fair(shares["ns-2"], rtt) for rtt in LONG_RTTS},
             "linux": [linux_model["bic"][rtt] for rtt in LONG_RTTS],
             "constants": [runs.LINUX_BIC.b, runs.LINUX_BIC.largest, BIC().largest],
@@ -118,13 +125,17 @@ def other_round_trips() -> Effects:
             "highspeed": [model["highspeed"][rtt] for rtt in LONG_RTTS],
             "by_level": [found[rule][rtt] for found, rule in ((linux_level, "bic"), (level, "highspeed")) for rtt in LONG_RTTS],
         },
-        readings={LINUX_BIC: statements(linux_model, linux_level)},
-        level_readings=(LINUX_BIC,),
+        readings={ARTICLE_BIC: statements(model, level)},
+        level_readings=(ARTICLE_BIC,),
     )  # fmt: skip
 
 
-LINUX_BIC = "BIC as in the slides' Linux 2.6.15"
-"""The reading whose BIC has that kernel's constants in the model and at hopflow's packet level. ns-2 has a module of Linux in any case."""
+other_round_trips.constants_of(runs)
+
+
+ARTICLE_BIC = "BIC as in its article"
+"""The reading whose BIC has the constants of its article in the model and at hopflow's packet level. By default they are those of Linux
+2.6.15, which the slides name; ns-2 has a module of Linux in any case."""
 
 
 def _by_model_and_level(shares: dict[str, Shares]) -> tuple[Shares, Shares]:
@@ -151,8 +162,23 @@ def _order(found: Shares, more: str, less: str) -> Estimates:
     return tuple(difference(found[a][rtt], found[b][rtt]) for a, b in pairs for rtt in LONG_RTTS)
 
 
+def ratio_of(share: Estimate) -> Estimate:
+    """Return the rate of the flow with the shorter round trip over that of the other, from the share of the other."""
+    return Estimate(1.0 / share.value - 1.0, share.error / share.value**2, share.dof)
+
+
+def _same_ratio(shares: Shares) -> Estimates:
+    """Return the difference of each friendly rule's ratio from Reno's over their sum, at both round-trip times."""
+    return tuple(
+        runs.uneven_means(*(ratio_of(shares[rule][rtt]) for rule in (friendly, "reno")))
+        for friendly in FRIENDLY
+        if friendly in shares
+        for rtt in LONG_RTTS
+    )
+
+
 def _as_reno(found: Shares) -> Estimates:
-    """Return by how much each friendly rule differs from Reno, at both round-trip times."""
+    """Return by how much the share of each friendly rule's longer flow differs from Reno's, at both round-trip times."""
     return tuple(difference(found[r][rtt], found["reno"][rtt]) for r in FRIENDLY if r in found for rtt in LONG_RTTS)
 
 
@@ -175,7 +201,7 @@ def _by_rtt(frame: pd.DataFrame) -> Shares:
 @effects("K08", least=LARGEST_LOSS_OF_RATE, cases=(*ADDED, ADDED_NS2, CASE))
 def added_delay() -> Effects:
     """Measure the throughput of one flow by the delay added to its path."""
-    packets, model = runs.of_cases(*ADDED), runs.modelled(ADDED[0], seeds=6)
+    packets, model = runs.of_cases(*ADDED), runs.modelled(ADDED[0])
 
     def kept(frame: object, rule: str) -> Estimate:
         """Return the relative fall of the throughput from no delay to the largest."""
@@ -229,16 +255,23 @@ def windows_alone() -> Effects:
     level: dict[str, Estimate] = {}
     frames = runs.of_cases(*ALONE), runs.modelled(ALONE[0]), levelled(ALONE[0], seeds=4)
     for into, frame in zip((found, model, level), frames, strict=True):
-        for rule in FRIENDLY:
-            windows = runs.seeds_of(frame, "mean_cwnd", rule=rule)
-            into[rule] = runs.relative(windows, 0.0 * windows + BDP)
+        into.update({rule: _beyond_product(frame, rule) for rule in FRIENDLY})
+    inclusive = [
+        {"areno": _beyond_product(frame, "areno")}
+        for chosen in [{"query": "rule == 'areno'", "version": runs.INCLUSIVE}]
+        for frame in (runs.modelled(ALONE[0], **chosen), levelled(ALONE[0], seeds=4, **chosen))
+    ]
+    in_ns2 = _beyond_product(runs.of_cases(ALONE_NS2), "compound")
     others = by(runs.of_cases(ALONE_NS2), "rule", "mean_cwnd")
     return Effects(
         {
             "below": Statement(_fewer_below()),
             "near": Statement(
-                {"ns-3": tuple(found.values())}, tuple(model.values()), equal=True, level=tuple(level.values())
-            )
+                {"ns-2": (in_ns2,), "ns-3": runs.unsettled(_without_areno(found))},
+                runs.unsettled(tuple(model.values()), tuple({**model, **inclusive[0]}.values())),
+                equal=True,
+                level=runs.unsettled(tuple(level.values()), tuple({**level, **inclusive[1]}.values())),
+            ),
         },
         {
             "mean window": Curve(
@@ -252,14 +285,41 @@ def windows_alone() -> Effects:
         expected=(-EQUAL, EQUAL),
         values={
             "found": {runs.NAMES[rule]: e for rule, e in found.items()},
+            "ns2": in_ns2, "inclusive": [each["areno"] for each in inclusive],
             "below": {tool: {runs.NAMES[r]: e for r, e in each.items()} for tool, each in _below().items()},
             "buffers": {each: [_above(rule, each) for rule in FRIENDLY] for each in SMALLER},
             "others": {runs.NAMES[str(r)]: float(e.value / BDP - 1) for r, e in others.items() if r in runs.NAMES},
         },
+        readings={
+            runs.EXCLUSIVE_NAME: {
+                "near": Statement(
+                    {"ns-2": (in_ns2,), "ns-3": tuple(found.values())}, tuple(model.values()), equal=True,
+                    level=tuple(level.values()),
+                )
+            },
+            runs.INCLUSIVE_NAME: {
+                "near": Statement(
+                    {"ns-2": (in_ns2,)}, tuple({**model, **inclusive[0]}.values()), equal=True,
+                    level=tuple({**level, **inclusive[1]}.values()),
+                )
+            },
+        },
+        level_readings=(runs.EXCLUSIVE_NAME, runs.INCLUSIVE_NAME),
     )  # fmt: skip
 
 
 windows_alone.constants_of(runs)
+
+
+def _beyond_product(frame: pd.DataFrame, rule: str) -> Estimate:
+    """Return the mean window of a rule alone over the bandwidth-delay product, less one."""
+    windows = runs.seeds_of(frame, "mean_cwnd", rule=rule)
+    return of_runs(windows.to_numpy() / BDP - 1.0)
+
+
+def _without_areno(windows: Mapping[str, Estimate]) -> Estimates:
+    """Return the windows of rules whose version is settled."""
+    return tuple(window for rule, window in windows.items() if rule != "areno")
 
 
 WARM_UP = 20.0

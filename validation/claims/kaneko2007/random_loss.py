@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,13 @@ from hopflow.units import mbps
 from responsefn import DirectSimulation, Independent, simulate_rule
 from validation import evidence
 from validation.checks import claim
+from validation.claims.effect_statements import beyond
 from validation.claims.kaneko2007 import runs
 from validation.display.drawing import COLOURS, figure, label, points
 from validation.judgements.judges import BySimulator
 from validation.judgements.keeping import kept
 from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only, packets_only
-from validation.statistics import PART, Estimate, of_runs
+from validation.statistics import LEVEL, PART, Estimate, difference, everywhere, of_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -155,25 +156,32 @@ def measure() -> RandomLoss:
 measure.constants_of(runs)
 
 
-def most(share: Estimate) -> float:
-    """Return the upper end of an interval: no rule has more than the link."""
-    return max(share.value, share.interval[1])
+def first(sweep: Iterable[Mapping[str, Estimate]], same: float, level: float) -> Verdict:
+    """Return whether no rule has more than Fusion by more than a part of the link, at each of several loss rates.
+
+    HOLDS where each difference is certain at ``level``. Where Fusion certainly fills the link to that part, no rule can have more.
+    """
+    rest = [shares for shares in sweep if not _fills(shares[FUSION], same, level)]
+    return everywhere(
+        [_room(shares[FUSION], shares[rule], same) for shares in rest for rule in shares if rule != FUSION], level
+    )
 
 
-def first(shares: Mapping[str, Estimate], same: float) -> Verdict:
-    """Return whether Fusion's rate is the largest, or equal to the largest on a full link."""
-    own = shares[FUSION]
-    others = [share for rule, share in shares.items() if rule != FUSION]
-    ahead = all(own.value + same >= most(each) - own.half_width for each in others)
-    behind = any(own.value + own.half_width + same < each.value - each.half_width for each in others)
-    return Verdict.of(ahead and not behind, behind)
+def not_below_reno(sweep: Iterable[Mapping[str, Estimate]], same: float, level: float) -> Verdict:
+    """Return whether Fusion has no less than Reno alone at each of several loss rates, to a part of the link."""
+    return first(
+        ({FUSION: shares[FUSION], "reno": shares["reno"]} for shares in sweep if "reno" in shares), same, level
+    )
 
 
-def not_below_reno(shares: Shares, same: float) -> Verdict:
-    """Return whether Fusion has no less than Reno alone at every loss rate, to a part of the link."""
-    pairs = [(each[FUSION], each["reno"]) for each in shares.values() if "reno" in each]
-    kept = all(own.value + own.half_width + same >= reno.value - reno.half_width for own, reno in pairs)
-    return Verdict.of(kept)
+def _fills(share: Estimate, same: float, level: float) -> bool:
+    """Return whether a rule certainly has all of the link to a part of it."""
+    return beyond(share, 1.0 - same).p_positive() < level
+
+
+def _room(share: Estimate, other: Estimate, same: float) -> Estimate:
+    """Return by how much a rule is above another one that has a part of the link more."""
+    return beyond(difference(share, other), -same)
 
 
 def packets_per_round_trip(rate: float) -> tuple[float, float]:
@@ -182,24 +190,24 @@ def packets_per_round_trip(rate: float) -> tuple[float, float]:
 
 
 @measure.judge
-def judge(found: RandomLoss, *, same: float = SAME) -> Judgement:
+def judge(found: RandomLoss, *, same: float = SAME, level: float = LEVEL) -> Judgement:
     """Judge whether no rule of the slide has more than Fusion."""
 
-    def all_between(shares: Shares, low: float, high: float) -> Verdict:
-        return Verdict.all_of(first(each, same) for p, each in shares.items() if low < p <= high)
+    def between(shares: Shares, low: float, high: float) -> Verdict:
+        return first((each for p, each in shares.items() if low < p <= high), same, level)
 
     return {
-        "moderate": Sides(all_between(found.model, 0.0, LARGEST), all_between(found.ns3, 0.0, LARGEST)),
-        "heavy": packets_only(all_between(found.ns3, LARGEST, 1.0)),
-        "reno": Sides(not_below_reno(found.model, same), not_below_reno(found.ns3, same)),
+        "moderate": Sides(between(found.model, 0.0, LARGEST), between(found.ns3, 0.0, LARGEST)),
+        "heavy": packets_only(between(found.ns3, LARGEST, 1.0)),
+        "reno": Sides(*(not_below_reno(each.values(), same, level) for each in (found.model, found.ns3))),
         "increase": model_only(Verdict.of(all(math.isclose(*packets_per_round_trip(rate)) for rate in RATES))),
     }
 
 
 @measure.simulators
-def by_simulator(found: RandomLoss, *, same: float = SAME) -> BySimulator:
+def by_simulator(found: RandomLoss, *, same: float = SAME, level: float = LEVEL) -> BySimulator:
     """Judge ns-3 alone: ns-2 has no Fusion."""
-    judged = judge(found, same=same)
+    judged = judge(found, same=same, level=level)
     seen = {key: sides.packets for key, sides in judged.items()}
     none = Verdict.NOT_APPLICABLE
     return {"": {key: {"ns-3": verdict} for key, verdict in seen.items() if verdict is not none}}

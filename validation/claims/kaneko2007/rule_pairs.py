@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from validation.claims.effect_claims import deviation, effects
-from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
+from validation.claims.effect_statements import Curve, Decided, Effects, Estimates, Statement, beyond
 from validation.claims.kaneko2007 import runs
 from validation.claims.kaneko2007.level import levelled
+from validation.judgements.verdicts import Verdict
 from validation.networks.further_seeds import CASE as SEEDS
 from validation.records import rows
 from validation.statistics import Estimate, combine, of_runs
@@ -43,16 +44,25 @@ def cells(frame: pd.DataFrame) -> Cells:
     return found
 
 
-def _equal(found: Cells) -> Estimates:
-    """Return the relative deviations from an equal share, of the pairs of two friendly rules that were run."""
-    names = [runs.NAMES[rule] for rule in runs.FRIENDLY]
-    sums = {
-        (a, b): combine((found[a, b], found[b, a]), (1.0, 1.0))
-        for a in names
-        for b in names
-        if a < b and (a, b) in found
-    }
-    return tuple(deviation(found[a, b], total.value / 2) for (a, b), total in sums.items())
+def _equal(found: Cells, without: str = "") -> Estimates:
+    """Return the differences of the rates of two friendly rules over their sums, of the pairs that were run.
+
+    Pairs of the rule ``without`` are left out.
+    """
+    names = [name for rule in runs.FRIENDLY if (name := runs.NAMES[rule]) != without]
+    return tuple(runs.uneven_means(found[a, b], found[b, a]) for a in names for b in names if a < b and (a, b) in found)
+
+
+def _of_simulator(rates: Cells) -> Decided:
+    """Return what decides whether the friendly rules share almost equally in a simulator, all rules together.
+
+    Runs of ARENO have one of two versions of its rule, so that with them a simulator upholds nothing, and contradicts by its
+    other pairs only.
+    """
+    if not any(runs.NAMES["areno"] in pair for pair in rates):
+        return _equal(rates)
+    others = runs.unsettled(_equal(rates, without=runs.NAMES["areno"]))
+    return lambda thresholds: Verdict.of(False, others(thresholds) is Verdict.CONTRADICTED)
 
 
 def _greedy(found: Cells) -> Estimates:
@@ -67,17 +77,16 @@ def _greedy(found: Cells) -> Estimates:
 
 
 def _beside_reno(found: Cells) -> Callable[[Mapping[str, float]], Estimates]:
-    """Return by how much the poorer of Reno and HSTCP, BIC, CUBIC or FAST is below its fair share, relative to that."""
+    """Return the difference of the rates of Reno and of HSTCP, BIC, CUBIC or FAST over their sum, the larger less the smaller."""
     pairs = [(("Reno", name), (name, "Reno")) for name in (*map(runs.NAMES.__getitem__, runs.GREEDY), "FAST")]
     both = [(found[a], found[b]) for a, b in pairs if a in found and b in found]
-    apart = [-deviation(min(pair, key=lambda e: e.value), combine(pair, (0.5, 0.5)).value) for pair in both]
+    apart = [abs(runs.uneven_means(*pair)) for pair in both]
     return lambda given: tuple(beyond(each, given["margin"]) for each in apart)
 
 
 def _above(found: Cells) -> Estimate:
-    """Return by how much ARENO's throughput beside Reno exceeds an equal share, relative to that."""
-    pair = found["ARENO", "Reno"], found["Reno", "ARENO"]
-    return deviation(pair[0], combine(pair, (0.5, 0.5)).value)
+    """Return the difference of ARENO's and Reno's throughput beside each other over their sum."""
+    return runs.uneven_means(found["ARENO", "Reno"], found["Reno", "ARENO"])
 
 
 def _changed(**how: Any) -> Estimate:
@@ -99,7 +108,9 @@ def pairs() -> Effects:
     frames = {tool: runs.of_cases(*names) for tool, names in CASES.items()}
     found = {tool: cells(frame) for tool, frame in frames.items()}
     friendly = CASES["ns-3"][0]
-    model = cells(runs.modelled(friendly).assign(case=friendly))
+    model, other_model = (
+        cells(runs.modelled(friendly, version=version).assign(case=friendly)) for version in ("", runs.INCLUSIVE)
+    )
     level = cells(
         pd.concat([levelled(c, rules=tuple(runs.RULES), seeds=PAIR_SEEDS).assign(case=c) for c in CASES["ns-3"][:2]])
     )
@@ -135,8 +146,9 @@ def pairs() -> Effects:
     return Effects(
         {
             "equal": Statement(
-                {tool: _equal(seen) for tool, seen in found.items()},
-                _equal(model), equal=True, level=_equal(level),
+                {tool: _of_simulator(seen) for tool, seen in found.items()},
+                runs.unsettled(_equal(model), _equal(other_model)), equal=True,
+                level=runs.unsettled(_equal(level), _equal(inclusive)),
             ),
             "take": Statement(
                 {tool: _greedy(seen) for tool, seen in found.items()}, level=_greedy(level)
@@ -156,20 +168,22 @@ def pairs() -> Effects:
             "reading_near": _near(other),
         },
         readings={
-            runs.INCLUSIVE_NAME: {
+            runs.EXCLUSIVE_NAME: {
                 "equal": Statement(
-                    model=_equal(
-                        cells(runs.modelled(friendly, version=runs.INCLUSIVE).assign(case=friendly))
-                    ),
-                    equal=True,
-                    level=_equal(inclusive),
+                    {tool: _equal(seen) for tool, seen in found.items()}, _equal(model), equal=True, level=_equal(level)
                 ),
+                "take": Statement({tool: _greedy(seen) for tool, seen in found.items()}, level=_greedy(level)),
+                "cells": Statement(apart, equal=True, level=own),
+                "below": Statement(below, level=_beside_reno(level)),
+            },
+            runs.INCLUSIVE_NAME: {
+                "equal": Statement(model=_equal(other_model), equal=True, level=_equal(inclusive)),
                 "take": Statement(level=_greedy(inclusive)),
                 "cells": Statement(equal=True, level=other),
                 "below": Statement(below, level=_beside_reno(inclusive)),
-            }
+            },
         },
-        level_readings=(runs.INCLUSIVE_NAME,),
+        level_readings=(runs.EXCLUSIVE_NAME, runs.INCLUSIVE_NAME),
     )  # fmt: skip
 
 
@@ -177,3 +191,6 @@ def _near(apart: Estimates) -> tuple[int, int, float]:
     """Return how many cells are near those of the slide, how many were run, and the median difference."""
     sizes = np.abs([e.value for e in apart])
     return int((sizes < NEAR).sum()), len(sizes), float(np.median(sizes))
+
+
+pairs.constants_of(runs)

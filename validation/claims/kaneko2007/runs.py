@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from dfcmodel.results import Coexistence
 from hopflow.units import mbps
 from responsefn import ARENO, BIC, CTCP, CUBIC, HSTCP, Fusion, Reno, WindowRule
 from validation import evidence
+from validation.claims.effect_statements import Statement
+from validation.judgements.verdicts import Verdict
 from validation.networks.further_seeds import over_seeds
 from validation.statistics import PART, Estimate, of_runs
 
@@ -25,7 +28,10 @@ RULES: dict[str, WindowRule] = {**FRIENDLY, "highspeed": HSTCP(), "bic": BIC(), 
 NAMES = {"fusion": "Fusion", "areno": "ARENO", "compound": "CTCP", "reno": "Reno",
          "highspeed": "HSTCP", "bic": "BIC", "cubic": "CUBIC", "fast": "FAST"}  # fmt: skip
 """The rules as the slides name them."""
+KERNEL = "Linux 2.6.15"
+"""The kernel that the slides name."""
 LINUX_BIC = BIC(b=0.2, largest=16.0)
+"""BIC with its constants."""
 VERSIONS: dict[str, tuple[str, WindowRule]] = {
     "inclusive areno": ("areno", ARENO(inclusive=1)),
     "bic of 2.6.15": ("bic", LINUX_BIC),
@@ -38,7 +44,9 @@ without what they have beyond Reno: BIC's search, and CTCP's window by the delay
 WITH_VERSIONS = RULES | {name: rule for name, (_, rule) in VERSIONS.items()}
 INCLUSIVE = "inclusive areno"
 INCLUSIVE_NAME = "ARENO's packet per round trip includes Reno's"
-"""The reading of ARENO's rule that has it."""
+EXCLUSIVE_NAME = "ARENO's packet per round trip is beside Reno's"
+"""The readings of ARENO's rule with one packet in all, and with one beside Reno's, which `RULES` and ns-3 have. Secondary sources
+leave open which of them is ARENO, so that neither is a default: a statement on ARENO is what both of them say (`unsettled`)."""
 SEEDS, PACKET_BITS = 8, 12000
 """Runs of the model; bits of a packet."""
 
@@ -148,13 +156,49 @@ def two_in_model(
 
 FAIR = 0.17
 """Largest difference of two rates over their sum that counts as fair: the slide that calls the friendly rules
-almost equal has 0.166 between Reno and CTCP."""
+almost equal has 0.166 between Reno and CTCP. Every comparison of two rates in these claims has this scale."""
+SCALE = "difference of two rates, or windows, over their sum"
+"""The scale in words."""
+FAIR_MARGIN = f"largest {SCALE} that counts as fair"
+"""The threshold in words."""
 
 
 def uneven(one: pd.Series[float], other: pd.Series[float]) -> Estimate:
-    """Return the difference of two rates of the same runs over their sum: 0 of equal ones."""
+    """Return the difference of two rates over their sum, 0 of equal ones, of the seeds that both have."""
     one, other = one.align(other, join="inner")
     return of_runs(((one - other) / (one + other)).to_numpy())
+
+
+def uneven_means(one: Estimate, other: Estimate) -> Estimate:
+    """Return the difference of two independent means over their sum (delta method).
+
+    Examples
+    --------
+    >>> print(uneven_means(Estimate(6.0, 0.3, 9), Estimate(4.0, 0.2, 4)))
+    0.20 ± 0.10
+    """
+    total = one.value + other.value
+    error = 2.0 * math.hypot(other.value * one.error, one.value * other.error) / total**2
+    return Estimate((one.value - other.value) / total, error, min(one.dof, other.dof))
+
+
+def unsettled(*versions: tuple[Estimate, ...]) -> Callable[[Mapping[str, float]], Verdict]:
+    """Return the verdict on a statement of equality that all versions of a rule agree in, and INCONCLUSIVE otherwise.
+
+    Examples
+    --------
+    >>> near, far = (Estimate(0.1, 0.01),), (Estimate(0.4, 0.01),)
+    >>> thresholds = {"level": 0.01, "margin": 0.17}
+    >>> print(unsettled(near, near)(thresholds), unsettled(near, far)(thresholds), unsettled(far, far)(thresholds), sep=", ")
+    holds, inconclusive, contradicted
+    """
+
+    def judged(thresholds: Mapping[str, float]) -> Verdict:
+        level, margin = thresholds["level"], thresholds["margin"]
+        verdicts = {Statement(deviations, equal=True).judged(level, margin).packets for deviations in versions}
+        return verdicts.pop() if len(verdicts) == 1 else Verdict.INCONCLUSIVE
+
+    return judged
 
 
 def seeds_of(frame: pd.DataFrame, column: str = "goodput_bits", **where: Any) -> pd.Series[float]:

@@ -110,8 +110,8 @@ def _under_loss(frame: pd.DataFrame, rule: str) -> dict[str, Estimates]:
 
     return {
         "fair": _fair_at_few(frame, rule),
-        "leaves": tuple(runs.relative(rate(rule, 2, p), rate("reno", 2, p)) for p in LARGE_LOSS_RATES),
-        "more": tuple(runs.relative(rate(rule, 1, p), rate(rule, 2, p)) for p in LARGE_LOSS_RATES),
+        "leaves": tuple(runs.uneven(rate(rule, 2, p), rate("reno", 2, p)) for p in LARGE_LOSS_RATES),
+        "more": tuple(runs.uneven(rate(rule, 1, p), rate(rule, 2, p)) for p in LARGE_LOSS_RATES),
     }
 
 

@@ -15,7 +15,7 @@ from validation.claims.malhotra2005 import bundled, chain
 from validation.claims.malhotra2005.bundled import runs
 from validation.display.drawing import figure, label, legend_above
 from validation.judgements.verdicts import Judgement, Sides, Verdict
-from validation.statistics import Values
+from validation.statistics import LEVEL, Values, mostly
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,9 +76,9 @@ class Conservation:
         return [counts for run in self.sets for counts in run.seeds]
 
     @property
-    def conserved(self) -> int:
-        """Number of runs in which every packet is accounted for."""
-        return sum(map(balances, self.counts))
+    def conserved(self) -> list[bool]:
+        """Whether every packet is accounted for, by run."""
+        return list(map(balances, self.counts))
 
     @property
     def apart(self) -> Values:
@@ -91,10 +91,10 @@ class Conservation:
         return np.array([n["delivered"] for n in self.counts], float)
 
     @property
-    def explained(self) -> int:
-        """Number of runs whose expressions differ by no more than the packets left."""
+    def explained(self) -> list[bool]:
+        """Whether the expressions differ by no more than the packets left, by run."""
         left = np.array([n["left_1"] + n["left_2"] for n in self.counts])
-        return int((self.apart <= left + 1e-6).sum())
+        return [bool(each) for each in self.apart <= left + 1e-6]
 
 
 def spread(values: Sequence[float]) -> float:
@@ -147,11 +147,15 @@ measure.constants_of(chain)
 @measure.judge
 def judge(found: Conservation, *, exact: float = EXACT) -> Judgement:
     """Judge the chain by rounding, the packets by those left in the queues."""
-    runs = len(found.counts)
     return {
-        "expressions": Sides(Verdict.of(bool(found.defects.max() <= exact)), Verdict.of(found.explained == runs)),
-        "balance": Sides(Verdict.of(bool(found.flows.max() <= exact)), Verdict.of(found.conserved == runs)),
+        "expressions": Sides(Verdict.of(bool(found.defects.max() <= exact)), _in_every_run(found.explained)),
+        "balance": Sides(Verdict.of(bool(found.flows.max() <= exact)), _in_every_run(found.conserved)),
     }
+
+
+def _in_every_run(identity: Sequence[bool], level: float = LEVEL) -> Verdict:
+    """Return whether an identity of counts holds: one run contradicts it, and too few decide nothing."""
+    return Verdict.of(all(identity) and mostly(identity, level) is Verdict.HOLDS, not all(identity))
 
 
 @measure.draw

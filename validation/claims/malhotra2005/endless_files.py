@@ -113,6 +113,10 @@ def idle_times() -> Effects:
     )  # fmt: skip
 
 
+TWO_PACKETS = "a window of at least two packets after a loss"
+"""The reading of hopflow's packet level whose senders do as RFC 5681 has it, as ns-3's; by default they are ns-2's Reno."""
+
+
 def lost_part(setting: Setting) -> float:
     """Return the part of the packets offered that the chain loses at either queue."""
     answer = chain.solve(setting)
@@ -139,6 +143,7 @@ def short_round_trips() -> Effects:
     part = [lost_part(Setting(THREE, rtt=rtt).off) for rtt in (SHORT_RTT, MIDDLE_RTT)]
     own = [level.endless(rtt, False) for rtt in (SHORT_RTT, MIDDLE_RTT)]
     loss = [of_runs(each.lost) for each in own]
+    two = [of_runs(level.endless(rtt, False, "two").lost) for rtt in (SHORT_RTT, MIDDLE_RTT)]
     frame = frame.assign(timeout_rate=frame["timeouts"] / frame["measured_time"])
     alike = [level.endless(SHORT_RTT, False, sender) for sender in level.SENDERS]
     return Effects(
@@ -165,7 +170,14 @@ def short_round_trips() -> Effects:
             "own_goodput": [of_runs(each.goodput) for each in alike],
             "own_gains": [level.gain(SHORT_RTT, sender) for sender in ("reno", "two")],
         },
-        readings={f"TCP of {stack}": {"gain": Statement((other[SHORT_RTT],))}},
+        readings={
+            f"TCP of {stack}": {"gain": Statement((other[SHORT_RTT],))},
+            TWO_PACKETS: {
+                "gain": Statement(None, level=(level.gain(SHORT_RTT, "two"),)),
+                "losses": Statement(None, level=(difference(*two),)),
+            },
+        },
+        level_readings=(TWO_PACKETS,),
     )  # fmt: skip
 
 

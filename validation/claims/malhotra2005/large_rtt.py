@@ -14,7 +14,7 @@ from validation.claims.malhotra2005 import bundled, chain, protocol
 from validation.claims.malhotra2005.chain import LIGHT, Setting, gain
 from validation.display.drawing import COLOURS, figure, label, legend_beside, points
 from validation.judgements.verdicts import Judgement, Sides, Verdict
-from validation.statistics import LEVEL, Estimate, combine, difference, everywhere, weakest
+from validation.statistics import LEVEL, Estimate, absent, combine, difference, everywhere, weakest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +52,7 @@ class LargeRtt:
     readings
         The chain's gain at 1000 s in all readings.
     small, small_lost
-        TCP's gain by RTT with windows of ten packets, and its losses without pausing at the longest.
+        TCP's gain by RTT with windows of ten packets, and the packets lost by each run without pausing at the longest.
     """
 
     curves: dict[Rates, list[float]]
@@ -64,7 +64,7 @@ class LargeRtt:
     agreement: bundled.Agreement
     tcp: protocol.OverRtt
     small: dict[float, Estimate]
-    small_lost: int
+    small_lost: list[int]
 
     @property
     def falls(self) -> bool:
@@ -150,11 +150,11 @@ def measure() -> LargeRtt:
     )
 
 
-def _lost() -> int:
-    """Return the packets lost without pausing at the longest round trip with small windows, in all runs."""
+def _lost() -> list[int]:
+    """Return the packets lost without pausing at the longest round trip with small windows, by run."""
     frame = evidence.table(READINGS).query(f"{SMALL_WINDOW} and pause == 'off'")
     frame = frame[frame["rtt"] == frame["rtt"].max()]
-    return int(frame[["dropped_1", "dropped_2"]].to_numpy().sum())
+    return [int(lost) for lost in frame["dropped_1"] + frame["dropped_2"]]
 
 
 measure.constants_of(chain)
@@ -172,7 +172,7 @@ def judge(found: LargeRtt, *, nothing: float = NOTHING, level: float = LEVEL) ->
     gone = combine((found.small[most], last), (nothing, -1.0))
     return {
         "falls": Sides(Verdict.of(found.falls and found.vanishes), everywhere([gone], level)),
-        "ceases": Sides(Verdict.of(ceased), Verdict.of(found.small_lost == 0)),
+        "ceases": Sides(Verdict.of(ceased), absent((lost > 0 for lost in found.small_lost), level)),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -68,13 +69,13 @@ class NumberOfRates:
     scans
         Of the chain with N = 3 by its middle rate, at the scanned round-trip times.
     readings
-        Ratio of N = 2 and N = 3 by reading of the rules at the defaults.
+        The chain's gain at 1 s by reading of the rules and the number of rates.
     """
 
     pairs: dict[tuple[int, float], tuple[float, float]]
     cells: dict[str, Values]
     scans: dict[float, list[float]]
-    readings: dict[tuple[str, str], float]
+    readings: dict[tuple[str, str], dict[int, float]]
     data: bundled.Runs
     agreement: bundled.Agreement
 
@@ -90,6 +91,11 @@ class NumberOfRates:
     def ratios(self) -> dict[tuple[int, float], float]:
         """The chain's gain of N = 2 over that of N = 3, by threshold and round-trip time."""
         return {key: two / three for key, (two, three) in self.pairs.items()}
+
+    @property
+    def reading_ratios(self) -> dict[tuple[str, str], float]:
+        """Ratio of the gains of N = 2 and N = 3 at 1 s by reading of the rules."""
+        return {key: gains[2] / gains[3] for key, gains in self.readings.items()}
 
     @property
     def largest(self) -> tuple[int, float]:
@@ -108,17 +114,13 @@ class NumberOfRates:
 
     @property
     def close(self) -> dict[float, bool]:
-        """Whether N = 4 and 5 are nearer to N = 3 than N = 2 is in the chain."""
-        return self.within(1.0)
+        """Whether N = 4 and 5 are nearer to N = 3 than N = 2 is in the chain, by round-trip time."""
+        return {rtt: _judged(self.gains_at(rtt), 1.0)["close"].model is Verdict.HOLDS for rtt in SEEN}
 
-    def within(self, near: float) -> dict[float, bool]:
-        """Return whether N = 4 and 5 are nearer to N = 3 than so many times N = 2 is in the chain."""
-        found = {}
-        for rtt in SEEN:
-            two, three = self.pairs[HIGH, rtt]
-            more = [self.chain(rates, rtt) for rates in MORE.values()]
-            found[rtt] = all(abs(value - three) < near * abs(two - three) for value in more)
-        return found
+    def gains_at(self, rtt: float) -> dict[int, float]:
+        """Return the chain's gain with T1 = 15 by the number of rates."""
+        two, three = self.pairs[HIGH, rtt]
+        return {2: two, 3: three} | {n: self.chain(rates, rtt) for n, rates in MORE.items()}
 
     @property
     def nearer(self) -> dict[float, list[Estimate]]:
@@ -153,7 +155,10 @@ def measure() -> NumberOfRates:
         },
         {f"mu2 = {mu2:g}": np.array([[ratio(high, rtt, mu2) for rtt in MAP_RTTS] for high in HIGHS]) for mu2 in PAUSED},
         {rtt: [gain(Setting((50.0, m, 1.0), rtt=rtt)) for m in MIDDLE] for rtt in SCANNED},
-        {key: gain(Setting(HEAVY).read(key)) / gain(Setting(THREE).read(key)) for key in chain.READINGS},
+        {
+            key: {n: gain(Setting(rates).read(key)) for n, rates in {2: HEAVY, 3: THREE, **MORE}.items()}
+            for key in chain.READINGS
+        },
         data,
         bundled.agreement(run for s, run in data.items() if s.rates in (HEAVY, THREE)),
     )
@@ -163,31 +168,28 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: NumberOfRates, *, times: float = 1.0, near: float = 1.0) -> Judgement:
+def judge(found: NumberOfRates, *, near: float = 1.0) -> Judgement:
     """Judge at an RTT of 1 s whether N = 2 gains more than N = 3, and whether N > 3 is close.
 
     The number of rates is one of the model: TCP has none.
     """
-    return _judged(found, chain.RTT, times, near)
+    return _judged(found.gains_at(chain.RTT), near)
 
 
-def _judged(found: NumberOfRates, rtt: float, times: float, near: float) -> Judgement:
-    two, three = found.pairs[HIGH, rtt]
+def _judged(gains: Mapping[int, float], near: float) -> Judgement:
+    """Judge gains by the number of rates: an order, and distances from N = 3 over that of N = 2."""
+    apart = near * abs(gains[2] - gains[3])
     return {
-        "more": model_only(Verdict.of(two > times * three)),
-        "close": model_only(Verdict.of(found.within(near)[rtt])),
+        "more": model_only(Verdict.of(gains[2] > gains[3])),
+        "close": model_only(Verdict.of(all(abs(gains[n] - gains[3]) < apart for n in MORE))),
     }
 
 
 @measure.readings
-def readings(found: NumberOfRates, *, times: float = 1.0, near: float = 1.0) -> dict[str, Judgement]:
+def readings(found: NumberOfRates, *, near: float = 1.0) -> dict[str, Judgement]:
     """Judge longer round-trip times, and other readings of the rules at 1 s."""
-    longer = {f"RTT {rtt:g} s": _judged(found, rtt, times, near) for rtt in SEEN if rtt > chain.RTT}
-    rules = {
-        chain.reading(key): {"more": model_only(Verdict.of(ratio > times))}
-        for key, ratio in found.readings.items()
-        if key != chain.READINGS[0]
-    }
+    longer = {f"RTT {rtt:g} s": _judged(found.gains_at(rtt), near) for rtt in SEEN if rtt > chain.RTT}
+    rules = {chain.reading(key): _judged(found.readings[key], near) for key in chain.READINGS[1:]}
     return longer | rules
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -39,10 +39,12 @@ from validation.statistics import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FIXED, BOTH = "malhotra2005/fixed-low-threshold", "malhotra2005/pause-both-rules"
+BOTH = "malhotra2005/pause-both-rules"
 SLIGHT = 1.0
 """Largest change of the throughput that counts as very slight, in per cent."""
 LOWS, RUN_LOWS, BOTH_LOWS = range(1, 16), (1, 5, 10, 15), (1, 3, 5, 8, 10, 12, 14, 15)
+BOTH_RUN_LOWS = (1, 10, 15)
+"""Low thresholds of the packet runs where rules 6 and 8 both fire."""
 TCP_LOWS, TCP_MILD = (1, 3, 5, 7, 9, 11, 13, 15), 9
 """The low thresholds of the TCP runs, and the mildest that is a quarter of the buffer lower."""
 MILD = 10
@@ -72,7 +74,9 @@ class LowThreshold:
     curves
         Gains of the chain by T2, 1 to 15.
     rates, gains, costs
-        Of the packet runs with T2 of `RUN_LOWS`: packets/s; gains; costs, T2 = 15 left out.
+        Of the packet runs with T2 of `RUN_LOWS`: packets/s by T2; gains; costs, T2 = 15 left out.
+    both
+        Rates where rules 6 and 8 both fire, T2 of `BOTH_RUN_LOWS`.
     longer
         Costs of T2 = 1 in the chain, by the room B1 of queue 1.
     tcp
@@ -86,7 +90,8 @@ class LowThreshold:
     """
 
     curves: dict[float, list[float]]
-    rates: dict[float, list[Estimate]]
+    rates: dict[float, dict[int, Estimate]]
+    both: dict[float, dict[int, Estimate]]
     gains: dict[float, list[Estimate]]
     costs: dict[float, list[Estimate]]
     longer: dict[int, float]
@@ -107,7 +112,7 @@ class LowThreshold:
     @property
     def steps(self) -> list[Estimate]:
         """By how much the packets' throughput falls from each T2 to the next lower one."""
-        return [-step for rtt in TWO_RTTS for step in bundled.falls(self.rates[rtt])]
+        return [rise for rtt in TWO_RTTS for rise in rises_of(self.rates[rtt])]
 
     @property
     def falls(self) -> bool:
@@ -199,18 +204,20 @@ def _against_at_other_rates() -> list[tuple[float, float]]:
 
 @claim(
     "M05",
-    cases=(bundled.LOW_THRESHOLD, bundled.THRESHOLDS, protocol.LOW_THRESHOLD, FIXED, BOTH, CASE),
+    cases=(bundled.LOW_THRESHOLD, bundled.THRESHOLDS, protocol.LOW_THRESHOLD, BOTH, CASE),
 )
 def measure() -> LowThreshold:
     """Solve the chain over T2, and read the packet runs."""
     data, on = bundled.runs(bundled.LOW_THRESHOLD), bundled.runs(bundled.THRESHOLDS)
-    rates = {rtt: [data.rate(at(low, rtt)) for low in RUN_LOWS] for rtt in TWO_RTTS}
+    rates = {rtt: {low: data.rate(at(low, rtt)) for low in RUN_LOWS} for rtt in TWO_RTTS}
+    printed = bundled.runs(BOTH)
     off = {rtt: on.rate(Setting(LIGHT, chain.B2, rtt=rtt)) for rtt in TWO_RTTS}
     return LowThreshold(
         {rtt: [gain(at(low, rtt)) for low in LOWS] for rtt in TWO_RTTS},
         rates,
-        {rtt: [ratio_gain(e, off[rtt]) for e in rates[rtt]] for rtt in TWO_RTTS},
-        {rtt: [-ratio_gain(e, rates[rtt][-1]) for e in rates[rtt][:-1]] for rtt in TWO_RTTS},
+        {rtt: {low: printed.rate(at(low, rtt).read(chain.AS_PRINTED)) for low in BOTH_RUN_LOWS} for rtt in TWO_RTTS},
+        {rtt: [ratio_gain(e, off[rtt]) for e in rates[rtt].values()] for rtt in TWO_RTTS},
+        {rtt: [-ratio_gain(rates[rtt][low], rates[rtt][HIGH]) for low in RUN_LOWS if low < HIGH] for rtt in TWO_RTTS},
         {room: cost(Setting(LIGHT, HIGH, 1, buffers=(room, chain.B2))) for room in (chain.B1, 20, 40)},
         (chain.solve(at(HIGH, 1.0)), chain.solve(at(1, 1.0))),
         bundled.agreement(data.values()),
@@ -297,10 +304,33 @@ def _seen(run: Sequence[Estimate], slight: float, level: float) -> dict[str, Ver
 @measure.same_process
 def same_process(found: LowThreshold, *, level: float = LEVEL, slight: float = SLIGHT) -> dict[str, Verdict]:
     """Judge the chain's own events."""
+    return _of_process(found.rates, slight, level)
+
+
+@measure.process_in_readings
+def process_in_readings(
+    found: LowThreshold, *, level: float = LEVEL, slight: float = SLIGHT
+) -> dict[str, dict[str, Verdict]]:
+    """Judge the chain's own events where rules 6 and 8 both fire, and at each round-trip time by itself."""
+    at_rtts = {f"RTT {rtt:g} s": _of_process({rtt: rates}, slight, level) for rtt, rates in found.rates.items()}
+    return {chain.reading(chain.AS_PRINTED): _of_process(found.both, slight, level)} | at_rtts
+
+
+def _of_process(rates: Mapping[float, Mapping[int, Estimate]], slight: float, level: float) -> dict[str, Verdict]:
+    """Judge throughputs of the chain's own events by round-trip time and T2: the fall at each step, the cost of T2 = 10."""
+    rises = [rise for by_low in rates.values() for rise in rises_of(by_low)]
+    costs = [-ratio_gain(by_low[MILD], by_low[HIGH]) for by_low in rates.values()]
+    dear = everywhere([combine((each, Estimate(slight, 0.0)), (1.0, -1.0)) for each in costs], level)
+    little = _within(costs, slight, level)
     return {
-        "falls": everywhere(found.steps, level),
-        "slightly": found.beyond(slight, level).opposite,
+        "falls": everywhere(rises, level),
+        "slightly": Verdict.of(little is Verdict.HOLDS, dear is Verdict.HOLDS),
     }
+
+
+def rises_of(by_low: Mapping[int, Estimate]) -> list[Estimate]:
+    """Return by how much throughput rises from each T2 to the next higher one."""
+    return [-step for step in bundled.falls([by_low[low] for low in sorted(by_low)])]
 
 
 @measure.draw

@@ -12,13 +12,25 @@ from validation.claims.malhotra2005.chain import LIGHT, Setting, solve
 from validation.claims.malhotra2005.conservation import EXACT, spread
 from validation.display.drawing import figure, label, legend_above, points, reference
 from validation.judgements.verdicts import Judgement, Sides, Verdict
-from validation.statistics import LEVEL, Estimate, Outcome, ratio_gain, welch_test
+from validation.statistics import (
+    LEVEL,
+    Estimate,
+    absent,
+    average,
+    combine,
+    difference,
+    everywhere,
+    ratio,
+    ratio_gain,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MEASURES = ("throughput", "effective_rate_1", "loss_rate_2", "mean_queue_1", "mean_queue_2")
 SHOWN = ("throughput", "loss_rate_2", "mean_queue_2")
+MARGIN = 0.03
+"""Largest relative difference of a measure between sets of packet runs that are equal: a convention of ours."""
 VARIANTS = ((None, 2.0), (5, 2.0), (None, 50.0), (5, 0.5), (1, 14.0))
 """T2 and mu2."""
 
@@ -44,16 +56,21 @@ class SwitchedOff:
     agreements: tuple[bundled.Agreement, ...]
 
     @property
-    def tests(self) -> dict[str, Outcome]:
-        """Whether the packet runs are equal, by measure."""
+    def deviations(self) -> dict[str, list[Estimate]]:
+        """Relative deviation of each set of packet runs from the mean of the others, by measure."""
         return {
-            measure.replace("_", " "): welch_test([run.estimates[measure] for run in self.runs]) for measure in MEASURES
+            measure.replace("_", " "): [
+                difference(ratio(values[n], average(values[:n] + values[n + 1 :])), Estimate(1.0, 0.0))
+                for n in range(len(values))
+            ]
+            for measure in MEASURES
+            for values in [[run.estimates[measure] for run in self.runs]]
         }
 
     @property
-    def never(self) -> bool:
-        """Whether no packet run ever pauses."""
-        return all(run.estimates["pause_fraction"].value == 0.0 for run in self.runs)
+    def pausing(self) -> list[bool]:
+        """Whether a packet run ever pauses, over all sets and seeds."""
+        return [seed["pause_fraction"] > 0.0 for run in self.runs for seed in run.seeds]
 
     @property
     def widest(self) -> float:
@@ -92,10 +109,13 @@ measure.constants_of(chain, conservation)
 
 
 @measure.judge
-def judge(found: SwitchedOff, *, exact: float = EXACT) -> Judgement:
-    """Judge the chain by rounding, the packets by a test of homogeneity."""
-    same = all(test.p > LEVEL / len(found.tests) for test in found.tests.values())
-    return {"off": Sides(Verdict.of(found.spread <= exact), Verdict.of(same and found.never))}
+def judge(found: SwitchedOff, *, exact: float = EXACT, margin: float = MARGIN, level: float = LEVEL) -> Judgement:
+    """Judge the chain by rounding, the packets by measures that are equal within a margin and runs that never pause."""
+    room = Estimate(margin, 0.0)
+    deviations = [each for values in found.deviations.values() for each in values]
+    equal = everywhere([combine((room, each), (1.0, sign)) for each in deviations for sign in (1.0, -1.0)], level)
+    packets = Verdict.all_of((equal, absent(found.pausing, level)))
+    return {"off": Sides(Verdict.of(found.spread <= exact), packets)}
 
 
 @measure.draw

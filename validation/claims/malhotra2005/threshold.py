@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -94,13 +95,14 @@ class BestThreshold:
         return {rtt: max(scan, key=scan.__getitem__) for rtt, scan in self.scans.items()}
 
     @property
+    def run_rates(self) -> dict[float, dict[int, Estimate]]:
+        """Throughput of the packet runs by round-trip time, at 1, 5 and 20 s, and by threshold below B2."""
+        return {rtt: {h: self.data.rate(Setting(LIGHT, h, rtt=rtt)) for h in RUN_HIGHS if h < B2} for rtt in SEEN}
+
+    @property
     def best_run(self) -> list[int]:
         """The best threshold of the packet runs, at 1, 5 and 20 s."""
-        found = []
-        for rtt in SEEN:
-            rates = {h: self.data.rate(Setting(LIGHT, h, rtt=rtt)).value for h in RUN_HIGHS}
-            found.append(max(rates, key=rates.__getitem__))
-        return found
+        return [max(rates, key=lambda high: rates[high].value) for rates in self.run_rates.values()]
 
     @property
     def collapse(self) -> list[Compared]:
@@ -142,6 +144,29 @@ class BestThreshold:
         return {
             load: next((mu2 for mu2 in PAUSED if self.optimum[(*load, mu2)] in BAND), math.nan) for load in EXAMPLES
         }
+
+
+def judge_optimum(by_threshold: Mapping[int, Estimate], level: float) -> Verdict:
+    """Return whether the threshold of the largest throughput is in the paper's band.
+
+    HOLDS when one of the band is certainly above every threshold outside it, CONTRADICTED when one outside is
+    certainly above every one of the band, each at ``level`` over the number of candidates.
+
+    Parameters
+    ----------
+    by_threshold
+        Throughput by T1 = T2, without that of no pausing.
+    level
+        Probability of a verdict by chance.
+    """
+    inside = [e for high, e in by_threshold.items() if high in BAND]
+    outside = [e for high, e in by_threshold.items() if high not in BAND]
+
+    def one_exceeds_all(candidates: Sequence[Estimate], others: Sequence[Estimate]) -> bool:
+        limit = level / len(candidates)
+        return any(all(difference(one, other).p_positive() < limit for other in others) for one in candidates)
+
+    return Verdict.of(one_exceeds_all(inside, outside), one_exceeds_all(outside, inside))
 
 
 def optima() -> dict[tuple[float, float, float], int]:
@@ -216,12 +241,18 @@ def readings(found: BestThreshold) -> dict[str, Judgement]:
     }
 
 
+def _at_every_round_trip(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict that all round-trip times agree in, as the chain's optimum is judged."""
+    agreed = set(verdicts)
+    return agreed.pop() if len(agreed) == 1 else Verdict.INCONCLUSIVE
+
+
 @measure.same_process
 def same_process(found: BestThreshold, *, level: float = LEVEL) -> dict[str, Verdict]:
     """Judge the chain's own events."""
     return {
         "collapse": everywhere((fall.packets for fall in found.collapse), level),
-        "optimum": everywhere((side.packets for sides in found.above.values() for side in sides), level).opposite,
+        "optimum": _at_every_round_trip(judge_optimum(rates, level) for rates in found.run_rates.values()),
     }
 
 

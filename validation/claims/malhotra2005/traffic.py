@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pandas as pd
 
 from validation import evidence
 from validation.claims.effect_claims import by, effects
-from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
-from validation.claims.malhotra2005 import bundled, chain, level, protocol
+from validation.claims.effect_statements import Curve, Decided, Effects, Estimates, Statement
+from validation.claims.malhotra2005 import bundled, chain, level, protocol, threshold
 from validation.claims.malhotra2005.chain import Setting, gain
+from validation.claims.malhotra2005.threshold import BAND, judge_optimum
+from validation.judgements.verdicts import Verdict
 from validation.networks.further_seeds import CASE
 from validation.statistics import Estimate, average, difference, of_runs, slope
 
@@ -127,17 +129,24 @@ def growth_by_load() -> Effects:
     )  # fmt: skip
 
 
-def _own_trends() -> tuple[dict[int, Estimate], dict[str, Estimates]]:
+def _optimum(by_threshold: Mapping[int, Estimate]) -> Callable[[Mapping[str, float]], Verdict]:
+    """Return the verdict on whether the best threshold is in the band, without that of no pausing."""
+    pausing = {high: goodput for high, goodput in by_threshold.items() if high < FULL}
+    return lambda thresholds: judge_optimum(pausing, thresholds["level"])
+
+
+def _own_trends(rtt: float) -> tuple[dict[int, Estimate], dict[str, Decided]]:
     """Return the goodput by T1 = T2 at hopflow's packet level, packets/s, and what the statements are about."""
     low, high = (
         {p: of_runs(level.goodput(bridges)) for p, bridges in each.items()}
         for each in (
-            {p: level.Bridges(MIDDLE_RTT, HIGH, p) for p in LOWS},
-            {p: level.Bridges(MIDDLE_RTT, p, p) for p in (BELOW, HIGH, LAST - 1, LAST)},
+            {p: level.Bridges(rtt, HIGH, p) for p in LOWS},
+            {p: level.Bridges(rtt, p, p) for p in (BELOW, *BAND, LAST - 1, LAST)},
         )
     )
     return high, {
         "low": (slope(list(low.values()), list(low)),),
+        "optimum": _optimum(high),
         "band": tuple(difference(high[HIGH], high[p]) for p in (BELOW, LAST)),
         "collapse": (difference(high[LAST - 1], high[LAST]),),
     }
@@ -153,16 +162,22 @@ def threshold_trends() -> Effects:
         pairs = ((HIGH, BELOW), (HIGH, LAST))
         return {
             "low": Statement((slope([low[p] for p in places], places),)),
+            "optimum": Statement(_optimum(high)),
             "band": Statement(tuple(difference(high[a], high[b]) for a, b in pairs)),
             "collapse": Statement((difference(high[LAST - 1], high[LAST]),)),
         }
 
-    found = {rtt: protocol.by_threshold("think", rtt) for rtt in (1.0, 5.0)}
-    own, levels = _own_trends()
+    def with_level(rtt: float) -> dict[str, Statement]:
+        return {key: replace(each, level=own[rtt][1][key]) for key, each in statements(rtt).items()}
+
+    found = {rtt: protocol.by_threshold("think", rtt) for rtt in (MIDDLE_RTT, LONG_RTT)}
+    own = {rtt: _own_trends(rtt) for rtt in found}
+    longer = f"RTT {LONG_RTT:g} s"
     return Effects(
-        {key: replace(each, level=levels[key]) for key, each in statements(MIDDLE_RTT).items()},
+        with_level(MIDDLE_RTT),
         {
-            "at hopflow's packet level": Curve(list(own), level=list(own.values())),
+            f"RTT {rtt:g} s, at hopflow's packet level": Curve(list(goodput), level=list(goodput.values()))
+            for rtt, (goodput, _) in own.items()
         }
         | {
             f"RTT {rtt:g} s": Curve(
@@ -175,7 +190,12 @@ def threshold_trends() -> Effects:
         values={
             "best": {rtt: max(each, key=lambda p: each[p].value) for rtt, each in found.items()},
             "drop": {rtt: difference(each[LAST - 1], each[LAST]) for rtt, each in found.items()},
+            "above": {rtt: difference(each[LAST - 1], each[HIGH]) for rtt, each in found.items()},
             "endless": difference(*(protocol.by_threshold("endless", 1.0)[p] for p in (LAST - 1, LAST))),
         },
-        readings={"RTT 5 s": statements(5.0)},
+        readings={longer: with_level(LONG_RTT)},
+        level_readings=(longer,),
     )  # fmt: skip
+
+
+threshold_trends.constants_of(threshold)

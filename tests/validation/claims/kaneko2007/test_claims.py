@@ -15,7 +15,7 @@ from hopflow.intervals import t_quantile
 from tests.surface import for_each
 from validation import Verdict
 from validation.claims.effect_claims import judging
-from validation.claims.effect_statements import Effects
+from validation.claims.effect_statements import EQUAL, Effects, Statement
 from validation.claims.kaneko2007 import level, one_rule, random_loss, runs
 from validation.claims.kaneko2007.beside_reno import (
     SMALL_BDP,
@@ -23,8 +23,8 @@ from validation.claims.kaneko2007.beside_reno import (
     small_buffers,
     windows_beside_reno,
 )
-from validation.claims.kaneko2007.decreases import share_ratio
-from validation.claims.kaneko2007.identical_flows import assigned, fits, printed_splits
+from validation.claims.kaneko2007.decreases import _statements, share_ratio
+from validation.claims.kaneko2007.identical_flows import THREE, _splits, assigned, fits, judge_panels, printed_splits
 from validation.claims.kaneko2007.runs import (
     RULES,
     apart,
@@ -35,6 +35,7 @@ from validation.claims.kaneko2007.runs import (
     share,
     slow_start_of,
     uneven,
+    uneven_means,
 )
 from validation.claims.kaneko2007.several_hops import (
     HOPS,
@@ -54,6 +55,8 @@ from validation.claims.kaneko2007.under_loss import (
 from validation.records import rows
 from validation.statistics import PART, Estimate
 
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
+
 # One flow beside a Reno flow.
 
 
@@ -66,27 +69,27 @@ def test_deviations_from_half_are_relative() -> None:
 
 
 @pytest.mark.slow
-def test_a_reading_of_areno_has_its_own_share_and_no_runs_of_simulators() -> None:
-    other = runs.INCLUSIVE_NAME
-    found = windows_beside_reno()
-    default, reading = found.statements["areno"], found.readings[other]["areno"]
-    assert not reading.quantities
-    for source in ("model", "level"):
-        as_read, changed = (getattr(each, source)[0].value for each in (default, reading))
-        assert changed < as_read - 0.1  # twice the difference of the shares: 0.69 and 0.59
-    assert default.judged_level(0.01, runs.FAIR) is C
-    assert reading.judged_level(0.01, runs.FAIR) is N
-    judges = judging({"level": 0.01, "margin": runs.FAIR})
-    assert judges.level_in_readings(found) == {other: judges.packet_level(found) | {"areno": N}}
-
-
-@pytest.mark.slow
-def test_on_the_short_path_the_version_of_areno_decides() -> None:
-    found = small_buffers()
-    sides = [
-        each["areno"].judged(0.01, runs.FAIR).model for each in (found.statements, found.readings[runs.INCLUSIVE_NAME])
-    ]
-    assert sides == [C, R]
+@pytest.mark.parametrize(("measured", "inclusive"), [(windows_beside_reno, N), (small_buffers, R)])
+def test_areno_is_judged_by_what_both_versions_say(measured, inclusive: Verdict) -> None:
+    effects = measured()
+    given = {"level": 0.01, "margin": runs.FAIR}
+    sides = {
+        name: statements["areno"].at(given)
+        for name, statements in {"": effects.statements, **effects.readings}.items()
+        if not name.startswith("a buffer")
+    }
+    assert {name: each.judged(*given.values()).model for name, each in sides.items()} == {
+        "": N,
+        runs.EXCLUSIVE_NAME: C,
+        runs.INCLUSIVE_NAME: inclusive,
+    }
+    assert not sides[runs.INCLUSIVE_NAME].quantities  # no simulator has that version
+    assert sides[""].judged_simulators(*given.values()) == {"ns-3": N}
+    levels = judging(given).level_in_readings(effects)
+    assert {name: each["areno"] for name, each in levels.items()} == {
+        runs.EXCLUSIVE_NAME: C,
+        runs.INCLUSIVE_NAME: inclusive,
+    }
 
 
 # The decrease RTTmin/RTT.
@@ -96,6 +99,31 @@ def test_on_the_short_path_the_version_of_areno_decides() -> None:
 def test_the_share_is_that_of_the_decrease_at_a_full_queue(buffer: float, ratio: float) -> None:
     """(2 - b)/(3 b) with b = x/(1 + x): one at a bandwidth-delay product, as the slide has it."""
     assert share_ratio(buffer) == pytest.approx(ratio)
+
+
+def test_a_rate_that_is_certainly_less_is_less() -> None:
+    """Whatever the margin of fair shares; rates that noise may turn, or that are more, are not."""
+    at = {0.5: Estimate(0.2, 0.01, 2), 1.0: Estimate(0.0, 0.01, 2)}
+    for above, verdict in ((-0.0665, R), (0.0665, C), (-0.001, N)):
+        statements = _statements({"ns-3": at | {2.0: Estimate(above, 0.0005, 2)}}, None)
+        for margin in (0.5 * runs.FAIR, runs.FAIR, 2.0 * runs.FAIR):
+            judged = {
+                key: each.at({"level": 0.01, "margin": margin}).judged(0.01, margin) for key, each in statements.items()
+            }
+            assert [judged[key].packets for key in ("equal", "more", "less")] == [R, R, verdict]
+
+
+def test_rates_are_compared_on_one_scale() -> None:
+    """Of means and of runs: a rate 0.71 or 1.41 times the other is at the margin of fair shares."""
+    factor = (1.0 + runs.FAIR) / (1.0 - runs.FAIR)
+    one, other = pd.Series({1: factor, 2: factor}), pd.Series({1: 1.0, 2: 1.0})
+    assert uneven(one, other).value == pytest.approx(runs.FAIR)
+    found = uneven_means(Estimate(factor, 0.1, 3), Estimate(1.0, 0.2, 5))
+    assert (found.value, found.dof) == (pytest.approx(runs.FAIR), 3)
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(factor, 0.01, 10_000), rng.normal(1.0, 0.02, 10_000)
+    spread = float(((a - b) / (a + b)).std())
+    assert uneven_means(Estimate(factor, 0.01), Estimate(1.0, 0.02)).error == pytest.approx(spread, rel=0.05)
 
 
 # Which panels of the slides can be runs of which rule.
@@ -113,17 +141,32 @@ def test_runs_near_the_panels_are_assigned_one_each_and_others_to_none() -> None
     scatter = np.array([[0.001, -0.001, 0.0], [-0.001, 0.0, 0.001], [0.0, 0.001, -0.001]])
     panels = printed_splits()
     splits = {f"rule {n}": panel + scatter for n, panel in enumerate(panels)}
-    assert assigned(splits, 0.01) == 6
-    assert fits(splits, 0.01).sum() == 6
+    assert assigned(panels, splits, 0.01) == 6
+    assert fits(panels, splits, 0.01).sum() == 6
     splits["rule 5"] = splits["rule 4"]
-    assert assigned(splits, 0.01) == 5
+    assert assigned(panels, splits, 0.01) == 5
     splits["rule 0"] = np.array([0.8, 0.1, 0.1]) + scatter
-    assert assigned(splits, 0.01) == 4
+    assert assigned(panels, splits, 0.01) == 4
+
+
+@pytest.mark.parametrize("case", THREE)
+def test_panels_without_names_are_never_upheld(case: str) -> None:
+    """Equal shares, the flows in reverse order, and random shares fit as well as the slides' panels."""
+    splits, panels = _splits(case), printed_splits()
+    rng = np.random.default_rng(88)
+    drawn = [rng.dirichlet(np.full(3, 10.0), len(panels)) for _ in range(20)]
+    others = [np.full_like(panels, 1.0 / 3.0), panels[:, ::-1], *drawn]
+    verdicts = [judge_panels(each, splits, 0.01) for each in (panels, *others)]
+    assert set(verdicts) <= {Verdict.UNDECIDABLE, C}
+    assert verdicts[:3] == [Verdict.UNDECIDABLE] * 3
+
+
+def test_panels_that_no_rule_has_contradict_the_claim() -> None:
+    panels = np.tile([0.8, 0.1, 0.1], (6, 1))
+    assert judge_panels(panels, _splits(THREE[0]), 0.01) is C
 
 
 # K01 notices a Fusion that is behind; a full link is full for every rule.
-
-R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 def share_of_link(value: float, half: float) -> Estimate:
@@ -135,25 +178,18 @@ def share_of_link(value: float, half: float) -> Estimate:
     [
         (share_of_link(0.9, 0.01), share_of_link(0.5, 0.01), R),
         (share_of_link(0.5, 0.01), share_of_link(0.9, 0.01), C),
-        (share_of_link(0.9, 0.01), share_of_link(0.903, 0.01), R),  # a full link
+        (share_of_link(0.9, 0.01), share_of_link(0.903, 0.01), N),  # intervals that overlap show nothing
         (share_of_link(0.9, 0.001), share_of_link(0.92, 0.05), N),
-        (
-            share_of_link(0.8, 0.05),
-            share_of_link(0.9, 0.053),
-            N,
-        ),  # behind by less than both half-widths and the slack
-        (
-            share_of_link(0.5, 0.0),
-            share_of_link(0.505, 0.0),
-            R,
-        ),  # the slack is a hundredth of the link
+        (share_of_link(0.8, 0.05), share_of_link(0.9, 0.053), C),
+        (share_of_link(0.5, 0.0), share_of_link(0.504, 0.0), R),  # the slack is half a hundredth of the link
         (share_of_link(0.5, 0.0), share_of_link(0.515, 0.0), C),
-        (share_of_link(0.8, 0.0), share_of_link(0.8035, 0.0), R),  # within the slack alone
-        (share_of_link(1.0, 0.0), share_of_link(0.991, 0.035), R),  # nobody has more than the link
+        (share_of_link(0.8, 0.001), share_of_link(0.8, 0.001), R),  # within the slack alone
+        (share_of_link(0.999, 0.001), share_of_link(0.991, 0.1), R),  # nobody has more than the link
     ]
 )
-def test_first_is_who_has_more_than_every_other(fusion, other, verdict) -> None:
-    assert random_loss.first({"fusion": fusion, "reno": other}, 0.005) is verdict
+def test_first_is_who_certainly_has_no_less_than_every_other(fusion, other, verdict) -> None:
+    assert random_loss.first([{"fusion": fusion, "reno": other}], 0.005, 0.01) is verdict
+    assert random_loss.not_below_reno([{"fusion": fusion, "reno": other}], 0.005, 0.01) is verdict
 
 
 # Reno's saw tooth alone, behind a buffer of half the bandwidth-delay product.
@@ -165,6 +201,36 @@ def test_reno_is_below_the_product_for_two_sevenths_of_the_time() -> None:
     round_trips = np.maximum(windows / one_rule.BDP, 1.0)
     below = round_trips[windows < one_rule.BDP].sum() / round_trips.sum()
     assert below == pytest.approx(one_rule.RENO_BELOW, abs=2e-3)
+
+
+# Windows alone, other round trips, long paths.
+
+
+@pytest.mark.slow
+def test_windows_are_judged_by_their_distance_from_the_product() -> None:
+    """The slide's quantity, at the margin and at half of it; every source contradicts it."""
+    statement = one_rule.windows_alone().statements["near"]
+    for margin in (0.5 * EQUAL, EQUAL):
+        near = statement.at({"level": 0.01, "margin": margin})
+        assert near.judged_simulators(0.01, margin) == {"ns-2": C, "ns-3": C}
+        assert near.judged_level(0.01, margin) is C
+    assert statement.at({"level": 0.01, "margin": EQUAL}).judged(0.01, EQUAL).model is C
+
+
+def test_ratios_of_six_and_ten_are_not_the_same() -> None:
+    """Shares of 0.14 and 0.09 of the longer flow differ by less than a tenth, and their ratios by more than the margin."""
+    six, ten = Estimate(0.144, 0.002, 9), Estimate(0.088, 0.003, 9)
+    assert one_rule.ratio_of(six).value == pytest.approx(5.94, abs=0.01)
+    shares = {"compound": dict.fromkeys(one_rule.LONG_RTTS, six), "reno": dict.fromkeys(one_rule.LONG_RTTS, ten)}
+    for quantities, verdict in ((one_rule._same_ratio(shares), C), (one_rule._as_reno(shares), R)):
+        assert Statement(quantities, equal=True).judged(0.01, runs.FAIR).packets is verdict
+
+
+@pytest.mark.slow
+def test_equal_runs_of_fusion_are_enough() -> None:
+    (fall,) = one_rule.added_delay().statements["fusion"].model
+    assert (fall.error, fall.dof) == (0.0, 7)
+    assert fall.p_positive() < 0.01
 
 
 # Flows over several bottlenecks, with reverse traffic.
