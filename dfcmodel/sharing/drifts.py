@@ -18,9 +18,9 @@ __all__ = ["SETTLED", "is_drifting", "is_settled"]
 
 SETTLED = "the mean of other seeds at four times the duration lies in the interval, in 95 % of the cases"
 """What the word means in tables."""
-DRIFT_LIMIT = 0.75
+DRIFT_LIMIT = 0.85
 """Largest mean difference of the halves over half the interval. A transient changes the mean about as much as the halves differ."""
-SPREAD_LIMIT = 0.6
+SPREAD_LIMIT = 0.7
 """Smallest standard deviation of the runs over that which the differences of their halves predict for independent halves.
 
 Below it the spread of the runs is small by chance, and so is the interval.
@@ -31,9 +31,7 @@ SMALLEST_DRIFT = 0.5 * WIDTH
 """Difference of the halves of the measured time that is never taken for a drift: half of the interval that is narrow."""
 
 
-def is_settled(
-    values: Floats, early: Floats, late: Floats, interval: Any, *, bias: float = 0.0
-) -> NDArray[np.bool_]:
+def is_settled(values: Floats, early: Floats, late: Floats, interval: Any, *, bias: float = 0.0) -> NDArray[np.bool_]:
     """Return whether the mean of other seeds at four times the duration is shown to be in the interval of the mean.
 
     The limits were chosen on 26 drawn paths with 160 seeds each, apart from those of ``python -m benchmarks coverage``: where
