@@ -411,7 +411,7 @@ def test_intervals_contain_the_mean_of_other_seeds() -> None:
     truth = coexist([CUBIC(), CUBIC()], **path, runs=400, seed=10**6)
     calls = [coexist([CUBIC(), CUBIC()], **path, seed=seed) for seed in range(40)]
     inside = [abs(run.share[0] - truth.share[0]) <= run.share_half_width[0] for run in calls]
-    assert 34 <= sum(inside)
+    assert sum(inside) >= 34
     further = truth.by_run["share"][:, 0]
     within = [np.mean(np.abs(further - run.share[0]) <= run.share_prediction_half_width[0]) for run in calls]
     assert 0.9 <= np.mean(within) <= 0.99
@@ -627,7 +627,9 @@ def test_a_sweep_has_means_and_intervals_over_its_runs(found):
     shares = found.share.transpose("run", ...)
     np.testing.assert_allclose(found.share_mean, shares.mean("run"), rtol=1e-12)
     np.testing.assert_allclose(found.share_half_width, half_width(shares), rtol=1e-12)
-    np.testing.assert_allclose(found.delay_prediction_half_width, prediction_half_width(found.delay.transpose("run", ...)))
+    np.testing.assert_allclose(
+        found.delay_prediction_half_width, prediction_half_width(found.delay.transpose("run", ...))
+    )
     assert "run" not in found.jain_mean.dims
     one = coexist_sweep([Reno()], bandwidth=500.0, rtt=0.02, buffer=10, duration=2.0, runs=1)
     assert np.isnan(one.rate_half_width).all()
@@ -686,7 +688,9 @@ def test_a_buffer_of_so_many_bandwidth_delay_products() -> None:
     run = coexist([Reno()] * 2, rtt=0.0404, buffer="0.5BDP", runs=1, **path)
     assert run.buffer == 20
     assert "20 wait" in str(run.summary()["bottleneck"])
-    assert "random loss 0.001" in str(coexist(Reno(), rtt=0.04, buffer=9, loss=1e-3, runs=1, **path).summary()["bottleneck"])
+    assert "random loss 0.001" in str(
+        coexist(Reno(), rtt=0.04, buffer=9, loss=1e-3, runs=1, **path).summary()["bottleneck"]
+    )
     with pytest.raises(ValueError, match=r"^buffer = '1BDP': the flows' round-trip times differ"):
         coexist([Reno()] * 2, rtt=[0.04, 0.05], buffer="1BDP", **path)
     for call in (coexist, compare):
