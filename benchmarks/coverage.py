@@ -413,11 +413,14 @@ def table(rows: Sequence[Row]) -> str:
         "function, quantity", "kind", "paths", "printed", "mean in its interval (worst path)", "one further run", "width",
         "settled: printed", "true", "printed where true",
     )  # fmt: skip
+    about = (
+        f"`python -m benchmarks coverage`: up to {paths} paths drawn with seed {first.seed} for each function, beside "
+        f"{first.truth} runs, and {first.truth // LONGER} of four times the duration, whose own error widens the intervals.{small}"
+    )
     lines = [
         "# How often intervals contain what they should",
         "",
-        f"`python -m benchmarks coverage`: up to {paths} paths drawn with seed {first.seed} for each function, beside "
-        f"{first.truth} runs, and {first.truth // LONGER} of four times the duration, whose own error widens the intervals.{small}",
+        about,
         "",
         f"| {' | '.join(columns)} |",
         "|---" * len(columns) + "|",
