@@ -470,17 +470,23 @@ class _Setting(NamedTuple):
 Measure = Callable[["NDArray[np.float64]"], float]
 
 
-def _estimate(runs: list[Shared], measure: Measure, *, is_larger_share: bool = False) -> _Estimate:
-    """Return the estimate of a measure; the mean of a larger share falls towards one half with the root of the duration."""
+def _estimate(
+    runs: list[Shared], measure: Measure, *, is_larger_share: bool = False, resolution: float = 0.0
+) -> _Estimate:
+    """Return the estimate of a measure; the mean of a larger share falls towards one half with the root of the duration.
+
+    Whole packets are counted: intervals are not narrower than one of them, ``resolution`` in units of the measure.
+    """
     values, early, late = (
         np.array([measure(rates) for rates in part])
         for part in ([run.rate for run in runs], *([run.half_rates[half] for run in runs] for half in (0, 1)))
     )
-    half = float(half_width(values, STOPPING_LEVEL))
+    half = float(np.maximum(half_width(values, STOPPING_LEVEL), 0.5 * resolution))
     mean = float(values.mean())
     bias = 0.5 * (mean - 0.5) if is_larger_share else 0.0  # at four times the duration
     settled = bool(is_settled(values, early, late, half, bias=bias))
-    return _Estimate(mean, half, float(prediction_half_width(values, STOPPING_LEVEL)), settled)
+    prediction = float(np.maximum(prediction_half_width(values, STOPPING_LEVEL), resolution))
+    return _Estimate(mean, half, prediction, settled)
 
 
 def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.int64]) -> _Setting:
@@ -505,7 +511,10 @@ def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.in
             "must be longer, or the loss smaller"
         )
     early, late = (np.array([measure(run.half_rates[half]) for run in runs]) for half in (0, 1))
-    estimate = _estimate(runs, measure, is_larger_share=measure is larger_share)
+    estimate = _estimate(
+        runs, measure, is_larger_share=measure is larger_share,
+        resolution=1.0 / (path.bandwidth * (path.duration - path.warm_up)) if measure is utilisation else 0.0,
+    )  # fmt: skip
     return _Setting(runs, path, estimate, is_drifting(early, late))
 
 
