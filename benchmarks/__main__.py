@@ -1,9 +1,13 @@
-"""``python -m benchmarks [SUITE ...] [--quick] [--long] [--save] [--check]``: run suites and print their rows."""
+"""``python -m benchmarks [SUITE ...] [--quick] [--long] [--save] [--check]``: run suites and print their rows.
+
+``python -m benchmarks coverage`` measures intervals in place of times, with options of its own (`benchmarks.coverage`).
+"""
 
 from __future__ import annotations
 
 import importlib
 import math
+import sys
 import time
 import traceback
 from typing import Annotated
@@ -86,4 +90,8 @@ def table(suite: str, rows: list[Row]) -> Table:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    if sys.argv[1:2] == ["coverage"]:
+        del sys.argv[1]
+        typer.run(importlib.import_module("benchmarks.coverage").main)
+    else:
+        typer.run(main)

@@ -124,7 +124,7 @@ def rates(rule: Any) -> Case:
 
 def shared() -> float:
     """Run Reno and CUBIC at one bottleneck and return the packets that they sent."""
-    run = coexist([Reno(), CUBIC()], rtt=0.04, bandwidth=2000.0, buffer=80, duration=100.0)
+    run = coexist([Reno(), CUBIC()], rtt=0.04, bandwidth=2000.0, buffer=80, duration=100.0, runs=1)
     return float(run.sent[:, -1].sum())
 
 

@@ -320,7 +320,7 @@ class _Times:
         typer.Option(help="Simulated time: 60s, or a number of s; default: 60s, 240s at most while shares drift."),
     ] = None
     runs: Annotated[int, typer.Option(help="Most seeds per setting; fewer where intervals are below 5 points.")] = 16
-    seed: Annotated[int, typer.Option(help="The first of the seeds.")] = 0
+    seed: Annotated[int, typer.Option(help="Those of the runs are spawned from it.")] = 0
     warm_up: Annotated[str | None, typer.Option(help="Part before the measurement: 10s; default: a fifth.")] = None
 
 

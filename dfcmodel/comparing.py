@@ -65,8 +65,9 @@ def compare(
     Runs, ensembles and answers give a table with a column for each and one figure; of runs ``animate`` shows the
     queues one above another, of ensembles the table has intervals and the figure bands. Rules are simulated packet by packet on a path: each alone,
     two flows of it together, with equal and with unequal round-trip times, and one flow of it against
-    one of every other rule, over a drop-tail or a managed queue. The table has the winner first; arrays are in the
-    order of the call.
+    one of every other rule, over a drop-tail or a managed queue. Shares, rates and exponents are means over seeds and starts
+    with their 95 % interval and the range of single runs. The table is in the order of the mean shares, with the ranks that the
+    intervals allow; arrays are in the order of the call.
 
     Parameters
     ----------
@@ -85,17 +86,17 @@ def compare(
         Packets that wait in the queue, besides the one in transmission; also ``"80pkt"``, or ``"120kB"``:
         as many packets of ``packet_size`` as fit (no others wait there, so that a `ByteBuffer` would hold the same).
     runs
-        Most seeds per setting (16): a setting gets from three on fewer where the interval of its share, or of the utilisation of
+        Most seeds per setting (16): a setting gets from four on fewer where the interval of its share, or of the utilisation of
         a rule alone, is at most five percentage points wide. The result says which are wider.
     seed
-        The first of the seeds (0), or a `numpy.random.Generator` that draws it.
+        Seed from which those of the runs are spawned (0), or a `numpy.random.Generator` that draws it. Other seeds share no run.
     loss
         Probability that a packet is lost at random before the queue (0).
     duration, warm_up
         Simulated time and the part before the measurement (None: a fifth) in s. Without a duration 60 s are simulated.
         Where the shares of the two halves of the measured time differ by more than chance, as while a flow still gains on
-        another, the setting is simulated for 120 s and then for 240 s. The result says which settings are not settled
-        after that, or after the duration given.
+        another, the setting is simulated for 120 s and then for 240 s. The result says which settings are drifting
+        after that, or after the duration given, and which are settled: longer runs would not leave the interval.
     recovery
         Loss recovery of all senders (see `Packets`; ``"sack"``); None: that of each rule.
     discipline

@@ -1,9 +1,9 @@
-"""Window rules that share one bottleneck: rates, windows and queue of one packet-level run."""
+"""Window rules that share one bottleneck: rates, windows and queue of independent packet-level runs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,12 +15,13 @@ from dfcmodel.packets.engine import PacketRun, with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules, places_of
-from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
-from hopflow.checks import instances, number, one_number, random_generator, seconds
+from dfcmodel.sharing.coexistence_results import SAMPLES, Coexistence, RunRecord
+from hopflow.checks import instances, integer, number, one_number, random_generator, seconds
 from hopflow.deprecations import accept_old_names
+from hopflow.intervals import spawn_seeds
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import in_packets_of
-from hopflow.results import OnFailure, deliver
+from hopflow.results import OnFailure, deliver, worst
 from hopflow.units import PACKET_SIZE, WithUnit, bandwidth_delay_products, declares, in_units, quantities
 from responsefn import WindowRule
 
@@ -69,14 +70,17 @@ def coexist(
     bandwidth: WithUnit,
     buffer: int | str,
     *,
+    runs: int = 5,
     on_failure: OnFailure = "raise",
     seed: int | np.random.Generator = 0,
     **options: Unpack[SenderOptions],
 ) -> Coexistence:
-    """Simulate flows that share one drop-tail bottleneck, packet by packet, once.
+    """Simulate flows that share one drop-tail bottleneck, packet by packet, in independent runs.
 
     The path is that of `compare`: an access link per flow, ten times as fast as the bottleneck, and senders that send an
-    endless stream. `compare` repeats runs until it knows the shares; this is one run, with its windows and queue over time.
+    endless stream. Each run has its own random numbers and starts. Measured quantities are means over the runs, with the
+    95 % interval of the mean over other seeds and starts at the same duration, and the interval of one further run. Neither
+    includes the error of the model. The result has windows and queue of the first run over time.
     The state of a rule begins with the round-trip time of its path, if it has a field for it (`WindowRule.start`).
 
     Parameters
@@ -92,10 +96,13 @@ def coexist(
     buffer
         Packets that wait in its queue, besides the one in transmission; whole, >= 1. Also a multiple of bandwidth times
         round-trip time, such as ``"0.5BDP"``, if all flows have the same.
+    runs
+        Independent runs, at least 1. One run has no intervals; two have wide ones.
     on_failure
         Whether a result without shares raises or is returned with its ``status``.
     seed
-        Seed or generator; the same seed gives the same packets.
+        Seed of the first run, or a generator that draws it; those of the others are spawned from it. More runs begin
+        with those of fewer, and calls with different seeds have no run in common.
     **options
         The following keywords, of the path and of the senders.
     loss
@@ -104,7 +111,7 @@ def coexist(
         Simulated time, and the part before the measurement (None: a fifth of it), in s. Four round trips at least are measured.
     starts
         When each flow starts, in s, one number or one per flow, at most ``warm_up``; None: at random
-        within the first round trip (and the warm-up).
+        within the first round trip (and the warm-up), in each run anew.
     processing
         Largest random time that a packet waits at its sender, drawn uniformly for each, in s; None is the
         transmission time of a packet. Without it (0) deterministic flows fall into step with the
@@ -133,7 +140,7 @@ def coexist(
     ArithmeticError
         Where a rule makes its window infinite or NaN.
     hopflow.NotSolvedError
-        Where nothing arrived in the measured time, so that there are no shares.
+        Where nothing arrived in the measured time of a run, so that there are no shares.
 
     Examples
     --------
@@ -144,6 +151,7 @@ def coexist(
     (True, 1.0)
     """
     asked = check_keywords(coexist, options)
+    integer("runs", runs, 1, 10_000)
     alone = (rules,) if isinstance(rules, WindowRule) else rules
     flows = instances("rules", alone, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
     if not flows:
@@ -168,12 +176,10 @@ def coexist(
         recovery=asked["recovery"], elements=instances("elements", asked["elements"], PathElement),
         packet_size=packet_size,
     )  # fmt: skip
-    generator, starts = random_generator("seed", seed), asked["starts"]
-    if starts is None:
-        begins = np.minimum(rtts, warm_up) * generator.random(len(flows))
-    else:
-        begins = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
-    number("starts", begins, at_most=warm_up, hint="warm_up, so that all are measured alike")
+    starts = asked["starts"]
+    if starts is not None:
+        starts = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
+        number("starts", starts, at_most=warm_up, hint="warm_up, so that all are measured alike")
     windows: dict[str, Any] = {
         name: one_number(name, in_packets_of(asked[name], packet_size), at_least=1.0)
         for name in ("max_window", "ssthresh")
@@ -181,20 +187,44 @@ def coexist(
     }
     wait = asked["processing"]
     wait = one_number("processing", 1.0 / bandwidth if wait is None else wait, at_least=0.0)
-    step = (duration - warm_up) / (BATCHES * SAMPLES)
+    step = (duration - warm_up) / SAMPLES
     early = math.ceil(warm_up / step * (1.0 - 1e-12))
     before = max(0.0, early * step - warm_up)  # so that the measurement begins with a sample
-    scenario = path.scenario(flows, (rtts - sending).tolist(), (begins + before).tolist())
-    senders = tuple(replace(flow, **windows) for flow in scenario.flows)
-    scenario = replace(scenario, flows=senders, min_rto=asked["min_rto"])
-    method = Packets(
-        seed=int(generator.integers(1, 2**31 - 1)),
-        recovery=path.recovery,
-        loss=_at_senders(path, len(flows)),
-    )
-    plan = plan_scenario(scenario, method, duration=before + duration, sample=step, packet_jitter=wait)
-    result = _simulated(path, rtts, plan, early, before)
+    first: list[RunRecord] = []
+    measured, statuses = [], []
+    for packet_seed, begins in _draws(seed, runs, np.minimum(rtts, warm_up), starts):
+        scenario = path.scenario(flows, (rtts - sending).tolist(), (begins + before).tolist())
+        senders = tuple(replace(flow, **windows) for flow in scenario.flows)
+        scenario = replace(scenario, flows=senders, min_rto=asked["min_rto"])
+        method = Packets(seed=packet_seed, recovery=path.recovery, loss=_at_senders(path, len(flows)))
+        plan = plan_scenario(scenario, method, duration=before + duration, sample=step, packet_jitter=wait)
+        record = _run_plan(plan, rtts, early, before)
+        first = first or [record]  # the trajectories of the others are large
+        measured.append(record.measures(bandwidth))
+        statuses.append(record.status)
+    result = Coexistence(
+        rules=flows, rtt=rtts, bandwidth=bandwidth, buffer=path.buffer, p=path.loss, warm_up=warm_up,
+        time=first[0].time, window=first[0].window, sent=first[0].sent, acked=first[0].acked,
+        refused=first[0].refused, lost=first[0].lost, queue=first[0].queue, carried=first[0].carried,
+        by_run={name: np.stack([run[name] for run in measured]) for name in measured[0]}, run_status=worst(statuses),
+    )  # fmt: skip
     return deliver(result, on_failure)
+
+
+def _draws(
+    seed: int | np.random.Generator, runs: int, latest: Floats, starts: Floats | None
+) -> Iterator[tuple[int, Floats]]:
+    """Yield the seed of the packets and the starts of the flows of each run; starts None: at random up to ``latest``.
+
+    The first run takes its numbers from the seed itself, so that it is the run of ``runs=1``.
+    """
+    first = random_generator("seed", seed)
+    for run in range(runs):
+        if run == 1:
+            seeds = spawn_seeds(first, runs - 1)
+        generator = np.random.default_rng(seeds[run - 1]) if run else first
+        begins = latest * generator.random(len(latest)) if starts is None else starts
+        yield int(generator.integers(1, 2**31 - 1)), begins
 
 
 def _at_senders(path: Bottleneck, flows: int) -> dict[str, float] | None:
@@ -202,7 +232,7 @@ def _at_senders(path: Bottleneck, flows: int) -> dict[str, float] | None:
     return {f"s{n}->in": path.loss for n in range(flows)} if path.loss else None
 
 
-def _simulated(path: Bottleneck, rtts: Floats, plan: Plan, early: int, before: float) -> Coexistence:
+def _run_plan(plan: Plan, rtts: Floats, early: int, before: float) -> RunRecord:
     """Run a plan; ``early`` samples come before the measurement, and its clock begins ``before`` time 0, in s."""
 
     def whole_run(run: PacketRun, _: int) -> tuple[PacketRun, list[Ints]] | None:
@@ -213,37 +243,31 @@ def _simulated(path: Bottleneck, rtts: Floats, plan: Plan, early: int, before: f
 
     run, counts = with_room(plan, whole_run)
     records = run.finish()
-    found = trajectory(plan, records, 0.0)
+    run_trajectory = trajectory(plan, records, 0.0)
     place = list(plan.scenario.senders).index("in")
     started, hops = np.cumsum(records.starts(), axis=0, dtype=np.int64), plan.hops
     of_access = hops.row[hops.begins & ~hops.is_ack]
     of_queue = of_access + 1
-    dropped = np.cumsum(np.asarray(found.lost), axis=2).astype(np.int64)
+    dropped = np.cumsum(np.asarray(run_trajectory.lost), axis=2).astype(np.int64)
     refused = dropped[:, place]
     lost = dropped.sum(axis=1) - refused
-    events = [getattr(found, name) - count for name, count in zip(EVENTS, counts, strict=True)]
+    events = [getattr(run_trajectory, name) - count for name, count in zip(EVENTS, counts, strict=True)]
     first = [
         min(first_state(flow, float(rtt)).cwnd, flow.max_window)
         for flow, rtt in zip(plan.scenario.flows, rtts, strict=True)
     ]
-    return Coexistence(
-        rules=tuple(flow.source for flow in plan.scenario.flows),  # type: ignore[misc]
-        rtt=rtts,
-        bandwidth=path.bandwidth,
-        buffer=path.buffer,
-        p=path.loss,
-        warm_up=path.warm_up,
-        time=np.append(0.0, found.time - before),
-        window=np.column_stack([first, found.window]),
+    return RunRecord(
+        time=np.append(0.0, run_trajectory.time - before),
+        window=np.column_stack([first, run_trajectory.window]),
         sent=_from_zero(started[:, of_access].T + lost),
-        acked=_from_zero(np.rint(found.delivered).astype(np.int64)),
+        acked=_from_zero(np.rint(run_trajectory.delivered).astype(np.int64)),
         refused=_from_zero(refused),
         lost=_from_zero(lost),
         loss_events=events[0],
         timeouts=events[1],
-        queue=np.append(0.0, found.queued[place]),
+        queue=np.append(0.0, run_trajectory.queued[place]),
         carried=np.append(0, started[:, of_queue].sum(axis=1)),
-        run_status=found.status,
+        status=run_trajectory.status,
     )
 
 

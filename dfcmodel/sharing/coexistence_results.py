@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.sharing.bottlenecks import mean_of
-from hopflow.fork_safety import cached_property
+from dfcmodel.sharing.bottlenecks import within_limits
+from dfcmodel.sharing.drifts import SETTLED, is_settled
+from dfcmodel.sharing.seed_budgets import plus_minus
+from hopflow.intervals import half_width, prediction_half_width
 from hopflow.results import Result, Status, figure
 from responsefn import WindowRule, jain_index
 
@@ -21,20 +24,87 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["BATCHES", "SAMPLES", "Coexistence"]
+__all__ = ["SAMPLES", "Coexistence", "RunRecord"]
 
-BATCHES = 20
-SAMPLES = 50
-"""Of the trajectories, per batch."""
+SAMPLES = 1000
+"""Samples of the trajectories in the measured time."""
+UNITS = {
+    "goodput": "packets/s", "share": "1", "losses": "packets", "loss_event_rate": "1", "mean_window": "packets",
+    "loss_events": "1", "timeouts": "1", "queueing_delay": "s", "utilisation": "1", "jain": "1",
+}  # fmt: skip
+"""Of the measured quantities."""
+
+
+class RunRecord(NamedTuple):
+    """Trajectories of one run over its S samples, and counts of its measured time; see `Coexistence`."""
+
+    time: Floats
+    window: Floats
+    sent: Ints
+    acked: Ints
+    refused: Ints
+    lost: Ints
+    loss_events: Ints
+    timeouts: Ints
+    queue: Floats
+    carried: Ints
+    status: Status
+
+    def measures(self, bandwidth: float) -> dict[str, Floats]:
+        """Return the quantities of `UNITS`, shapes (F,) or (), and ``half_goodput``, shape (2, F)."""
+        begin = len(self.time) - 1 - SAMPLES
+
+        def growth(values: Any) -> Any:
+            return values[..., -1] - values[..., begin]
+
+        duration = float(growth(self.time))
+        carried = growth(self.carried) / duration
+        goodput = np.asarray(growth(self.acked) / duration)
+        edges = slice(begin, None, SAMPLES // 2)
+        halves = np.diff(self.acked[:, edges], axis=1) / np.diff(self.time[edges])
+        queueing_delay = float(self.queue[begin + 1 :].mean() / carried) if carried else math.nan
+        return {
+            "goodput": goodput,
+            "share": ratio(goodput, goodput.sum()),
+            "losses": np.asarray(growth(self.refused + self.lost), np.float64),
+            "loss_event_rate": ratio(self.loss_events, growth(self.sent)),
+            "mean_window": np.asarray(self.window[:, begin + 1 :].mean(axis=1)),
+            "loss_events": self.loss_events.astype(np.float64),
+            "timeouts": self.timeouts.astype(np.float64),
+            "queueing_delay": np.asarray(queueing_delay),
+            "utilisation": np.asarray(growth(self.carried) / (bandwidth * duration)),
+            "jain": np.asarray(jain_index(goodput) if goodput.any() else math.nan),
+            "half_goodput": halves.T,
+        }
+
+
+def _widths(name: str, shape: str) -> tuple[property, property]:
+    """Return the properties ``<name>_half_width`` and ``<name>_prediction_half_width``."""
+    unit = "" if UNITS[name] == "1" else f", {UNITS[name]}"
+    quantity = name.replace("_", " ")
+
+    def mean(self: Coexistence) -> Any:
+        return half_width(self.by_run[name])
+
+    def prediction(self: Coexistence) -> Any:
+        return prediction_half_width(self.by_run[name])
+
+    mean.__doc__ = f"Of the 95 % interval of the mean {quantity} over seeds and starts{unit}, shape {shape}."
+    prediction.__doc__ = (
+        f"Of the interval that contains the {quantity} of one further run in 95 %{unit}, shape {shape}."
+    )
+    return property(mean), property(prediction)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Coexistence(Result):
-    """Rates, windows and queue of F flows over one bottleneck, with samples at S times.
+    """Rates, windows and queue of F flows over one bottleneck, from R independent runs.
 
-    The properties are of the measured time, from ``warm_up`` on; each ``_half_width`` is half a 95 %
-    confidence interval from 20 batches, which means something when a batch is longer than the cycle
-    from loss to loss.
+    The properties are of the measured time, from ``warm_up`` on, and means over the runs. For each quantity ``X`` there
+    is ``X_half_width``, half the 95 % interval of the mean over other seeds and starts at the same duration (Student's t
+    over the runs), and ``X_prediction_half_width``: one further run is within so much of the mean in 95 % of the cases. NaN for
+    one run. The intervals do not contain the error of the model, nor what another duration, buffer or path would change. They
+    assume means that are about normal: a rare event, such as one flow in twenty runs that starves, may be missing in all runs.
 
     Attributes
     ----------
@@ -47,28 +117,29 @@ class Coexistence(Result):
     warm_up
         From when on it is measured, in s.
     time
-        In s, from 0, shape (S,).
+        In s, from 0, shape (S,): samples of the first run, as all trajectories.
     window
-        Congestion windows in packets, shape (F, S).
+        Congestion windows of the first run in packets, shape (F, S).
     sent, acked, refused, lost
-        Packets since time 0: sent, also again; delivered in order; dropped by the full queue; lost at random;
-        shape (F, S).
-    loss_events, timeouts
-        Calls of ``on_loss`` and ``on_timeout``, and of the latter alone, in the measured time, shape (F,).
+        Packets of the first run since time 0: sent, also again; delivered in order; dropped by the full queue; lost at
+        random; shape (F, S).
     queue
-        Packets that wait at the bottleneck, shape (S,).
+        Packets that wait at the bottleneck in the first run, shape (S,).
     carried
-        Packets of all flows that the bottleneck has begun to transmit since time 0, shape (S,).
+        Packets of all flows that the bottleneck has begun to transmit in the first run since time 0, shape (S,).
+    by_run
+        Values of each run by the name of the quantity, shape (R, F), or (R,) of those of the bottleneck; ``"half_goodput"``,
+        the goodput in the first and in the second half of the measured time, has shape (R, 2, F).
     run_status
-        Of the run as a whole: whether every packet is accounted for.
+        Of the runs: whether every packet is accounted for.
 
     Examples
     --------
     >>> from dfcmodel import coexist
     >>> from responsefn import Reno
     >>> run = coexist([Reno(), Reno()], rtt=0.04, bandwidth=500.0, buffer=20, duration=20.0)
-    >>> run.share.shape, str(run.status)
-    ((2,), 'completed')
+    >>> run.share.shape, run.by_run["share"].shape, str(run.status)
+    ((2,), (5, 2), 'completed')
     """
 
     rules: tuple[WindowRule, ...]
@@ -83,106 +154,133 @@ class Coexistence(Result):
     acked: Ints
     refused: Ints
     lost: Ints
-    loss_events: Ints
-    timeouts: Ints
     queue: Floats
     carried: Ints
+    by_run: Mapping[str, Floats]
     run_status: Status
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return len(self.by_run["goodput"])
 
     @property
     def status(self) -> Status:
-        """COMPLETED when something arrived and every packet sent is accounted for."""
-        return self.run_status if self.goodput.any() else Status.NOT_MEASURED
-
-    @property
-    def _begin(self) -> int:
-        return len(self.time) - 1 - BATCHES * SAMPLES
-
-    def _measured(self, values: Any) -> Any:
-        """Return by how much a cumulative array grew over the measured time."""
-        return values[..., -1] - values[..., self._begin]
-
-    @cached_property
-    def _batches(self) -> Floats:
-        """Goodput of each flow in each batch, packets/s, shape (F, 20)."""
-        edges = slice(self._begin, None, SAMPLES)
-        return np.diff(self.acked[:, edges], axis=1) / np.diff(self.time[edges])
+        """COMPLETED when something arrived in each run and every packet sent is accounted for."""
+        arrived = self.by_run["goodput"].any(axis=1).all()
+        return self.run_status if arrived else Status.NOT_MEASURED
 
     @property
     def duration(self) -> float:
-        """Measured time in s."""
-        return float(self._measured(self.time))
+        """Measured time of each run in s."""
+        return float(self.time[-1] - self.time[-1 - SAMPLES])
+
+    def _mean(self, name: str) -> Any:
+        return self.by_run[name].mean(axis=0)
 
     @property
     def goodput(self) -> Floats:
         """Packets delivered in order, packets/s, shape (F,)."""
-        return np.asarray(self._measured(self.acked) / self.duration)
-
-    @property
-    def goodput_half_width(self) -> Floats:
-        """Of the goodput's 95 % interval, packets/s, shape (F,)."""
-        return _half_width(self._batches)
+        return np.asarray(self._mean("goodput"))
 
     @property
     def share(self) -> Floats:
         """Of all flows' goodput, shape (F,)."""
-        return _over(self.goodput, self.goodput.sum())
+        return np.asarray(self._mean("share"))
 
     @property
-    def share_half_width(self) -> Floats:
-        """Of the share's 95 % interval, shape (F,)."""
-        return _half_width(_over(self._batches, self._batches.sum(axis=0)))
+    def share_interval(self) -> Floats:
+        """Lower and upper ends of the mean share's 95 % interval, from 0 to 1, shape (2, F)."""
+        return within_limits(self.share, self.share_half_width, 0.0, 1.0)
 
     @property
-    def losses(self) -> Ints:
+    def share_prediction_interval(self) -> Floats:
+        """Ends of the interval that contains the share of one further run in 95 %, from 0 to 1, shape (2, F)."""
+        return within_limits(self.share, self.share_prediction_half_width, 0.0, 1.0)
+
+    @property
+    def losses(self) -> Floats:
         """Packets dropped by the queue or lost at random, shape (F,)."""
-        return np.asarray(self._measured(self.refused + self.lost))
+        return np.asarray(self._mean("losses"))
 
     @property
     def loss_event_rate(self) -> Floats:
         """Loss events per packet sent, shape (F,)."""
-        return _over(self.loss_events, self._measured(self.sent))
+        return np.asarray(self._mean("loss_event_rate"))
 
     @property
     def mean_window(self) -> Floats:
         """Mean of the window's 1000 samples in packets, shape (F,)."""
-        return np.asarray(self.window[:, self._begin + 1 :].mean(axis=1))
+        return np.asarray(self._mean("mean_window"))
+
+    @property
+    def loss_events(self) -> Floats:
+        """Calls of ``on_loss`` and ``on_timeout`` in the measured time, shape (F,)."""
+        return np.asarray(self._mean("loss_events"))
+
+    @property
+    def timeouts(self) -> Floats:
+        """Calls of ``on_timeout`` in the measured time, shape (F,)."""
+        return np.asarray(self._mean("timeouts"))
 
     @property
     def queueing_delay(self) -> float:
         """Mean wait in the queue in s: the mean queue over the rate of the packets carried (Little's law)."""
-        taken = self._measured(self.carried) / self.duration
-        return float(self.queue[self._begin + 1 :].mean() / taken) if taken else math.nan
+        return float(self._mean("queueing_delay"))
 
     @property
     def utilisation(self) -> float:
-        """Share of the time in which the bottleneck transmits."""
-        return float(self._measured(self.carried) / (self.bandwidth * self.duration))
+        """Part of the time in which the bottleneck transmits."""
+        return float(self._mean("utilisation"))
 
     @property
     def jain(self) -> float:
         """Jain's fairness index of the goodputs; NaN where nothing arrived."""
-        return jain_index(self.goodput) if self.goodput.any() else math.nan
+        return float(self._mean("jain"))
+
+    goodput_half_width, goodput_prediction_half_width = _widths("goodput", "(F,)")
+    share_half_width, share_prediction_half_width = _widths("share", "(F,)")
+    losses_half_width, losses_prediction_half_width = _widths("losses", "(F,)")
+    loss_event_rate_half_width, loss_event_rate_prediction_half_width = _widths("loss_event_rate", "(F,)")
+    mean_window_half_width, mean_window_prediction_half_width = _widths("mean_window", "(F,)")
+    loss_events_half_width, loss_events_prediction_half_width = _widths("loss_events", "(F,)")
+    timeouts_half_width, timeouts_prediction_half_width = _widths("timeouts", "(F,)")
+    queueing_delay_half_width, queueing_delay_prediction_half_width = _widths("queueing_delay", "()")
+    utilisation_half_width, utilisation_prediction_half_width = _widths("utilisation", "()")
+    jain_half_width, jain_prediction_half_width = _widths("jain", "()")
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        """Whether the mean share of other seeds at four times the duration is shown to be in the interval, shape (F,).
+
+        Of one flow alone: its goodput. True where the two halves of the measured time differ little beside the
+        interval (see `dfcmodel.sharing.drifts`), False where they do not or where one run has no interval. It was right in
+        95 % of the cases in which it was True (``python -m benchmarks coverage``).
+        """
+        early, late = np.moveaxis(self.by_run["half_goodput"], 1, 0)
+        if len(self.rules) == 1:
+            return is_settled(self.by_run["goodput"], early, late, self.goodput_half_width)
+        early, late = (ratio(half, half.sum(axis=1, keepdims=True)) for half in (early, late))
+        return is_settled(self.by_run["share"], early, late, self.share_half_width)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return trajectories over ``flow`` and ``time``, and measurements over ``flow``."""
+        """Return trajectories of the first run over ``flow`` and ``time``, and measures with their widths over ``flow``.
+
+        The values of each run are named ``<quantity>_by_run``, over ``run``.
+        """
         import xarray as xr
 
-        units = {
-            "window": "packets", "sent": "packets", "acked": "packets", "refused": "packets", "lost": "packets",
-        }  # fmt: skip
-        measured = {
-            "goodput": "packets/s", "goodput_half_width": "packets/s", "share": "1",
-            "share_half_width": "1", "losses": "packets", "loss_event_rate": "1",
-            "mean_window": "packets", "loss_events": "1", "timeouts": "1",
-        }  # fmt: skip
-        shared = ["bandwidth", "buffer", "p", "warm_up", "queueing_delay", "utilisation", "jain"]
+        trajectories = ("window", "sent", "acked", "refused", "lost")
         variables: dict[str, Any] = {
-            name: (("flow", "time"), getattr(self, name), {"units": unit}) for name, unit in units.items()
+            name: (("flow", "time"), getattr(self, name), {"units": "packets"}) for name in trajectories
         }
-        for name, unit in measured.items():
-            variables[name] = ("flow", getattr(self, name), {"units": unit})
         variables["queue"] = ("time", self.queue, {"units": "packets"})
+        for name, unit in UNITS.items():
+            values = self.by_run[name]
+            dims = ("run", "flow")[: values.ndim]
+            variables[f"{name}_by_run"] = dims, values, {"units": unit}
+            for part in ("", "_half_width", "_prediction_half_width"):
+                variables[name + part] = dims[1:], getattr(self, name + part), {"units": unit}
+        variables["settled"] = "flow", self.settled
         return xr.Dataset(
             variables,
             coords={
@@ -190,8 +288,9 @@ class Coexistence(Result):
                 "rule": ("flow", [repr(rule) for rule in self.rules]),
                 "rtt": ("flow", self.rtt, {"units": "s"}),
                 "time": ("time", self.time, {"units": "s"}),
+                "run": np.arange(len(self)),
             },
-            attrs={name: getattr(self, name) for name in shared},
+            attrs={name: getattr(self, name) for name in ("bandwidth", "buffer", "p", "warm_up")},
         )
 
     @property
@@ -201,24 +300,41 @@ class Coexistence(Result):
 
     def summary(self) -> dict[str, object]:
         """Return the bottleneck, and for each flow its goodput, share, loss and window."""
+        several = len(self) > 1
         rows: dict[str, object] = {
             "bottleneck": self._bottleneck,
             "measured": f"{self.warm_up:g} .. {self.time[-1]:g} s ({self.status})",
-            "utilisation": f"{self.utilisation:.4f}",
-            "queueing delay": f"{self.queueing_delay:.4g} s",
-            "Jain index": f"{self.jain:.4f}",
+            "runs": (
+                f"{len(self)}; mean over seeds and starts ± 95 %; single runs a to b: a further run is there in 95 %"
+                if several
+                else "1, without an interval: other seeds and starts give other numbers"
+            ),
+            "utilisation": f"{self.utilisation:.4f}{plus_minus(self.utilisation_half_width)}",
+            "queueing delay": f"{self.queueing_delay:.4g}{plus_minus(self.queueing_delay_half_width)} s",
+            "Jain index": f"{self.jain:.4f}{plus_minus(self.jain_half_width)}",
         }
-        share, half = 100 * self.share, 100 * self.share_half_width
+        settled = self.settled
         for f, rule in enumerate(self.rules):
             rows[f"{f + 1}: {rule!r}"] = (
-                f"{self.goodput[f]:.5g} packets/s, {share[f]:.3g} ± {half[f]:.2g} %, "
-                f"rtt {self.rtt[f]:g} s, loss events {self.loss_event_rate[f]:.3g} per packet, "
+                f"{self.goodput[f]:.5g}{plus_minus(self.goodput_half_width[f])} packets/s, {self._share_text(f)}, "
+                f"{'settled, ' * bool(settled[f])}rtt {self.rtt[f]:g} s, loss events {self.loss_event_rate[f]:.3g} per packet, "
                 f"mean window {self.mean_window[f]:.4g}"
             )
-        return rows
+        return rows | ({"settled": SETTLED} if settled.any() else {})
+
+    def _share_text(self, flow: int) -> str:
+        """Return a share in percent, with its intervals where there are several runs."""
+        share, half = 100 * self.share[flow], 100 * self.share_half_width[flow]
+        if len(self) == 1:
+            return f"{share:.3g} %"
+        low, high = 100 * self.share_interval[:, flow]
+        cut = max(share - half - low, high - share - half, key=abs)
+        mean = f"{share:.3g} ± {half:.2g} %" if abs(cut) < 1e-9 else f"{share:.3g} % ({low:.3g} to {high:.3g} %)"
+        runs = 100 * self.share_prediction_interval[:, flow]
+        return f"{mean} (single runs {runs[0]:.3g} to {runs[1]:.3g} %)"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the windows over time, the part before the measurement shaded; return the Axes."""
+        """Draw the windows of the first run over time, the part before the measurement shaded; return the Axes."""
         axes: Axes = figure()[1] if ax is None else ax
         for f, rule in enumerate(self.rules):
             label = f"{f + 1}: {rule!r}, {100 * self.share[f]:.0f} %"
@@ -233,12 +349,7 @@ class Coexistence(Result):
         return axes
 
 
-def _over(x: Any, y: Any) -> Floats:
+def ratio(x: Any, y: Any) -> Floats:
     """Return x / y, NaN where y is 0."""
     y = np.asarray(y, dtype=np.float64)
     return np.asarray(x / np.where(y == 0.0, np.nan, y))
-
-
-def _half_width(batches: Floats) -> Floats:
-    """Return half the 95 % interval of each row's mean, shape (F,)."""
-    return np.array([mean_of(row)[1] for row in batches])

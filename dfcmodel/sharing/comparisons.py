@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dfcmodel.network.endpoints.flow_recoveries import by_recovery
-from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, mean_of, within_limits
-from dfcmodel.sharing.seed_budgets import FEWEST_SEEDS, WIDTH, is_narrow, run_seeds, seeds_text
+from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, within_limits
+from dfcmodel.sharing.drifts import SETTLED, is_drifting, is_settled
+from dfcmodel.sharing.seed_budgets import STOPPING_LEVEL, WIDTH, is_narrow, plus_minus, run_seeds, seeds_text
 from hopflow.checks import flag, instances, integer, seed_number
+from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from responsefn import WindowRule
@@ -35,16 +39,17 @@ CAVEATS = (
     ),
     "rules that measure delay depend on timestamps and their resolution most",
     (
-        "± and the numbers in brackets are 95 % confidence intervals over the seeds: they contain the randomness of the simulation, "
-        "not the error of the model, and are cut at the ends of the measure's range (shares: 0 and 1)"
+        "± and the first numbers in brackets are 95 % intervals of the mean over seeds and starts at the same duration, single runs a .. b "
+        "the interval of one further run: they contain the randomness of the simulation, not the error of the model, and are cut at the "
+        "ends of the measure's range (shares: 0 and 1)"
     ),
 )
 ABOVE_CAPACITY = (
     "a rate above the path's: data are counted when they are in order, and a retransmission after the warm-up closed a gap of before; "
     "a longer duration makes the difference small"
 )
-NOT_SETTLED = (
-    "not settled: the two halves of the measured time differ by more than chance, and the interval says nothing of that; "
+DRIFTING = (
+    "drifting: the two halves of the measured time differ by more than chance, and the interval says nothing of that; "
     "a longer duration gives other shares"
 )
 BUDGET = 16
@@ -52,17 +57,19 @@ BUDGET = 16
 LONGER = 2.0
 """Ratio of the round-trip times from which the exponent of the unfairness is taken."""
 DURATION_FACTORS = (1.0, 2.0, 4.0)
-"""Durations over the path's, one after another, until a setting is settled."""
-SMALLEST_DRIFT = 0.5 * WIDTH
-"""Difference of the halves of the measured time that is never taken for a drift: half of the interval that is narrow."""
+"""Durations over the path's, one after another, while a setting drifts."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
     """R rules on one path, in the order of the call.
 
-    The table and the figure have the winner first: by the mean share against the other rules, for a rule alone by its
-    rate. `ranking` has the rules in that order.
+    The table and the figure are in the order of the mean share against the other rules, the largest first; for a rule alone
+    by its rate. `ranking` has the rules in that order, `rank_range` the ranks that the intervals of the pairs allow.
+
+    Each ``X`` is a mean over seeds and starts; ``X_half_width`` is that of its 95 % interval (Student's t, at a level that
+    makes up for seeds that stop where the interval is narrow), and one further run is within ``X_prediction_half_width`` of the
+    mean in 95 % of the cases. NaN of one seed.
 
     Attributes
     ----------
@@ -74,26 +81,29 @@ class Comparison(Result):
         The budget: most seeds per setting. A setting gets no more when the interval of its share (alone: of its rate
         over the bandwidth) is at most five percentage points wide.
     seeds, alone_seeds
-        That each pair and each rule alone got, shapes (R, R) and (R,).
+        Number of seeds of each pair and of each rule alone, shapes (R, R) and (R,).
     durations, alone_durations
         Simulated time of each pair and of each rule alone in s, shapes (R, R) and (R,): that of the path, or up to four
-        times as long where `compare` got no duration and the setting was not settled before. The warm-up is the same
+        times as long where `compare` got no duration and the setting was drifting before. The warm-up is the same
         fraction of it.
-    settled, alone_settled
-        Whether the two halves of the measured time agree, shapes (R, R) and (R,): whether the mean difference of the
-        share (alone: of the rate over the bandwidth) is within its 95 % interval over the seeds, or at most 2.5 percentage
-        points. One or two seeds have no usable interval, and may differ by five points.
-    share, share_half_width
+    settled, alone_settled, rtt_exponent_settled
+        Whether the share, the rate alone and the exponent are shown to be settled, shapes (R, R), (R,) and (R,): the mean of other
+        seeds at four times the duration lies in the interval in 95 % of the cases in which it is True. False where that is
+        not so, and where the runs do not show it (`dfcmodel.sharing.drifts`).
+    drifting, alone_drifting
+        Whether the two halves of the measured time differ by more than chance, shapes (R, R) and (R,): whether the mean
+        difference of the share (alone: of the rate over the bandwidth) is outside its 95 % interval over the seeds, and
+        more than 2.5 percentage points. One or two seeds have no usable interval, and may differ by five points.
+    share, share_half_width, share_prediction_half_width
         Share of the row's rule against one flow of the column's rule, shape (R, R); on the diagonal the
-        larger share of two flows of the rule. The half width is Student's over the seeds; `share_interval` ends at 0
-        and 1.
-    rate, rate_half_width
+        larger share of two flows of the rule, whose mean decreases with the duration. `share_interval` ends at 0 and 1.
+    rate, rate_half_width, rate_prediction_half_width
         Packets/s of one flow alone, shape (R,).
     delay, loss
         Mean queueing delay in s and loss ratio of one flow alone, shape (R,).
     jain
         Jain's index of two flows of the rule, shape (R,).
-    rtt_exponent, rtt_exponent_half_width
+    rtt_exponent, rtt_exponent_half_width, rtt_exponent_prediction_half_width
         k in T_1/T_2 = (R_2/R_1)^k of two flows of the rule, one with twice the round-trip time of
         the path, shape (R,).
 
@@ -104,8 +114,8 @@ class Comparison(Result):
     >>> found = compare([NewReno()], bandwidth=500.0, rtt=0.04, buffer=20, duration=10.0, runs=2)
     >>> found.share.shape, len(found.caveats)
     ((1, 1), 4)
-    >>> bool(found.settled.all())
-    True
+    >>> bool(found.drifting.any())
+    False
     """
 
     rules: tuple[WindowRule, ...]
@@ -117,24 +127,43 @@ class Comparison(Result):
     alone_durations: Floats
     settled: NDArray[np.bool_]
     alone_settled: NDArray[np.bool_]
+    rtt_exponent_settled: NDArray[np.bool_]
+    drifting: NDArray[np.bool_]
+    alone_drifting: NDArray[np.bool_]
     share: Floats
     share_half_width: Floats
+    share_prediction_half_width: Floats
     rate: Floats
     rate_half_width: Floats
+    rate_prediction_half_width: Floats
     delay: Floats
     loss: Floats
     jain: Floats
     rtt_exponent: Floats
     rtt_exponent_half_width: Floats
+    rtt_exponent_prediction_half_width: Floats
 
     @property
     def ranking(self) -> tuple[WindowRule, ...]:
-        """The rules, the winner first."""
+        """The rules, the largest mean share against the others first."""
         return tuple(self.rules[n] for n in self._order)
 
     @property
+    def rank_range(self) -> NDArray[np.int64]:
+        """Best and worst rank of each rule that the intervals of its pairs allow, 1 for the best, shape (2, R).
+
+        The best is one more than the number of rules that get more than half beside it, the worst leaves only those behind
+        that get less; a pair whose interval includes one half decides neither.
+        """
+        low, high = self.share_interval
+        off_diagonal = ~np.eye(len(self.rules), dtype=bool)
+        losses = ((high < 0.5) & off_diagonal).sum(axis=1)
+        wins = ((low > 0.5) & off_diagonal).sum(axis=1)
+        return np.array([1 + losses, len(self.rules) - wins])
+
+    @property
     def _order(self) -> list[int]:
-        """The positions of the rules, the winner first."""
+        """The positions of the rules, the largest mean share first."""
         score = self.rate if len(self.rules) == 1 else self.against_others
         return [int(n) for n in np.argsort(-score, kind="stable")]
 
@@ -145,6 +174,11 @@ class Comparison(Result):
         Between 0 and 1, on the diagonal between 1/2 and 1.
         """
         return within_limits(self.share, self.share_half_width, 0.5 * np.eye(len(self.share)), 1.0)
+
+    @property
+    def share_prediction_interval(self) -> Floats:
+        """Ends of the intervals that contain the share of one further run in 95 %, shape (2, R, R); NaN of one seed."""
+        return within_limits(self.share, self.share_prediction_half_width, 0.5 * np.eye(len(self.share)), 1.0)
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
@@ -165,10 +199,10 @@ class Comparison(Result):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What the numbers leave out, what they count that was sent before, and whether some are not settled."""
-        settled = self.settled.all() and self.alone_settled.all()
+        """What the numbers leave out, what they count that was sent before, and whether some drift."""
+        drifting = self.drifting.any() or self.alone_drifting.any()
         above = np.any(self.rate > self.path.bandwidth)
-        return (*CAVEATS, *[ABOVE_CAPACITY] * bool(above), *[NOT_SETTLED] * (not settled))
+        return (*CAVEATS, *[ABOVE_CAPACITY] * bool(above), *[DRIFTING] * bool(drifting))
 
     @property
     def against_others(self) -> Floats:
@@ -186,13 +220,15 @@ class Comparison(Result):
         low, high = self.share_interval
         pairs = {
             "share": self.share, "share_half_width": self.share_half_width,
-            "share_low": low, "share_high": high, "seeds": self.seeds, "wide": self.wide,
-            "undecided": self.undecided, "settled": self.settled,
+            "share_prediction_half_width": self.share_prediction_half_width, "share_low": low, "share_high": high,
+            "seeds": self.seeds, "wide": self.wide, "undecided": self.undecided, "settled": self.settled,
+            "drifting": self.drifting,
         }  # fmt: skip
         units = {
-            "rate": "packets/s", "rate_half_width": "packets/s", "delay": "s", "loss": "1",
-            "jain": "1", "rtt_exponent": "1", "rtt_exponent_half_width": "1", "against_others": "1",
-            "alone_seeds": "1", "alone_wide": "1", "alone_settled": "1", "alone_durations": "s",
+            "rate": "packets/s", "rate_half_width": "packets/s", "rate_prediction_half_width": "packets/s",
+            "delay": "s", "loss": "1", "jain": "1", "rtt_exponent": "1", "rtt_exponent_half_width": "1",
+            "rtt_exponent_prediction_half_width": "1", "rtt_exponent_settled": "1", "against_others": "1",
+            "alone_seeds": "1", "alone_wide": "1", "alone_settled": "1", "alone_drifting": "1", "alone_durations": "s",
         }  # fmt: skip
         variables: dict[str, Any] = {
             name: (("rule", "against"), values, {"units": "1"}) for name, values in pairs.items()
@@ -200,7 +236,9 @@ class Comparison(Result):
         variables |= {name: ("rule", getattr(self, name), {"units": u}) for name, u in units.items()}
         variables["durations"] = (("rule", "against"), self.durations, {"units": "s"})
         ranks = np.argsort(self._order) + 1
-        variables["rank"] = ("rule", ranks, {"units": "1", "long_name": "1: the winner"})
+        variables["rank"] = ("rule", ranks, {"units": "1", "long_name": "1: the largest mean share"})
+        for name, bounds in zip(("best_rank", "worst_rank"), self.rank_range, strict=True):
+            variables[name] = ("rule", bounds, {"units": "1", "long_name": "that the intervals of the pairs allow"})
         path = {name: getattr(self.path, name) for name in ("bandwidth", "rtt", "buffer", "loss")}
         return xr.Dataset(
             variables,
@@ -209,7 +247,7 @@ class Comparison(Result):
         )
 
     def summary(self) -> dict[str, object]:
-        """Return path and, the winner first, each rule's shares and measures; the caveats last."""
+        """Return path and, the largest mean share first, each rule's shares and measures; the caveats last."""
         path = self.path
         rows: dict[str, object] = {
             "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, buffer {path.buffer} packets, "
@@ -218,14 +256,16 @@ class Comparison(Result):
             "seeds": self._seeds_text(),
             "settled": self._settled_text(),
         }
-        for rank, n in enumerate(self._order, 1):
+        if len(self.rules) > 1:
+            rows["rank"] = "that the intervals of the pairs allow, in the order of the mean share against the others"
+        for n in self._order:
+            best, worst = self.rank_range[:, n]
             others = [f"{self._share_text(n, m)} against {self.rules[m]!r}" for m in self._order if m != n]
-            rows[f"{rank}. {self.rules[n]!r}"] = (
+            rows[f"{best}{'' if best == worst else f' to {worst}'}. {self.rules[n]!r}"] = (
                 "; ".join(others) + ("; " if others else "")
-                + f"alone {self.rate[n]:.5g}{_within(self.rate_half_width[n], '.2g')} packets/s, "
+                + f"alone {self._estimate_text('rate', n, '.5g')} packets/s, "
                 f"queueing delay {1e3 * self.delay[n]:.3g} ms, loss {self.loss[n]:.2g}; two of it: Jain "
-                f"{self.jain[n]:.3f}, RTT exponent {self.rtt_exponent[n]:.2f}"
-                f"{_within(self.rtt_exponent_half_width[n], '.2g')}"
+                f"{self.jain[n]:.3f}, RTT exponent {self._estimate_text('rtt_exponent', n, '.2f')}"
             )  # fmt: skip
         return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
 
@@ -248,14 +288,17 @@ class Comparison(Result):
         return f"{used} per setting, until the interval is at most five points wide; {said}"
 
     def _settled_text(self) -> str:
-        """Return which settings are not settled, and which were simulated for longer than the path's duration."""
-        drifting = self._settings(~self.settled, ~self.alone_settled)
-        said = f"not settled: {', '.join(drifting)}" if drifting else "the halves of all runs agree"
+        """Return how many settings are settled, which drift, and which were simulated for longer than the path's duration."""
+        pairs = np.tril_indices(len(self.rules))
+        flags = np.concatenate([self.settled[pairs], self.alone_settled, self.rtt_exponent_settled])
+        text = f"{flags.sum()} of {flags.size} numbers are, where it says so: {SETTLED}"
+        if drifting := self._settings(self.drifting, self.alone_drifting):
+            text += f"; drifting: {', '.join(drifting)}"
         for duration in np.unique([*self.durations.ravel(), *self.alone_durations]):
             if duration > self.path.duration:
                 longer = self._settings(self.durations == duration, self.alone_durations == duration)
-                said += f"; {duration:g} s: {', '.join(longer)}"
-        return said
+                text += f"; {duration:g} s: {', '.join(longer)}"
+        return text
 
     def _settings(self, pairs: NDArray[np.bool_], alone: NDArray[np.bool_]) -> list[str]:
         """Return the names of some settings."""
@@ -266,15 +309,26 @@ class Comparison(Result):
         ]
         return rows + [f"{self.rules[n]!r} alone" for n in np.flatnonzero(alone)]
 
-    def _share_text(self, n: int, m: int, gap: str = " ") -> str:
-        """Return a share with its interval, as text, and whether it drifts."""
+    def _share_text(self, n: int, m: int) -> str:
+        """Return a share with its intervals, and whether it is settled or drifts."""
         low, high = 100 * self.share_interval[:, n, m]
-        ends = f"{gap}({low:.0f} .. {high:.0f})" if np.isfinite(low) else ""
-        drift = "" if self.settled[n, m] else f"{gap}not settled"
-        return f"{100 * self.share[n, m]:.0f} %{ends}{drift}"
+        runs = 100 * self.share_prediction_interval[:, n, m]
+        widths = f" ({low:.0f} .. {high:.0f}; single runs {runs[0]:.0f} .. {runs[1]:.0f})" if np.isfinite(low) else ""
+        return f"{100 * self.share[n, m]:.0f} %{widths}{self._state(n, m, ' ')}"
+
+    def _state(self, n: int, m: int, gap: str) -> str:
+        """Return whether a share is settled or drifts, as text."""
+        return gap + "settled" if self.settled[n, m] else gap + "drifting" if self.drifting[n, m] else ""
+
+    def _estimate_text(self, name: str, n: int, form: str) -> str:
+        """Return the rate alone or the exponent with its intervals, and whether it is settled."""
+        mean, half = getattr(self, name)[n], getattr(self, f"{name}_prediction_half_width")[n]
+        settled = (self.alone_settled if name == "rate" else self.rtt_exponent_settled)[n]
+        runs = f" (single runs {mean - half:{form}} .. {mean + half:{form}})" if np.isfinite(half) else ""
+        return f"{mean:{form}}{plus_minus(getattr(self, f'{name}_half_width')[n])}{runs}{' settled' * bool(settled)}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of each row's rule against each column's, the winner first, with its interval; return the Axes.
+        """Draw the share of each row's rule against each column's, the largest mean first, with its interval; return the Axes.
 
         Cells whose interval includes one half are grey: who has more is not decided by these seeds. Those whose interval
         is wider than five points after all seeds have a dashed frame.
@@ -290,8 +344,10 @@ class Comparison(Result):
         for row, column in np.ndindex(shown.shape):
             n, m = order[row], order[column]
             dark = abs(self.share[n, m] - 0.5) > 0.3 and not self.undecided[n, m]
+            low, high = 100 * self.share_interval[:, n, m]
+            text = f"{100 * self.share[n, m]:.0f} %" + (f"\n({low:.0f} .. {high:.0f})" if np.isfinite(low) else "")
             axes.text(
-                column, row, self._share_text(n, m, "\n"), ha="center", va="center", fontsize=9,
+                column, row, text + self._state(n, m, "\n"), ha="center", va="center", fontsize=9,
                 color="white" if dark else "black",
             )  # fmt: skip
             if self.wide[n, m]:
@@ -312,7 +368,7 @@ def compare_rules(
     seed: int | np.random.Generator = 0,
     prolong: bool = False,
 ) -> Comparison:
-    """Return which of some rules wins on a path, by packet-level simulation.
+    """Return how some rules share a path, by packet-level simulation.
 
     Each rule runs alone, two flows of it together, with equal and with unequal round-trip times, and
     one flow of it against one of every other rule.
@@ -325,12 +381,12 @@ def compare_rules(
     path
         The bottleneck. A share means something when the measured time holds many cycles from loss to loss.
     runs
-        Most seeds per setting; from three on, fewer where the 95 % interval of the share, or of the utilisation of a rule
+        Most seeds per setting; from four on, fewer where the 95 % interval of the share, or of the utilisation of a rule
         alone, is at most five percentage points wide. The exponent gets the seeds of the rule's equal flows.
     seed
-        The first of the seeds.
+        Those of the runs are spawned from it: other seeds share no run. All settings have the same ones.
     prolong
-        Whether a setting that is not settled is simulated again, twice and then four times as long as the path says.
+        Whether a setting that drifts is simulated again, with other seeds, twice and then four times as long as the path says.
 
     Raises
     ------
@@ -339,95 +395,142 @@ def compare_rules(
     """
     chosen = checked_rules(instances("rules", rules, WindowRule), path.discipline)  # type: ignore[type-abstract]
     integer("number of rules", len(chosen), 1, 100)
-    first, runs = seed_number("seed", seed, maximum=2**30) % 2**30, integer("runs", runs, 1, 10_000)
-    seeds = range(first, first + runs)
+    runs = integer("runs", runs, 1, 10_000)
     R = len(chosen)
     factors = DURATION_FACTORS if flag("prolong", prolong) else DURATION_FACTORS[:1]
-    share, half, durations = np.empty((3, R, R))
-    used, settled = np.empty((R, R), np.int64), np.empty((R, R), np.bool_)
-    used_alone, settled_alone = np.empty(R, np.int64), np.empty(R, np.bool_)
-    alone, alone_half, delay, lost, jain, exponent, exponent_half, durations_alone = np.empty((8, R))
+    roots = spawn_seeds(seed_number("seed", seed), len(DURATION_FACTORS))
+    seeds = [spawn_seeds(root, runs) for root in roots[: len(factors)]]  # of each duration its own
+    pairs, alone, exponents = np.empty((R, R), object), np.empty(R, object), np.empty(R, object)
     tasks = [*((n,) for n in range(R)), *itertools.combinations_with_replacement(range(R), 2)]
-    for who in progress_bar(tasks, desc="compare", unit="setting"):
-        for factor in factors:
+    for task in progress_bar(tasks, desc="compare", unit="setting"):
+        n, m = task[0], task[-1]
+        for factor, chain in zip(factors, seeds, strict=True):
             longer = path.changed(duration=factor * path.duration, warm_up=factor * path.warm_up)
-            setting = _run_setting(longer, [chosen[n] for n in who], seeds)
-            if setting.settled:
+            setting = _run_setting(longer, [chosen[i] for i in task], chain)
+            if not setting.drifting:
                 break
-        found = setting.runs
-        n, m = who[0], who[-1]
-        if len(who) == 1:
-            used_alone[n], settled_alone[n] = len(found), setting.settled
-            durations_alone[n] = setting.path.duration
-            alone[n], alone_half[n] = mean_of([run.rate[0] for run in found])
-            delay[n] = np.mean([run.delay for run in found])
-            lost[n] = np.mean([run.loss[0] for run in found])
+        if len(task) == 1:
+            alone[n] = setting
             continue
-        used[n, m] = used[m, n] = len(found)
-        settled[n, m] = settled[m, n] = setting.settled
-        durations[n, m] = durations[m, n] = setting.path.duration
-        share[n, m], half[n, m] = mean_of([_measure(run.rate, path, n == m) for run in found])
+        pairs[n, m] = setting
+        pairs[m, n] = setting if n == m else setting.reversed()
         if n == m:
-            jain[n] = np.mean([run.jain for run in found])
-            exponent[n], exponent_half[n] = _exponent(setting.path, chosen, n, seeds[: len(found)])
-        else:
-            share[m, n], half[m, n] = 1.0 - share[n, m], half[n, m]
+            exponents[n] = _run_exponent(setting.path, chosen[n], chain[: len(setting.runs)])
+
+    def column(settings: Any, value: Callable[[Any], Any]) -> Any:
+        return np.array([value(setting) for setting in settings.ravel()]).reshape(settings.shape)
+
+    def estimates(prefix: str, settings: Any, scale: float = 1.0) -> dict[str, Any]:
+        names = {"": "mean", "_half_width": "half_width", "_prediction_half_width": "prediction_half_width"}
+        return {
+            prefix + suffix: scale * column(settings, operator.attrgetter(f"estimate.{name}"))
+            for suffix, name in names.items()
+        }
+
     return Comparison(
-        rules=chosen, path=path, runs=runs, seeds=used, alone_seeds=used_alone, durations=durations,
-        alone_durations=durations_alone, settled=settled, alone_settled=settled_alone, share=share, share_half_width=half,
-        rate=alone, rate_half_width=alone_half, delay=delay, loss=lost, jain=jain, rtt_exponent=exponent,
-        rtt_exponent_half_width=exponent_half,
+        rules=chosen, path=path, runs=runs,
+        seeds=column(pairs, lambda setting: len(setting.runs)),
+        alone_seeds=column(alone, lambda setting: len(setting.runs)),
+        durations=column(pairs, lambda setting: setting.path.duration),
+        alone_durations=column(alone, lambda setting: setting.path.duration),
+        settled=column(pairs, lambda setting: setting.estimate.settled),
+        alone_settled=column(alone, lambda setting: setting.estimate.settled),
+        rtt_exponent_settled=column(exponents, lambda setting: setting.estimate.settled),
+        drifting=column(pairs, lambda setting: setting.drifting),
+        alone_drifting=column(alone, lambda setting: setting.drifting),
+        **estimates("share", pairs), **estimates("rate", alone, path.bandwidth), **estimates("rtt_exponent", exponents),
+        delay=column(alone, lambda setting: np.mean([run.delay for run in setting.runs])),
+        loss=column(alone, lambda setting: np.mean([run.loss[0] for run in setting.runs])),
+        jain=column(np.diag(pairs), lambda setting: np.mean([run.jain for run in setting.runs])),
     )  # fmt: skip
 
 
-class _Setting(NamedTuple):
-    """Runs of one flow or two, the path with their duration, and whether their halves agree."""
+class _Estimate(NamedTuple):
+    """Mean of a measure over runs, half widths of its intervals, and whether it is settled."""
 
-    runs: list[Shared]
-    path: Bottleneck
+    mean: float
+    half_width: float
+    prediction_half_width: float
     settled: bool
 
 
-def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: range) -> _Setting:
+class _Setting(NamedTuple):
+    """Runs of one flow or two, the path with their duration, the estimate of their measure, and whether it drifts."""
+
+    runs: list[Shared]
+    path: Bottleneck
+    estimate: _Estimate
+    drifting: bool
+
+    def reversed(self) -> _Setting:
+        """Return the setting with the share of the second flow."""
+        return self._replace(estimate=self.estimate._replace(mean=1.0 - self.estimate.mean))
+
+
+Measure = Callable[["NDArray[np.float64]"], float]
+
+
+def _estimate(
+    runs: list[Shared], measure: Measure, *, is_larger_share: bool = False, resolution: float = 0.0
+) -> _Estimate:
+    """Return the estimate of a measure; the mean of a larger share falls towards one half with the root of the duration.
+
+    Whole packets are counted: intervals are not narrower than one of them, ``resolution`` in units of the measure.
+    """
+    values, early, late = (
+        np.array([measure(rates) for rates in part])
+        for part in ([run.rate for run in runs], *([run.half_rates[half] for run in runs] for half in (0, 1)))
+    )
+    half = float(np.maximum(half_width(values, STOPPING_LEVEL), 0.5 * resolution))
+    mean = float(values.mean())
+    bias = 0.5 * (mean - 0.5) if is_larger_share else 0.0  # at four times the duration
+    settled = bool(is_settled(values, early, late, half, bias=bias))
+    prediction = float(np.maximum(prediction_half_width(values, STOPPING_LEVEL), resolution))
+    return _Estimate(mean, half, prediction, settled)
+
+
+def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.int64]) -> _Setting:
     """Run one flow or two until the interval of their measure is narrow."""
-    equal = flows[0] is flows[-1]
 
-    def narrow(runs: list[Shared]) -> bool:
-        return is_narrow([_measure(run.rate, path, equal) for run in runs])
+    def utilisation(rates: Floats) -> float:
+        return float(rates[0]) / path.bandwidth
 
-    runs = run_seeds(lambda seed: path.run(flows, seed=seed), seeds, narrow)
+    def larger_share(rates: Floats) -> float:
+        return _ratio(float(rates.max()), float(rates.sum()))
+
+    def share(rates: Floats) -> float:
+        return _ratio(float(rates[0]), float(rates.sum()))
+
+    measure = utilisation if len(flows) == 1 else larger_share if flows[0] is flows[1] else share
+    runs = run_seeds(
+        lambda seed: path.run(flows, seed=seed), seeds, lambda runs: is_narrow([measure(run.rate) for run in runs])
+    )
     if not all(run.rate.sum() > 0.0 for run in runs):
         raise ValueError(
             f"duration = {path.duration:g}, loss = {path.loss:g}: nothing arrived after the warm-up of {path.warm_up:g} s; "
             "must be longer, or the loss smaller"
         )
-    early, late = (np.array([_measure(run.half_rates[half], path, equal) for run in runs]) for half in (0, 1))
-    drift, interval = mean_of(late - early)
-    if len(runs) < FEWEST_SEEDS:
-        interval = WIDTH
-    settled = abs(drift) <= max(interval, SMALLEST_DRIFT)  # False where a half is empty
-    return _Setting(runs, path, settled)
+    early, late = (np.array([measure(run.half_rates[half]) for run in runs]) for half in (0, 1))
+    estimate = _estimate(
+        runs, measure, is_larger_share=measure is larger_share,
+        resolution=1.0 / (path.bandwidth * (path.duration - path.warm_up)) if measure is utilisation else 0.0,
+    )  # fmt: skip
+    return _Setting(runs, path, estimate, is_drifting(early, late))
 
 
-def _measure(rates: Floats, path: Bottleneck, equal: bool) -> float:
-    """Return the utilisation of a flow alone, the larger share of two equal flows, or the first one's share."""
-    if len(rates) == 1:
-        return float(rates[0]) / path.bandwidth
-    total = float(rates.sum())
-    return float(rates.max() if equal else rates[0]) / total if total else float("nan")
+def _run_exponent(path: Bottleneck, rule: WindowRule, seeds: NDArray[np.int64]) -> _Setting:
+    """Run two flows with the path's round trip and twice it, whose measure is the exponent of their rates."""
 
+    def exponent(rates: Floats) -> float:
+        return float(np.log(rates[0] / rates[1]) / np.log(LONGER)) if rates.all() else float("nan")
 
-def _within(half_width: float, form: str) -> str:
-    """Return a half width as text; nothing where one run has none."""
-    return f" ± {half_width:{form}}" if np.isfinite(half_width) else ""
-
-
-def _exponent(path: Bottleneck, chosen: tuple[WindowRule, ...], n: int, seeds: Iterable[int]) -> tuple[float, float]:
-    """Return mean and half width of the exponent of two flows with the path's round trip and twice it."""
-    rtts = [path.rtt, LONGER * path.rtt]
-    rates = [path.run([chosen[n]] * 2, seed=s, rtts=rtts).rate for s in seeds]
-    if not np.all(rates):
+    runs = [path.run([rule] * 2, seed=int(seed), rtts=[path.rtt, LONGER * path.rtt]) for seed in seeds]
+    if not all(run.rate.all() for run in runs):
         raise ValueError(
             f"duration = {path.duration:g}, loss = {path.loss:g}: a flow delivered nothing after the warm-up"
         )
-    return mean_of([float(np.log(short / long) / np.log(LONGER)) for short, long in rates])
+    return _Setting(runs, path, _estimate(runs, exponent), drifting=False)
+
+
+def _ratio(part: float, total: float) -> float:
+    return part / total if total else float("nan")

@@ -16,6 +16,7 @@ from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.sharing.bottlenecks import Bottleneck, QueueOptions, checked_rules
 from hopflow.checks import instances, integer, one_number, seed_number, unwrap_scalar
 from hopflow.deprecations import accept_old_names
+from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import canonical_text, in_packets_of
 from hopflow.sources import source_of
@@ -60,7 +61,7 @@ def coexist_sweep(
     bandwidth: Any,
     rtt: Any,
     buffer: Any,
-    runs: int = 3,
+    runs: int = 5,
     seed: int | np.random.Generator = 0,
     executor: Executor | None = None,
     store: str | Path | None = None,
@@ -81,14 +82,16 @@ def coexist_sweep(
         Packets that wait in the queue, besides the one in transmission; also ``"80pkt"`` or
         ``"120kB"``; one or several.
     runs, seed
-        Simulations of each path, and the first one's seed; the others follow it.
+        Independent simulations of each path, and the seed from which theirs are spawned: sweeps with other seeds share no
+        run. All paths have the same ones. One run has no intervals.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or Dask's
         ``client.get_executor()``; None: this process. Points assigned to a worker that died are recomputed.
         The results do not depend on it.
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into
-        it, and the same call after an interruption simulates what is missing.
+        it, and the same call after an interruption simulates what is missing. It holds the values of the runs alone.
+        A store of a version with other seeds is refused.
     **options
         ``loss``, one value or several, ``duration``, ``warm_up``, ``recovery``, ``discipline``, ``pacing`` and
         ``packet_size``, as for `compare`.
@@ -96,9 +99,11 @@ def coexist_sweep(
     Returns
     -------
     xarray.Dataset
-        ``rate`` in packets/s, ``share``, ``loss_ratio`` and ``timeouts`` over ``flow``; ``delay`` in s,
+        Values of each run: ``rate`` in packets/s, ``share``, ``loss_ratio`` and ``timeouts`` over ``flow``; ``delay`` in s,
         ``utilisation`` and ``jain``; all over ``run`` and over each of bandwidth, rtt, buffer and loss
-        that has several values.
+        that has several values. Of each such ``X`` without ``run``: ``X_mean`` over seeds and starts, ``X_half_width`` of its
+        95 % interval (Student's t over the runs), and ``X_prediction_half_width``: one further run is within so much of the mean
+        in 95 % of the cases. They hold for the same duration, and without the error of the model.
 
     Raises
     ------
@@ -113,8 +118,8 @@ def coexist_sweep(
     >>> found = coexist_sweep(
     ...     [NewReno(), CUBIC()], bandwidth=1000.0, rtt=[0.02, 0.08], buffer=20, duration=10.0
     ... )
-    >>> dict(found.share.sizes)
-    {'rtt': 2, 'run': 3, 'flow': 2}
+    >>> dict(found.share.sizes), dict(found.share_half_width.sizes)
+    ({'rtt': 2, 'run': 5, 'flow': 2}, {'rtt': 2, 'flow': 2})
     """
     asked = check_keywords(coexist_sweep, options)
     flows = instances("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
@@ -123,7 +128,7 @@ def coexist_sweep(
     integer("number of rules", len(flows), 1, 1000)
     time = in_units("duration", asked["duration"], "time")
     time = one_number("duration", time, above=0.0)
-    first = seed_number("seed", seed, maximum=2**30) % 2**30
+    root = seed_number("seed", seed)
     size = one_number("packet_size", in_units("packet_size", asked["packet_size"], "size"), above=0.0, hint="in bytes")
     given = {
         "bandwidth": _values("bandwidth", bandwidth, "rate", size),
@@ -142,6 +147,7 @@ def coexist_sweep(
         "packet_size": size,
     }
     several["run"] = list(range(integer("runs", runs, 1, 10_000)))
+    seeds = spawn_seeds(root, runs).tolist()
 
     products = products_of("buffer", several.get("buffer", ()))
     if products:
@@ -151,17 +157,36 @@ def coexist_sweep(
         run = point.pop("run")
         if products:
             point["buffer"] = f"{point['buffer']!r}BDP"
-        return Bottleneck(**common, **point), first + run
+        return Bottleneck(**common, **point), seeds[run]
 
     grid = Grid(several, task, UNITS | ({"buffer": "BDP"} if products else {}))
     for _ in grid:  # each path checks its parameters
         pass
-    about = {"rules": ", ".join(map(canonical_text, flows)), "seed": repr(first)}
+    about = {"rules": ", ".join(map(canonical_text, flows)), "seed": f"spawned from {root}"}
     about |= {name: repr(value) for name, value in common.items()}
     if store is not None:
         about["source"] = source_of(flows[0], flows, discipline)
     rows = functools.partial(_rows, flows)
-    return over_grid(rows, grid, about=about, executor=executor, store=store, bar=Bar("coexist", "run"))
+    return _with_intervals(
+        over_grid(rows, grid, about=about, executor=executor, store=store, bar=Bar("coexist", "run"))
+    )
+
+
+def _with_intervals(data: xr.Dataset) -> xr.Dataset:
+    """Return a sweep with means over the runs and the half widths of their intervals."""
+    columns: dict[str, tuple[str, Any]] = {
+        "mean": ("mean over seeds and starts", functools.partial(np.mean, axis=0)),
+        "half_width": ("of the 95 % interval of the mean over seeds and starts", half_width),
+        "prediction_half_width": ("of the interval of one further run, 95 %", prediction_half_width),
+    }
+    added: dict[str, Any] = {}
+    for name in (*PER_FLOW, *OF_ALL):
+        by_run = data[name].transpose("run", ...)
+        values = by_run.to_numpy()
+        for suffix, (about, function) in columns.items():
+            attrs = {"units": by_run.attrs["units"], "long_name": f"{by_run.attrs['long_name']}: {about}"}
+            added[f"{name}_{suffix}"] = by_run.dims[1:], function(values), attrs
+    return data.assign(added)
 
 
 def _values(name: str, given: Any, dimension: Any, packet_size: float) -> Any:

@@ -109,7 +109,7 @@ def recovered_share(name: str, p: float, recovery: str) -> Estimate:
     """Return the share of the link by a flow packet by packet with a loss recovery, over some seeds."""
     rates = [
         coexist(
-            runs.RULES[name], RTT, CAPACITY, round(BUFFER), loss=p, duration=END, warm_up=BEGIN,
+            runs.RULES[name], RTT, CAPACITY, round(BUFFER), loss=p, duration=END, warm_up=BEGIN, runs=1,
             max_window=WINDOW, recovery=recovery, seed=seed,
             **DELAYED["ns-3"],
         ).goodput[0]

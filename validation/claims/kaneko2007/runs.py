@@ -149,7 +149,7 @@ def two_in_model(
     (rate, buffer, loss), (seconds, warm_up, starts) = link, times
     run = coexist(
         [WITH_VERSIONS[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, loss=loss,
-        duration=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, seed=seed,
+        duration=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, seed=seed, runs=1,
     )  # fmt: skip
     return (rate / run.bandwidth * run.goodput).tolist(), run.mean_window.tolist()
 
@@ -232,6 +232,7 @@ def alone(rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float
         warm_up=10.0,
         ssthresh=slow_start,
         seed=1,
+        runs=1,
         **others,
     )
 

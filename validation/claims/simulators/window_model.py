@@ -174,7 +174,7 @@ def queued_rates(rule: WindowRule, p: float, tool: str, delayed: str = "") -> tu
     runs = (
         coexist(
             rule, RTT, CAPACITY, int(BUFFER), loss=p, duration=SECONDS, warm_up=WARM_UP,
-            ssthresh=SSTHRESH, seed=seed, recovery=RECOVERIES[tool],
+            ssthresh=SSTHRESH, seed=seed, runs=1, recovery=RECOVERIES[tool],
             **DELAYED[delayed or tool],
         )
         for seed in SEEDS
