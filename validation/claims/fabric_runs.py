@@ -20,7 +20,7 @@ from validation.checks import Check
 from validation.claims.effect_claims import effects, judging
 from validation.claims.effect_statements import Effects, Estimates, beyond
 from validation.judgements.verdicts import Verdict
-from validation.statistics import Estimate, combine, of_runs
+from validation.statistics import Estimate, combine, mostly, of_runs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -33,6 +33,10 @@ SEEDS = (101, 102, 103, 104)
 """Of the runs at packet level, one for each: drawn after durations and numbers of runs were settled with other seeds."""
 SEVEN_SEEDS = tuple(range(101, 108))
 """The same where runs may come out equal, which seven decide by their signs."""
+SIX_SEEDS, EIGHT_SEEDS = tuple(range(101, 107)), tuple(range(101, 109))
+"""The same where four runs leave a statement open that a few more decide."""
+SETTLED, WHEN_SETTLED = (0.15, 0.1), "100 to 150 ms"
+"""End and begin of what is counted of flows of DCQCN that have settled, s, and the name of this reading: rates rise for tens of milliseconds."""
 SPREAD = 1e-5
 """Time within which flows start that start together, s."""
 MARKS = RampMarking("5 kB", "200 kB", 0.01)
@@ -215,6 +219,11 @@ def steps(values: Any) -> Estimates:
 def over(*estimates: Estimate, threshold: str = "least", sign: float = 1.0) -> Decision:
     """Return the decision whether quantities are above a threshold; with ``sign`` -1 above its negative."""
     return lambda given: tuple(beyond(e, sign * given[threshold]) for e in estimates)
+
+
+def in_most_runs(holds: Sequence[bool]) -> Callable[[Mapping[str, float]], Verdict]:
+    """Return the decision whether independent runs hold, by an exact binomial test (`mostly`)."""
+    return lambda given: mostly(holds, given["level"])
 
 
 def under(*estimates: Estimate, threshold: str = "least") -> Decision:

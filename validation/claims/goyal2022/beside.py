@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection, Hashable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfcmodel import BFC, INT, Cable, Fabric, Flow, Packets, flows_from, random_traffic, simulate
 from dfcmodel.lossless import leaf_spine
@@ -21,6 +23,8 @@ TRAFFIC, END = 5e-4, 4e-3
 SAMPLE = 5e-6
 INCASTS, SENDERS, RESPONSE = 4, 12, 40
 """Incasts in the traffic, evenly spaced, the senders of each, and packets of each of these."""
+PAPER_SENDERS, PAPER_RESPONSE, PAPER_BUFFER = 100, 200, 12.0
+"""Flows and packets of each of the paper's incasts, 20 MB in all, and the buffer of its switches, MB."""
 SHORT = 10
 """Packets of the longest flow that counts as short."""
 BASE = 9e-6
@@ -68,6 +72,12 @@ def traffic(scheme: str, seed: int) -> list[Flow]:
     return flows
 
 
+def _waiting(run: Any, hosts: Collection[Hashable]) -> NDArray[np.float64]:
+    """Return the packets that wait at each switch, at all of its ports together, shape (switches, samples)."""
+    waiting: NDArray[np.float64] = run.queued[[n for n, node in enumerate(run.scenario.senders) if node not in hosts]]
+    return waiting
+
+
 @over_seeds(fabric_runs.SEEDS)
 def measured(seed: int, scheme: str) -> tuple[float, float]:
     """Return the 99th percentile of slowdowns of short flows outside of incasts, and that of the packets that wait at a switch."""
@@ -81,9 +91,32 @@ def measured(seed: int, scheme: str) -> tuple[float, float]:
     slow = run.completion_times()["slowdown"].to_numpy()[short]
     if not np.isfinite(slow).all():
         raise RuntimeError(f"{scheme}, seed {seed}: short flows are not complete after {END:g} s")
-    switches = [n for n, node in enumerate(run.scenario.senders) if node not in fabric(scheme).hosts]
-    inside = run.queued[switches][:, run.time <= TRAFFIC]
+    inside = _waiting(run, fabric(scheme).hosts)[:, run.time <= TRAFFIC]
     return float(np.quantile(slow, 0.99)), float(np.quantile(inside, 0.99))
+
+
+@over_seeds(fabric_runs.SEEDS)
+def largest_in_incast(seed: int) -> float:
+    """Return the most MB that wait at one switch while `PAPER_SENDERS` flows of `PAPER_RESPONSE` packets go to one host under BFC."""
+    cable = Cable("100Gbps", "200m")
+    network = Fabric(
+        leaf_spine(4, 4, hosts=4),
+        cable,
+        cable,
+        buffer="12 MB",
+        packet_size=fabric_runs.PACKET,
+        discipline=BFC(),
+    )
+    target, *others = np.random.default_rng(seed).permutation(len(network.hosts)).tolist()
+    sources = [network.hosts[others[n % len(others)]] for n in range(PAPER_SENDERS)]
+    flows = flows_from(
+        sources, [network.hosts[target]] * PAPER_SENDERS, sizes=PAPER_RESPONSE,
+        starts=fabric_runs.starts(PAPER_SENDERS, seed), source=FixedRate(), links=network.links, routes="ecmp", host="nic",
+    )  # fmt: skip
+    run = simulate(network.scenario("incast", flows, END, min_rto=1e-3), Packets(seed=seed), sample=SAMPLE)
+    if not np.isfinite(run.finished).all():
+        raise RuntimeError(f"seed {seed}: the incast is not complete after {END:g} s")
+    return float(_waiting(run, network.hosts).max() * fabric_runs.PACKET / 1e6)
 
 
 def _column(scheme: str, which: int) -> Any:
@@ -105,12 +138,17 @@ def tail_latency() -> Effects:
     )
 
 
-@fabric_runs.on_fabrics("B04", cases=(CASE,))
+@fabric_runs.on_fabrics("B04", cases=(CASE,), also={"buffer": PAPER_BUFFER})
 def buffer_in_use() -> Effects:
     """Compare the buffer in use under BFC with that under control between ends."""
     ratios = [fabric_runs.gain(_column(scheme, 1), _column(SCHEMES[0], 1)) for scheme in SCHEMES[1:]]
+    largest = of_runs(largest_in_incast())
     return Effects(
-        {"buffer": Statement(level=tuple(ratios))},
+        {
+            "buffer": Statement(level=tuple(ratios)),
+            "incast": Statement(level=fabric_runs.under(largest, threshold="buffer")),
+        },
         {"99th percentile of the packets at a switch": _curve(1)},
         ("scheme", "packets"),
+        values={"largest": largest},
     )

@@ -12,7 +12,7 @@ from responsefn import FixedRate
 from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.networks.further_seeds import CASE, over_seeds
-from validation.statistics import of_runs
+from validation.statistics import Estimate, difference, of_runs, ratio
 
 LOADS = (0.5, 0.7)
 HEAVY = 0.9
@@ -20,7 +20,7 @@ SPEEDS = (10.0, 100.0)
 """Gb/s."""
 MEAN = 20
 """Packets of a flow, geometric."""
-FLOWS = 800
+FLOWS, MANY_FLOWS = 800, 2000
 MOST_ACTIVE = 50.0
 ROUND_TRIP = 12e-6
 RATES = (10.0, 40.0, 100.0, 400.0)
@@ -29,15 +29,24 @@ RATES = (10.0, 40.0, 100.0, 400.0)
 
 @over_seeds(fabric_runs.SEEDS)
 def active(seed: int, load: float, speed: float) -> float:
-    """Return the mean number of unfinished flows at a link with fair queueing.
+    """Return the mean number of unfinished flows at a link with fair queueing; the flows of a seed are the same at each speed.
 
     Flows come as a Poisson process from hosts of their own, whose links are as fast. A flow counts from its first packet to its last one at the link, by Little's law.
     """
+    return _active(seed, load, speed, FLOWS, np.random.default_rng(seed))
+
+
+@over_seeds(fabric_runs.EIGHT_SEEDS)
+def active_of_own_flows(seed: int, load: float, speed: float) -> float:
+    """Return the same of `MANY_FLOWS` flows, which are drawn for each speed independently."""
+    return _active(seed, load, speed, MANY_FLOWS, np.random.default_rng((seed, round(speed))))
+
+
+def _active(seed: int, load: float, speed: float, count: int, random: np.random.Generator) -> float:
     rate = fabric_runs.line(speed)
-    random = np.random.default_rng(seed)
-    begins = np.cumsum(random.exponential(MEAN / (load * rate), FLOWS))
-    sizes = random.geometric(1.0 / MEAN, FLOWS)
-    links = [Link("switch", "receiver", rate, 1e-9, 10 * MEAN * FLOWS, Fair())]
+    begins = np.cumsum(random.exponential(MEAN / (load * rate), count))
+    sizes = random.geometric(1.0 / MEAN, count)
+    links = [Link("switch", "receiver", rate, 1e-9, 10 * MEAN * count, Fair())]
     flows = [
         Flow(
             str(n),
@@ -65,6 +74,8 @@ def active_flows() -> Effects:
     """Measure how many flows are active at a link with fair queueing."""
     found = {load: np.array(active(load, SPEEDS[0])) for load in LOADS}
     fast = np.array(active(LOADS[1], SPEEDS[1]))
+    slow_and_fast = [of_runs(active_of_own_flows(LOADS[0], speed)) for speed in SPEEDS]
+    independent = difference(ratio(*slow_and_fast[::-1]), Estimate(1.0, 0.0))
     wanted = {load: load / (1.0 - load) for load in LOADS}
     quantile = geometric_quantile(HEAVY, 0.99)
     return Effects(
@@ -75,10 +86,12 @@ def active_flows() -> Effects:
             ),
             "speed": Statement(level=fabric_runs.deviations(fast / found[LOADS[1]], 1.0), equal=True),
             "few": Statement(model=fabric_runs.exact(MOST_ACTIVE - quantile)),
+            "speeds": Statement(level=(independent,), equal=True),
         },
         {
             "10 Gb/s": Curve(LOADS, model=list(wanted.values()), level=[of_runs(e) for e in found.values()]),
-            "100 Gb/s": Curve(LOADS[1:], level=[of_runs(fast)]),
+            "10 Gb/s, more flows": Curve(LOADS[:1], level=slow_and_fast[:1]),
+            "100 Gb/s, as many other flows": Curve(LOADS[:1], level=slow_and_fast[1:]),
         },
         ("load", "active flows"),
         values={"quantile": quantile},

@@ -43,14 +43,15 @@ def go_back_n() -> list[float]:
     return found
 
 
-@fabric_runs.on_fabrics("G01", least=0.5)
+@fabric_runs.on_fabrics("G01", least=0.5, also={"none": SMALL_PART})
 def livelock() -> Effects:
     """Compute the goodput of go-back-0, and measure that of go-back-N."""
     none, own = go_back_0(DROPPED, MESSAGE), go_back_n()
     return Effects(
         {
-            "livelock": Statement(model=fabric_runs.exact(SMALL_PART - none)),
+            "livelock": Statement(model=fabric_runs.under(*fabric_runs.exact(none), threshold="none")),
             "progress": Statement(level=fabric_runs.over(of_runs(own))),
+            "goodput": Statement(level=fabric_runs.over(of_runs(own), threshold="none")),
         },
         {
             "goodput": Curve(["go-back-0"], model=[none]),
@@ -64,6 +65,8 @@ BEFORE, STORM, END = 1e-3, 2e-3, 1.2e-2
 """When rates before the storm are counted from, its begin, and the end of the run, s."""
 LATE = 6e-3
 """From when rates under the storm are counted, s."""
+LATEST = (1.2e-2, 1.6e-2)
+"""Begin and end of what is counted when flows no longer send what the storm held back, s."""
 DOG = Watchdog("0.5 ms", "1 ms", "1 ms")
 NEVER = Watchdog("10 s", "10 s", "10 s")
 """One that does nothing within a run."""
@@ -95,24 +98,25 @@ def storm_network(xoff: float) -> tuple[Scenario, list[list[str]]]:
 
 
 @kept
-def victims(watched: str) -> list[float]:
-    """Return the rate of the flows to the neighbour from `LATE` on over that before the storm, for each run.
+def victims(watched: str, window: tuple[float, float] = (LATE, END)) -> list[float]:
+    """Return the rate of the flows to the neighbour in a window over that before the storm, for each run.
 
     Watchdogs are at no link, at ``"all"`` links of switches, or at the ports that face ``"hosts"``.
     """
+    late, end = window
     found = []
     for seed in fabric_runs.SEVEN_SEEDS:
         scenario, paths = storm_network(40.0)
         begins = fabric_runs.starts(16, seed)
         flows = [replace(flow, start=begin) for flow, begin in zip(scenario.flows, begins, strict=True)]
-        scenario = replace(scenario, flows=flows)
+        scenario = replace(scenario, flows=flows, duration=end)
         dog = DOG if watched != "none" else NEVER
         links = ["leaf4->stormy", "leaf4->neighbour"] if watched == "hosts" else None
-        run = watch_packets(scenario, dog, storms={FAULT: [(STORM, END)]}, links=links, method=Packets(seed=seed)).run
+        run = watch_packets(scenario, dog, storms={FAULT: [(STORM, end)]}, links=links, method=Packets(seed=seed)).run
         to_neighbour = [n for n, path in enumerate(paths) if path[-1] == "neighbour"]
         time, own = run.time, run.delivered[to_neighbour].sum(axis=0)
-        at = np.interp([BEFORE, STORM, LATE, END], time, own)
-        found.append(float((at[3] - at[2]) / (END - LATE) / ((at[1] - at[0]) / (STORM - BEFORE))))
+        at = np.interp([BEFORE, STORM, late, end], time, own)
+        found.append(float((at[3] - at[2]) / (end - late) / ((at[1] - at[0]) / (STORM - BEFORE))))
     return found
 
 
@@ -135,14 +139,16 @@ def storm() -> Effects:
 def watchdogs() -> Effects:
     """Measure the rates of the others under a storm with watchdogs."""
     places = {"none": "no watchdog", "all": "at all links", "hosts": "at ports that face hosts"}
-    own = {name: of_runs(victims(where)) for where, name in places.items()}
+    own = {name: of_runs(victims(where, LATEST)) for where, name in places.items()}
     return Effects(
-        {"freed": Statement(level=fabric_runs.over(own[places["all"]]))},
+        {
+            "freed": Statement(level=fabric_runs.over(of_runs(victims("all")))),
+            "freed_by_hosts": Statement(level=fabric_runs.over(own[places["hosts"]])),
+        },
         {"flows to the neighbour": Curve(list(own), level=list(own.values()))},
         ("watchdogs", "rate over that before the storm"),
-        readings={
-            "watchdogs at ports that face hosts": {"freed": Statement(level=fabric_runs.over(own[places["hosts"]]))}
-        },
+        values={"during": of_runs(victims("hosts", (STORM, 4e-3)))},
+        readings={"watchdogs at all links": {"freed_by_hosts": Statement(level=fabric_runs.over(own[places["all"]]))}},
     )
 
 

@@ -26,6 +26,8 @@ ETA = 0.95
 SENDERS = 16
 BOTTLENECK = "switch->receiver"
 SAMPLE = 1e-5
+SETTLED_FROM = 0.1
+"""From when DCQCN's queue is counted in a reading, s: its rates rise for tens of milliseconds."""
 
 
 class PerAck(HPCC):
@@ -98,23 +100,34 @@ def late_queues(name: str) -> list[float]:
     return [float(run.queue(BOTTLENECK).mean() / WINDOW) for run in runs]
 
 
+@kept
+def settled_queues_of_dcqcn() -> list[float]:
+    """Return the same with DCQCN from `SETTLED_FROM` on, for 20 ms."""
+    runs = (incast("DCQCN", seed, SETTLED_FROM + 0.02, SETTLED_FROM) for seed in fabric_runs.SEEDS)
+    return [float(run.queue(BOTTLENECK).mean() / WINDOW) for run in runs]
+
+
 @fabric_runs.on_fabrics("H01", least=0.1)
 def incast_queue() -> Effects:
     """Measure the queue of an incast with HPCC and with DCQCN."""
     found = {name: np.array(late_queues(name)) for name in ("HPCC", "DCQCN")}
     own = of_runs(found["HPCC"])
-    shorter = fabric_runs.gain(found["DCQCN"], found["HPCC"])
+    settled = np.array(settled_queues_of_dcqcn())
+    shorter, settled_shorter = (fabric_runs.gain(each, found["HPCC"]) for each in (found["DCQCN"], settled))
+    empty = Statement(level=fabric_runs.under(own))
     return Effects(
-        {"empty": Statement(level=fabric_runs.under(own)), "shorter": Statement(level=(shorter,))},
+        {"empty": empty, "shorter": Statement(level=(shorter,))},
         {"incast": Curve(list(found), level=[of_runs(each) for each in found.values()])},
         ("rule", "queue over the link's window"),
+        values={"settled": of_runs(settled)},
+        readings={"DCQCN after 100 ms": {"empty": empty, "shorter": Statement(level=(settled_shorter,))}},
     )
 
 
 @kept
-def early(name: str) -> list[tuple[float, float]]:
-    """Return packets delivered in the first 0.3 ms of an incast, and the mean queue, for each run."""
-    runs = (incast(name, seed, 3e-4, 0.0) for seed in fabric_runs.SEEDS)
+def early(name: str, end: float = 3e-4) -> list[tuple[float, float]]:
+    """Return packets delivered in the first ``end`` s of an incast, and the mean queue, for each run."""
+    runs = (incast(name, seed, end, 0.0) for seed in fabric_runs.SEEDS)
     return [(float(run.records.delivered[:, -1].sum()), float(run.queue(BOTTLENECK).mean())) for run in runs]
 
 
@@ -124,18 +137,23 @@ REACTIONS = ("HPCC", "each ACK", "each round trip")
 @fabric_runs.on_fabrics("H02", least=0.05)
 def reactions() -> Effects:
     """Measure throughput and queue of the beginning of an incast by the reaction to telemetry."""
-    found = {name: np.array(early(name)) for name in REACTIONS}
-    own, ack, trip = found.values()
-    return Effects(
-        {
+    found, longer = ({name: np.array(early(name, end)) for name in REACTIONS} for end in (3e-4, 1e-3))
+
+    def statements(found: dict[str, Any]) -> dict[str, Statement]:
+        own, ack, trip = found.values()
+        return {
             "throughput": Statement(level=fabric_runs.over(fabric_runs.gain(own[:, 0], ack[:, 0]))),
             "queue": Statement(level=fabric_runs.over(fabric_runs.gain(trip[:, 1], own[:, 1]))),
-        },
+        }
+
+    return Effects(
+        statements(found),
         {
             what: Curve(list(found), level=[of_runs(each[:, k]) for each in found.values()])
             for k, what in enumerate(("packets delivered", "mean queue"))
         },
         ("reaction to", "packets"),
+        readings={"the first millisecond": statements(longer)},
     )
 
 
@@ -185,8 +203,18 @@ def recovery() -> Effects:
 @over_seeds(fabric_runs.SEEDS)
 def shares(seed: int) -> list[float]:
     """Return the rates of four flows over their mean, which start 0.2 ms after each other, from 5 to 7 ms after the last start."""
+    return _shares(seed, 5.6e-3, 7.6e-3)
+
+
+@over_seeds(fabric_runs.SEEDS)
+def late_shares(seed: int) -> list[float]:
+    """Return the same from 50 to 70 ms after the last start."""
+    return _shares(seed, 5.06e-2, 7.06e-2)
+
+
+def _shares(seed: int, after: float, end: float) -> list[float]:
     begins = [2e-4 * n + start for n, start in enumerate(fabric_runs.starts(4, seed))]
-    run = fabric_runs.packets(scenario([RULES["HPCC"]] * 4, 7.6e-3, begins), seed, 5.6e-3, SAMPLE)
+    run = fabric_runs.packets(scenario([RULES["HPCC"]] * 4, end, begins), seed, after, SAMPLE)
     relative: list[float] = (run.rates / run.rates.mean()).tolist()
     return relative
 
@@ -194,11 +222,15 @@ def shares(seed: int) -> list[float]:
 @fabric_runs.on_fabrics("H04", cases=(CASE,), equal=0.1)
 def fair_shares() -> Effects:
     """Measure the shares of four flows of HPCC."""
-    found = np.array(shares())
+    found, late = np.array(shares()), np.array(late_shares())
     return Effects(
         {"fair": Statement(level=fabric_runs.deviations(found, 1.0), equal=True)},
-        {"HPCC": Curve([1, 2, 3, 4], level=[of_runs(each) for each in found.T])},
+        {
+            name: Curve([1, 2, 3, 4], level=[of_runs(each) for each in runs.T])
+            for name, runs in (("HPCC", found), ("HPCC after 50 ms", late))
+        },
         ("flow", "rate over the mean"),
+        readings={"after 50 ms": {"fair": Statement(level=fabric_runs.deviations(late, 1.0), equal=True)}},
     )
 
 
@@ -215,33 +247,38 @@ def load(part: float) -> float:
 
 
 @kept
-def queues(part: float) -> list[float]:
-    """Return the mean queue from 2 to 4 ms in parts of the window, for each run."""
+def queues(part: float, after: float = 2e-3) -> list[float]:
+    """Return the mean queue in parts of the window during 2 ms, for each run."""
     rule = hpcc(part * (1.0 - ETA) * WINDOW / SENDERS)
     found = []
     for seed in fabric_runs.SEEDS:
-        one = scenario([rule] * SENDERS, 4e-3, fabric_runs.starts(SENDERS, seed))
-        found.append(float(fabric_runs.packets(one, seed, 2e-3, SAMPLE).queue(BOTTLENECK).mean() / WINDOW))
+        one = scenario([rule] * SENDERS, after + 2e-3, fabric_runs.starts(SENDERS, seed))
+        found.append(float(fabric_runs.packets(one, seed, after, SAMPLE).queue(BOTTLENECK).mean() / WINDOW))
     return found
 
 
 @fabric_runs.on_fabrics("H05", least=0.05)
 def additive_step() -> Effects:
     """Measure the queue of HPCC below and above the rule for its additive step."""
-    found = [queues(part) for part in PARTS]
-    low, high = (of_runs(each) for each in found)
+    found, late = ([queues(part, after) for part in PARTS] for after in (2e-3, 2e-2))
     loads = [load(part) for part in PARTS]
-    return Effects(
-        {
-            "below": Statement(model=fabric_runs.exact(1.0 - loads[0]), level=fabric_runs.under(low)),
+
+    def statements(found: list[list[float]]) -> dict[str, Statement]:
+        low, high = found
+        return {
+            "below": Statement(model=fabric_runs.exact(1.0 - loads[0]), level=fabric_runs.under(of_runs(low))),
             "above": Statement(
                 model=fabric_runs.exact(loads[1] - 1.0),
-                level=fabric_runs.over(fabric_runs.gain(found[1], found[0])),
+                level=fabric_runs.over(fabric_runs.gain(high, low)),
             ),
-        },
+        }
+
+    return Effects(
+        statements(found),
         {
-            "queue": Curve(PARTS, level=[low, high]),
+            "queue": Curve(PARTS, level=[of_runs(each) for each in found]),
             "load of the fixed point less one": Curve(PARTS, model=[each - 1.0 for each in loads]),
         },
         ("N W_AI over (1 - eta) of the window", "part of the link's window"),
+        readings={"20 to 22 ms": statements(late)},
     )

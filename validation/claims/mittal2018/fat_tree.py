@@ -34,6 +34,8 @@ SIZES = FlowSizes("IRN", (32, 1000, 200e3, 3e6), (0.0, 0.5, 0.85, 1.0))
 LOAD = 0.7
 TRAFFIC, END = 5e-4, 1.6e-2
 """How long flows arrive, and the end of the run, s."""
+LONG_TRAFFIC, WITH_LONG_TRAFFIC = 2e-3, "2 ms of arrivals"
+"""How long flows arrive in runs in which the fabric fills, s, and the name of this reading."""
 BOUND = 120
 """Packets in flight: the product of bandwidth and delay of the longest path."""
 REPAIR = SelectiveRepair(rto_low=100e-6, rto_high=320e-6)
@@ -98,6 +100,23 @@ def random_runs(seed: int, transport: tuple[bool, bool, bool]) -> tuple[float, f
     return float(slow.values.mean()), float(np.quantile(times, 0.99)), done
 
 
+@over_seeds(fabric_runs.SEEDS)
+def long_runs(seed: int, transport: tuple[bool, bool, bool]) -> list[float]:
+    """Return mean slowdown, mean and 99th percentile of completion times (s), and the part of flows that are complete.
+
+    Of `LONG_TRAFFIC`. A flow that is not complete at the end counts as complete then in times, and not at all in slowdowns.
+    """
+    chosen = Transport(*transport)
+    hosts = fabric(chosen.pauses).hosts
+    flows = random_traffic(hosts, SIZES, LOAD, LONG_TRAFFIC, seed, packet_size=fabric_runs.PACKET, **_options(chosen))
+    records = run(chosen, flows, seed)
+    slow = slowdowns(records)
+    begins = np.array([flow.start for flow in flows])
+    times = np.where(np.isfinite(records.finished), records.finished, END) - begins
+    done = 1.0 - slow.unfinished / len(flows)
+    return [float(slow.values.mean()), float(times.mean()), float(np.quantile(times, 0.99)), done]
+
+
 NAMES = {
     IRN: "IRN",
     ROCE: "RoCE and PFC",
@@ -119,6 +138,12 @@ def _worse(one: Transport, other: Transport, what: int = 0) -> Estimate:
     return fabric_runs.gain(larger[:both], smaller[:both])
 
 
+def _worse_for_long(one: Transport, other: Transport, what: int = 0) -> Estimate:
+    """Return how much larger a measure of `long_runs` is with one transport than with another."""
+    larger, smaller = (np.array(long_runs(each))[:, what] for each in (one, other))
+    return fabric_runs.gain(larger, smaller)
+
+
 AXES = ("transport", "slowdown")
 
 
@@ -134,6 +159,13 @@ def irn_and_roce() -> Effects:
             "better": better,
             "tail": tail,
             "draws": min(map(len, map(random_runs, (ROCE, IRN)))),
+            "long": [_worse_for_long(ROCE, IRN, what) for what in range(3)],
+        },
+        readings={
+            WITH_LONG_TRAFFIC: {
+                "better": Statement(level=(_worse_for_long(ROCE, IRN),)),
+                "tail": Statement(level=(_worse_for_long(ROCE, IRN, 2),)),
+            }
         },
     )
 
@@ -141,19 +173,34 @@ def irn_and_roce() -> Effects:
 @fabric_runs.on_fabrics("I02", cases=(CASE,))
 def irn_with_pfc() -> Effects:
     """Compare IRN with PFC and without."""
-    worse = _worse(IRN_PFC, IRN)
-    return Effects({"worse": Statement(level=(worse,))}, _curves(IRN, IRN_PFC), AXES, values={"worse": worse})
+    worse, long = _worse(IRN_PFC, IRN), _worse_for_long(IRN_PFC, IRN)
+    return Effects(
+        {"worse": Statement(level=(worse,))},
+        _curves(IRN, IRN_PFC),
+        AXES,
+        values={"worse": worse, "long": long},
+        readings={WITH_LONG_TRAFFIC: {"worse": Statement(level=(long,))}},
+    )
 
 
 @fabric_runs.on_fabrics("I03", cases=(CASE,))
 def roce_without_pfc() -> Effects:
     """Compare RoCE without PFC and with it."""
-    needs = _worse(LOSSY_ROCE, ROCE)
+    metrics = dict(zip(("slowdown", "completion", "tail"), range(3), strict=True))
+    long = {key: _worse_for_long(LOSSY_ROCE, ROCE, what) for key, what in metrics.items()}
+    runs = {NAMES[each]: np.array(long_runs(each)) for each in (LOSSY_ROCE, ROCE)}
     return Effects(
-        {"needs": Statement(level=(needs,))},
-        _curves(LOSSY_ROCE, ROCE),
-        AXES,
-        values={"needs": needs},
+        {"needs": Statement(level=(_worse(LOSSY_ROCE, ROCE),))}
+        | {key: Statement(level=(each,)) for key, each in long.items()},
+        {
+            "mean slowdown": Curve(list(runs), level=[of_runs(each[:, 0]) for each in runs.values()]),
+            "mean completion (ms)": Curve(list(runs), level=[of_runs(1e3 * each[:, 1]) for each in runs.values()]),
+            "99th percentile of completion (ms)": Curve(
+                list(runs), level=[of_runs(1e3 * each[:, 2]) for each in runs.values()]
+            ),
+        },
+        ("transport", "slowdown or ms"),
+        values={"long": long, "complete": {name: float(each[:, 3].min()) for name, each in runs.items()}},
     )
 
 
@@ -161,8 +208,14 @@ def roce_without_pfc() -> Effects:
 def parts_of_irn() -> Effects:
     """Compare selective repair with go-back-N, and with a bound on packets in flight and without."""
     seen = {"selective": _worse(LOSSY_ROCE, UNBOUNDED), "bound": _worse(UNBOUNDED, IRN)}
-    statements = {name: Statement(level=(each,)) for name, each in seen.items()}
-    return Effects(statements, _curves(IRN, UNBOUNDED, LOSSY_ROCE), AXES, values=seen)
+    long = {"selective": _worse_for_long(LOSSY_ROCE, UNBOUNDED), "bound": _worse_for_long(UNBOUNDED, IRN)}
+    return Effects(
+        {name: Statement(level=(each,)) for name, each in seen.items()},
+        _curves(IRN, UNBOUNDED, LOSSY_ROCE),
+        AXES,
+        values=seen,
+        readings={WITH_LONG_TRAFFIC: {name: Statement(level=(each,)) for name, each in long.items()}},
+    )
 
 
 def requested(transport: Transport, size: int, count: int, seed: int, end: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,30 @@ def late_queues(seed: int, count: int, g: float) -> tuple[float, float]:
     return _queue(run(count, g, seed, *LATE))
 
 
+class Settled(NamedTuple):
+    """Mean and standard deviation of the queue over time, packets, and the rate over the link's."""
+
+    mean: float
+    deviation: float
+    rate: float
+
+
+def _settled(run: fabric_runs.Run) -> Settled:
+    return Settled(*_queue(run), float(run.rates.sum() / C))
+
+
+@over_seeds(fabric_runs.SEEDS)
+def settled(seed: int, count: int, g: float) -> Settled:
+    """Return what an incast has at `fabric_runs.SETTLED` at packet level."""
+    return _settled(run(count, g, seed, *fabric_runs.SETTLED))
+
+
+@kept
+def settled_in_fluid(count: int, g: float) -> list[Settled]:
+    """Return the same of the fluid, one run."""
+    return [_settled(run_of_fluid(count, g, *fabric_runs.SETTLED))]
+
+
 @kept
 def queues_of_fluid(count: int, g: float) -> list[tuple[float, float]]:
     """Return the same of the fluid, one run."""
@@ -81,9 +105,9 @@ def _queue(run: fabric_runs.Run) -> tuple[float, float]:
 @fabric_runs.on_fabrics("Q05", cases=(CASE,))
 def gain_of_alpha() -> Effects:
     """Measure the queue's mean and standard deviation by g."""
-    own, model, late, late_model = (
+    own, model, late, late_model, last, last_model = (
         np.array([[of(count, g) for g in GAINS] for count in SENDERS])
-        for of in (queues, queues_of_fluid, late_queues, late_queues_of_fluid)
+        for of in (queues, queues_of_fluid, late_queues, late_queues_of_fluid, settled, settled_in_fluid)
     )
 
     def ratios(found: Any, what: int) -> Any:
@@ -114,7 +138,7 @@ def gain_of_alpha() -> Effects:
             "late": {count: [of_runs(late[n, j, :, 0]) for j in range(2)] for n, count in enumerate(SENDERS)},
             "late_model": {count: late_model[n, :, 0, 0].tolist() for n, count in enumerate(SENDERS)},
         },
-        readings={LATER: statements(late_model, late)},
+        readings={LATER: statements(late_model, late), fabric_runs.WHEN_SETTLED: statements(last_model, last)},
     )
 
 
@@ -143,13 +167,19 @@ AS_PRINTED = "the printed rate, more than 39 of 40 Gb/s"
 def full_link() -> Effects:
     """Measure the throughput of incasts with DCQCN."""
     own, model = np.array(used("packets")), np.array(used("fluid"))
+    late, late_model = (
+        np.array([[each.rate for each in of(count, GAINS[0])] for count in INCASTS])
+        for of in (settled, settled_in_fluid)
+    )
+
+    def full(model: Any, own: Any) -> Statement:
+        return Statement(
+            model=fabric_runs.under(*fabric_runs.exact(*(1.0 - model[:, 0]))),
+            level=fabric_runs.under(*(of_runs(1.0 - each) for each in own)),
+        )
+
     return Effects(
-        {
-            "full": Statement(
-                model=fabric_runs.under(*fabric_runs.exact(*(1.0 - model[:, 0]))),
-                level=fabric_runs.under(*(of_runs(1.0 - each) for each in own)),
-            )
-        },
+        {"full": full(model, own)},
         {"DCQCN": Curve(INCASTS, model=model[:, 0].tolist(), level=[of_runs(each) for each in own])},
         ("senders", "rate over the link's"),
         readings={
@@ -158,7 +188,8 @@ def full_link() -> Effects:
                     model=fabric_runs.exact(*(model[:, 0] - PRINTED_RATE)),
                     level=tuple(beyond(of_runs(each), PRINTED_RATE) for each in own),
                 )
-            }
+            },
+            fabric_runs.WHEN_SETTLED: {"full": full(late_model, late)},
         },
     )
 

@@ -71,16 +71,27 @@ def lot_rates() -> list[list[list[float]]]:
     ]
 
 
-@over_seeds(range(fabric_runs.SEEDS[0], fabric_runs.SEEDS[0] + len(LEAVES)))
-def lot_rates_of_dcqcn(seed: int) -> list[float]:
-    """Return the same with DCQCN, seed by seed another choice of uplinks."""
+def _lot_rates_of_dcqcn(seed: int, end: float, after: float) -> list[float]:
+    """Return the same with DCQCN after ``after`` s, seed by seed another choice of uplinks."""
     rule, leaves = (
         replace(fabric_runs.pfc(), manager=fabric_runs.MARKS),
         LEAVES[(seed - fabric_runs.SEEDS[0]) % len(LEAVES)],
     )
-    run = fabric_runs.packets(parking_lot(leaves, rule, fabric_runs.ROCE, 0.05, seed), seed, 0.03, 1e-4)
+    run = fabric_runs.packets(parking_lot(leaves, rule, fabric_runs.ROCE, end, seed), seed, after, 1e-4)
     rates: list[float] = (run.rates / C).tolist()
     return rates
+
+
+@over_seeds(range(fabric_runs.SEEDS[0], fabric_runs.SEEDS[0] + len(LEAVES)))
+def lot_rates_of_dcqcn(seed: int) -> list[float]:
+    """Return the same from 30 to 50 ms."""
+    return _lot_rates_of_dcqcn(seed, 0.05, 0.03)
+
+
+@over_seeds(range(fabric_runs.SEEDS[0], fabric_runs.SEEDS[0] + len(LEAVES)))
+def settled_lot_rates_of_dcqcn(seed: int) -> list[float]:
+    """Return the same at `fabric_runs.SETTLED`."""
+    return _lot_rates_of_dcqcn(seed, *fabric_runs.SETTLED)
 
 
 @over_seeds(fabric_runs.SEEDS)
@@ -92,6 +103,19 @@ def victim_rates(seed: int) -> list[float]:
         )
         for n in FURTHER
     ]
+
+
+def _settled_rate(further: int, seed: int, uplinks: tuple[int, ...]) -> float:
+    """Return the victim's rate over the link's with DCQCN at `fabric_runs.SETTLED`."""
+    rule, (end, after) = replace(fabric_runs.pfc(), manager=fabric_runs.MARKS), fabric_runs.SETTLED
+    scenario = victim(further, rule, fabric_runs.ROCE, end, seed, uplinks=uplinks)
+    return float(fabric_runs.packets(scenario, seed, after, 1e-4).rates[-1] / C)
+
+
+@over_seeds(fabric_runs.SIX_SEEDS)
+def settled_victim_rates(seed: int) -> list[float]:
+    """Return the victim's rate over the link's with DCQCN without further senders and with two."""
+    return [_settled_rate(n, seed, EVEN) for n in FURTHER[::2]]
 
 
 CHOICES = [[(near, joined) for near in range(5) for joined in range(further + 1)] for further in FURTHER]
@@ -147,6 +171,27 @@ def victim_rates_of_dcqcn(seed: int) -> list[float]:
     return [
         float(fabric_runs.packets(victim(n, rule, fabric_runs.ROCE, 0.04, seed), seed, 0.02, 1e-4).rates[-1] / C)
         for n in FURTHER[::2]
+    ]
+
+
+def drawn_choice(seed: int, further: int) -> tuple[int, int]:
+    """Return the setting in `CHOICES` that a hash drawn with this seed gives; senders of T1 have the same uplinks for each number."""
+    uplinks = np.random.default_rng(seed).integers(0, 2, 4 + FURTHER[-1])
+    return int((uplinks[:4] == 0).sum()), int((uplinks[4 : 4 + further] == 0).sum())
+
+
+@over_seeds(fabric_runs.SIX_SEEDS)
+def settled_victim_rates_by_hash(seed: int) -> list[list[float]]:
+    """Return seed by seed another choice of uplinks: the victim's rate with DCQCN, and with PFC alone, over the link's.
+
+    Shape (2, numbers of further senders), without further senders and with two.
+    """
+    pfc, numbers = fabric_runs.pfc(), FURTHER[::2]
+    uplinks = [chosen(n, *drawn_choice(seed, n)) for n in numbers]
+    alone = [victim(n, pfc, FixedRate(), 3e-3, seed, uplinks=each) for n, each in zip(numbers, uplinks, strict=True)]
+    return [
+        [_settled_rate(n, seed, each) for n, each in zip(numbers, uplinks, strict=True)],
+        [float(fabric_runs.packets(each, seed, 1e-3, 1e-4).rates[-1] / C) for each in alone],
     ]
 
 
@@ -209,14 +254,20 @@ def parking_lot_pfc() -> Effects:
 @fabric_runs.on_fabrics("Q02", cases=(CASE,), equal=0.1)
 def parking_lot_dcqcn() -> Effects:
     """Measure the rates of the parking lot with DCQCN."""
-    rates = np.array(lot_rates_of_dcqcn())
+    rates, late = np.array(lot_rates_of_dcqcn()), np.array(settled_lot_rates_of_dcqcn())
     paused = np.array(lot_rates()).mean(axis=1)
     relative = rates / rates.mean(axis=1, keepdims=True)
+    late_relative = late / late.mean(axis=1, keepdims=True)
     return Effects(
         {"equal": Statement(level=fabric_runs.deviations(relative, 1.0), equal=True)},
         {"DCQCN": Curve(NAMES, level=_shares(rates)), "PFC alone": Curve(NAMES, level=_shares(paused))},
         ("sender", SHARE),
         values={"spread": of_runs(relative.max(axis=1) - relative.min(axis=1))},
+        readings={
+            fabric_runs.WHEN_SETTLED: {
+                "equal": Statement(level=fabric_runs.deviations(late_relative, 1.0), equal=True)
+            }
+        },
     )  # fmt: skip
 
 
@@ -265,23 +316,43 @@ def victim_pfc() -> Effects:
     )
 
 
+RISE = "a rise counts as well"
+"""The reading in which the victim's rate must not change in either direction."""
+
+
 @fabric_runs.on_fabrics("Q04", cases=(CASE,), equal=0.1, least=0.02)
 def victim_dcqcn() -> Effects:
     """Measure the victim's rate with DCQCN."""
-    rates, paused = np.array(victim_rates_of_dcqcn()), np.array(victim_rates())[:, ::2]
-    change = fabric_runs.gain(rates[:, 1], rates[:, 0])
+    early, early_paused = np.array(victim_rates_of_dcqcn()), np.array(victim_rates())[:, ::2]
+    rates, paused = (np.array(each) for each in fabric_runs.common(settled_victim_rates(), early_paused.tolist()))
+    hashed, hashed_paused = np.moveaxis(np.array(settled_victim_rates_by_hash()), 1, 0)
+    change, hashed_change = (fabric_runs.gain(each[:, 1], each[:, 0]) for each in (rates, hashed))
+
+    def undiminished(change: Any) -> Statement:
+        return Statement(level=fabric_runs.over(change, threshold="margin", sign=-1.0))
+
+    def above(rates: Any, paused: Any) -> Statement:
+        return Statement(level=fabric_runs.over(*(of_runs(each) for each in (rates - paused).T)))
+
     return Effects(
         {
-            "steady": Statement(level=(change,), equal=True),
-            "higher": Statement(level=fabric_runs.over(*(of_runs(each) for each in (rates - paused).T))),
+            "steady": Statement(level=(fabric_runs.gain(early[:, 1], early[:, 0]),), equal=True),
+            "higher": above(early, early_paused),
+            "undiminished": undiminished(change),
+            "above_pfc": above(rates, paused),
         },
         {
             "DCQCN": Curve(FURTHER[::2], level=_shares(rates)),
             "PFC alone": Curve(FURTHER[::2], level=_shares(paused)),
+            "DCQCN, uplinks by a hash": Curve(FURTHER[::2], level=_shares(hashed)),
         },
         ("further senders", SHARE),
-        values={"change": change},
+        values={"change": change, "hashed": hashed_change},
         readings={
-            "only a fall counts": {"steady": Statement(level=fabric_runs.over(change, threshold="margin", sign=-1.0))}
+            RISE: {"undiminished": Statement(level=(change,), equal=True), "above_pfc": above(rates, paused)},
+            "uplinks by a hash": {
+                "undiminished": undiminished(hashed_change),
+                "above_pfc": above(hashed, hashed_paused),
+            },
         },
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
+from dfcmodel import RampMarking
 from responsefn import DCQCN
 from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
@@ -28,6 +30,10 @@ SLOWER = 1e6
 """Factor by which a rate step is made so small that the closed form is exact."""
 SHORT_DELAY, LONG_DELAY = 4e-6, 85e-6
 """Round-trip times, s."""
+EXTENDED, WHEN_EXTENDED = RampMarking("5 kB", "1955 kB", 0.1), "ramp extended at its slope"
+"""A ramp of the published slope on which the fixed points of all numbers of flows lie, and the name of this reading."""
+LONG = (0.5, 0.1)
+"""End and begin of what is counted of the rates of one run in packets, s."""
 GRID = np.geomspace(1e-6, 0.5, 400)
 """Probabilities of a mark among which fixed points are sought."""
 SAMPLE = 2e-5
@@ -96,9 +102,36 @@ def seen(seed: int, count: int, rtt: float, at: str = "departure") -> Seen:
 
 
 @kept
-def seen_in_fluid(count: int, rtt: float, most: float = fabric_runs.MARKS.max_p) -> list[Seen]:
-    """Return the same of the paper's fluid, one run; ``most`` is P_max of the ramp."""
-    return [_seen(expected(count, rtt, 0.04, 0.03, replace(fabric_runs.MARKS, max_p=most)), count)]
+def seen_in_fluid(count: int, rtt: float) -> list[Seen]:
+    """Return the same of the paper's fluid, one run."""
+    return [_seen(expected(count, rtt, 0.04, 0.03), count)]
+
+
+def _ramp(at: str, extended: bool) -> RampMarking:
+    return replace(EXTENDED if extended else fabric_runs.MARKS, at=at)
+
+
+@over_seeds(fabric_runs.EIGHT_SEEDS)
+def settled(seed: int, count: int, rtt: float, at: str = "departure", extended: bool = False) -> Seen:
+    """Return what was seen at `fabric_runs.SETTLED` at packet level, with the published ramp or the extended one."""
+    return _seen(run(count, rtt, seed, *fabric_runs.SETTLED, _ramp(at, extended)), count)
+
+
+@kept
+def settled_in_fluid(count: int, rtt: float, extended: bool = False) -> list[Seen]:
+    """Return the same of the paper's fluid, one run."""
+    return [_seen(expected(count, rtt, *fabric_runs.SETTLED, _ramp("departure", extended)), count)]
+
+
+@over_seeds(fabric_runs.SEEDS)
+def long_rates(seed: int, count: int) -> list[float]:
+    """Return the rates of the flows of a run over C / N at `LONG`."""
+    rates: list[float] = (run(count, SHORT_DELAY, seed, *LONG).rates * count / C).tolist()
+    return rates
+
+
+def _scatter(rates: Sequence[float]) -> float:
+    return float(np.std(rates))
 
 
 @fabric_runs.on_fabrics("E01", cases=(CASE,), equal=0.1)
@@ -107,7 +140,10 @@ def fixed_point() -> Effects:
     own, model = (
         [[each.rates for each in of(count, SHORT_DELAY)] for count in NUMBERS[:2]] for of in (seen, seen_in_fluid)
     )
-    single = [len(fixed_points(count)) for count in NUMBERS]
+    scatter = [of_runs([_scatter(rates) for rates in long_rates(count)]) for count in NUMBERS[:2]]
+    scatter_of_fluid = [_scatter(settled_in_fluid(count, SHORT_DELAY)[0].rates) for count in NUMBERS[:2]]
+    probabilities = [fixed_points(count) for count in NUMBERS]
+    single = [len(each) for each in probabilities]
     return Effects(
         {
             "unique": Statement(model=fabric_runs.exact(*(1.5 - n if n else -1.0 for n in single))),
@@ -115,6 +151,10 @@ def fixed_point() -> Effects:
                 model=tuple(e for each in model for e in fabric_runs.deviations(each, 1.0)),
                 level=tuple(e for each in own for e in fabric_runs.deviations(each, 1.0)),
                 equal=True,
+            ),
+            "fair": Statement(
+                model=fabric_runs.under(*fabric_runs.exact(*scatter_of_fluid), threshold="margin"),
+                level=fabric_runs.under(*scatter, threshold="margin"),
             ),
         },
         {
@@ -126,7 +166,12 @@ def fixed_point() -> Effects:
             for n, count in enumerate(NUMBERS[:2])
         },
         ("flow", "rate over C / N"),
-        values={"single": single},
+        values={
+            "single": single,
+            "most_marks": probabilities[-1][0],
+            "scatter": scatter,
+            "scatter_of_fluid": scatter_of_fluid,
+        },
     )  # fmt: skip
 
 
@@ -158,22 +203,44 @@ def closed_form() -> Effects:
 @fabric_runs.on_fabrics("E03", cases=(CASE,), equal=0.2)
 def queue_by_flows() -> Effects:
     """Measure the queue by the number of flows."""
-    runs = fabric_runs.common(*(seen(count, SHORT_DELAY) for count in ON_THE_RAMP))
-    own = np.array([[each.mean for each in of_count] for of_count in runs]).T
+
+    def means(runs: Sequence[Sequence[Seen]]) -> Any:
+        return np.array([[each.mean for each in of_count] for of_count in fabric_runs.common(*runs)]).T
+
+    early = means([seen(count, SHORT_DELAY) for count in ON_THE_RAMP])
+    own = means([settled(count, SHORT_DELAY) for count in ON_THE_RAMP])
+    extended = means([settled(count, SHORT_DELAY, "departure", True, base=fabric_runs.SEEDS) for count in ON_THE_RAMP])
     model = [queue_of(fixed_points(count)[0]) for count in ON_THE_RAMP]
+
+    def grows(own: Any) -> Statement:
+        return Statement(model=fabric_runs.steps([model]), level=fabric_runs.steps(own))
+
+    def fixed(own: Any) -> Statement:
+        return Statement(level=fabric_runs.deviations(own, np.array(model)), equal=True)
+
     return Effects(
         {
-            "grows": Statement(model=fabric_runs.steps([model]), level=fabric_runs.steps(own)),
-            "value": Statement(level=fabric_runs.deviations(own[:, 1:], np.array(model[1:])), equal=True),
+            "grows": grows(early),
+            "value": Statement(level=fabric_runs.deviations(early[:, 1:], np.array(model[1:])), equal=True),
+            "rises": grows(own),
+            "fixed": fixed(own),
         },
-        {"queue": Curve(ON_THE_RAMP, model=model, level=[of_runs(each) for each in own.T])},
+        {
+            "published ramp": Curve(ON_THE_RAMP, model=model, level=[of_runs(each) for each in own.T]),
+            WHEN_EXTENDED: Curve(ON_THE_RAMP, level=[of_runs(each) for each in extended.T]),
+        },
         ("flows", "queue (packets)"),
+        values={
+            "last": of_runs(own[:, -1] - own[:, -2]),
+            "last_extended": of_runs(extended[:, -1] - extended[:, -2]),
+        },
+        readings={WHEN_EXTENDED: {"rises": grows(extended), "fixed": fixed(extended)}},
     )
 
 
-STEEP = 0.1
-"""P_max of a ramp on which the fixed point of sixty-four flows lies."""
 CASES = ((10, SHORT_DELAY), (2, LONG_DELAY), (10, LONG_DELAY), (64, LONG_DELAY))
+STANDARD_DEVIATION = "standard deviation, not over the mean"
+"""The reading in which a queue oscillates more that has the larger amplitude, however long it is."""
 
 
 def _ratio(one: Any, other: Any) -> Any:
@@ -181,42 +248,77 @@ def _ratio(one: Any, other: Any) -> Any:
     return fabric_runs.gain(one, other) if len(one) > 1 else fabric_runs.exact(one[0] / other[0] - 1.0)[0]
 
 
+class Swings(NamedTuple):
+    """Mean and standard deviation of the queue in `CASES`, shape (cases, runs)."""
+
+    mean: Any
+    deviation: Any
+
+    @classmethod
+    def of(cls, runs: Sequence[Sequence[Seen]]) -> Swings:
+        """Return those of the seeds that all cases have."""
+        both = np.array([[(each.mean, each.deviation) for each in own] for own in fabric_runs.common(*runs)])
+        return cls(both[:, :, 0], both[:, :, 1])
+
+    @property
+    def relative(self) -> Any:
+        """Standard deviation over the mean."""
+        return self.deviation / np.maximum(self.mean, 1e-9)
+
+
+def _oscillations(size: Any) -> dict[str, fabric_runs.Decision]:
+    """Return the decisions on the three statements of Figs. 3 to 5 by one measure of the oscillation, shape (cases, runs)."""
+    near, few, ten, many = size
+    pairs = {"longer_delay": (ten, near), "two_flows": (ten, few), "sixty_four": (ten, many)}
+    return {key: fabric_runs.over(_ratio(*pair)) for key, pair in pairs.items()}
+
+
+def _early(swings: Swings) -> dict[str, fabric_runs.Decision]:
+    """Return the decisions on the statements as they were first, of two statistics."""
+    relative, (_, few, ten, _) = _oscillations(swings.relative), swings.deviation
+    return {
+        "delay": relative["longer_delay"],
+        "few": fabric_runs.over(_ratio(ten, few)),
+        "many": relative["sixty_four"],
+    }
+
+
 @fabric_runs.on_fabrics("E04", cases=(CASE,), least=0.2)
 def stability() -> Effects:
     """Measure how much the queue swings by delay and number of flows."""
-
-    def decisions(found: Any) -> dict[str, Any]:
-        mean, deviation = np.array(found)[:, :, 0], np.array(found)[:, :, 1]
-        relative = deviation / np.maximum(mean, 1e-9)
-        near, few, ten, many = range(len(CASES))
-        return {
-            "delay": fabric_runs.over(_ratio(relative[ten], relative[near])),
-            "few": fabric_runs.over(_ratio(deviation[ten], deviation[few])),
-            "many": fabric_runs.over(_ratio(relative[ten], relative[many])),
-        }
-
-    own, model = (
-        [[(each.mean, each.deviation) for each in runs] for runs in fabric_runs.common(*(of(*case) for case in CASES))]
-        for of in (seen, seen_in_fluid)
+    early, early_model = (Swings.of([of(*case) for case in CASES]) for of in (seen, seen_in_fluid))
+    own, extended = (
+        Swings.of([settled(*case, "departure", ramp, base=seeds) for case in CASES])
+        for ramp, seeds in ((False, fabric_runs.EIGHT_SEEDS), (True, fabric_runs.SEEDS))
     )
-    levels, models = decisions(own), decisions(model)
-    ten, many = (
-        each[0].deviation / each[0].mean for each in (seen_in_fluid(10, LONG_DELAY), seen_in_fluid(64, LONG_DELAY))
-    )
-    steep = seen_in_fluid(64, LONG_DELAY, STEEP)[0]
+    model, extended_model = (Swings.of([settled_in_fluid(*case, ramp) for case in CASES]) for ramp in (False, True))
+
+    def statements(model: dict[str, Any], own: dict[str, Any]) -> dict[str, Statement]:
+        return {key: Statement(model=model[key], level=own[key]) for key in own}
+
     names = [f"N = {count}, {1e6 * rtt:g} us" for count, rtt in CASES]
     return Effects(
-        {key: Statement(model=models[key], level=levels[key]) for key in levels},
+        statements(_early(early_model), _early(early))
+        | statements(_oscillations(model.relative), _oscillations(own.relative)),
         {
-            what: Curve(
+            f"{what}{ramp}": Curve(
                 names,
-                model=[each[0][k] for each in model],
-                level=[of_runs([one[k] for one in each]) for each in own],
+                model=getattr(of_model, field)[:, 0].tolist(),
+                level=[of_runs(each) for each in getattr(of_packets, field)],
             )
-            for k, what in enumerate(("mean queue", "standard deviation"))
+            for ramp, of_model, of_packets in (("", model, own), (f", {WHEN_EXTENDED}", extended_model, extended))
+            for field, what in (("mean", "mean queue"), ("deviation", "standard deviation"))
         },
         ("flows and delay", "queue (packets)"),
-        values={"many": ten / many - 1.0, "steep": ten / (steep.deviation / steep.mean) - 1.0},
+        values={
+            "many": model.relative[-1, 0],
+            "extended": extended_model.relative[-1, 0],
+            "relative": [of_runs(each) for each in own.relative],
+        },
+        readings={
+            STANDARD_DEVIATION: statements(_oscillations(model.deviation), _oscillations(own.deviation)),
+            WHEN_EXTENDED: statements(_oscillations(extended_model.relative), _oscillations(extended.relative)),
+        },
     )
 
 
@@ -224,14 +326,22 @@ def stability() -> Effects:
 def place_of_marks() -> Effects:
     """Measure how much the queue varies with marks at arrival and at departure."""
     places = "departure", "arrival"
-    runs = fabric_runs.common(*(seen(10, SHORT_DELAY, at) for at in places))
-    found = {at: np.array([(each.mean, each.deviation) for each in own]) for at, own in zip(places, runs, strict=True)}
-    relative = {at: each[:, 1] / each[:, 0] for at, each in found.items()}
+
+    def measured(runs: Sequence[Sequence[Seen]]) -> Any:
+        return np.array([[(each.mean, each.deviation) for each in own] for own in fabric_runs.common(*runs)])
+
+    def varies(found: Any) -> Statement:
+        departure, arrival = found[:, :, 1] / found[:, :, 0]
+        return Statement(level=fabric_runs.over(fabric_runs.gain(arrival, departure)))
+
+    early = measured([seen(10, SHORT_DELAY, at) for at in places])
+    late = measured([settled(10, SHORT_DELAY, at, base=fabric_runs.SEEDS) for at in places])
     return Effects(
-        {"varies": Statement(level=fabric_runs.over(fabric_runs.gain(relative["arrival"], relative["departure"])))},
+        {"varies": varies(early)},
         {
-            what: Curve(list(found), level=[of_runs(each[:, k]) for each in found.values()])
+            what: Curve(places, level=[of_runs(each[:, k]) for each in early])
             for k, what in enumerate(("mean queue", "standard deviation"))
         },
         ("marks at", "queue (packets)"),
+        readings={fabric_runs.WHEN_SETTLED: {"varies": varies(late)}},
     )

@@ -88,6 +88,20 @@ def _apart(shares_of_runs: list[float]) -> Estimate:
     return of_runs(distances) if len(distances) > 1 else fabric_runs.exact(*distances)[0]
 
 
+def _advantage(shares_of_runs: list[float]) -> Any:
+    """Return the share of the first flow less that of the other one, for each run."""
+    return 2.0 * np.array(shares_of_runs) - 1.0
+
+
+def _faster(after: float) -> Statement:
+    """Return the statement that the flow that begins faster has more of the link, in the fluid for either order of the flows."""
+    first, second = (shares("fluid", "TIMELY", part, after) for part in (0.7, 0.3))
+    return Statement(
+        model=fabric_runs.over(*fabric_runs.exact(*_advantage(first), *-_advantage(second))),
+        level=fabric_runs.over(of_runs(_advantage(shares("packets", "TIMELY", 0.7, after)))),
+    )
+
+
 def _further(same: list[float], different: list[float]) -> fabric_runs.Decision:
     """Return the decision whether flows that begin apart end up further apart than flows that begin alike."""
     return fabric_runs.over(difference(_apart(different), _apart(same)))
@@ -106,7 +120,9 @@ def many_fixed_points() -> Effects:
     }
     own, model = found["packets"], found["fluid"]
     same, different, patched = own
-    late = [shares("fluid", "TIMELY", part, LATEST) for part in (0.5, 0.7)]
+    late, late_packets = (
+        [shares(level, "TIMELY", part, LATEST) for part in (0.5, 0.7)] for level in ("fluid", "packets")
+    )
     equal = Statement(
         model=fabric_runs.exact(2.0 * model[patched][0] - 1.0),
         level=fabric_runs.deviations(own[patched], 0.5),
@@ -119,6 +135,7 @@ def many_fixed_points() -> Effects:
                 level=_further(own[same], own[different]),
             ),
             "patched": equal,
+            "faster": _faster(EARLY),
         },
         {
             "first flow": Curve(
@@ -130,13 +147,16 @@ def many_fixed_points() -> Effects:
         ("rule and first rates in Gb/s", "share of the first flow"),
         values={
             "late": [each[0] for each in late],
+            "late_packets": of_runs(late_packets[1]),
+            "late_alike": [min(late_packets[0]), max(late_packets[0])],
             "drawn": _apart(late[0]).value,
             "together": abs(share_together() - 0.5),
         },
         readings={
             "shares after 400 ms": {
-                "depend": Statement(model=_further(*late)),
+                "depend": Statement(model=_further(*late), level=_further(*late_packets)),
                 "patched": equal,
+                "faster": _faster(LATEST),
             }
         },
     )
