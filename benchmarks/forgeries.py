@@ -304,7 +304,7 @@ def outcome(forgery: Forgery, folder: Path) -> str:
                 tree.commit("Record")
         verified = tree.python("hopflow", "data", "verify", check=False)
         if verified.returncode:
-            marks = r"(?:NO LINE|NOT AS COMMITTED|CHANGED WITHOUT|EXPECTATION|Error).*|.*(?:add up|program that made).*"
+            marks = r"(?:NO LINE|NOT AS COMMITTED|CHANGED WITHOUT|EXPECTATION|Error).*|.*(?:do not add up|not the program that made).*"
             lines = re.findall(marks, verified.stdout + verified.stderr)
             return f"`data verify`: {_short(lines)}"
         if forgery.claim:
