@@ -259,7 +259,7 @@ FORGERIES: Sequence[Forgery] = (
     Forgery("A", "cell mean_cwnd x1.25", lambda t: t.edit_table("kaneko2007/buffers-ns3", "flows", _scale("mean_cwnd", 1.25)), "K09"),
     Forgery("B", "cell utilisation +0.2", lambda t: t.edit_table("kaneko2007/buffers-ns3", "links", _scale("utilisation", summand=0.2)), "K07"),
     Forgery("C", "margin of an expectation, in the table and in the code", _expectation, "I05"),
-    Forgery("D", "reading removed", lambda t: t.edit(f"{CLAIMS}/kaneko2007/beside_reno.py", r"\| \{runs\.INCLUSIVE_NAME: _with_areno\(VARIANTS.*\},", ","), "K06"),
+    Forgery("D", "reading removed", lambda t: t.edit(f"{CLAIMS}/kaneko2007/beside_reno.py", r"in SMALLER_SIZES\.items\(\)", "in list(SMALLER_SIZES.items())[:1]"), "K06"),
     Forgery("E", "constant of a claim", lambda t: t.edit(f"{CLAIMS}/yang2001/priorities.py", "LINK, SIZE, FLOWS = 1e6", "LINK, SIZE, FLOWS = 0.9e6"), "Y17"),
     Forgery("F", "threshold of a claim", lambda t: t.edit(f"{CLAIMS}/yang2001/priorities.py", r'("Y17", least=)EQUAL', r"\g<1>1.3 * EQUAL"), "Y17"),
     Forgery("G", "text of a cause turned round", lambda t: t.edit(f"{CLAIMS}/yang2001/unused_slots.md", "has to fill", "need not fill"), "Y17"),
