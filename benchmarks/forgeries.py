@@ -335,6 +335,8 @@ def main(words: Sequence[str]) -> int:
     rows = ["| | forgery | noticed by |", "|---|---|---|"]
     unnoticed = 0
     with tempfile.TemporaryDirectory() as folder:
+        if outcome(Forgery("none", "nothing forged", lambda _: None), Path(folder)) != "NOBODY":
+            raise SystemExit("the last commit itself is not clean: `hopflow data verify` says why")
         for forgery in FORGERIES:
             if names and forgery.name not in names:
                 continue
