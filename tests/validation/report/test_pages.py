@@ -304,6 +304,18 @@ def test_no_page_is_wider_than_a_phone(tmp_path: Path, toy) -> None:
     assert {name: size for name, size in found.items() if size[0] > PHONE} == {}
 
 
+def test_the_evidence_of_a_family_is_folded_and_pictures_have_their_width(tmp_path: Path, toy) -> None:
+    """A page of four claims was 38,000 pixels long on a phone; its panels had letters of three pixels."""
+    _, finding = toy()
+    report.write(dict.fromkeys((toy(id)[0] for id in ("Z11", "Z12", "Z13")), finding), tmp_path, 1.0)
+    text = (tmp_path / "claims" / "Z11-Z13.html").read_text()
+    assert text.count('<details class="member"') == 3
+    assert '<details class="member" open' not in text
+    widths = re.findall(r'class="picture" style="--width: (\d+)px"><a [^>]*><img [^>]*width="(\d+)"', text)
+    assert len(widths) >= 3
+    assert all(one == other for one, other in widths)
+
+
 @in_chromium_only
 @pytest.mark.slow
 def test_no_page_of_real_findings_is_wider_than_a_phone(tmp_path: Path) -> None:
