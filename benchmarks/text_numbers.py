@@ -6,14 +6,23 @@ which looks for the numbers in the record: ``python -m benchmarks.text_numbers >
 
 from __future__ import annotations
 
+import csv
+import importlib.metadata
 import itertools
+import math
+import re
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from benchmarks import uet_agreement
 from dfcmodel import (
     DFC,
     FIFO,
@@ -29,8 +38,12 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
+from dfcmodel.levels.accuracies import measured_accuracies
 from hopflow import mbps
 from responsefn import CUBIC, DCQCN, FAST, Copa, NewReno, Reno
+from validation import load, table
+from validation.checks import subjects
+from validation.claims import find
 from validation.generate.packets import unseen_networks
 from validation.generate.programs import Ns2
 from validation.networks.network_comparison import compare
@@ -187,11 +200,127 @@ def repeats_in_ns2() -> Iterator[str]:
     yield f"{losses.total()} losses of {len(losses)} packets, one of them {max(losses.values())} times"
 
 
+def scenario_5() -> Iterator[str]:
+    """CPU time of the fluid for 3 s of scenario 5 of takano2006, 30 nodes, with Tahoe, Reno and NewReno, with and without DFC; the shortest of three."""
+    times = []
+    for tcp, dfc in itertools.product(("tahoe", "reno", "newreno"), (True, False)):
+        scenario = takano2006("5", tcp=tcp, dfc=dfc)
+        simulate(scenario, Fluid(), duration=3.0)  # compiled before it is timed
+        runs = []
+        for _ in range(3):
+            start = time.process_time()
+            simulate(scenario, Fluid(), duration=3.0)
+            runs.append(time.process_time() - start)
+        times.append(min(runs))
+    bound = next(bound for bound in (0.1, 0.2, 0.5, 1.0, math.inf) if max(times) < bound)
+    yield f"{len(times)} runs, each less than {bound} s"
+
+
+def tahoe_over_30_nodes() -> Iterator[str]:
+    """Throughput over link rate of one Tahoe connection over 30 nodes without DFC, from 0.1 to 0.5 s: runs of ns-2, and of hopflow's packets."""
+    part = {"flow": "target", "time": slice(0.1, 0.5)}
+    ns2 = load("takano2006/scenario-4-without-dfc").efficiency.sel(part).mean("time").to_numpy()
+    run = simulate(takano2006("4", dfc=False), duration=0.5, level="packets")
+    yield f"ns-2, {len(ns2)} runs: {ns2.min():.2f} to {ns2.max():.2f}"
+    yield f"packets: {float(run.efficiency.sel(part).mean()):.2f}"
+
+
+def vegas_without_dfc() -> Iterator[str]:
+    """Throughput over link rate of both flows of takano2006/4V without DFC, 3 s: hopflow, and the mean of ns-2's runs."""
+    scenario = takano2006("4V", dfc=False)
+    for name, method in LEVELS.items():
+        yield f"{name}: " + " and ".join(f"{value:.3f}" for value in simulate(scenario, method).mean_efficiency())
+    ns2 = load("takano2006/scenario-4v-without-dfc").efficiency.mean(["seed", "time"])
+    yield "ns-2: " + " and ".join(f"{float(ns2.sel(flow=flow.name)):.3f}" for flow in scenario.flows)
+
+
+def both_directions() -> Iterator[str]:
+    """Goodput of NewReno flows that fill both directions of a link, fluid over packets, 60 s; 1000 to 8333 packets/s, 20 to 80 ms, by buffer."""
+    for buffer in (10, 20, 50, 100):
+        ratios = []
+        for rate, rtt in itertools.product((1e3, 2e3, mbps(100)), (0.02, 0.04, 0.08)):
+            links = Link(1, 2, rate, 0.5 * rtt, buffer), Link(2, 1, rate, 0.5 * rtt, buffer)
+            flows = Flow("there", (1, 2), NewReno()), Flow("back", (2, 1), NewReno())
+            scenario = Scenario("both directions", links, flows, duration=60.0)
+            rates = [simulate(scenario, m, packet_jitter="1pkt").mean_goodput(15.0).mean() for m in LEVELS.values()]
+            ratios.append(rates[0] / rates[1])
+        yield f"{buffer} packets: {min(ratios):.2f} to {max(ratios):.2f}"
+
+
+def sprayed_permutation() -> Iterator[str]:
+    """When the last flow of a sprayed permutation under NSCC is complete, over the time in the consortium's htsim, by recovery."""
+    runs = [
+        run for run in table(uet_agreement.CASE, "runs")["run"] if "permutation" in run and run.startswith("NSCC, ")
+    ]
+    for name, recovery in (("sack", "sack"), ("RackRecovery(reordering=4, reordering_seen=1)", uet_agreement.PATIENT)):
+        rows = [uet_agreement.row_of(run, recovery)["last"] for run in runs]
+        ratios = [ours / theirs for ours, theirs in rows]
+        yield f"{name}: {min(ratios):.2f} to {max(ratios):.2f} in {len(ratios)} runs"
+
+
+def pie_signals() -> Iterator[str]:
+    """Drops of Linux's PIE, fewer than those of hopflow's in per cent, over the paths of `benchmarks.linux_queues`, by flows."""
+    with (Path(__file__).parent / "results" / "linux_queues.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["discipline"] == "pie" and row["quantity"] == "signals"]
+    for flows in ("one", "mixed", "seven"):
+        fewer = [100.0 * (1.0 - float(r["linux"]) / float(r["hopflow"])) for r in rows if r["run"].startswith(flows)]
+        yield f"{flows}, {len(fewer)} paths: {min(fewer):.0f} to {max(fewer):.0f} %"
+
+
+def covered_intervals() -> Iterator[str]:
+    """Intervals of 95 % of a share of goodput that contain ns-2's, of the networks of S08 that were set aside: by chance, and with the error of the model."""
+    find("S08")  # registers its subject
+    aside = subjects()["S08"].measured().aside
+    with_error = aside.covered(measured_accuracies()["fluid"].half_width)
+    yield f"by chance: {aside.inside.sum()} of {len(aside.inside)}"
+    yield f"with the error of the model: {with_error.sum()} of {len(with_error)}"
+
+
+def installation() -> Iterator[str]:
+    """Packages that hopflow needs, hopflow among them, and the sizes of their files here, with and without JAX, SymPy and networkx."""
+    light = {
+        re.split(r"[<>=]", line)[0]
+        for line in Path("requirements-light.txt").read_text().splitlines()
+        if line[:1] not in {"", "#"}
+    }
+    sizes = {name: _size(name) for name in _needed("hopflow")}
+    small = {"hopflow", *itertools.chain.from_iterable(map(_needed, light))}
+    for title, names in (("all", set(sizes)), ("light", small)):
+        yield f"{title}: {len(names)} packages, {sum(sizes[name] for name in names) / 1e9:.1f} GB"
+    yield f"jaxlib: {sizes['jaxlib'] / 1e9:.1f} GB"
+
+
+def _needed(name: str) -> set[str]:
+    """Return the names of a distribution and of all that it needs here, extras left out."""
+    names: set[str] = set()
+    waiting = [name]
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name in names:
+            continue
+        names.add(name)
+        for text in importlib.metadata.requires(name) or ():
+            requirement = Requirement(text)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                waiting.append(requirement.name)
+    return names
+
+
+def _size(name: str) -> int:
+    """Return the bytes of the files of a distribution; of hopflow, of its packages here."""
+    if name == "hopflow":
+        packages = ("hopflow", "responsefn", "markov", "dfcmodel", "validation")
+        files = [path for package in packages for path in Path(package).rglob("*") if "__pycache__" not in path.parts]
+    else:
+        files = [Path(str(path.locate())) for path in importlib.metadata.files(name) or ()]
+    return sum(path.stat().st_size for path in files if path.is_file())
+
+
 MEASUREMENTS = {
     function.__name__.replace("_", "-"): function
     for function in (
         full_buffer, classic_reno, small_buffer, incast, sack_pipe, cubic_repairs, tahoe_starts, dcqcn_queue, copa_queue, fast_after_overshoot, cubic_overshoot,
-        repeats_in_ns2,
+        repeats_in_ns2, scenario_5, tahoe_over_30_nodes, vegas_without_dfc, both_directions, sprayed_permutation, pie_signals, covered_intervals, installation,
     )
 }  # fmt: skip
 

@@ -135,11 +135,12 @@ def _trace_one(number: str, origin: str, run: bool) -> str:
     if match := re.match(r"python (docs/\S+\.py)$", origin):
         return f"{origin} exists" if (ROOT / match[1]).exists() else f"NO {match[1]}"
     if match := re.match(r"hopflow validate(?: --claim (\w+))?$", origin):
-        verdicts = sources("validation/published", "verdicts.csv").values()
-        known = match[1] is None or any(f"\n{match[1]}," in text for text in verdicts)
-        return f"{origin} exists" if known else f"NO claim {match[1]}"
-    if origin.startswith(("pip ", "du ")):
-        return f"{origin}: of another installation"
+        (text,) = sources("validation/published", "numbers.csv").values()
+        rows = [line for line in text.splitlines() if match[1] is None or line.startswith(f"{match[1]},")]
+        if not rows:
+            return f"NO claim {match[1]}"
+        printed = any(written_in(number, row.partition(",")[2].partition(",")[2], rounded=True) for row in rows)
+        return f"{origin}; in validation/published/numbers.csv" if printed else f"{origin} exists"
     tests = sources("tests", "test_*.py")
     for name in re.findall(r"tests/[\w/]+\.py|test_\w+", origin):
         texts = [tests[name]] if name in tests else [t for t in tests.values() if f"def {name}(" in t]

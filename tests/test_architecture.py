@@ -98,6 +98,15 @@ def test_typed_numbers_say_what_made_them() -> None:
     assert without == []
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/known-limits.md"])
+def test_the_numbers_of_the_first_pages_are_in_a_record(page: str) -> None:
+    """A command that could be run is not enough."""
+    pages = runpy.run_path(str(DOCS / "typed_numbers.py"))
+    traces = {number: pages["trace"](number) for number in pages["all_numbers"]() if number.page == page}
+    assert len(traces) > 15
+    assert [number for number, told in traces.items() if pages["kind_of"](told) not in {"set", "in a record or a test"}] == []
+
+
 def test_measured_numbers_are_those_of_the_record() -> None:
     """``benchmarks/results/text_numbers.md``, which a slow test below measures again."""
     pages = runpy.run_path(str(DOCS / "typed_numbers.py"))

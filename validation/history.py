@@ -1,7 +1,7 @@
-"""What git says of the bundled data, the ledger and the texts: which files are not as committed, and what later commits changed.
+"""What git says of protected files: which are not as committed, and which changes since `BASE` the changelog does not name.
 
-Whoever renews a checksum together with its file leaves a trace there. Without the repository's history, such as in an installed wheel,
-nothing of it can be said.
+Whoever renews a checksum together with its file leaves a trace there. Without the repository's history, such as in an installed wheel
+or a shallow clone, nothing of it can be said.
 """
 
 from __future__ import annotations
@@ -11,17 +11,24 @@ import io
 import itertools
 import json
 import math
+import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from validation import manifest
 
+BASE = "7357e158e7f60799934f1378967196cdae59d964"
+"""The commit from which on changes need a line in the changelog; the history before it is taken as it is. A release moves it."""
+CHANGELOG = "CHANGELOG.md"
 PACKAGE = Path(manifest.__file__).parent
 NAME = PACKAGE.name
-DATA, PUBLISHED, TEXTS = (f"{NAME}/{folder}" for folder in ("data", "published", "claims"))
+DATA, PUBLISHED, TEXTS, DRIVERS = (f"{NAME}/{folder}" for folder in ("data", "published", "claims", "generate"))
+FIGURES, GALLERY = "docs/figures", "docs/gallery"
+GUARD = f"{NAME}/history.py"
 EXPECTATIONS = {
     "fabric_expectations.csv": ("statistic", "threshold", "model", "packet level"),
     "linux_expectations.csv": ("statistic", "threshold", "Linux"),
@@ -36,6 +43,43 @@ RECORD = "provenance.json"
 Row = dict[str, str]
 Rows = dict[str, Row]
 """Rows of a table by the entries that identify them."""
+Words = tuple[str, ...]
+"""What a line of the changelog must have, all of it."""
+
+NAMING_COLUMNS = {
+    "settings.csv": ("paper", "setting"),
+    "inferred_parameters.csv": ("paper", "name"),
+    manifest.CHANGED_PROGRAMS: ("program",),
+}
+"""Tables whose rows belong to no claim, and the columns that name a row."""
+
+
+def _words_of_row(path: PurePosixPath, row: Row) -> Words:
+    """Return the claim that a row of a published table belongs to; without one, the row's name or that of the file."""
+    if columns := NAMING_COLUMNS.get(path.name):
+        return tuple(row.get(column, "") for column in columns)
+    return (row.get("id") or row.get("claim") or path.stem,)
+
+
+GUARDED: Mapping[str, Callable[[PurePosixPath, Row], Words]] = {
+    PUBLISHED: _words_of_row,
+    DATA: lambda path, _: (path.relative_to(DATA).parent.as_posix(),),
+    DRIVERS: lambda path, _: (path.relative_to(DRIVERS).as_posix(),),
+    FIGURES: lambda path, _: (path.stem,),
+    GALLERY: lambda path, _: (path.relative_to(GALLERY).with_suffix("").as_posix(),),
+    GUARD: lambda path, _: (path.as_posix(),),
+}
+"""Folders and files whose changes need a line in the changelog, with the words that it must have.
+
+Published tables have rows. Any other file is a single row. The texts of claims are guarded by their hashes in ``numbers.csv``."""
+UNSEEN = (
+    "whether a line of the changelog is true",
+    f"changes before {BASE[:8]}",
+    "a rewritten history (the hashes of a release show it)",
+    "code that judges, and cached findings (`hopflow validate` compares verdicts, numbers and words with the record)",
+    "tests, and pages (the quick tests compare their numbers with the records)",
+)
+"""Changes that the comparison cannot see."""
 
 
 class Commit(NamedTuple):
@@ -51,34 +95,51 @@ class Commit(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A row of a table, a text or a case that is not as it was first committed.
+    """A row of a table, or a file, that changed.
 
     Attributes
     ----------
     table, row
-        The table, and the entries that identify the row; "texts" or "data", and the file or the case.
-    first
-        The commit that first held it.
+        The table, and the entries that identify the row; of any other file its path, and "".
     commit
-        The last one that changed it.
+        The last commit that changed it.
     how
-        "": it differs from what that commit held. "added": to a table that was there before. "removed". Of a case: which of its
-        tables, and which entries of its record.
+        "changed", "added", "removed"; "changed back by a merge" to what none of the commits that changed it had left.
+    first
+        Of an expectation, the commit that first held it.
+    words
+        Of a row without a line in the changelog, what the line must have.
     """
 
     table: str
     row: str
-    first: Commit
     commit: Commit
-    how: str = ""
+    how: str = "changed"
+    first: Commit = Commit()
+    words: Words = ()
 
 
 class Step(NamedTuple):
-    """What a commit, or the working tree, did to a file: its blobs in the parents and in the commit, "" where it is not there."""
+    """What a commit, or the working tree, did to a file: its blobs in the parents and in the commit, "" where it is not there.
+
+    A merge is a step if a parent differs from it. Parents that do not are named once.
+    """
 
     commit: Commit
     before: tuple[str, ...]
     after: str
+
+
+class File(NamedTuple):
+    """A protected file by its blobs in the last commit and in the working tree, "" where it is not there."""
+
+    committed: str
+    present: str
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether it is not as in the last commit."""
+        return self.committed != self.present
 
 
 class History(NamedTuple):
@@ -88,29 +149,35 @@ class History(NamedTuple):
     ----------
     missing
         Why it says nothing; "": it does.
+    is_rewritten
+        Whether that is because the history lacks `BASE`.
     uncommitted
         Protected files that are not as in the last commit.
     without_record
-        Tables of simulators that a commit changed, or the working tree, without a change of what made them.
+        Tables of simulators that a commit since `BASE` changed, or the working tree, without a change of what made them.
     first
         For each expectation, ``claim statement``, the commit that first held it.
     expectations
         Those that are not as that commit held them, or were removed.
-    changes
-        Rows of the published tables, texts and cases that are not as they were first committed, of each table the last changed first.
+    named
+        How many rows and files changed since `BASE` and have their line in the changelog.
+    unnamed
+        Those that have none.
     """
 
     missing: str = ""
+    is_rewritten: bool = False
     uncommitted: tuple[str, ...] = ()
     without_record: tuple[str, ...] = ()
     first: Mapping[str, Commit] = MappingProxyType({})
     expectations: tuple[Change, ...] = ()
-    changes: tuple[Change, ...] = ()
+    named: int = 0
+    unnamed: tuple[Change, ...] = ()
 
     @property
     def is_clean(self) -> bool:
         """Whether nothing is there that an honest change does not leave."""
-        return not (self.uncommitted or self.without_record or self.expectations)
+        return not (self.is_rewritten or self.uncommitted or self.without_record or self.expectations or self.unnamed)
 
 
 def read_history() -> History:
@@ -123,59 +190,152 @@ def read_history() -> History:
     >>> bool(about.missing) or len(about.first) > 90
     True
     """
-    if why := _missing():
-        return History(why)
-    edited = _edited()
-    steps = _steps(edited)
-    content = _contents(steps)
-    first: dict[str, Commit] = {}
-    expectations: list[Change] = []
-    changes: list[Change] = []
-    for path, own in steps.items():
-        table = path.removeprefix(f"{PUBLISHED}/")
-        if path.startswith(PUBLISHED) and path.endswith(".csv"):
-            versions = _row_versions(own, content)
-            changes += _changed_rows(table, versions, own[0].commit)
-            if columns := EXPECTATIONS.get(table):
-                decided = {row: _decided(each, columns) for row, each in versions.items()}
-                first |= {row: each[0][0] for row, each in decided.items() if each[-1][1]}
-                expectations += _changed_rows(table, decided)
-        elif not path.startswith(DATA) and len(own) > 1 and own[0].after != own[-1].after:
-            how = "" if own[-1].after else "removed"
-            changes.append(Change("texts", path.removeprefix(f"{NAME}/"), own[0].commit, own[-1].commit, how))
-    cases, without_record = _changed_cases(steps, content)
-    # In the order of the history: whoever commits chooses the date.
-    changes = sorted([*changes, *cases], key=lambda change: -change.commit.number)
-    return History("", tuple(edited), without_record, first, tuple(expectations), tuple(changes))
+    if reason := _missing():
+        return History(reason)
+    if not _has_base():
+        return History(f"the history lacks commit {BASE[:8]}, from which on it is compared", is_rewritten=True)
+    files = _files()
+    steps = _steps(files, [*GUARDED, CHANGELOG], f"{BASE}..HEAD")
+    content = _contents(steps, files)
+    named, unnamed = _guarded_changes(steps, content, files)
+    first, expectations = _expectations(files)
+    uncommitted = tuple(path for path, file in files.items() if file.is_edited and path != CHANGELOG)
+    return History(
+        uncommitted=uncommitted,
+        without_record=tuple(_without_record(steps, content)),
+        first=first,
+        expectations=expectations,
+        named=named,
+        unnamed=unnamed,
+    )
 
 
 Versions = Sequence[tuple[Commit, Row | None]]
-"""A row as each commit left it that changed it, the oldest first; None: without it."""
+"""A row as each commit left it that changed it, parents before children; None: without it."""
 
 
-def _changed_rows(table: str, rows: Mapping[str, Versions], first: Commit | None = None) -> Iterator[Change]:
-    """Yield the rows that are not as they were first committed; with the first commit of their table, later rows too."""
-    for row, versions in rows.items():
-        (begin, before), (end, now) = versions[0], versions[-1]
-        if now is None:
-            yield Change(table, row, begin, end, "removed")
-        elif not _is_same(before, now):
-            yield Change(table, row, begin, end)
-        elif first not in (None, begin):
-            yield Change(table, row, begin, begin, "added")
-
-
-def _is_same(one: Row | None, other: Row | None) -> bool:
-    """Return whether two versions of a row are equal in the columns that both have."""
-    if one is None or other is None:
-        return one is other
-    return all(one[column] == other[column] for column in one.keys() & other.keys())
+def _expectations(files: Mapping[str, File]) -> tuple[dict[str, Commit], tuple[Change, ...]]:
+    """Return which commit first held each expectation, and the expectations that are not as it held them."""
+    steps = _steps(files, [f"{PUBLISHED}/{table}" for table in EXPECTATIONS])
+    content = _contents(steps, files)
+    first: dict[str, Commit] = {}
+    changes = []
+    for path, of_file in steps.items():
+        table = PurePosixPath(path).name
+        tables = _tables(path, _blobs(of_file), content)
+        for row, versions in _row_versions(of_file, tables).items():
+            decided = _decided(versions, EXPECTATIONS[table])
+            (begin, before), (end, now) = decided[0], decided[-1]
+            if now is None:
+                changes.append(Change(table, row, end, "removed", begin))
+                continue
+            first[row] = begin
+            if now != before:
+                changes.append(Change(table, row, end, "changed", begin))
+    return first, tuple(changes)
 
 
 def _decided(versions: Versions, columns: Sequence[str]) -> Versions:
     """Return the versions of an expectation from the first that decides on, with the columns that must not change."""
-    chosen = [(commit, row and {name: row[name] for name in columns}) for commit, row in versions]
-    return list(itertools.dropwhile(lambda each: OPEN in (each[1] or {}).values(), chosen)) or chosen
+    chosen = [(commit, row and {name: row.get(name, "") for name in columns}) for commit, row in versions]
+    return list(itertools.dropwhile(lambda version: OPEN in (version[1] or {}).values(), chosen)) or chosen
+
+
+def _guarded_changes(
+    steps: Mapping[str, Sequence[Step]], content: Mapping[str, bytes], files: Mapping[str, File]
+) -> tuple[int, tuple[Change, ...]]:
+    """Return how many changed rows have a line in the changelog, and the rows that have none.
+
+    The last change of a row needs a line that was added in its commit or in one that follows: a line for an earlier change of the same
+    claim is none for a later one. On several branches each has a last change. A row that is as none of them left it was changed by a
+    merge, which needs a line as well.
+    """
+    lineage = _Lineage()
+    lines = _added_lines(steps.get(CHANGELOG, ()), content)
+    line_commits: dict[Words, list[Commit]] = {}
+    named = 0
+    unnamed: list[Change] = []
+    for path, of_file in steps.items():
+        folder = next((folder for folder in GUARDED if path == folder or path.startswith(f"{folder}/")), "")
+        if not folder or PurePosixPath(path).name == manifest.MANIFEST:
+            continue
+        present = files[path].present if path in files else ""
+        tables = _tables(path, {*_blobs(of_file), present}, content)
+        base, now = tables[of_file[0].before[0]], tables[present]
+        for key, versions in _row_versions(of_file, tables).items():
+            row = next(row for row in (base.get(key), *(row for _, row in versions)) if row is not None)
+            words = GUARDED[folder](PurePosixPath(path), row)
+            if words not in line_commits:
+                line_commits[words] = [commit for line, commit in lines if has_words(line, words)]
+            last = lineage.last(dict(versions))
+            how = "removed" if key not in now else "changed" if key in base else "added"
+            if now.get(key) not in last.values():
+                last, how = {_last_choice(key, of_file, tables): None}, "changed back by a merge"
+            bare = [commit for commit in last if not any(lineage.follows(line, commit) for line in line_commits[words])]
+            named += not bare
+            if bare:
+                table = path.removeprefix(f"{PUBLISHED}/")
+                unnamed.append(Change(table, key, bare[-1], how, words=words))
+    return named, tuple(sorted(unnamed, key=lambda change: (change.words, change.table)))
+
+
+def _added_lines(steps: Iterable[Step], content: Mapping[str, bytes]) -> list[tuple[str, Commit]]:
+    """Return the present lines of the changelog that commits since `BASE` added, with these commits."""
+    present = set((PACKAGE.parent / CHANGELOG).read_text(encoding="utf-8").splitlines()) if steps else set()
+    added = []
+    for step in steps:
+        after, *before = (Counter(content[blob].decode().splitlines()) for blob in (step.after, *step.before))
+        new = after if not before else after - before[0]
+        for other in before[1:]:
+            new &= after - other
+        added += [(line, step.commit) for line in new if line in present]
+    return added
+
+
+def has_words(line: str, words: Words) -> bool:
+    """Return whether a line of the changelog has each of some words, as such and not as a part of a longer one.
+
+    Ranges of claims have those between: "D05 to D08" has D06.
+
+    Examples
+    --------
+    >>> from validation.history import has_words
+    >>> has_words("- M01 to M16: judged again.", ("M11",)), has_words("- M01, M16: judged again.", ("M11",))
+    (True, False)
+    >>> has_words("- linux/queue-step: another seed.", ("linux/queue",))
+    False
+    """
+    for letter, first, last in re.findall(r"\b([A-Z])(\d\d) to \1(\d\d)\b", line):
+        line += "".join(f" {letter}{number:02d}" for number in range(int(first), int(last) + 1))
+    return all(re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", line) for word in words)
+
+
+class _Lineage:
+    """Which of the commits since `BASE` follow which; the working tree follows all."""
+
+    def __init__(self) -> None:
+        log = _git("rev-list", "--topo-order", "--reverse", "--parents", f"{BASE}..HEAD").decode()
+        self._ancestors: dict[str, int] = {}  # a bit for each commit by its number: itself and its ancestors
+        self._numbers: dict[str, int] = {}
+        for number, (sha, *parents) in enumerate(map(str.split, log.splitlines())):
+            self._numbers[sha] = number
+            self._ancestors[sha] = 1 << number
+            for parent in parents:
+                self._ancestors[sha] |= self._ancestors.get(parent, 0)
+
+    def follows(self, one: Commit, other: Commit) -> bool:
+        """Return whether a commit is another one, or has it among its ancestors."""
+        if not (one.sha and other.sha):
+            return not one.sha
+        return bool(self._ancestors[one.sha] >> self._numbers[other.sha] & 1)
+
+    def last(self, versions: Mapping[Commit, Row | None]) -> dict[Commit, Row | None]:
+        """Return the commits that no other one of them follows, with what they left."""
+        return {
+            commit: row
+            for commit, row in versions.items()
+            if not any(other != commit and self.follows(other, commit) for other in versions)
+        }
 
 
 def _git(*arguments: str, given: str = "") -> bytes:
@@ -199,77 +359,143 @@ def _missing() -> str:
     return "the clone is shallow: it lacks older commits" if shallow.strip() == b"true" else ""
 
 
-def _steps(edited: Mapping[str, tuple[str, bool]]) -> dict[str, list[Step]]:
-    """Return what commits and the working tree did to each protected file, parents before children, by its path.
+def _has_base() -> bool:
+    """Return whether `BASE` is the last commit or one before it."""
+    try:
+        _git("merge-base", "--is-ancestor", BASE, "HEAD")
+    except subprocess.CalledProcessError:
+        return False
+    return True
 
-    ``edited`` is what `_edited` returns.
+
+def _files() -> dict[str, File]:
+    """Return the protected files, and the changelog.
+
+    All files are hashed: git's index can be told to take a file as unchanged (``update-index --skip-worktree``).
     """
-    paths = DATA, PUBLISHED, f":(glob){TEXTS}/**/*.md"
-    options = "--raw", "--no-renames", "--no-abbrev"
-    log = _git(
-        "log", "--reverse", "--topo-order", "--format=%x00%H%x01%ad%x01%s", "--date=short", "-c", *options, "--", *paths
+    paths = *GUARDED, TEXTS, f"{NAME}/manifest.py", CHANGELOG
+    tree = _git("ls-tree", "-r", "-z", "HEAD", "--", *paths).decode("utf-8", "replace")
+    committed = {path: about.split()[2] for about, _, path in (line.partition("\t") for line in tree.split("\0")[:-1])}
+    others = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *paths)
+    listed = dict.fromkeys([*committed, *others.decode("utf-8", "replace").split("\0")[:-1]])
+    names = [name for name in listed if not name.startswith(TEXTS) or name.endswith(".md")]
+    exist = [name for name in names if (PACKAGE.parent / name).is_file()]
+    hashes = _git("hash-object", "--stdin-paths", given="".join(f"{name}\n" for name in exist)).decode().split()
+    present = dict(zip(exist, hashes, strict=True))
+    return {name: File(committed.get(name, ""), present.get(name, "")) for name in names}
+
+
+def _steps(files: Mapping[str, File], paths: Sequence[str], commits: str = "HEAD") -> dict[str, list[Step]]:
+    """Return what commits and the working tree did to the files below some paths, parents before children, by path."""
+    options = (
+        "--reverse",
+        "--topo-order",
+        "--full-history",
+        "--date=short",
+        "--raw",
+        "--no-renames",
+        "--no-abbrev",
+        "-m",
     )
+    log = _git("log", "--format=%x00%H%x01%P%x01%ad%x01%s", *options, commits, "--", *paths).decode("utf-8", "replace")
     steps: dict[str, list[Step]] = {}
-    for number, entry in enumerate(log.decode("utf-8", "replace").split("\0")[1:]):
+    numbers: dict[str, int] = {}
+    parents_of: dict[str, int] = {}
+    for entry in log.split("\0")[1:]:
         head, *lines = entry.splitlines()
-        sha, date, subject = head.split("\1", 2)
-        commit = Commit(sha, date, subject, number)
-        for path, blobs in _raw(lines):
-            steps.setdefault(path, []).append(Step(commit, blobs[:-1], blobs[-1]))
-    for path, (blob, exists) in edited.items():
-        if blob:
-            steps.setdefault(path, []).append(Step(Commit(), (blob,), path if exists else ""))
-    return {path: own for path, own in steps.items() if Path(path).name != manifest.MANIFEST}
+        sha, parents, date, subject = head.split("\1", 3)
+        parents_of[sha] = len(parents.split())
+        commit = Commit(sha, date, subject, numbers.setdefault(sha, len(numbers)))
+        for line in filter(None, lines):
+            about, _, path = line.partition("\t")
+            before, after = (blob if blob.strip("0") else "" for blob in about.split()[2:4])
+            of_file = steps.setdefault(path, [])
+            if of_file and of_file[-1].commit == commit:  # a merge has an entry for each parent that differs
+                before_others = of_file.pop().before
+                of_file.append(Step(commit, (*before_others, before), after))
+            else:
+                of_file.append(Step(commit, (before,), after))
+    for path, of_file in steps.items():
+        steps[path] = [
+            step._replace(before=(*step.before, step.after)) if len(step.before) < parents_of[step.commit.sha] else step
+            for step in of_file
+        ]
+    for path, file in files.items():
+        if file.is_edited and any(path == name or path.startswith(f"{name}/") for name in paths):
+            steps.setdefault(path, []).append(Step(Commit(), (file.committed,), file.present))
+    return steps
 
 
-def _raw(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the paths of raw differences, each with its blobs in the parents and in the commit, "" where it is not there."""
-    for line in filter(None, lines):
-        about, _, path = line.partition("\t")
-        parents = about.count(":")
-        yield path, tuple(blob if blob.strip("0") else "" for blob in about.split()[parents + 1 : -1])
-
-
-def _contents(steps: Mapping[str, Sequence[Step]]) -> dict[str, bytes]:
-    """Return the content of all blobs of the published tables and of the records, and of their files in the working tree by path."""
-    read = [path for path in steps if path.endswith(f"/{RECORD}" if path.startswith(DATA) else ".csv")]
-    blobs = {blob for path in read for step in steps[path] for blob in (*step.before, step.after)} - {""}
-    files = {blob for blob in blobs if "/" in blob}
-    names = sorted(blobs - files)
+def _contents(steps: Mapping[str, Sequence[Step]], files: Mapping[str, File]) -> dict[str, bytes]:
+    """Return the contents of published tables, of records and of the changelog by their blobs."""
+    content = {"": b""}
+    blobs: set[str] = set()
+    for path, of_file in steps.items():
+        if not (_has_rows(path) or path.endswith(f"/{RECORD}") or path == CHANGELOG):
+            continue
+        blobs |= _blobs(of_file)
+        if path in files and (PACKAGE.parent / path).is_file():
+            content[files[path].present] = (PACKAGE.parent / path).read_bytes()
+    names = sorted(blobs - content.keys())
     batch = io.BytesIO(_git("cat-file", "--batch", given="".join(f"{name}\n" for name in names)))
-    content = {"": b""} | {file: (PACKAGE.parent / file).read_bytes() for file in files}
     for name in names:
         size = int(batch.readline().split()[-1])
         content[name] = batch.read(size + 1)[:-1]
     return content
 
 
-def _row_versions(steps: Sequence[Step], content: Mapping[str, bytes]) -> dict[str, list[tuple[Commit, Row | None]]]:
-    """Return the versions of each row that a table ever had.
+def _has_rows(path: str) -> bool:
+    """Return whether a file is compared row by row: the published tables."""
+    return path.startswith(f"{PUBLISHED}/") and path.endswith(".csv")
 
-    A commit changed a row if no parent has it as the commit has.
-    """
-    entries = {blob: _entries(content[blob]) for step in steps for blob in (*step.before, step.after)}
+
+def _blobs(steps: Iterable[Step]) -> set[str]:
+    """Return the blobs of all versions of a file, "" where it is not there."""
+    return {blob for step in steps for blob in (*step.before, step.after)}
+
+
+def _tables(path: str, blobs: Iterable[str], content: Mapping[str, bytes]) -> dict[str, Rows]:
+    """Return the rows of versions of a file by blob; a file without rows is a single one."""
+    if not _has_rows(path):
+        return {blob: {"": {"blob": blob}} if blob else {} for blob in blobs}
+    entries = {blob: _entries(content[blob]) for blob in blobs}
     keys = _keys(list(entries.values()))
-    tables = {blob: _by(keys, rows) for blob, rows in entries.items()}
+    return {blob: _by(keys, rows) for blob, rows in entries.items()}
+
+
+def _row_versions(steps: Sequence[Step], tables: Mapping[str, Rows]) -> dict[str, list[tuple[Commit, Row | None]]]:
+    """Return the versions of each row that a commit changed: no parent has it as the commit has."""
     versions: dict[str, list[tuple[Commit, Row | None]]] = {}
     for step in steps:
         after, before = tables[step.after], [tables[blob] for blob in step.before]
         for row in dict.fromkeys(itertools.chain(after, *before)):
-            if not any(_is_same(after.get(row), table.get(row)) for table in before):
+            if all(after.get(row) != table.get(row) for table in before):
                 versions.setdefault(row, []).append((step.commit, after.get(row)))
     return versions
 
 
+def _last_choice(row: str, steps: Sequence[Step], tables: Mapping[str, Rows]) -> Commit:
+    """Return the last merge that took a row of one parent and not of another."""
+    return next(
+        (
+            step.commit
+            for step in reversed(steps)
+            if len(step.before) > 1
+            and any(tables[step.after].get(row) != tables[blob].get(row) for blob in step.before)
+        ),
+        Commit(),
+    )
+
+
 def _entries(content: bytes) -> list[Row]:
-    """Return the rows of a table."""
+    """Return the rows of a table, without empty cells: a new column changes the rows that have something in it."""
     rows = csv.DictReader(io.StringIO(content.decode("utf-8", "replace"), newline=""))
-    return [{name: value or "" for name, value in row.items() if name} for row in rows]
+    return [{name: value for name, value in row.items() if name and value} for row in rows]
 
 
 def _keys(versions: Sequence[Sequence[Row]]) -> list[str]:
     """Return the columns that identify the rows of a table in all its versions: as few of the first ones as can."""
-    columns = list(dict.fromkeys(name for rows in versions for row in rows[:1] for name in row))
+    columns = list(dict.fromkeys(name for rows in versions for row in rows for name in row))
     for number in range(1, len(columns)):
         names = [[tuple(row.get(name) for name in columns[:number]) for row in rows] for rows in versions]
         if all(len(set(each)) == len(each) for each in names):
@@ -288,50 +514,31 @@ def _by(keys: Sequence[str], rows: Iterable[Row]) -> Rows:
     return table
 
 
-def _edited() -> dict[str, tuple[str, bool]]:
-    """Return the protected files that are not as in the last commit by path: their blob there, "" if none, and whether they exist.
-
-    All files are hashed: git's index can be told to take a file as unchanged (``update-index --skip-worktree``).
-    """
-    paths = DATA, PUBLISHED, TEXTS, f"{NAME}/manifest.py"
-    tree = _git("ls-tree", "-r", "-z", "HEAD", "--", *paths).decode("utf-8", "replace")
-    blobs = {path: about.split()[2] for about, _, path in (line.partition("\t") for line in tree.split("\0")[:-1])}
-    others = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *paths)
-    listed = dict.fromkeys([*blobs, *others.decode("utf-8", "replace").split("\0")[:-1]])
-    names = [name for name in listed if not name.startswith(TEXTS) or name.endswith(".md")]
-    exists = [name for name in names if (PACKAGE.parent / name).is_file()]
-    hashes = _git("hash-object", "--stdin-paths", given="".join(f"{name}\n" for name in exists)).decode().split()
-    now = dict(zip(exists, hashes, strict=True))
-    return {name: (blobs.get(name, ""), name in now) for name in names if now.get(name) != blobs.get(name)}
-
-
-def _changed_cases(
-    steps: Mapping[str, Sequence[Step]], content: Mapping[str, bytes]
-) -> tuple[list[Change], tuple[str, ...]]:
-    """Return the cases that later commits changed, and the tables of simulators that changed without what made them."""
+def _without_record(steps: Mapping[str, Sequence[Step]], content: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield the tables of simulators that changed without what made them."""
     cases: dict[str, dict[Commit, dict[str, Step]]] = {}
-    for path, own in steps.items():
-        if path.startswith(DATA):
-            folder, _, file = path.removeprefix(f"{DATA}/").rpartition("/")
-            for step in own:
-                cases.setdefault(folder, {}).setdefault(step.commit, {})[file] = step
-    changes: list[Change] = []
-    without_record: list[str] = []
+    for path, of_file in steps.items():
+        if path.startswith(f"{DATA}/") and "/" in (name := path.removeprefix(f"{DATA}/")):
+            case, _, file = name.rpartition("/")
+            for step in of_file:
+                cases.setdefault(case, {}).setdefault(step.commit, {})[file] = step
     for case, commits in cases.items():
-        versions = [content[step.after] for step in steps.get(f"{DATA}/{case}/{RECORD}", ())]
-        tool = next((made for each in versions if (made := _record(each).get("tool"))), "hopflow")
-        first, *others = sorted(commits, key=lambda commit: commit.number)
-        for commit in others:
-            tables = dict(commits[commit])
-            about = tables.pop(RECORD, Step(commit, ("",), ""))
+        record = f"{DATA}/{case}/{RECORD}"
+        versions = [content[blob] for step in steps.get(record, ()) for blob in (*step.before, step.after)]
+        if not versions and (PACKAGE.parent / record).is_file():
+            versions = [(PACKAGE.parent / record).read_bytes()]
+        tools = (_record(version).get("tool") for version in versions)
+        tool = next(filter(None, tools), "hopflow")
+        for commit, files in commits.items():
+            about = files.pop(RECORD, Step(commit, ("",), ""))
             before, after = _record(content[about.before[0]]), _record(content[about.after])
             if tool != "hopflow" and all(before.get(name) == after.get(name) for name in MADE_BY):
-                edited = [file for file, step in tables.items() if step.after and all(step.before)]
-                without_record += [f"{DATA}/{case}/{file} in {commit}" for file in edited]
-            names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-            how = "removed" if about.before[0] and not about.after else ", ".join([*tables, *names])
-            changes += [Change("data", case, first, commit, how)] if how else []
-    return list({change.row: change for change in changes}.values()), tuple(without_record)
+                edited = [
+                    file
+                    for file, step in files.items()
+                    if step.after and all(step.before) and step.after not in step.before
+                ]
+                yield from (f"{DATA}/{case}/{file} in {commit}" for file in edited)
 
 
 def _record(content: bytes) -> dict[str, Any]:

@@ -7,10 +7,13 @@ that others printed or measured, the ledger, the excuses and the texts of the cl
 
 from __future__ import annotations
 
+import csv
 import functools
 import hashlib
+import io
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from hopflow.errors import DamagedDataError
 
@@ -20,12 +23,15 @@ __all__ = [
     "MANIFEST_SHA256",
     "PUBLISHED",
     "DamagedDataError",
+    "Programs",
+    "changed_programs",
     "listed",
     "listing",
     "published_listing",
     "read",
     "sums",
     "verify",
+    "verify_programs",
     "verify_published",
 ]
 
@@ -35,6 +41,8 @@ TEXTS = Path(__file__).parent / "claims"
 """The texts of the findings stand beside the modules of the claims."""
 OURS = ("verdicts.csv", "thresholds.csv", "readings.csv", "numbers.csv")
 """Files of ``published`` that ``hopflow validate --record`` writes and ``hopflow validate`` compares: without a checksum."""
+CHANGED_PROGRAMS = "changed_programs.csv"
+"""The programs whose files changed after they made bundled runs, with the commits that changed them and why the runs stay right."""
 MANIFEST = "manifest.txt"
 MANIFEST_SHA256 = "98d11ed1773d9a63e1976effdadc422973c29977306d023abafdd9b3575cfd22"
 """The SHA-256 of the manifest of the data; ``python -m validation.generate --seal`` writes it."""
@@ -154,3 +162,70 @@ def verify_published() -> list[str]:
         if known[name] != here[name]:
             raise DamagedDataError(f"{path}: damaged, its SHA-256 is not that of {MANIFEST}")
     return list(known)
+
+
+def changed_programs() -> list[dict[str, str]]:
+    """Return the rows of `CHANGED_PROGRAMS`: a program, the SHA-256 in records and that of the file, commits, and the reason.
+
+    ``change`` is "format" if both versions have the same syntax tree, and "options" if the runs do not use what was added.
+    """
+    text = (PUBLISHED / CHANGED_PROGRAMS).read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+class Programs(NamedTuple):
+    """Hashes of programs in the records of cases, compared with the files: how many there are, and how many of each kind.
+
+    Attributes
+    ----------
+    compared, equal, listed
+        All hashes, those of the files as they are, and those of versions in `CHANGED_PROGRAMS`.
+    absent
+        Those whose file is not here: drivers of simulators are not installed.
+    """
+
+    compared: int
+    equal: int
+    listed: int
+    absent: int
+
+
+def verify_programs() -> Programs:
+    """Compare the SHA-256 of each program in the records of cases with that of its file.
+
+    Raises
+    ------
+    DamagedDataError
+        Naming the first file that is neither the program that made a case nor a listed later version of it, or is missing.
+
+    Examples
+    --------
+    >>> from validation.manifest import verify_programs
+    >>> verify_programs().compared > 400
+    True
+    """
+    root = DATA.parent.parent
+    has_drivers = (DATA.parent / "generate").is_dir()
+    later = {(row["program"], row["recorded"], row["now"]) for row in changed_programs()}
+    hashes: dict[str, str] = {}
+    counts = dict.fromkeys(("compared", "equal", "listed", "absent"), 0)
+    for name in listed():
+        case, _, file = name.rpartition("/")
+        if file != "provenance.json":
+            continue
+        for program, recorded in json.loads(read(name))["programs"].items():
+            counts["compared"] += 1
+            path = root / program
+            if not path.is_file():
+                if has_drivers:
+                    raise DamagedDataError(f"{path}: missing, it made {case}")
+                counts["absent"] += 1
+                continue
+            now = hashes.setdefault(program, sha256_of(path.read_bytes()))
+            if now != recorded and (program, recorded, now) not in later:
+                raise DamagedDataError(
+                    f"{path}: not the program that made {case} (SHA-256 {recorded[:12]}, now {now[:12]}); run the case again,"
+                    f" or say in {CHANGED_PROGRAMS} which commit changed the file and why the runs stay right"
+                )
+            counts["equal" if now == recorded else "listed"] += 1
+    return Programs(**counts)

@@ -29,6 +29,7 @@ from validation.commands.claim_lines import (
     print_details,
     print_legend,
     print_not_judged,
+    print_papers,
     print_row,
     print_surprises,
     print_tables,
@@ -40,7 +41,7 @@ from validation.judgements.recording import recorded
 from validation.judgements.verdicts import Sides
 from validation.networks import recomputing
 from validation.records import entries
-from validation.report import folders
+from validation.report import folders, tally
 
 # The ``hopflow`` command: claims, reports and data.
 
@@ -472,3 +473,27 @@ def test_explore_prints_the_addresses_as_json(tmp_path: Path) -> None:
         "threshold", "dfc", "tcp", "headroom", "audit", "credits", "pool",
     }  # fmt: skip
     assert said["addresses"]["dfc"].startswith("http://127.0.0.1:")
+
+
+def test_the_counts_of_the_papers_are_those_of_the_first_page() -> None:
+    """By packets and by models apart: a claim that packets do not judge is none of theirs."""
+    row = {
+        "paper": "yang2001",
+        "simulators": {},
+        "packet_level": "not applicable",
+        "default": {"model": "holds", "packets": "holds"},
+    }
+    verdicts = [
+        ("holds", "holds"),
+        ("holds", "not applicable"),
+        ("contradicted", "holds"),
+        ("not applicable", "depends"),
+    ]
+    rows = [row | {"id": f"Y0{n}", "model": a, "simulation": b} for n, (a, b) in enumerate(verdicts, 1)]
+    output = io.StringIO()
+    print_papers(rows, Console(file=output, width=200))
+    lines = output.getvalue().splitlines()
+    assert lines[1:3] == ["  by packets (3): 2 hold, 1 depends", "  by models (3): 2 hold, 1 contradicted"]
+    assert lines[-1] == "  yang2001 (4): 3 hold, 1 depends"
+    bars = {title: bar[0] for title, bar in tally.bars(rows).items()}
+    assert [sum(count.claims for count in bar.counts) for bar in bars.values()] == [3, 3]

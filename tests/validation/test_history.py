@@ -65,8 +65,32 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     files = {f"validation/published/{name}": text for name, text in tables.items()}
     files |= {"validation/claims/a.md": "It rises.\n"}
     files |= {f"{PLACE}/provenance.json": record(), f"{PLACE}/link.csv": "p\n0.5\n"}
+    files |= {
+        "validation/generate/ns3/rules.h": "int a;\n",
+        "docs/figures/tcp.svg": "<svg/>",
+        "CHANGELOG.md": "# Changelog\n",
+    }
+    files |= {"validation/history.py": "BASE", "docs/gallery/markov/dam.py": "a"}
     write(tmp_path, files | {"validation/manifest.py": ""}, commit="first")
+    monkeypatch.setattr(module, "BASE", head(tmp_path))
     return tmp_path
+
+
+def head(folder: Path) -> str:
+    """Return the hash of the last commit."""
+    command = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def add_line(folder: Path, line: str, *, commit: str = "") -> None:
+    """Add a line at the end of the changelog."""
+    path = folder / "CHANGELOG.md"
+    write(folder, {"CHANGELOG.md": f"{path.read_text()}- {line}\n"}, commit=commit)
+
+
+def unnamed() -> list[tuple[str, str, str]]:
+    """Return table, row and kind of the changes that have no line in the changelog."""
+    return [(change.table, change.row, change.how) for change in read_history().unnamed]
 
 
 def edit(folder: Path, name: str, old: str, new: str, *, commit: str = "") -> None:
@@ -80,7 +104,8 @@ def test_an_untouched_repository_is_clean(repository: Path) -> None:
     about = read_history()
     assert about.is_clean
     assert not about.missing
-    assert not about.changes
+    assert not about.unnamed
+    assert about.named == 0
     assert {name: commit.subject for name, commit in about.first.items()} == {
         "A1 x": "first",
         "A1 y": "first",
@@ -105,10 +130,11 @@ def test_a_file_that_git_is_told_to_pass_over_is_compared_all_the_same(
     edit(repository, file, old, "falls")
     about = read_history()
     assert about.uncommitted == (f"validation/{file}",)
-    assert [str(change.commit) for change in about.changes] == ["none, the working tree"]
+    assert [str(change.commit) for change in about.unnamed] == ["none, the working tree"] * file.endswith("csv")
 
 
 def test_what_is_recorded_of_claims_is_compared_with_the_last_commit(repository: Path) -> None:
+    add_line(repository, "A1 is recorded.")
     write(repository, {f"validation/published/{name}": "id\nA1\n" for name in manifest.OURS}, commit="record")
     assert read_history().is_clean
     edit(repository, "published/readings.csv", "A1", "A2")
@@ -129,30 +155,33 @@ def test_another_date_tool_or_note_is_no_record_of_other_runs(
 
 def test_runs_made_again_with_other_seeds_are_no_forgery(repository: Path) -> None:
     write(repository, {f"{PLACE}/provenance.json": record(seeds=[1, 2])})
+    add_line(repository, "zheng2002/ecn has more seeds.")
     edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="more seeds")
     assert read_history().is_clean
+    assert read_history().named == 2
 
 
-def test_own_packets_change_with_the_code(repository: Path) -> None:
+def test_own_packets_need_no_other_record_but_a_line(repository: Path) -> None:
     own = "validation/data/packets/seeds"
+    add_line(repository, "packets/seeds is new.")
     write(repository, {f"{own}/provenance.json": record(tool="hopflow"), f"{own}/link.csv": "p\n0.5\n"}, commit="own")
+    assert read_history().is_clean
     edit(repository, "data/packets/seeds/link.csv", "0.5", "0.6", commit="run again")
-    about = read_history()
-    assert about.is_clean
-    assert [(each.row, each.how) for each in about.changes] == [("packets/seeds", "link.csv")]
+    assert not read_history().without_record
+    assert unnamed() == [(f"{own}/link.csv", "", "added")]
 
 
 @pytest.mark.parametrize("commit", ["", "wording"])
 @pytest.mark.parametrize("change", [("none,holds,holds", "none,holds,contradicted"), ("above", "below")])
 def test_an_expectation_that_changes_is_named_with_both_commits(repository, change, commit) -> None:
     edit(repository, "published/fabric_expectations.csv", *change, commit=commit)
-    ((table, row, first, last, how),) = read_history().expectations
+    ((table, row, last, how, first, _),) = read_history().expectations
     assert (table, row, first.subject, last.subject, how) == (
         "fabric_expectations.csv",
         "A1 x",
         "first",
         commit,
-        "",
+        "changed",
     )
     assert not read_history().is_clean
 
@@ -172,6 +201,7 @@ def test_an_expectation_may_follow_what_was_undecidable_once(repository: Path) -
         "y,t test,least 1,holds,holds",
         commit="now",
     )
+    add_line(repository, "A1 is decided.", commit="changelog")
     assert read_history().is_clean
     assert read_history().first["A1 y"].subject == "now"
     edit(repository, name, "least 1", "least 2", commit="later")
@@ -180,35 +210,64 @@ def test_an_expectation_may_follow_what_was_undecidable_once(repository: Path) -
 
 @pytest.mark.parametrize("commit", ["", "wording"])
 @pytest.mark.parametrize(
-    ("name", "old", "new", "changes"),
+    ("name", "old", "new", "change", "words"),
     [
-        ("published/paraphrases.csv", "smoother", "rougher", [("paraphrases.csv", "A1", "")]),
-        ("published/minor_statements.csv", "c\n", "c\nA1,y,d\n", [("minor_statements.csv", "A1 y", "added")]),
-        ("published/minor_statements.csv", "A1,x,c\n", "", [("minor_statements.csv", "A1 x", "removed")]),
-        ("published/table4.csv", "DRR,4", "DRR,5", [("table4.csv", "1 DRR", "")]),
-        ("published/table4.csv", "2,RED,5\n", "2,RED,5\n2,RED,6\n", [("table4.csv", "2 RED 6", "added")]),
-        ("published/table4.csv", "2,RED,5\n", "2,RED,5\n2,RED,5\n", [("table4.csv", "2 RED 5 again", "added")]),
-        ("claims/a.md", "rises", "falls", [("texts", "claims/a.md", "")]),
-        (f"{CASE}/provenance.json", "loss", "gain", [("data", "zheng2002/ecn", "columns")]),
-        (f"{CASE}/provenance.json", "ns-2", "ns-3", [("data", "zheng2002/ecn", "tool")]),
-        (f"{CASE}/provenance.json", "}}}}}", '}}}}, "date": "2026"}', [("data", "zheng2002/ecn", "date")]),
+        ("published/paraphrases.csv", "smoother", "rougher", ("paraphrases.csv", "A1", "changed"), "A1"),
+        ("published/minor_statements.csv", "c\n", "c\nA1,y,d\n", ("minor_statements.csv", "A1 y", "added"), "A1"),
+        ("published/minor_statements.csv", "A1,x,c\n", "", ("minor_statements.csv", "A1 x", "removed"), "A1"),
+        ("published/table4.csv", "DRR,4", "DRR,5", ("table4.csv", "1 DRR", "changed"), "table4"),
+        ("published/table4.csv", "2,RED,5\n", "2,RED,5\n2,RED,6\n", ("table4.csv", "2 RED 6", "added"), "table4"),
+        ("published/table4.csv", "2,RED,5\n", "2,RED,5\n2,RED,5\n", ("table4.csv", "2 RED 5 again", "added"), "table4"),
+        (f"{CASE}/provenance.json", "loss", "gain", (f"{PLACE}/provenance.json", "", "changed"), "zheng2002/ecn"),
+        ("generate/ns3/rules.h", "int", "long", ("validation/generate/ns3/rules.h", "", "changed"), "ns3/rules.h"),
+        ("../docs/figures/tcp.svg", "svg", "g", ("docs/figures/tcp.svg", "", "changed"), "tcp"),
+        ("../docs/gallery/markov/dam.py", "a", "b", ("docs/gallery/markov/dam.py", "", "changed"), "markov/dam"),
+        ("history.py", "BASE", "HEAD", ("validation/history.py", "", "changed"), "validation/history.py"),
     ],
 )  # fmt: skip
-def test_what_a_later_commit_changes_is_named(repository, name, old, new, changes, commit) -> None:
-    """A row of any table, added and removed ones too, a text, an entry of a record."""
+def test_a_change_needs_a_line_with_its_claim_case_or_file(repository, name, old, new, change, words, commit) -> None:
+    """A row of any table, added and removed ones as well, a record, a driver, a figure, and the base itself."""
+    add_line(repository, f"{words} has a line.", commit="before the change")
     edit(repository, name, old, new, commit=commit)
-    about = read_history()
-    assert [(table, row, how) for table, row, _, _, how in about.changes] == changes
-    assert {change.commit.subject for change in about.changes} == {commit}
-    assert about.is_clean is bool(commit)
+    assert unnamed()[-1] == change
+    assert {change.commit.subject for change in read_history().unnamed} == {commit}
+    assert {change.words for change in read_history().unnamed} == {(words,)}
+    add_line(repository, f"{words}x, x-{words} and {words}-1 are others.", commit=commit)
+    assert unnamed()
+    add_line(repository, f"The change of {words}, why.", commit=commit)
+    assert not unnamed()
+    assert read_history().is_clean is bool(commit)
 
 
-def test_the_last_change_comes_first_whatever_its_date(repository: Path, monkeypatch) -> None:
-    edit(repository, "published/paraphrases.csv", "smoother", "rougher", commit="first change")
-    for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
-        monkeypatch.setenv(name, "2001-01-01T00:00:00")
-    edit(repository, "published/paraphrases.csv", "A2,b", "A2,c", commit="dated back")
-    assert [change.row for change in read_history().changes] == ["A2", "A1"]
+def test_a_line_that_is_moved_or_removed_is_none(repository: Path) -> None:
+    add_line(repository, "A1 is first.", commit="old")
+    edit(repository, "published/paraphrases.csv", "smoother", "rougher", commit="wording")
+    write(repository, {"CHANGELOG.md": "- A1 is first.\n# Changelog\n"}, commit="moved")
+    assert unnamed()
+    add_line(repository, "A1 again.", commit="new")
+    assert not unnamed()
+    write(repository, {"CHANGELOG.md": "# Changelog\n"}, commit="removed")
+    assert unnamed()
+
+
+def test_a_row_that_is_changed_back_needs_its_line(repository: Path) -> None:
+    """Otherwise an honest change since the base could be undone in silence."""
+    edit(repository, "published/paraphrases.csv", "smoother", "rougher", commit="there")
+    add_line(repository, "A1 is rougher.", commit="changelog")
+    assert not unnamed()
+    edit(repository, "published/paraphrases.csv", "rougher", "smoother", commit="back")
+    assert unnamed() == [("paraphrases.csv", "A1", "changed")]
+
+
+def test_a_range_names_the_claims_between(repository: Path) -> None:
+    write(repository, {"validation/published/verdicts.csv": "id\nA01\nA07\nA16\nB01\n"}, commit="record")
+    add_line(repository, "Claims A01 to A15 are judged again.", commit="changelog")
+    assert [row for _, row, _ in unnamed()] == ["A16", "B01"]
+
+
+def test_an_expectation_moved_to_another_statement_needs_a_line_as_well(repository: Path) -> None:
+    edit(repository, "published/fabric_expectations.csv", "A1,x", "A1,z", commit="name")
+    assert {row for _, row, _ in unnamed()} == {"A1 x", "A1 z"}
 
 
 @pytest.mark.parametrize("commit", ["", "wording"])
@@ -225,19 +284,59 @@ def test_an_expectation_that_gets_another_name_is_removed(repository: Path, comm
     assert {name: each.subject for name, each in about.first.items()} == {"A1 y": "first", "A1 z": commit}
 
 
-def test_rows_of_both_sides_of_a_merge_are_as_their_commits_left_them(repository: Path) -> None:
+def two_branches(repository: Path) -> None:
+    """Change A1 on a branch and A2 on main, and begin to merge them."""
     git(repository, "checkout", "-q", "-b", "other")
     edit(repository, "published/paraphrases.csv", "smoother", "rougher", commit="one side")
     git(repository, "checkout", "-q", "main")
-    write(
-        repository, {"validation/published/paraphrases.csv": "id,paraphrase\nA1,smoother\nA2,c\n"}, commit="other side"
-    )
+    edit(repository, "published/paraphrases.csv", "A2,b", "A2,c", commit="other side")
     git(repository, "merge", "-q", "--no-commit", "--no-ff", "-s", "ours", "other")
+
+
+def test_rows_of_both_sides_of_a_merge_are_as_their_commits_left_them(repository: Path) -> None:
+    two_branches(repository)
     write(repository, {"validation/published/paraphrases.csv": "id,paraphrase\nA1,rougher\nA2,c\n"}, commit="merge")
-    assert {(each.row, each.commit.subject) for each in read_history().changes} == {
+    assert {(each.row, each.commit.subject) for each in read_history().unnamed} == {
         ("A1", "one side"),
         ("A2", "other side"),
     }
+    add_line(repository, "A1 and A2 are reworded.", commit="changelog")
+    assert read_history().is_clean
+    assert read_history().named == 2
+
+
+def test_a_line_of_one_branch_is_none_for_the_same_row_on_another(repository: Path) -> None:
+    git(repository, "checkout", "-q", "-b", "other")
+    edit(repository, "published/paraphrases.csv", "smoother", "rougher")
+    add_line(repository, "A1 is rougher.", commit="with its line")
+    git(repository, "checkout", "-q", "main")
+    edit(repository, "published/paraphrases.csv", "smoother", "roughest", commit="without")
+    git(repository, "merge", "-q", "--no-ff", "-X", "ours", "other", "-m", "merge")
+    assert [(change.row, change.commit.subject) for change in read_history().unnamed] == [("A1", "without")]
+
+
+def test_a_merge_that_takes_back_what_a_branch_changed_is_named(repository: Path) -> None:
+    """The row is then as in the base, and as in a parent of the merge."""
+    two_branches(repository)
+    write(repository, {"validation/published/paraphrases.csv": "id,paraphrase\nA1,smoother\nA2,b\n"}, commit="merge")
+    add_line(repository, "A1 is another claim here.", commit="changelog")
+    assert unnamed() == [("paraphrases.csv", "A2", "changed back by a merge")]
+    # A merge whose file is as in a parent leaves no difference.
+    git(repository, "checkout", "-q", "-b", "third", module.BASE)
+    write(repository, {"b.txt": "b"}, commit="b")
+    git(repository, "checkout", "-q", "main")
+    edit(repository, "published/table4.csv", "DRR,4", "DRR,5")
+    add_line(repository, "table4 and A2 are read again.", commit="honest")
+    assert not unnamed()
+    git(repository, "merge", "-q", "--no-commit", "--no-ff", "third")
+    edit(repository, "published/table4.csv", "DRR,5", "DRR,4", commit="merge")
+    assert unnamed() == [("table4.csv", "1 DRR", "changed back by a merge")]
+    add_line(repository, "table4 is as it was.", commit="changelog of the merge")
+    git(repository, "checkout", "-q", "-b", "fourth", module.BASE)
+    edit(repository, "published/table4.csv", "2,RED,5", "2,RED,6", commit="another row")
+    git(repository, "checkout", "-q", "main")
+    git(repository, "merge", "-q", "--no-ff", "fourth", "-m", "a later merge")
+    assert unnamed() == [("table4.csv", "2 RED", "changed")]
 
 
 def test_a_row_that_is_deleted_with_its_count_is_named(repository: Path) -> None:
@@ -248,15 +347,16 @@ def test_a_row_that_is_deleted_with_its_count_is_named(repository: Path) -> None
     assert len(read_history().without_record) == 1
 
 
-def test_a_case_that_is_made_again_and_one_that_is_deleted_are_named(repository: Path) -> None:
+def test_a_case_that_is_made_again_and_one_that_is_deleted_need_a_line(repository: Path) -> None:
     write(repository, {f"{PLACE}/provenance.json": record(version="2")})
     edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="again")
-    about = read_history()
-    assert about.is_clean
-    assert [(each.row, each.how) for each in about.changes] == [("zheng2002/ecn", "link.csv, version")]
+    assert not read_history().without_record
+    assert {table for table, *_ in unnamed()} == {f"{PLACE}/provenance.json", f"{PLACE}/link.csv"}
+    add_line(repository, "zheng2002/ecn is made again.", commit="changelog")
+    assert read_history().is_clean
     shutil.rmtree(repository / PLACE)
     write(repository, {}, commit="deleted")
-    assert [(each.row, each.how) for each in read_history().changes] == [("zheng2002/ecn", "removed")]
+    assert {how for *_, how in unnamed()} == {"removed"}
 
 
 def test_a_merge_that_changes_a_cell_is_named(repository: Path) -> None:
@@ -270,14 +370,23 @@ def test_a_merge_that_changes_a_cell_is_named(repository: Path) -> None:
     assert len(read_history().without_record) == 1
 
 
-def test_all_but_code_is_protected(repository: Path) -> None:
-    names = ("published/verdicts.csv", "claims/a.py", "published/SOURCES.md", "claims/a.md")
-    write(repository, {f"validation/{name}": "x" for name in names})
+def test_code_that_judges_is_not_protected(repository: Path) -> None:
+    names = ("published/verdicts.csv", "claims/a.py", "published/SOURCES.md", "claims/a.md", "generate/ns2/loss.tcl")
+    write(repository, {f"validation/{name}": "x" for name in names} | {"CHANGELOG.md": "other"})
     assert read_history().uncommitted == (
         "validation/claims/a.md",
+        "validation/generate/ns2/loss.tcl",
         "validation/published/SOURCES.md",
         "validation/published/verdicts.csv",
     )
+
+
+def test_a_history_without_the_base_is_not_clean(repository: Path, monkeypatch) -> None:
+    """It was rewritten, or is another one."""
+    monkeypatch.setattr(module, "BASE", "0" * 40)
+    about = read_history()
+    assert "lacks commit 00000000" in about.missing
+    assert not about.is_clean
 
 
 def test_without_git_or_a_repository_it_says_so(tmp_path, repository, monkeypatch) -> None:
@@ -324,6 +433,9 @@ def test_the_command_ends_with_1_and_names_what_is_not_as_committed(repository, 
     edit(repository, "published/paraphrases.csv", "smoother", "rougher")
     done = verify(read_history())
     assert done.exit_code == 1
+    assert "NO LINE in CHANGELOG.md with 'A1', added with or after: " in done.output
+    assert "paraphrases.csv, A1, changed (none, the working tree)" in done.output
+    assert "Not compared: whether a line of the changelog is true; " in done.output
     assert "EXPECTATION CHANGED: A1 x in fabric_expectations.csv, by " in done.output
     assert f"CHANGED WITHOUT ITS RECORD: {PLACE}/link.csv in " in done.output
     assert "NOT AS COMMITTED: validation/published/paraphrases.csv." in done.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import shutil
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from validation import evidence, manifest
+from validation import evidence, history, manifest
 
 CASE = "zheng2002/periodic-loss"
 
@@ -252,3 +253,73 @@ def test_published_tables_that_are_missing_or_not_listed_are_found(published: Pa
     (published / "rfc3649_appendixB.csv").unlink()
     with pytest.raises(manifest.DamagedDataError, match=r"rfc3649_appendixB\.csv: cannot be read"):
         manifest.verify_published()
+
+
+# Programs, compared with the hashes in the records of what they made.
+
+
+@pytest.fixture
+def drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The programs of all records in a folder that the test may damage; the data and the tables are those of the package."""
+    package = manifest.DATA.parent
+    for name in ("data", "published"):
+        (tmp_path / "validation").mkdir(exist_ok=True)
+        (tmp_path / "validation" / name).symlink_to(package / name, target_is_directory=True)
+    for case in evidence.cases():
+        for program in evidence.provenance(case)["programs"]:
+            if not (tmp_path / program).exists():
+                (tmp_path / program).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(package.parent / program, tmp_path / program)
+    monkeypatch.setattr(manifest, "DATA", tmp_path / "validation" / "data")
+    return tmp_path / "validation"
+
+
+def test_programs_are_those_that_made_the_cases_or_listed(drivers: Path) -> None:
+    counts = manifest.verify_programs()
+    assert counts == manifest.Programs(counts.equal + counts.listed, counts.equal, counts.listed, 0)
+    assert counts.equal > 400
+    shutil.rmtree(drivers / "generate")
+    assert manifest.verify_programs().absent > 300
+
+
+@pytest.mark.parametrize("name", ["generate/ns3/rules.h", "generate/linux/build.sh", "networks/own_links.py"])
+def test_a_program_that_changes_is_named_with_its_case(drivers: Path, name: str) -> None:
+    """A listed one as well: the table has the hash of the version that was looked at."""
+    with (drivers / name).open("a") as file:
+        file.write("\n")
+    with pytest.raises(
+        manifest.DamagedDataError, match=rf"{name}: not the program that made \w+/.*changed_programs\.csv"
+    ):
+        manifest.verify_programs()
+    (drivers / name).unlink()
+    with pytest.raises(manifest.DamagedDataError, match=f"{name}: missing"):
+        manifest.verify_programs()
+
+
+def test_each_listed_program_is_that_of_a_record_and_of_the_file() -> None:
+    recorded = {pair for case in evidence.cases() for pair in evidence.provenance(case)["programs"].items()}
+    for row in manifest.changed_programs():
+        assert (row["program"], row["recorded"]) in recorded
+        assert sha256((manifest.DATA.parent.parent / row["program"]).read_bytes()) == row["now"]
+        assert row["change"] in {"format", "options"}
+        assert row["reason"]
+
+
+@pytest.mark.parametrize("row", manifest.changed_programs(), ids=lambda row: f"{row['program']} {row['recorded'][:8]}")
+def test_the_listed_commits_changed_the_program(row: dict[str, str]) -> None:
+    """From the version that made the data to the one that is here; after a change of the format both have the same syntax tree."""
+    if history._missing():
+        pytest.skip("there is no history")
+    commits = row["commits"].split()
+    before, after = (history._git("show", f"{commit}:{row['program']}") for commit in (f"{commits[0]}^", commits[-1]))
+    assert (sha256(before), sha256(after)) == (row["recorded"], row["now"])
+    log = history._git(
+        "log", "--format=%h", "--abbrev=8", "--reverse", f"{commits[0]}^..{commits[-1]}", "--", row["program"]
+    )
+    assert log.decode().split() == commits
+    if row["change"] == "format":
+        assert ast.dump(ast.parse(before)) == ast.dump(ast.parse(after))
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

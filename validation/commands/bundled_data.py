@@ -13,8 +13,8 @@ from rich.table import Column, Table
 from hopflow.checks import choice
 from hopflow.console.command_line import AsJson, Commands, as_json, check_output, examples
 from hopflow.whole_files import replacing
-from validation import evidence, manifest, row_checks
-from validation.history import Change, History, read_history
+from validation import evidence, history, manifest, row_checks
+from validation.history import Change, History, Words, read_history
 
 commands = Commands(help="The bundled outputs of packet simulators.", no_args_is_help=True)
 
@@ -182,33 +182,42 @@ def regenerate_case(
 def verify_data(json: AsJson = False) -> None:
     """Compare bundled files and published tables with the manifests, columns with each other, and all with the history in git.
 
-    Prints the commit that first held each expectation. Exit status 1 on damage, and in a checkout for protected files that are not
-    as committed, for tables of simulators that changed without their record, and for expectations that were changed afterwards.
+    Prints the commit that first held each expectation. Exit status 1 on damage and for a program that is not the one a record names.
+    In a checkout also for rows and files that changed since a base commit without a line in CHANGELOG.md that names their claim,
+    case or file, for protected files that are not as committed, for tables of simulators that changed without their record, and
+    for expectations that were changed afterwards.
     """
     checked, tables = manifest.verify(), manifest.verify_published()
     identities = row_checks.verify()
+    programs = manifest.verify_programs()
     about = read_history()
-    cases = len(evidence.cases())
     if json:
         counts = {
             "files": len(checked),
-            "cases": cases,
+            "cases": len(evidence.cases()),
             "tables": len(tables),
             "identities": identities,
+            "programs": programs._asdict(),
         }
         typer.echo(as_json(counts | {"history": _as_json(about)}))
     else:
-        said = f"{len(checked)} files of {cases} cases and {len(tables)} published tables: all as recorded"
-        Console().print(said)
-        Console().print(f"{identities} tables whose columns have identities: all rows add up")
+        console = Console()
+        console.print(
+            f"{len(checked)} files of {len(evidence.cases())} cases and {len(tables)} published tables: all as recorded"
+        )
+        console.print(f"{identities} tables whose columns have identities: all rows add up")
+        console.print(
+            f"{programs.compared} hashes of programs: {programs.equal} are those of the files, {programs.listed} of versions "
+            f"listed in {manifest.CHANGED_PROGRAMS}{f', {programs.absent} not in this copy' if programs.absent else ''}"
+        )
         for line in _lines(about):
-            Console().print(line, highlight=False, markup=False)
+            console.print(line, highlight=False, markup=False)
     if not about.is_clean:
         raise typer.Exit(1)
 
 
 ROWS_SHOWN = 5
-"""Rows of a table that are named, the last ones changed; the others are counted."""
+"""Rows of a claim, case or file that are named; the others are counted."""
 
 
 def _lines(about: History) -> Iterator[str]:
@@ -219,46 +228,50 @@ def _lines(about: History) -> Iterator[str]:
     for commit, names in _by_commit(about).items():
         claims = ", ".join(dict.fromkeys(name.split()[0] for name in names))
         yield f"Commit {commit} first held {len(names)} expectations, of {claims}."
-    tables: dict[str, list[Change]] = {}
-    for change in about.changes:
-        tables.setdefault(change.table, []).append(change)
-    if tables:
-        yield "Not as first committed, of each table the last ones changed (--json has all):"
-    for table, changes in tables.items():
-        rows = "; ".join(map(_change, changes[:ROWS_SHOWN]))
-        more = f"; {len(changes) - ROWS_SHOWN} more" if len(changes) > ROWS_SHOWN else ""
-        yield f"  {table}: {rows}{more}"
+    total = about.named + len(about.unnamed)
+    yield f"Since commit {history.BASE[:8]} {total} rows and files changed; {about.named} have their line in {history.CHANGELOG}."
     for change in about.expectations:
         yield (
-            f"EXPECTATION {(change.how or 'changed').upper()}: {change.row} in {change.table}, by {change.commit}; "
+            f"EXPECTATION {change.how.upper()}: {change.row} in {change.table}, by {change.commit}; "
             f"commit {change.first} first held another one."
         )
+    by_words: dict[Words, list[Change]] = {}
+    for change in about.unnamed:
+        by_words.setdefault(change.words, []).append(change)
+    for words, changes in by_words.items():
+        rows = "; ".join(map(_change, changes[:ROWS_SHOWN]))
+        more = f"; {len(changes) - ROWS_SHOWN} more" if len(changes) > ROWS_SHOWN else ""
+        yield f"NO LINE in {history.CHANGELOG} with {' and '.join(map(repr, words))}, added with or after: {rows}{more}."
     for table in about.without_record:
         yield f"CHANGED WITHOUT ITS RECORD: {table}."
     for file in about.uncommitted:
         yield f"NOT AS COMMITTED: {file}."
+    yield f"Not compared: {'; '.join(history.UNSEEN)}."
 
 
 def _change(change: Change) -> str:
     """Return a change in words: what, how and by which commit."""
-    return f"{change.row}{f' {change.how}' if change.how else ''} ({change.commit})"
+    return f"{change.table}{f', {change.row},' if change.row else ''} {change.how} ({change.commit})"
 
 
 def _by_commit(about: History) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    """Return the expectations by the commit that first held them."""
+    names: dict[str, list[str]] = {}
     for name, commit in about.first.items():
-        found.setdefault(str(commit), []).append(name)
-    return found
+        names.setdefault(str(commit), []).append(name)
+    return names
 
 
 def _as_json(about: History) -> dict[str, Any]:
     """Return what the history says as in JSON: commits as texts."""
 
-    def changes(some: tuple[Change, ...]) -> list[dict[str, str]]:
-        return [{name: str(value) for name, value in change._asdict().items()} for change in some]
+    def changes(some: tuple[Change, ...]) -> list[dict[str, Any]]:
+        return [change._asdict() | {"first": str(change.first), "commit": str(change.commit)} for change in some]
 
     return about._asdict() | {
+        "base": history.BASE,
         "first": {name: str(commit) for name, commit in about.first.items()},
         "expectations": changes(about.expectations),
-        "changes": changes(about.changes),
+        "unnamed": changes(about.unnamed),
+        "unseen": history.UNSEEN,
     }

@@ -92,27 +92,47 @@ def print_tables(rows: list[Row], console: Console) -> None:
 
 
 def print_papers(rows: list[Row], console: Console) -> None:
-    """Print one line for each paper: how many claims have which verdict by packets, or by the model where these do not judge."""
-    heading = "Claims by packets, or by models without packets (depend: on the reading; disagree: simulators):"
-    _print_wrapped(heading, console)
-    counted_rows = [row for row in rows if group_of_row(row) in ("papers", "fabrics")]
-    papers = [row for row in counted_rows if group_of_row(row) == "papers"]
-    groups = {"five papers": papers} if papers else {}
-    for row in counted_rows:
-        groups.setdefault(row["paper"], []).append(row)
-    for name, some in groups.items():
+    """Print how many claims have which verdict: of the five papers by packets and by models, as the report's first page, and paper by paper."""
+    papers = [row for row in rows if group_of_row(row) == "papers"]
+    if papers:
+        console.print(f"Claims of five papers ({len(papers)}; depend: on the reading of the paper):", highlight=False)
+    for title, judge in (("packets", _of_packets), ("models", _of_model)):
+        _print_counts(f"by {title}", [verdict for row in papers if (verdict := judge(row)) != NONE], console)
+    by_paper: dict[str, list[Row]] = {}
+    for row in rows:
+        if group_of_row(row) in ("papers", "fabrics"):
+            by_paper.setdefault(row["paper"], []).append(row)
+    if by_paper:
+        console.print("Each paper by packets, or by the model where packets do not judge:", highlight=False)
+    for name, claims in by_paper.items():
         judge = tally.fabric_verdict if name in FABRICS else _of_packets_or_model
-        counts = Counter(judge(row) for row in some)
-        words = [f"{counts[verdict]} {of[counts[verdict] > 1]}" for verdict, of in COUNTED.items() if counts[verdict]]
-        _print_wrapped(f"  {name} ({len(some)}): {', '.join(words)}", console)
-    for said in (tally.own_models(rows), tally.on_linux(rows)):
-        if said:
-            _print_wrapped(said, console)
+        _print_counts(name, [judge(row) for row in claims], console)
+    for sentence in (tally.own_models(rows), tally.on_linux(rows)):
+        if sentence:
+            _print_wrapped(sentence, console)
+
+
+def _print_counts(name: str, verdicts: list[str], console: Console) -> None:
+    """Print how many claims have which verdict."""
+    counts = Counter(verdicts)
+    words = [f"{counts[verdict]} {of[counts[verdict] > 1]}" for verdict, of in COUNTED.items() if counts[verdict]]
+    if words:
+        _print_wrapped(f"  {name} ({len(verdicts)}): {', '.join(words)}", console)
+
+
+def _of_packets(row: Row) -> str:
+    """Return the verdict of the simulators together."""
+    return str(row["simulation"])
+
+
+def _of_model(row: Row) -> str:
+    """Return the verdict of the model."""
+    return str(row["model"])
 
 
 def _of_packets_or_model(row: Row) -> str:
     """Return the verdict of the simulators together, or that of the model where these do not judge."""
-    return str(row["simulation"] if row["simulation"] != NONE else row["model"])
+    return _of_packets(row) if row["simulation"] != NONE else _of_model(row)
 
 
 def print_not_judged(rows: list[Row], console: Console) -> None:

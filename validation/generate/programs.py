@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hopflow.whole_files import replacing
+from validation.manifest import changed_programs, sha256_of
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "data"
@@ -53,30 +54,12 @@ class Program(Protocol):
         """Run the program in a folder; return its standard output."""
 
 
-REFORMATTED = {
-    # validation/generate/htsim/cases.py
-    "58abb9b769dd0c677a5f232e7d2bae3408ba81e85c7f74dd980bbafa23454496": "17a4826acd65c171a68e8ea1b5197e3899fcce84b721baf1685e88491e44ad11",
-    # validation/generate/htsim/uec_cases.py
-    "e752355b2802df60db3249d26086e8482741c844400aa9cd9c26959b0a7de820": "0a2692eaef81e19c519e84b7e6e2a0c0de41b8c689359863f962b60064325f9b",
-    # validation/generate/htsim/uec_inputs.py
-    "12dc3ff0abe3bcfb9680c029f331fd71a667cbf84dd69eff933e1409998a8311": "bd0467b1a19bc6eb389e56f2abeed59952aa0fc90cabef2d627cc701d9c83459",
-    # validation/inference/rule_pairs.py
-    "f564202716d3390e5a0f3bb8d2583a679d71b8c6d073d629437bfad76ddd2a5f": "1c4bfd3a71013caceaed0c05d7514544455f0b6d8e2ab585bc135866074cea6b",
-    # validation/networks/random_packet_networks.py
-    "c2c3bb66de24a7320bd55708e2798fdcd07a4fb7c55bb67178123088ae33d1f0": "0d3d9b7068ea2e9cc355560db67ad3fe57a4ec90fea91f8a236c8a26ce460ef6",
-    # validation/networks/own_links.py
-    "c088c2f0e341979a549a75afb7914591cae97c81ca19fef3c26ea00c90ac67fe": "a6467b0f56dc3424e36f6a60c7be5aadaf071c5b89f697b1d988995e1a6f08d5",
-}
-"""SHA-256 of sources whose lines were broken again after their cases were made, to that of the version that made them.
-
-Both have the same syntax tree. A further edit has neither digest."""
-
-
 def hashes(program: Program) -> dict[str, str]:
     """Return the SHA-256 of each source of a program, of the version that a case was made with."""
     earlier: Mapping[str, str] = dict(getattr(program, "earlier", ()))
-    digests = {source: hashlib.sha256((ROOT / source).read_bytes()).hexdigest() for source in program.sources}
-    return {source: earlier.get(source) or REFORMATTED.get(digest, digest) for source, digest in digests.items()}
+    formatted = {row["now"]: row["recorded"] for row in changed_programs() if row["change"] == "format"}
+    digests = {source: sha256_of((ROOT / source).read_bytes()) for source in program.sources}
+    return {source: earlier.get(source) or formatted.get(digest, digest) for source, digest in digests.items()}
 
 
 def pairs(options: Mapping[str, float | str]) -> list[str]:

@@ -189,7 +189,7 @@ def test_a_page_has_paraphrase_answer_figure_statements_readings_causes_numbers_
 def test_the_page_of_a_family_has_a_section_for_each_claim_and_one_figure_before(tmp_path, toy):
     report.write(dict([toy("Z11"), toy("Z13")]), tmp_path, 1.0)
     text = (tmp_path / "claims/Z11-Z13.html").read_text()
-    places = [text.index(f'<section class="member" id="{id}">') for id in ("Z11", "Z12", "Z13")]
+    places = [text.index(f'<details class="member" id="{id}">') for id in ("Z11", "Z12", "Z13")]
     assert places == sorted(places)
     assert text[: places[0]].count("<figure") == 1
     assert "Z12 has not been checked yet" in text
@@ -302,6 +302,18 @@ def test_no_page_is_wider_than_a_phone(tmp_path: Path, toy) -> None:
     found = sizes(tmp_path, pages, PHONE)
     assert len(found) == len(pages)
     assert {name: size for name, size in found.items() if size[0] > PHONE} == {}
+
+
+def test_the_evidence_of_a_family_is_folded_and_pictures_have_their_width(tmp_path: Path, toy) -> None:
+    """A page of four claims was 38,000 pixels long on a phone; its panels had letters of three pixels."""
+    _, finding = toy()
+    report.write(dict.fromkeys((toy(id)[0] for id in ("Z11", "Z12", "Z13")), finding), tmp_path, 1.0)
+    text = (tmp_path / "claims" / "Z11-Z13.html").read_text()
+    assert text.count('<details class="member"') == 3
+    assert '<details class="member" open' not in text
+    widths = re.findall(r'class="picture" style="--width: (\d+)px"><a [^>]*><img [^>]*width="(\d+)"', text)
+    assert len(widths) >= 3
+    assert all(one == other for one, other in widths)
 
 
 @in_chromium_only
@@ -418,7 +430,7 @@ def test_the_page_of_a_family_keeps_the_sections_of_earlier_calls(tmp_path: Path
     write({claim: replace(finding, explanation="Because anew.")}, tmp_path, 1.0)
     text = (tmp_path / "claims/Z11-Z13.html").read_text()
     assert text.count("Because anew.") == 1
-    assert text.count('<section class="member"') == 3
+    assert text.count('<details class="member"') == 3
 
 
 def test_rows_of_other_versions_are_checked_again(tmp_path: Path, toy) -> None:
