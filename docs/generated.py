@@ -9,9 +9,11 @@ The index of modules is a page of its own, ``reference/modules.md``, written whe
 from __future__ import annotations
 
 import ast
+import csv
 import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -361,6 +363,64 @@ def model_errors() -> str:
     return table(("What", "Compared with", "How far off"), rows)
 
 
+def interval_rows() -> list[dict[str, Any]]:
+    """Return the rows of the table of intervals."""
+    return tomllib.loads((DOCS / "intervals.toml").read_text(encoding="utf-8"))["interval"]  # type: ignore[no-any-return]
+
+
+def measured_coverages() -> list[dict[str, str]]:
+    """Return the measured coverages of `benchmarks.interval_coverage` and `benchmarks.coverage`, each with its command."""
+    found = []
+    for name in ("interval_coverage", "coverage"):
+        path = ROOT / "benchmarks" / "results" / f"{name}.csv"
+        if path.exists():
+            with path.open(encoding="utf-8", newline="") as file:
+                found += [row | {"command": f"python -m benchmarks {name}"} for row in csv.DictReader(file)]
+    return found
+
+
+def intervals() -> str:
+    """Return quantity, method, what is covered and measured coverage of each interval that a result prints."""
+    measured = measured_coverages()
+    rows = []
+    for row in interval_rows():
+        own = [each for each in measured if each["quantity"] in row.get("measured", ())]
+        rows.append(
+            (row["quantity"], row["method"], row["covers"], row.get("stated") or _coverage(row["measured"], own))
+        )
+    return table(("Quantity", "Method", "What it covers", "Measured coverage"), rows)
+
+
+def _coverage(names: list[str], own: list[dict[str, str]]) -> str:
+    """Return the coverage over the settings of a quantity in words."""
+    if not own:
+        return f"not measured yet (`python -m benchmarks coverage`, {', '.join(names)})"
+    texts = []
+    for column, name in (("mean", "mean"), ("further", "further run")):
+        if values := [float(row[column]) for row in own if row[column] not in ("", "nan")]:
+            texts.append(f"{name} {_percents(values)}")
+    printed = [float(row.get("printed") or 1.0) for row in own]
+    text = f"{', '.join(texts)}, {len(own)} settings: `{own[0]['command']}`"
+    return text + (f"; printed in {_percents(printed)} of the calls" if min(printed) < 1.0 else "")
+
+
+def _percents(values: list[float]) -> str:
+    """Return a range of parts in percent."""
+    low, high = round(100 * min(values)), round(100 * max(values))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def interval_settings() -> str:
+    """Return the measured coverage of each setting."""
+    rows = []
+    for row in measured_coverages():
+        parts = [
+            f"{float(row[name]):.0%}".replace("%", " %") if row[name] != "nan" else "" for name in ("mean", "further")
+        ]
+        rows.append((f"`{row['quantity']}`", row["setting"].replace("|", r"\|"), row["calls"], row["truth"], *parts))
+    return table(("Quantity", "Setting", "Calls", "Compared with", "Mean", "Further run"), rows)
+
+
 def modules() -> str:
     """Return each module with the first line of its docstring, by folder."""
     parts = []
@@ -686,8 +746,10 @@ MAKE: dict[str, Callable[[], str]] = {
     "rule_parameters": rule_parameters,
     "rule_constants": rule_constants,
     "model_errors": model_errors,
+    "intervals": intervals,
+    "interval_settings": interval_settings,
 }
-PAGES = ("markov.md", "readers.md", "rules.md", "scenario-files.md")
+PAGES = ("intervals.md", "markov.md", "readers.md", "rules.md", "scenario-files.md")
 SIMULATED = ("paths.md",)
 """Pages with parts that take simulations."""
 JUDGED = ("../README.md", "known-limits.md")

@@ -236,8 +236,9 @@ class Explanation(Result):
         -------
         ``contribution`` (part, quantity, estimate), ``gap``, ``start``, ``fluid``, ``packets`` (quantity, estimate)
         with the estimates mean, low, high, prediction_low and prediction_high: ``low`` to ``high`` is the interval of the mean
-        over infinitely many seeds, the last two are the ends of that of one further run. With a stack there is also ``stack_effect`` (stack_part, quantity, estimate). ``fluid`` is
-        the fluid as `simulate` runs it, ``start`` the one without the refinements: the same without `shared` ones.
+        over infinitely many seeds, the last two are the ends of that of one further run. With a stack there is also
+        ``stack_effect`` (stack_part, quantity, estimate). ``fluid`` is the fluid as `simulate` runs it, ``start`` the one
+        without the refinements: the same without `shared` ones.
         """
         import xarray as xr
 

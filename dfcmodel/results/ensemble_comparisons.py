@@ -140,4 +140,3 @@ def _column(many: Ensemble, shown: Sequence[str]) -> dict[str, str]:
         "level": "packets" if first.step == 0.0 else f"fluid, step {first.step:g} s",
         "simulated (s)": f"{many.time[-1]:g}",
     }
-

@@ -307,7 +307,7 @@ def worst_case(
 
 def _fresh_seeds(seed: int, repeats: int) -> list[int]:
     """Return seeds that the search does not use."""
-    return spawn_seeds(seed, 1 + repeats)[1:].tolist()
+    return [int(fresh) for fresh in spawn_seeds(seed, 1 + repeats)[1:]]
 
 
 def _trace(times: Any, delays: Any) -> DelayTrace:

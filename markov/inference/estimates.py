@@ -142,7 +142,9 @@ class Estimate(Result):
         """
         from scipy.special import ndtri
 
-        quantile = float(ndtri(0.5 + 0.5 * one_number("level", in_units("level", level, "share"), above=0.0, below=1.0)))
+        quantile = float(
+            ndtri(0.5 + 0.5 * one_number("level", in_units("level", level, "share"), above=0.0, below=1.0))
+        )
         ends = {}
         for name, error in self.standard_errors.items():
             value = self.values[name]

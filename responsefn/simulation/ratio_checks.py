@@ -75,9 +75,9 @@ class RatioTable(Result):
     p
         Loss event rates, shape (m,).
     deterministic, independent, half_width
-        Ratios, and the half width of the 95 % interval of the latter, shape (n, m): of formula over long-run rate, which is
-        that of the simulated rate (`SimulatedResponse.half_width`) over the rate, times the ratio. NaN where the
-        simulation is too short. The losses of all entries are independent of each other.
+        Ratios, and the half width of the 95 % interval of the latter, shape (n, m). It covers formula over long-run
+        rate: the half width of the simulated rate (`SimulatedResponse.half_width`) over the rate, times the ratio. NaN where
+        the simulation is too short. The losses of all entries are independent of each other.
     """
 
     rules: tuple[WindowRule, ...]

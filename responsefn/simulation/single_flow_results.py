@@ -43,8 +43,8 @@ class SimulatedResponse(Result):
     rule, losses, p, rtt, method
         Arguments of the simulation.
     rate, half_width
-        Packets/s, and the half width of the 95 % interval of the long-run rate: the mean over infinitely many draws of the
-        losses. It comes from batches of consecutive cycles that are longer than the correlation time of the run. NaN where
+        Packets/s, and the half width of the 95 % interval of the long-run rate: the mean over infinitely many draws of
+        the losses. It comes from batches of consecutive cycles, longer than the correlation time of the run. NaN where
         the run is too short for that: fewer than 20 correlation times. 0 where loss is deterministic.
     mean_window, packet_mean_window, peak_window
         Averages over time, over packets, and before loss events, in packets.
@@ -81,7 +81,10 @@ class SimulatedResponse(Result):
 
     @property
     def prediction_half_width(self) -> float:
-        """Half width of the 95 % interval of the rate of one further simulation of this length, packets/s: sqrt(2) `half_width`."""
+        """Half width of the 95 % interval of the rate of one further simulation of this length, packets/s.
+
+        sqrt(2) `half_width`: both rates have the same variance.
+        """
         return math.sqrt(2.0) * self.half_width
 
     def summary(self) -> dict[str, object]:
@@ -150,8 +153,8 @@ def measure(
 def ratio_half_width(numerators: Floats, denominators: Floats) -> float:
     """Return the half width of the 95 % interval of the ratio of two means over a correlated sequence.
 
-    Student's t over batches of the residuals ``numerator - ratio denominator``, each batch at least ten correlation times
-    long; NaN where the sequence has fewer than 20 correlation times.
+    Student's t over batches of the residuals ``numerator - ratio denominator``, each batch at least ten correlation
+    times long where the sequence is long enough for more than five batches; NaN below 20 correlation times.
 
     Examples
     --------
@@ -174,8 +177,9 @@ def ratio_half_width(numerators: Floats, denominators: Floats) -> float:
 def correlation_time(values: Floats) -> float:
     """Return the integrated autocorrelation time of a sequence, in its steps, at least 1.
 
-    The sum of the autocorrelations over all lags, both signs. It ends at the first lag of at least five such times (A. Sokal,
-    Monte Carlo methods in statistical mechanics, 1996, Sect. 3), because the noise of further lags does not average out.
+    The sum of the autocorrelations over all lags, both signs. It ends at the first lag of at least five such times
+    (A. Sokal, Monte Carlo methods in statistical mechanics, 1996, Sect. 3), because the noise of further lags does not
+    average out.
 
     Examples
     --------
