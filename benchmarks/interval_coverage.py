@@ -79,7 +79,7 @@ def around(value: float, half: float) -> Interval:
 
 
 def ensembles() -> Iterator[Coverage]:
-    """`Ensemble.intervals`: goodput of the first flow in five runs; two flows at one bottleneck."""
+    """`Ensemble.intervals`: goodput of the first flow in five runs, and in 64; two flows at one bottleneck."""
     from dfcmodel import Flow, Link, Packets, Scenario, ensemble, takano2006
     from responsefn import CUBIC, NewReno
 
@@ -97,14 +97,17 @@ def ensembles() -> Iterator[Coverage]:
         ("two NewReno, 0.5 % random loss, 20 s", pair((NewReno(), NewReno()), (0.04, 0.04), 20.0), {"method": lossy}),
         ("takano2006 1, no DFC, fluid, 0.4 s", takano2006("1", dfc=False), {"level": "fluid", "duration": 0.4}),
     ]
+    unlike = settings[1][1:]
+    settings.append(("NewReno, 40 and 80 ms, 20 s, 64 runs (the default)", *unlike))
     for name, scenario, options in settings:
+        runs = 64 if "64 runs" in name else 5
         began, calls = time.process_time(), []
         options = {"sample": 0.5 if scenario.name == "pair" else 0.05, **options}
         if scenario.name == "pair":
             options["packet_jitter"] = "1pkt"
         fluid = options.get("level") == "fluid"
-        for seed in spawn_seeds(CALLS, 20 if fluid else 40).tolist():
-            goodput = ensemble(scenario, 5, seed=seed, **options).intervals().goodput[:, 0]
+        for seed in spawn_seeds(CALLS, 12 if runs > 5 else 20 if fluid else 40).tolist():
+            goodput = ensemble(scenario, runs, seed=seed, **options).intervals().goodput[:, 0]
             low, high, single_low, single_high = (float(goodput.sel(estimate=end)) for end in ENDS)
             calls.append(((low, high), (single_low, single_high)))
         more = ensemble(scenario, 80 if fluid else 300, seed=TRUTH, **options).goodput.to_numpy()[:, 0]
@@ -187,7 +190,7 @@ def _of_measure(section: str, measure: str, function: Any, link: Any, rule: Any,
 
 
 def worst_cases() -> Iterator[Coverage]:
-    """`WorstCase`: five fresh seeds, with the delay that the search of each call found, and without any."""
+    """`WorstCase`: 16 fresh seeds, with the delay that the search of each call found, and without any."""
     from dfcmodel import JitteredPath, worst_case
     from dfcmodel.sharing.worst_paths import _measured
     from responsefn import NewReno, Vegas
@@ -202,7 +205,7 @@ def worst_cases() -> Iterator[Coverage]:
             for each in found
         ]
         truth = [_measured(rule, path, measure, None, s)[1] for s in more]
-        yield covered("WorstCase", f"without delay, {measure}, {rule!r}, five seeds", calls, truth, began)
+        yield covered("WorstCase", f"without delay, {measure}, {rule!r}, 16 seeds", calls, truth, began)
         began = time.process_time()
         traces: dict[str, list[Any]] = {}
         for each in found:
@@ -214,7 +217,7 @@ def worst_cases() -> Iterator[Coverage]:
                 (around(each.value, each.value_half_width), around(each.value, each.value_prediction_half_width))
                 for each in same
             ]
-            rows.append(covered("WorstCase", f"worst delay, {measure}, {rule!r}, five seeds", calls, truth, began))
+            rows.append(covered("WorstCase", f"worst delay, {measure}, {rule!r}, 16 seeds", calls, truth, began))
         weights = np.array([row.calls for row in rows])
         yield rows[0]._replace(
             calls=int(weights.sum()), mean=float(np.average([row.mean for row in rows], weights=weights)),

@@ -100,7 +100,7 @@ def test_a_result_without_a_row_is_found() -> None:
 
         speed: float
 
-    assert missing_rows([Bare, Told], ROWS) == ["Bare: speed_half_width", "Told: "]
+    assert missing_rows([Bare, Told], ROWS) == ["Bare: speed_half_width", "Told: its docstring"]
     listed = [{"of": "dfcmodel.results:Ensemble", "attributes": []}]
     ensemble = target_of(listed[0])
     assert missing_rows([ensemble], listed) == ["Ensemble.intervals"]

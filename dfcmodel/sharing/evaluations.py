@@ -47,6 +47,8 @@ IN_PART = {
 """Sections of which a part is measured."""
 FURTHEST = 1e3
 """Factor from a value at which its interval ends in the picture."""
+FEWEST_SEEDS = 5
+"""Seeds of a row before its interval decides: three runs of a skewed measure, such as Jain's index near 1, are often narrow by chance."""
 TRIPS = 500.0
 """Round trips that a run lasts at least."""
 
@@ -238,7 +240,7 @@ def evaluate_rfc9743(
     duration
         Simulated time of each run, at least 500 round trips; the first fifth is not measured.
     runs
-        The budget: most seeds per measure and path; from three on, fewer where the interval is narrow. With the default paths a
+        The budget: most seeds per measure and path; from five on, fewer where the interval is narrow. With the default paths a
         seed of all measures costs some 15 s of CPU.
     seed
         Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the runs are spawned.
@@ -302,6 +304,8 @@ def _measured(link: Bottleneck, measure: str, function: Measure, own: WindowRule
 
     def narrow(runs: list[tuple[float, float]]) -> bool:
         found = differences(measure, *zip(*runs, strict=True))
+        if len(runs) < FEWEST_SEEDS:
+            return False
         return found.high - found.low <= WIDTH or found.high == -np.inf
 
     runs = run_seeds(both, seeds, narrow)

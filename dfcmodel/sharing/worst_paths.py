@@ -236,7 +236,7 @@ def worst_case(
     *,
     runs: int = 60,
     seed: int | np.random.Generator = 0,
-    repeats: int = 5,
+    repeats: int = 16,
 ) -> WorstCase:
     """Search the delay within a bound that hurts a rule most, at packet level.
 
@@ -259,7 +259,8 @@ def worst_case(
     seed
         Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the search and of the fresh runs are spawned.
     repeats
-        Number of fresh seeds with which the worst delay and no delay are measured; one has no interval.
+        Number of fresh seeds with which the worst delay and no delay are measured; one has no interval. Where one run in
+        eight has another share, five seeds have an interval that covers in 66 % of cases only, sixteen in 93 %.
 
     Raises
     ------

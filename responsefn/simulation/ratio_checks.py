@@ -76,8 +76,8 @@ class RatioTable(Result):
         Loss event rates, shape (m,).
     deterministic, independent, half_width
         Ratios, and the half width of the 95 % interval of the latter, shape (n, m). It covers formula over long-run
-        rate: the half width of the simulated rate (`SimulatedResponse.half_width`) over the rate, times the ratio. NaN where
-        the simulation is too short. The losses of all entries are independent of each other.
+        rate: the half width of the simulated rate (`SimulatedResponse.half_width`) over the rate, times the ratio. NaN
+        where the simulation is too short. The losses of all entries are independent of each other.
     """
 
     rules: tuple[WindowRule, ...]

@@ -69,7 +69,7 @@ def test_queue():
     assert starved.rate == pytest.approx(750.0, rel=5e-3)  # windows from 20 to 40
     held = Vegas().cycle(1e-6, 0.04, 1000.0)
     assert 42.0 <= float(held.mean_window) <= 44.5
-    assert "±" in repr(run)
+    assert "±" not in repr(run)  # deterministic loss
     assert run.plot().get_xlabel() == "time (s)"
 
 
