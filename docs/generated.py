@@ -370,12 +370,30 @@ def interval_rows() -> list[dict[str, Any]]:
 
 def measured_coverages() -> list[dict[str, str]]:
     """Return the measured coverages of `benchmarks.interval_coverage` and `benchmarks.coverage`, each with its command."""
+    results = ROOT / "benchmarks" / "results"
     found = []
-    for name in ("interval_coverage", "coverage"):
-        path = ROOT / "benchmarks" / "results" / f"{name}.csv"
+    for name, rows_of in (("interval_coverage", list), ("coverage", _paths_by_kind)):
+        path = results / f"{name}.csv"
         if path.exists():
             with path.open(encoding="utf-8", newline="") as file:
-                found += [row | {"command": f"python -m benchmarks {name}"} for row in csv.DictReader(file)]
+                found += [row | {"command": f"python -m benchmarks {name}"} for row in rows_of(csv.DictReader(file))]
+    return found
+
+
+def _paths_by_kind(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the coverages of `benchmarks.coverage` by function, quantity and kind of path: means over its paths."""
+    groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    for row in rows:
+        groups.setdefault((row["function"], row["quantity"], row["kind"]), []).append(row)
+    found = []
+    for (function, quantity, kind), paths in groups.items():
+        calls, printed, covered = (sum(int(row[name]) for row in paths) for name in ("calls", "printed", "covered"))
+        further = [float(row["predicted"]) for row in paths if row["predicted"] not in ("", "nan")]
+        found.append({
+            "quantity": function, "setting": f"{quantity}, {kind}, {len(paths)} paths", "calls": str(calls),
+            "truth": f"{paths[0]['truth']} seeds", "mean": str(covered / printed) if printed else "nan",
+            "further": str(sum(further) / len(further)) if further else "nan", "printed": str(printed / calls),
+        })  # fmt: skip
     return found
 
 
@@ -394,13 +412,14 @@ def intervals() -> str:
 def _coverage(names: list[str], own: list[dict[str, str]]) -> str:
     """Return the coverage over the settings of a quantity in words."""
     if not own:
-        return f"not measured yet (`python -m benchmarks coverage`, {', '.join(names)})"
+        return f"not measured yet: {', '.join(names)}"
     texts = []
     for column, name in (("mean", "mean"), ("further", "further run")):
         if values := [float(row[column]) for row in own if row[column] not in ("", "nan")]:
             texts.append(f"{name} {_percents(values)}")
     printed = [float(row.get("printed") or 1.0) for row in own]
-    text = f"{', '.join(texts)}, {len(own)} settings: `{own[0]['command']}`"
+    commands = " and ".join(f"`{command}`" for command in dict.fromkeys(row["command"] for row in own))
+    text = f"{', '.join(texts)}, {len(own)} setting{'s' * (len(own) > 1)}: {commands}"
     return text + (f"; printed in {_percents(printed)} of the calls" if min(printed) < 1.0 else "")
 
 

@@ -132,6 +132,13 @@ class WorstCase(Result):
     tried: Floats = field(repr=False)
     seed: int = 0
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Read a saved result, also of a release whose ``value`` and ``without`` were single runs."""
+        if "fresh" not in state:
+            singles = {name: np.array([state[old]]) for name, old in (("fresh", "value"), ("fresh_without", "without"))}
+            state = {name: value for name, value in state.items() if name not in ("value", "without")} | singles
+        self.__dict__.update(state)
+
     @property
     def value(self) -> float:
         """Mean of the measure over the fresh seeds with the delay."""

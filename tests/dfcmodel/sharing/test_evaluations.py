@@ -272,6 +272,15 @@ def test_the_best_of_noise_is_not_called_worse() -> None:
     assert verdicts.count("inconclusive") >= 180
 
 
+def test_a_saved_result_of_single_runs_is_read() -> None:
+    found = worst_case(Vegas(), PATH, runs=1, repeats=1)
+    state = {**vars(found), "value": 0.1, "without": 0.4}
+    old = object.__new__(type(found))
+    old.__setstate__({name: value for name, value in state.items() if not name.startswith("fresh")})
+    assert (old.value, old.without, old.verdict) == (0.1, 0.4, found.verdict)
+    assert np.isnan(old.value_half_width)
+
+
 def test_neighbouring_seeds_share_no_run() -> None:
     one, other = (worst_case(Vegas(), PATH, runs=1, seed=seed, repeats=3) for seed in (0, 1))
     assert not set(one.fresh_without) & set(other.fresh_without)
