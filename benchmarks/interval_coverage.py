@@ -110,7 +110,9 @@ def ensembles() -> Iterator[Coverage]:
             goodput = ensemble(scenario, runs, seed=seed, **options).intervals().goodput[:, 0]
             low, high, single_low, single_high = (float(goodput.sel(estimate=end)) for end in ENDS)
             calls.append(((low, high), (single_low, single_high)))
-        more = ensemble(scenario, 80 if fluid else 300, seed=TRUTH, **options).goodput.to_numpy()[:, 0]
+        more = ensemble(
+            scenario, 80 if fluid else 1000 if "80 ms" in name else 300, seed=TRUTH, **options
+        ).goodput.to_numpy()[:, 0]
         yield covered("Ensemble.intervals", name, calls, more, began)
 
 
