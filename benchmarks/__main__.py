@@ -22,7 +22,7 @@ from benchmarks.timing import Row
 
 SUITES = (
     "lossless", "laws", "responses", "rate_checks", "fabrics", "fabric_table", "fabric_costs", "htsim", "packets", "many_flows", "gradients", "chains",
-    "fluid", "first_answers", "choice", "startup",
+    "fluid", "first_answers", "choice", "startup", "interval_coverage",
 )  # fmt: skip
 """In the order in which they run."""
 QUICK = ("laws", "lossless", "responses", "startup")

@@ -9,9 +9,11 @@ The index of modules is a page of its own, ``reference/modules.md``, written whe
 from __future__ import annotations
 
 import ast
+import csv
 import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -361,6 +363,83 @@ def model_errors() -> str:
     return table(("What", "Compared with", "How far off"), rows)
 
 
+def interval_rows() -> list[dict[str, Any]]:
+    """Return the rows of the table of intervals."""
+    return tomllib.loads((DOCS / "intervals.toml").read_text(encoding="utf-8"))["interval"]  # type: ignore[no-any-return]
+
+
+def measured_coverages() -> list[dict[str, str]]:
+    """Return the measured coverages of `benchmarks.interval_coverage` and `benchmarks.coverage`, each with its command."""
+    results = ROOT / "benchmarks" / "results"
+    found = []
+    for name, rows_of in (("interval_coverage", list), ("coverage", _paths_by_kind)):
+        path = results / f"{name}.csv"
+        if path.exists():
+            with path.open(encoding="utf-8", newline="") as file:
+                found += [row | {"command": f"python -m benchmarks {name}"} for row in rows_of(csv.DictReader(file))]
+    return found
+
+
+def _paths_by_kind(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the coverages of `benchmarks.coverage` by function, quantity and kind of path: means over its paths."""
+    groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    for row in rows:
+        groups.setdefault((row["function"], row["quantity"], row["kind"]), []).append(row)
+    found = []
+    for (function, quantity, kind), paths in groups.items():
+        calls, printed, covered = (sum(int(row[name]) for row in paths) for name in ("calls", "printed", "covered"))
+        further = [float(row["predicted"]) for row in paths if row["predicted"] not in ("", "nan")]
+        found.append({
+            "quantity": function, "setting": f"{quantity}, {kind}, {len(paths)} paths", "calls": str(calls),
+            "truth": f"{paths[0]['truth']} seeds", "mean": str(covered / printed) if printed else "nan",
+            "further": str(sum(further) / len(further)) if further else "nan", "printed": str(printed / calls),
+        })  # fmt: skip
+    return found
+
+
+def intervals() -> str:
+    """Return quantity, method, what is covered and measured coverage of each interval that a result prints."""
+    measured = measured_coverages()
+    rows = []
+    for row in interval_rows():
+        own = [each for each in measured if each["quantity"] in row.get("measured", ())]
+        rows.append(
+            (row["quantity"], row["method"], row["covers"], row.get("stated") or _coverage(row["measured"], own))
+        )
+    return table(("Quantity", "Method", "What it covers", "Measured coverage"), rows)
+
+
+def _coverage(names: list[str], own: list[dict[str, str]]) -> str:
+    """Return the coverage over the settings of a quantity in words."""
+    if not own:
+        return f"not measured yet: {', '.join(names)}"
+    texts = []
+    for column, name in (("mean", "mean"), ("further", "further run")):
+        if values := [float(row[column]) for row in own if row[column] not in ("", "nan")]:
+            texts.append(f"{name} {_percents(values)}")
+    printed = [float(row.get("printed") or 1.0) for row in own]
+    commands = " and ".join(f"`{command}`" for command in dict.fromkeys(row["command"] for row in own))
+    text = f"{', '.join(texts)}, {len(own)} setting{'s' * (len(own) > 1)}: {commands}"
+    return text + (f"; printed in {_percents(printed)} of the calls" if min(printed) < 1.0 else "")
+
+
+def _percents(values: list[float]) -> str:
+    """Return a range of parts in percent."""
+    low, high = round(100 * min(values)), round(100 * max(values))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def interval_settings() -> str:
+    """Return the measured coverage of each setting."""
+    rows = []
+    for row in measured_coverages():
+        parts = [
+            f"{float(row[name]):.0%}".replace("%", " %") if row[name] != "nan" else "" for name in ("mean", "further")
+        ]
+        rows.append((f"`{row['quantity']}`", row["setting"].replace("|", r"\|"), row["calls"], row["truth"], *parts))
+    return table(("Quantity", "Setting", "Calls", "Compared with", "Mean", "Further run"), rows)
+
+
 def modules() -> str:
     """Return each module with the first line of its docstring, by folder."""
     parts = []
@@ -686,8 +765,10 @@ MAKE: dict[str, Callable[[], str]] = {
     "rule_parameters": rule_parameters,
     "rule_constants": rule_constants,
     "model_errors": model_errors,
+    "intervals": intervals,
+    "interval_settings": interval_settings,
 }
-PAGES = ("markov.md", "readers.md", "rules.md", "scenario-files.md")
+PAGES = ("intervals.md", "markov.md", "readers.md", "rules.md", "scenario-files.md")
 SIMULATED = ("paths.md",)
 """Pages with parts that take simulations."""
 JUDGED = ("../README.md", "known-limits.md")

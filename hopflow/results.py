@@ -577,7 +577,7 @@ def draw_waterfall(data: xr.Dataset, ax: Any = None) -> Any:
     half = parts[:, 2] - parts[:, 0]
     ax.errorbar(levels[1:], rows, xerr=half, fmt="none", ecolor="black", capsize=2)
     for row, name in ((0, "start"), (len(parts) + 1, "packets")):
-        mean, low, _ = data[name].to_numpy()
+        mean, low, *_ = data[name].to_numpy()
         ax.barh(row, mean, color=COLOURS[2], height=0.6)
         ax.errorbar(mean, row, xerr=mean - low, fmt="none", ecolor="black", capsize=2)
     for row, level in enumerate(levels):  # from the end of each bar to the next

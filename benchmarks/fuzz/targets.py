@@ -350,7 +350,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "headroom_table": {"rates": ["100Gbps"], "cables": ["5m"]},
         "read_mahimahi": {"path": mahimahi, "link": "1->2"},
         "read_qlog_trace": {"source": BBR_QLOG, "packet_size": 1200.0},
-        "write_qlog": {"trace": observe(BBR(), BBRPath(duration=0.5)), "file": folder / "out.qlog"},
+        "write_qlog": {"trace": observe(BBR(), BBRPath(duration=0.5), seed=1), "file": folder / "out.qlog"},
         "load_scenario": {"path": file},
         "save_scenario": {"scenario": small, "path": folder / "out.toml"},
         "search_worst": {"link": port, "tries": 2},

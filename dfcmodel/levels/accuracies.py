@@ -18,6 +18,7 @@ from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.records import ROUNDING
 from hopflow.checks import choice, format_value, instance, one_number
+from hopflow.intervals import prediction_half_width
 from hopflow.text_files import read_rows
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
@@ -46,7 +47,8 @@ class Accuracy:
     mean_error, chance
         Mean absolute difference of the shares, means of 16 runs, and what chance alone makes of it.
     half_width
-        Half of the 95 % interval of the error of the model, without chance.
+        Half of the 95 % interval of the error of the model, without chance: of the difference of a share's mean over seeds
+        from ns-2's, over the shares of the networks.
     """
 
     level: str
@@ -101,8 +103,10 @@ def share_intervals(
     Returns
     -------
     A data set by ``group``, with ``share`` (goodput over the rate of the slowest link of the group's paths,
-    mean of the runs), ``low`` and ``high``, ``by_chance``, half of Student's interval, and ``model_error``,
-    half of the interval of the model's error. The attribute ``level`` says which level it was.
+    mean of the runs), ``low`` and ``high``, which contain the mean over the seeds of ns-2; ``by_chance``, half of Student's
+    interval of the mean over seeds and starts at this level, ``model_error``, half of the interval of the model's error, and
+    ``by_chance_prediction``, half of Student's interval of one further run at this level. The attribute ``level`` says
+    which level it was.
 
     Raises
     ------
@@ -145,7 +149,7 @@ def share_intervals(
         {
             "share": ("group", mean), "low": ("group", np.maximum(0.0, mean - half)),
             "high": ("group", np.minimum(1.0, mean + half)), "by_chance": ("group", by_chance),
-            "model_error": accuracy.half_width,
+            "by_chance_prediction": ("group", prediction_half_width(of_runs)), "model_error": accuracy.half_width,
         },
         {"group": list(chosen)}, {"level": accuracy.level},
     )  # fmt: skip

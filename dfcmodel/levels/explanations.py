@@ -15,7 +15,7 @@ from dfcmodel.results.ensembles import mean_interval
 from dfcmodel.results.limits import said_by_topic
 from hopflow.checks import choice, count_of
 from hopflow.fork_safety import cached_property
-from hopflow.intervals import t_quantile
+from hopflow.intervals import prediction_half_width, t_quantile
 from hopflow.results import UNEXPLAINED, Result, Status, draw_waterfall, of_several, worst
 from hopflow.units import WithUnit, declares, in_units
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UNEXPLAINED", "Explanation"]
 
+ESTIMATES = ("mean", "low", "high", "prediction_low", "prediction_high")
 LEVEL = 0.95
 """Confidence level of the intervals in texts and figures."""
 MAX_ADVISED_RUNS = 10_000
@@ -191,8 +192,8 @@ class Explanation(Result):
     def limits(self) -> tuple[str, ...]:
         """Phase effects of the packet runs where they were measured, and the known limits of the fluid.
 
-        Phase effects decide a quantity if packets with and without random times differ in its mean or its variance, by
-        Student's and Fisher's test at 95 %, by at least a tenth of its value.
+        Phase effects decide a quantity if packets with and without random times differ in its mean or its variance by at least
+        a tenth of its value, by Student's and Fisher's test. The tests of all quantities together are at 95 % (Bonferroni).
         """
         phases = self.phase_effects
         return ((phases,) if phases else ()) + self.limits_of_fluid
@@ -209,7 +210,7 @@ class Explanation(Result):
                 found += [
                     f"{quantity.name} {said}"
                     for q, quantity in enumerate(self.quantities)
-                    if (said := _effect(with_phases[:, q], at_random[:, q]))
+                    if (said := _effect(with_phases[:, q], at_random[:, q], 2 * len(self.quantities)))
                 ]
         if not found:
             return ""
@@ -234,8 +235,10 @@ class Explanation(Result):
         Returns
         -------
         ``contribution`` (part, quantity, estimate), ``gap``, ``start``, ``fluid``, ``packets`` (quantity, estimate)
-        with the estimates mean, low and high; with a stack ``stack_effect`` (stack_part, quantity, estimate). ``fluid`` is
-        the fluid as `simulate` runs it, ``start`` the one without the refinements: the same without `shared` ones.
+        with the estimates mean, low, high, prediction_low and prediction_high: ``low`` to ``high`` is the interval of the mean
+        over infinitely many seeds, the last two are the ends of that of one further run. With a stack there is also
+        ``stack_effect`` (stack_part, quantity, estimate). ``fluid`` is the fluid as `simulate` runs it, ``start`` the one
+        without the refinements: the same without `shared` ones.
         """
         import xarray as xr
 
@@ -251,7 +254,8 @@ class Explanation(Result):
             of_runs["stack_effect"] = (("stack_part", "quantity"), self.stack_effects)
         variables = {}
         for name, (dims, values) in of_runs.items():
-            rows = [values.mean(axis=0), *mean_interval(values, level)]
+            mean, single = values.mean(axis=0), prediction_half_width(values, level)
+            rows = [mean, *mean_interval(values, level), mean - single, mean + single]
             variables[name] = ((*dims, "estimate"), np.stack(rows, axis=-1))
         of_stack = {"stack_part": list(self.stack)} if self.stack else {}
         return xr.Dataset(
@@ -261,7 +265,7 @@ class Explanation(Result):
                 "part": list(self.parts),
                 "quantity": [each.name for each in self.quantities],
                 "units": ("quantity", [each.units for each in self.quantities]),
-                "estimate": ["mean", "low", "high"],
+                "estimate": list(ESTIMATES),
             },
             attrs={
                 "scenario": self.scenario.name,
@@ -277,7 +281,8 @@ class Explanation(Result):
 
         The parts are those that the levels share, those that they do not share, and what is unexplained; the largest
         first. The rows after packets, ``with`` a part of the stack, are what that part changes in them. Columns: quantity,
-        units, row, mean, low and high (the ends of Student's interval).
+        units, row, mean, low and high (the ends of Student's interval of the mean over seeds), prediction_low and
+        prediction_high (those of the interval of one further run).
         """
         import pandas as pd
 
@@ -292,7 +297,7 @@ class Explanation(Result):
                 effects = data["stack_effect"].to_numpy()[:, q]
                 steps |= {f"with {self.stack[i]}": effects[i] for i in self._stack_by_size(q)}
             rows += [(quantity.name, quantity.units, name, *each) for name, each in steps.items()]
-        return pd.DataFrame(rows, columns=["quantity", "units", "row", "mean", "low", "high"])
+        return pd.DataFrame(rows, columns=["quantity", "units", "row", *ESTIMATES])
 
     def _by_size(self, q: int) -> list[int]:
         """Return the places of the parts: the shared ones, the others, what is unexplained; the largest first."""
@@ -323,7 +328,7 @@ class Explanation(Result):
         fluid, packets = self.fluid[:, self.usual, q], self.packets[:, -1, q]
         levels = (
             f"{quantity.name}: {packets.mean():.4g}{units} in packets, {fluid.mean():.4g} in the fluid as "
-            f"`simulate` runs it; difference {interval_text(packets - fluid)}"
+            f"`simulate` runs it; difference {interval_text(packets - fluid)}, {_single_runs(packets - fluid)}"
         )
         if not _differs(packets - fluid):
             levels += ", which may be none"
@@ -396,7 +401,8 @@ class Explanation(Result):
         waits = f", up to {self.packet_jitter:.3g} s before packets at both levels" if self.packet_jitter else ""
         rows["runs"] = (
             f"{self.runs} of each of {settings}, seed {self.seed}, starts within {self.jitter:g} s{waits}; "
-            f"± is half of Student's {100 * LEVEL:.0f} % interval"
+            f"± is the half width of Student's {100 * LEVEL:.0f} % interval of the mean over seeds and starts; the range of "
+            f"single runs contains one further run in {100 * LEVEL:.0f} %"
         )
         rows["time"] = f"{self.seconds:.2f} s"
         return rows
@@ -421,9 +427,9 @@ class Explanation(Result):
         return draw_waterfall(data.isel(part=self._by_size(names.index(chosen))), ax)
 
 
-def _differs(values: Floats) -> Any:
+def _differs(values: Floats, level: float = LEVEL) -> Any:
     """Return where Student's interval of the mean over runs excludes 0."""
-    low, high = mean_interval(values, LEVEL)
+    low, high = mean_interval(values, level)
     return (low > 0.0) | (high < 0.0)
 
 
@@ -435,8 +441,11 @@ def _runs_to_differ(values: Floats) -> int:
     return int(enough[0]) if len(enough) else MAX_ADVISED_RUNS + 1
 
 
-def _effect(with_phases: Floats, at_random: Floats) -> str:
-    """Return what phase effects change of a quantity, by its values in packets with and without them, (R,); "": too little."""
+def _effect(with_phases: Floats, at_random: Floats, tests: int) -> str:
+    """Return what phase effects change of a quantity, by its values in packets with and without them, (R,); "": too little.
+
+    ``tests`` is the number of tests that are made together.
+    """
     from scipy.stats import f as fisher
 
     means = with_phases.mean(), at_random.mean()
@@ -444,10 +453,11 @@ def _effect(with_phases: Floats, at_random: Floats) -> str:
         return ""
     least = MIN_PHASE_EFFECT * max(map(abs, means))
     difference = with_phases - at_random
-    if _differs(difference) and abs(difference.mean()) > least:
+    level = 1.0 - (1.0 - LEVEL) / tests
+    if _differs(difference, level) and abs(difference.mean()) > least:
         return f"is {means[0]:.3g} in packets, {means[1]:.3g} with random times before them"
     spread, other = with_phases.std(ddof=1), at_random.std(ddof=1)
-    times = np.sqrt(fisher.ppf(LEVEL, len(difference) - 1, len(difference) - 1))
+    times = np.sqrt(fisher.ppf(level, len(difference) - 1, len(difference) - 1))
     if spread <= max(least, times * other):
         return ""
     return (
@@ -464,3 +474,9 @@ def interval_text(values: Floats) -> str:
     """Return the mean over runs and half of its interval as text."""
     low, high = mean_interval(values, LEVEL)
     return f"{values.mean():+.3g} ± {(high - low) / 2:.2g}"
+
+
+def _single_runs(values: Floats) -> str:
+    """Return the interval of one further run as text."""
+    mean, half = float(values.mean()), float(prediction_half_width(values, LEVEL))
+    return f"single runs {mean - half:+.3g} to {mean + half:+.3g}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from dfcmodel.results.ensembles import Ensemble, mean_interval
+from dfcmodel.results.ensembles import Ensemble, estimate_text
 from dfcmodel.results.run_comparisons import RunComparison, total_goodput
 from dfcmodel.results.summaries import first_flows
 from hopflow.checks import count_of
@@ -25,7 +25,8 @@ __all__ = ["EnsembleComparison"]
 class EnsembleComparison(SideBySide[Ensemble]):
     """Ensembles side by side, as `compare` returns them.
 
-    The table has means over the runs with Student's 95 % intervals, which contain chance alone.
+    The table has means over seeds and starts, each with the half width of Student's 95 % interval, and the range of single
+    runs, which contains one further run in 95 % of cases. Both contain chance alone.
 
     Attributes
     ----------
@@ -39,7 +40,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
     ...     *(ensemble(takano2006("1", dfc=dfc), runs=3, duration=0.1, level="fluid") for dfc in (False, True))
     ... )
     >>> found.summary()["lost (packets)"]["takano2006/1: DFC, Tahoe"]
-    '0 [0, 0]'
+    '0 ± 0, single runs 0 to 0'
     >>> found.to_xarray().efficiency.dims
     ('ensemble', 'estimate', 'flow')
     """
@@ -122,27 +123,20 @@ def _column(many: Ensemble, shown: Sequence[str]) -> dict[str, str]:
     runs, first = many.runs, many.runs[0]
     goodput = many.goodput.to_numpy()
     rows = {
-        f"goodput of {flow.name} (packets/s)": _estimate(goodput[:, f])
+        f"goodput of {flow.name} (packets/s)": estimate_text(goodput[:, f])
         for f, flow in enumerate(many.scenario.flows)
         if flow.name in shown
     }
     if len(many.scenario.flows) > 1:
-        rows["goodput of all flows (packets/s)"] = _estimate(goodput.sum(axis=1))
+        rows["goodput of all flows (packets/s)"] = estimate_text(goodput.sum(axis=1))
     return rows | {
-        "lost (packets)": _estimate([run.lost.sum() for run in runs]),
-        "loss events": _estimate([run.loss_events.sum() for run in runs]),
-        "timeouts": _estimate([run.timeouts.sum() for run in runs]),
-        "largest queue (packets)": _estimate([run.peak_queue.max() for run in runs]),
+        "lost (packets)": estimate_text(np.array([run.lost.sum() for run in runs], dtype=float)),
+        "loss events": estimate_text(np.array([run.loss_events.sum() for run in runs], dtype=float)),
+        "timeouts": estimate_text(np.array([run.timeouts.sum() for run in runs], dtype=float)),
+        "largest queue (packets)": estimate_text(np.array([run.peak_queue.max() for run in runs], dtype=float)),
         "runs": f"{len(many)} ({many.distinct} distinct), seed {many.seed}",
-        "interval": "Student's, 95 %, of chance alone",
+        "interval": "±: of the mean over seeds and starts; both Student's, 95 %, of chance alone",
         "status": str(many.status),
         "level": "packets" if first.step == 0.0 else f"fluid, step {first.step:g} s",
         "simulated (s)": f"{many.time[-1]:g}",
     }
-
-
-def _estimate(values: Any) -> str:
-    """Return mean and interval."""
-    of_runs = np.asarray(values, dtype=float)
-    low, high = mean_interval(of_runs)
-    return f"{of_runs.mean():.4g} [{low:.4g}, {high:.4g}]"

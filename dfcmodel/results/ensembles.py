@@ -14,7 +14,7 @@ from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
 from hopflow.checks import count_of, integer, number
 from hopflow.fork_safety import cached_property
-from hopflow.intervals import half_width
+from hopflow.intervals import half_width, prediction_half_width
 from hopflow.results import Result, Status, figure, of_several, worst
 from hopflow.units import WithUnit, quantities
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.results.trajectories import Trajectory
 
-__all__ = ["Ensemble", "mean_interval"]
+__all__ = ["Ensemble", "estimate_text", "mean_interval"]
 
 
 def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -54,6 +54,27 @@ def mean_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[NDA
     integer("runs", len(values), 2, 2**31, why="one run has no spread")
     middle, half = np.mean(values, axis=0), half_width(values, level)
     return middle - half, middle + half
+
+
+def estimate_text(values: NDArray[np.float64], low: float = 0.0, high: float = np.inf) -> str:
+    """Return the mean over independent runs with its 95 % interval, and the range of single runs.
+
+    Parameters
+    ----------
+    values
+        One entry per run, shape (R,), R at least 2.
+    low, high
+        Smallest and largest possible value: the range of single runs ends there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> estimate_text(np.array([1.0, 2.0, 3.0]), low=0.0)
+    '2 ± 2.5, single runs 0 to 7'
+    """
+    mean, single = float(np.mean(values)), float(prediction_half_width(values))
+    ends = max(low, mean - single), min(high, mean + single)
+    return f"{mean:.4g} ± {half_width(values):.2g}, single runs {ends[0]:.4g} to {ends[1]:.4g}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -153,10 +174,12 @@ class Ensemble(Recorded, Result):
 
     @quantities(since="time", until="time", level="share")
     def intervals(self, since: WithUnit = 0.0, until: WithUnit = np.inf, level: WithUnit = 0.95) -> xr.Dataset:
-        """Return means over the runs with their confidence intervals.
+        """Return means over the runs with their confidence intervals, and the range of single runs.
 
-        The intervals contain chance alone: with more runs they become narrower, and the model is no better for
-        it. Goodput shares with the error of the model besides: `dfcmodel.share_intervals`.
+        ``low`` to ``high`` is the interval of the mean over infinitely many seeds and starts; ``prediction_low`` to
+        ``prediction_high`` is that of one further run. Both contain chance alone: with more runs the first becomes
+        narrower, and the model is no better for it. Goodput shares with the error of the model besides:
+        `dfcmodel.share_intervals`.
 
         Parameters
         ----------
@@ -168,8 +191,8 @@ class Ensemble(Recorded, Result):
         Returns
         -------
         ``goodput`` (flow, packets/s), ``efficiency`` (flow), ``losses`` (flow, node), ``occupancy`` (node) and ``peak_queue``
-        (node, over the whole run), with the dimension ``estimate`` of mean, low, high, and the
-        standard deviation ``std`` of single runs.
+        (node, over the whole run), with the dimension ``estimate`` of mean, low, high, the standard deviation ``std`` of
+        single runs, prediction_low and prediction_high.
 
         Raises
         ------
@@ -194,11 +217,14 @@ class Ensemble(Recorded, Result):
         estimates = {}
         for name, values in of_runs.items():
             low, high = mean_interval(values.values, level)
-            rows = [values.values.mean(axis=0), low, high, values.values.std(axis=0, ddof=1)]
+            single = prediction_half_width(values.values, level)
+            mean = values.values.mean(axis=0)
+            rows = [mean, low, high, values.values.std(axis=0, ddof=1), mean - single, mean + single]
             attributes = data[name].attrs if name in data else values.attrs
             estimates[name] = (("estimate", *values.dims[1:]), np.stack(rows), attributes)
-        coords = {"estimate": ["mean", "low", "high", "std"], "flow": data["flow"]}
-        return xr.Dataset(estimates, coords={**coords, "node": data["node"]}, attrs={"level": level})
+        names = ["mean", "low", "high", "std", "prediction_low", "prediction_high"]
+        coords = {"estimate": names, "flow": data["flow"], "node": data["node"]}
+        return xr.Dataset(estimates, coords=coords, attrs={"level": level})
 
     def plot(self, ax: Any = None) -> Any:
         """Draw each flow's goodput over the rate of its slowest link over time, and a histogram of the runs' means.
@@ -258,15 +284,14 @@ class Ensemble(Recorded, Result):
             rows["packet jitter"] = f"up to {self.packet_jitter:.3g} s before each packet"
         goodput = self.goodput.to_numpy()
         means = self.mean_efficiency() if self.scenario.has_efficiency else None
-        low, high = mean_interval(goodput)
         lost, total = np.array([run.lost_by_flow for run in self.runs]), goodput.sum()
         for f, flow in enumerate(self.scenario.flows):
             own = goodput[:, f]
             part = f", {own.sum() / total:.1%} of all flows" if total else ""
             part = f" ({own.mean() / self.scenario.slowest_rates[f]:.3f} of the slowest link{part})"
             rows[flow.name] = (
-                f"{type(flow.source).__name__}: goodput {own.mean():.4g} packets/s{part} "
-                f"[{low[f]:.4g}, {high[f]:.4g}], runs {own.min():.4g} to {own.max():.4g}; "
+                f"{type(flow.source).__name__}: goodput {estimate_text(own, high=self.scenario.slowest_rates[f])} "
+                f"packets/s{part}; "
                 + (
                     ""
                     if means is None
@@ -276,7 +301,10 @@ class Ensemble(Recorded, Result):
             )
         if repairs := repairs_of(self.scenario.flows, self.runs[0].recoveries or ()):
             rows["recovery"] = repairs
-        rows["interval"] = "Student's, 95 %, of chance alone; with the error of the model: share_intervals"
+        rows["interval"] = (
+            "± is the half width of Student's 95 % interval of the mean over seeds and starts, of chance alone; "
+            "the range of single runs contains one further run in 95 %. With the error of the model: share_intervals"
+        )
         worst = max(run.imbalance.max() for run in self.runs)
         rows["imbalance"] = f"{worst:.1e} of the packets emitted"
         step, took = self.runs[0].step, f"{self.time[-1]:g} s simulated"

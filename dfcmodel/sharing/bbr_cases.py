@@ -42,7 +42,7 @@ class Case:
     title
         What it is about.
     run
-        Function of a rule that returns what is observed.
+        Function of a rule and a seed that returns what is observed.
     check
         Function of an observation that returns the checks.
     deviation
@@ -50,14 +50,14 @@ class Case:
     """
 
     title: str
-    run: Callable[[BBR], Observation]
+    run: Callable[[BBR, int], Observation]
     check: Callable[[Observation], list[Check]]
     deviation: str = ""
 
 
-def _at(path: Path, mode: str, which: int = 0) -> Callable[[BBR], tuple[float, Observation]]:
-    def find(rule: BBR) -> tuple[float, Observation]:
-        run = observe(rule, path)
+def _at(path: Path, mode: str, which: int = 0) -> Callable[[BBR, int], tuple[float, Observation]]:
+    def find(rule: BBR, seed: int) -> tuple[float, Observation]:
+        run = observe(rule, path, seed)
         spells = run.spells(mode)
         if len(spells) <= which:
             raise ArithmeticError(f"{rule!r}: it was not in {mode} on {path!r}")
@@ -66,17 +66,17 @@ def _at(path: Path, mode: str, which: int = 0) -> Callable[[BBR], tuple[float, O
     return find
 
 
-def _plain(path: Path) -> Callable[[BBR], Observation]:
-    return lambda rule: observe(rule, path)
+def _plain(path: Path) -> Callable[[BBR, int], Observation]:
+    return lambda rule, seed: observe(rule, path, seed)
 
 
-def _slower(path: Path, mode: str, part: float) -> Callable[[BBR], Observation]:
+def _slower(path: Path, mode: str, part: float) -> Callable[[BBR, int], Observation]:
     """Return a run in which the rate falls as BBR enters a state."""
 
-    def run(rule: BBR) -> Observation:
-        at, _ = _at(path, mode)(rule)
+    def run(rule: BBR, seed: int) -> Observation:
+        at, _ = _at(path, mode)(rule, seed)
         trace = RateTrace(LINK, (0.0, at), (path.rate, part * path.rate))
-        return observe(rule, replace(path, elements=(trace,), duration=at + 6.0))
+        return observe(rule, replace(path, elements=(*path.elements, trace), duration=at + 6.0), seed)
 
     return run
 
@@ -84,13 +84,13 @@ def _slower(path: Path, mode: str, part: float) -> Callable[[BBR], Observation]:
 def _limited_from(path: Path, mode: str, rate: float, lasting: float) -> Callable[..., Observation]:
     """Return a run whose application has data at a rate as BBR enters a state; ``burst``: with losses a round trip later."""
 
-    def run(rule: BBR, burst: bool = False) -> Observation:
-        at, first = _at(path, mode)(rule)
+    def run(rule: BBR, seed: int, burst: bool = False) -> Observation:
+        at, first = _at(path, mode)(rule, seed)
         sent = int(first.emitted[first.time <= at][-1])
         times = at + np.arange(1, int(lasting * rate)) / rate
         arrivals = Replay((0.0, *times.tolist()), (sent, *[1] * len(times)))
         beside = (at + path.rtt, at + 2.0 * path.rtt, 12.0 * path.rate) if burst else None
-        return observe(rule, replace(path, arrivals=arrivals, burst=beside, duration=at + lasting))
+        return observe(rule, replace(path, arrivals=arrivals, burst=beside, duration=at + lasting), seed)
 
     return run
 
@@ -101,18 +101,20 @@ def _paced(rate: float, lasting: float) -> Replay:
 
 
 PLAIN, DISTANT = Path(), Path(rtt=0.1, buffer=400, duration=12.0)
+FALLING = replace(DISTANT, elements=(DelayTrace(LINK, (0.0, 3.0), (1e-3, 0.0)),))
+"""The minimum delay falls by 1 % in CRUISE, so that PROBE_RTT does not fall due in the DOWN that is observed."""
 SHALLOW = Path(buffer=15, duration=20.0)
 LIMITED = Path(rtt=0.1, buffer=400, arrivals=_paced(300.0, 10.0), duration=8.0)
 
 
-def _steps(path: Path, rates: tuple[float, float]) -> Callable[[BBR], Observation]:
+def _steps(path: Path, rates: tuple[float, float]) -> Callable[[BBR, int], Observation]:
     return _plain(replace(path, elements=(RateTrace(LINK, (0.0, 4.0), rates),)))
 
 
-def _idle(rule: BBR) -> Observation:
-    at, first = 3.0, observe(rule, replace(PLAIN, duration=3.0))
+def _idle(rule: BBR, seed: int) -> Observation:
+    at, first = 3.0, observe(rule, replace(PLAIN, duration=3.0), seed)
     arrivals = Replay((0.0, 6.0 + at), (int(first.emitted[-1]), 20_000))
-    return observe(rule, replace(PLAIN, arrivals=arrivals, duration=10.0))
+    return observe(rule, replace(PLAIN, arrivals=arrivals, duration=10.0), seed)
 
 
 CASES = (
@@ -124,10 +126,10 @@ CASES = (
     Case("Exiting DRAIN based on time", _slower(replace(PLAIN, duration=2.0), "DRAIN", 0.4), bbr_checks.drain_time),
     Case("Exiting PROBE_UP on bandwidth plateau", _plain(PLAIN), bbr_checks.up_plateau),
     Case("Exiting PROBE_UP on loss when application-limited",
-         lambda rule: _limited_from(PLAIN, "UP", 800.0, 1.0)(rule, True), bbr_checks.up_loss_limited),
+         lambda rule, seed: _limited_from(PLAIN, "UP", 800.0, 1.0)(rule, seed, True), bbr_checks.up_loss_limited),
     Case("Never exiting STARTUP when application-limited without loss", _plain(LIMITED), bbr_checks.never_limited),
     Case("Exiting PROBE_DOWN on inflight", _plain(replace(PLAIN, duration=4.0)), bbr_checks.down_inflight),
-    Case("Exiting PROBE_DOWN after max time", _slower(DISTANT, "DOWN", 0.7), bbr_checks.down_time),
+    Case("Exiting PROBE_DOWN after max time", _slower(FALLING, "DOWN", 0.7), bbr_checks.down_time),
     Case("Entering and exiting PROBE_RTT", _plain(PLAIN), bbr_path_checks.probe_rtt),
     Case("Skipping PROBE_RTT due to application-limited sending", _idle, bbr_path_checks.skipped_probe_rtt),
     Case("STARTUP bandwidth with aggregation",
@@ -149,6 +151,6 @@ CASES = (
     Case("Entering and exiting PROBE_RTT during STARTUP", _plain(LIMITED), bbr_path_checks.probe_rtt_startup),
     Case("Loss during PROBE_UP after inflight_longterm is set", _plain(SHALLOW), bbr_checks.up_loss),
     Case("Application-limited sending during PROBE_REFILL",
-         lambda rule: _limited_from(DISTANT, "REFILL", 300.0, 2.0)(rule), bbr_checks.refill_limited),
+         _limited_from(DISTANT, "REFILL", 300.0, 2.0), bbr_checks.refill_limited),
 )  # fmt: skip
 """All cases, in the order of the appendix."""

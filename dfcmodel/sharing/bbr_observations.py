@@ -142,7 +142,7 @@ class Observation(ByValue):
         return float((self.delivered[end] - self.delivered[begin]) / span) if span > 0 else math.nan
 
 
-def observe(rule: BBR, path: Path, seed: int = 1) -> Observation:
+def observe(rule: BBR, path: Path, seed: int) -> Observation:
     """Run a rule on a path and return its variables over time.
 
     Parameters

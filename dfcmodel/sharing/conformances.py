@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -11,17 +11,21 @@ from dfcmodel.sharing.bbr_checks import Check
 from dfcmodel.sharing.bbr_observations import MODES, Observation
 from dfcmodel.sharing.qlog_traces import QlogTrace
 from dfcmodel.sharing.trace_conformances import TraceConformance, check_trace
-from hopflow.checks import instance, instances, integer
+from hopflow.checks import count_of, instance, instances, integer
+from hopflow.intervals import spawn_seeds
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from responsefn import BBR
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = ["Conformance", "JudgedCase", "conformance"]
 
+LEVEL, HALF = 0.95, 0.5
+"""Confidence of a verdict, and the part of all seeds that it compares with."""
 REFERENCE = "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases, 3 August 2026"
 
 
@@ -33,11 +37,14 @@ class JudgedCase(NamedTuple):
     number, title
         In the appendix, from 1 on.
     checks
-        What was expected, what happened, and whether that is as expected.
+        What was expected, what happened, and whether that is as expected: of the first run in which something is not, of the
+        first run where there is none.
     deviation
         The reason of a check that is known not to hold; "": none.
     trace
-        BBR's variables over time.
+        BBR's variables over time in that run.
+    runs, as_expected
+        Runs with independent seeds, and in how many of them every check holds.
 
     Examples
     --------
@@ -46,6 +53,8 @@ class JudgedCase(NamedTuple):
     >>> case = conformance(BBR(), cases=(1,)).cases[0]
     >>> case.title, case.verdict
     ('Exiting STARTUP on bandwidth plateau', 'as expected')
+    >>> case.runs, case.as_expected, round(case.interval[0], 2)
+    (5, 5, 0.55)
     """
 
     number: int
@@ -53,12 +62,30 @@ class JudgedCase(NamedTuple):
     checks: tuple[Check, ...]
     deviation: str
     trace: Observation
+    runs: int = 1
+    as_expected: int = 0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Clopper and Pearson's interval of the part of all seeds in which every check holds, each end at 95 %."""
+        from scipy.special import betaincinv
+
+        kept, wrong = self.as_expected, self.runs - self.as_expected
+        low = float(betaincinv(kept, wrong + 1, 1.0 - LEVEL)) if kept else 0.0
+        return low, float(betaincinv(kept + 1, wrong, LEVEL)) if wrong else 1.0
 
     @property
     def verdict(self) -> str:
-        """``"as expected"``, ``"known deviation"`` or ``"deviates"``."""
-        if all(check.holds for check in self.checks):
+        """``"as expected"``, ``"known deviation"``, ``"deviates"`` or ``"inconclusive"``.
+
+        As expected: in more than half of all seeds, at 95 % confidence by `interval`; five runs are the fewest that can say
+        so. Deviates, or known deviation: in less than half. Inconclusive: neither, and wherever runs differ and are few.
+        """
+        low, high = self.interval
+        if low > HALF:
             return "as expected"
+        if high >= HALF:
+            return "inconclusive"
         return "known deviation" if self.deviation else "deviates"
 
 
@@ -87,15 +114,15 @@ class Conformance(Result):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row per check: number, case, verdict, expected, happened, holds, deviation."""
+        """A row per check: number, case, verdict, runs, as_expected, expected, happened, holds, deviation."""
         import pandas as pd
 
         rows = [
-            (each.number, each.title, each.verdict, *check, each.deviation)
+            (each.number, each.title, each.verdict, each.runs, each.as_expected, *check, each.deviation)
             for each in self.cases
             for check in each.checks
         ]
-        columns = ["number", "case", "verdict", "expected", "happened", "holds", "deviation"]
+        columns = ["number", "case", "verdict", "runs", "as_expected", "expected", "happened", "holds", "deviation"]
         return pd.DataFrame(rows, columns=columns)
 
     def to_xarray(self) -> Any:
@@ -106,7 +133,7 @@ class Conformance(Result):
         """Return the verdict of each case; of one that deviates the checks that do not hold."""
         rows: dict[str, object] = {"rule": repr(self.rule), "cases": REFERENCE}
         for each in self.cases:
-            text = each.verdict
+            text = f"{each.verdict}, in {each.as_expected} of {count_of(each.runs, 'run')}"
             wrong = [check for check in each.checks if not check.holds]
             text += "".join(f"; {check.expected}: {check.happened}" for check in wrong)
             rows[f"{each.number} {each.title}"] = text + (f" ({each.deviation})" if wrong and each.deviation else "")
@@ -128,17 +155,26 @@ class Conformance(Result):
 
 
 @overload
-def conformance(rule: BBR, *, cases: Iterable[int] | None = None) -> Conformance: ...
+def conformance(
+    rule: BBR, *, cases: Iterable[int] | None = None, runs: int = 5, seed: int | np.random.Generator = 0
+) -> Conformance: ...
 @overload
 def conformance(rule: QlogTrace, *, cases: None = None) -> TraceConformance: ...
 
 
-def conformance(rule: BBR | QlogTrace, *, cases: Iterable[int] | None = None) -> Conformance | TraceConformance:
+def conformance(
+    rule: BBR | QlogTrace,
+    *,
+    cases: Iterable[int] | None = None,
+    runs: int = 5,
+    seed: int | np.random.Generator = 0,
+) -> Conformance | TraceConformance:
     """Run the IETF draft's example test cases of BBR on a rule, or check a trace, and judge what happens.
 
     Each case is one flow over one bottleneck at packet level, some with a burst beside it or with elements of the path: rates
     over time, aggregated acknowledgements, a policer, reordering. A case ends in checks of the draft's variables. What BBR
-    is known not to do is named as a deviation.
+    is known not to do is named as a deviation. Each case runs with several independent seeds; its verdict is on the part of
+    all seeds in which every check holds (`JudgedCase.verdict`).
 
     Of a trace (`read_qlog_trace`) each state is checked: which one follows, how long it lasts, its window and its pacing
     rate, as far as the trace has them. Undoing a spurious loss, which may lead back to STARTUP or UP, shows as a deviation.
@@ -149,6 +185,11 @@ def conformance(rule: BBR | QlogTrace, *, cases: Iterable[int] | None = None) ->
         `responsefn.BBR` with any parameters, or a subclass with its state. Or a `dfcmodel.results.QlogTrace`.
     cases
         Numbers of cases in the appendix, 1 to 22; None: all, and of a trace.
+    runs
+        Runs of each case. Fewer than five are always inconclusive.
+    seed
+        Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the runs are spawned. Of a trace neither has an
+        effect: it is checked as it is.
 
     Raises
     ------
@@ -173,11 +214,15 @@ def conformance(rule: BBR | QlogTrace, *, cases: Iterable[int] | None = None) ->
     chosen = range(1, len(CASES) + 1) if cases is None else instances("cases", cases, int, "a number")
     for n, number in enumerate(chosen):
         integer(f"cases[{n}]", number, 1, len(CASES))
-    found = [judge(rule, number, CASES[number - 1]) for number in progress_bar(chosen, desc="BBR", unit="case")]
-    return Conformance(rule, tuple(found))
+    seeds = spawn_seeds(seed, integer("runs", runs, 1, 10_000)).tolist()
+    judged = [judge(rule, number, CASES[number - 1], seeds) for number in progress_bar(chosen, desc="BBR", unit="case")]
+    return Conformance(rule, tuple(judged))
 
 
-def judge(rule: BBR, number: int, case: Case) -> JudgedCase:
-    """Run a case and check what happens."""
-    run = case.run(rule)
-    return JudgedCase(number, case.title, tuple(case.check(run)), case.deviation, run)
+def judge(rule: BBR, number: int, case: Case, seeds: Sequence[int]) -> JudgedCase:
+    """Run a case with each seed and check what happens."""
+    runs = [case.run(rule, seed) for seed in seeds]
+    checks = [tuple(case.check(run)) for run in runs]
+    kept = [all(check.holds for check in of_run) for of_run in checks]
+    shown = kept.index(False) if False in kept else 0
+    return JudgedCase(number, case.title, checks[shown], case.deviation, runs[shown], len(runs), sum(kept))

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import count_of, format_value, instances
+from hopflow.checks import count_of, format_value, instances, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Result, Status, deliver, figure
+from hopflow.units import WithUnit, declares, in_units
 from markov.analysis.model_parameters import entry_of, parameters_of
 from markov.analysis.perturbations import Perturbation, same_states
 from markov.computing.matrices import off_diagonal
@@ -67,7 +68,8 @@ class Estimate(Result):
     covariance
         Inverse of the observed information, in the order of ``values``, shape (parameters, parameters).
     log_likelihood, log_likelihood_error
-        For densities in 1/s, and a bound on its error.
+        For densities in 1/s, and a bound on the error of its computation for this model and these observations. The bound
+        says nothing of how well the model fits, nor of how far the estimates are from the true parameters.
     gradient
         Of the log-likelihood, shape (parameters,): next to zero.
     observations
@@ -115,6 +117,41 @@ class Estimate(Result):
         with np.errstate(invalid="ignore"):
             return dict(zip(self.values, np.sqrt(self.covariance.diagonal()).tolist(), strict=True))
 
+    @declares(level="share")
+    def intervals(self, level: WithUnit = 0.95) -> dict[str, tuple[float, float]]:
+        """Return the ends of the confidence interval of each parameter, by name.
+
+        The normal interval of the logarithm of its size, for many observations: the ends have the sign of the estimate. It
+        covers chance in the observations, if they come from the model; not an error of the model. NaN where the data do
+        not determine the parameters.
+
+        Parameters
+        ----------
+        level
+            Confidence level, 0 < level < 1.
+
+        Examples
+        --------
+        >>> from markov import Panel, estimate, explore
+        >>> counts = explore(
+        ...     lambda n, q: [(n + 1, q.rate)] if n < 50 else [], start=0, params={"rate": 1.0}
+        ... )
+        >>> found = estimate(counts, Panel([0.0, 1.0, 2.0, 3.0, 4.0], [0, 3, 4, 9, 10]), ["rate"])
+        >>> found.intervals()["rate"]  # ten arrivals: 2.5 exp(-+ 1.96 / sqrt(10))
+        (1.345..., 4.646...)
+        """
+        from scipy.special import ndtri
+
+        quantile = float(
+            ndtri(0.5 + 0.5 * one_number("level", in_units("level", level, "share"), above=0.0, below=1.0))
+        )
+        ends = {}
+        for name, error in self.standard_errors.items():
+            value = self.values[name]
+            factor = math.exp(quantile * error / abs(value))
+            ends[name] = (min(value / factor, value * factor), max(value / factor, value * factor))
+        return ends
+
     def standard_error(self, measure: str) -> float:
         """Return the standard error of a stationary measure, by its sensitivities to the parameters.
 
@@ -135,20 +172,24 @@ class Estimate(Result):
         return math.sqrt(max(float(change @ self.covariance @ change), 0.0))
 
     def summary(self) -> dict[str, object]:
-        """Return status, chain, the estimates with standard errors, and the cost."""
-        errors = self.standard_errors
+        """Return status, chain, the estimates with standard errors and intervals, and the cost."""
+        errors, ends = self.standard_errors, self.intervals()
         return {
             "status": self.status,
             "chain": repr(self.model),
             "observations": self.observations,
-            **{name: f"{value:.8g} +- {errors[name]:.2g}" for name, value in self.values.items()},
-            "log-likelihood": f"{self.log_likelihood:.10g} +- {self.log_likelihood_error:.1e}, of its evaluation here alone",
+            **{
+                name: f"{value:.8g}, standard error {errors[name]:.2g}, 95 % {ends[name][0]:.4g} to {ends[name][1]:.4g}"
+                for name, value in self.values.items()
+            },
+            "intervals": "of chance in the observations, for many of them; not of an error of the model",
+            "log-likelihood": f"{self.log_likelihood:.10g}, computed to {self.log_likelihood_error:.1e} (bound; not of the fit)",
             "Newton steps": self.steps,
             "time": f"{self.seconds:.3f} s",
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw each estimate with its standard error, relative to the estimate."""
+        """Draw each estimate with its standard error, relative to the estimate; the bars are one standard error long."""
         if ax is None:
             _, ax = figure()
         errors = self.standard_errors

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hopflow.intervals import spawn_seeds
 from hopflow.results import Result, figure
 from responsefn.diagnostics import quiet
 from responsefn.rules.base import WindowRule
@@ -74,7 +75,9 @@ class RatioTable(Result):
     p
         Loss event rates, shape (m,).
     deterministic, independent, half_width
-        Ratios, and the 95 % half-width of the latter, shape (n, m).
+        Ratios, and the half width of the 95 % interval of the latter, shape (n, m). It covers formula over long-run
+        rate: the half width of the simulated rate (`SimulatedResponse.half_width`) over the rate, times the ratio. NaN
+        where the simulation is too short. The losses of all entries are independent of each other.
     """
 
     rules: tuple[WindowRule, ...]
@@ -100,7 +103,10 @@ class RatioTable(Result):
             ]
             if independent:
                 halves = self.half_width[n]
-                cells = [f"{v:.3f} ± {h:.3f}" for v, h in zip(values[n], halves, strict=True)]
+                cells = [
+                    f"{v:.3f} ± {h:.3f}" if np.isfinite(h) else f"{v:.3f}"
+                    for v, h in zip(values[n], halves, strict=True)
+                ]
             lines.append(f"| `{rule!r}` | " + " | ".join(cells) + " |")
         return "\n".join(lines)
 
@@ -127,7 +133,7 @@ def ratios(
     p: tuple[float, ...] = LOSS_RATES,
     *,
     events: int = 200,
-    seed: int = 1,
+    seed: int | np.random.Generator = 1,
 ) -> RatioTable:
     """Return formula over simulation, under deterministic and independent loss, at an RTT of 0.1 s.
 
@@ -140,18 +146,20 @@ def ratios(
     events
         Losses per deterministic simulation; independent simulations have ten times as many.
     seed
-        Seed of the independent losses.
+        Integer >= 0 or a `numpy.random.Generator`, from which the independent losses of each rule are spawned.
     """
     chosen = (*EXACT, *PUBLISHED) if rules is None else rules
     shape = len(chosen), len(p)
     deterministic, independent, half = np.empty(shape), np.empty(shape), np.empty(shape)
-    for n, rule in enumerate(chosen):
+    for n, (rule, rule_seed) in enumerate(zip(chosen, spawn_seeds(seed, len(chosen)).tolist(), strict=True)):
+        # one generator for all p, which continues from one p to the next: entries share no losses
+        options = DirectSimulation(seed=np.random.default_rng(rule_seed))
         formula = np.asarray(rule.rate(p, RTT))
         counts = [events] * len(p)
         if isinstance(rule, DCTCP):  # its average of marks settles in 1/(g p) marks and more
             counts = [max(events, int(min(20 / loss, 2e4))) for loss in p]
         periodic = simulate_curve(rule, p, RTT, Deterministic(), events=counts)
-        random = simulate_curve(rule, p, RTT, Independent(), events=10 * events, options=DirectSimulation(seed=seed))
+        random = simulate_curve(rule, p, RTT, Independent(), events=10 * events, options=options)
         deterministic[n] = formula / [run.rate for run in periodic]
         rates = np.array([run.rate for run in random])
         independent[n] = formula / rates

@@ -75,7 +75,8 @@ def _print(console: Console, found: Inference) -> None:
         f"{_further(found)}"
         f"error of the model: {_factor(tau)} for a number{f', {_factor(omega)} in common for a group' if omega else ''}; "
         f"known noise {_factor(found.noise)}, best setting {_factor(found.best)}"
-        + ("" if found.compatible else ": no setting agrees within the noise alone"),
+        + ("" if found.compatible else ": no setting agrees within the noise alone")
+        + "\nweights and 90 % intervals hold if the paper's simulator differs by these parameters and an error of that size alone",
         highlight=False,
     )
     table = Table("parameter", Column("meaning", ratio=1), "before", "after", "unit")

@@ -160,22 +160,24 @@ class OverflowEstimate(Result):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval by Student's t over the replications.
+        """95 % confidence interval of the probability, by Student's t over the replications for its logarithm.
 
-        Its coverage is approximate: products of fractions are skewed. More paths make them less so; where some
+        Products of fractions are skewed, so that estimates that are too low have too small a spread; the interval of the
+        logarithm reaches further up. Its coverage is approximate (docs/intervals.md). More paths help; where some
         replications are 0, or far below others, there are too few. If all are 0, they tell nothing: (0, 1).
         """
         if not self.replications.any():
             return 0.0, 1.0
-        half = float(half_width(self.replications))
-        return max(0.0, self.probability - half), self.probability + half
+        relative = float(half_width(self.replications)) / self.probability
+        return self.probability * np.exp(-relative), min(1.0, self.probability * float(np.exp(relative)))
 
     def summary(self) -> dict[str, object]:
         """Return the estimate with its interval."""
         low, high = self.interval
         return {
             f"overflow within {self.within:g} s": f"{self.probability:.4g}",
-            "95 % interval": f"{low:.4g} to {high:.4g}, {len(self.replications)} replications",
+            "95 % interval": f"{low:.4g} to {high:.4g}, of the mean over {len(self.replications)} replications",
+            "single replications": f"{self.replications.min():.4g} to {self.replications.max():.4g}",
             "levels": len(self.levels),
         }
 

@@ -435,6 +435,8 @@ def test_shares_are_goodput_over_the_rate_since_a_time(packets: Ensemble) -> Non
     np.testing.assert_allclose(found["share"], of_runs.mean(axis=0), rtol=1e-9)
     low, high = student_interval(of_runs)
     np.testing.assert_allclose(found["by_chance"], (high - low) / 2)
+    single = (high - low) / 2 * (len(of_runs) + 1) ** 0.5
+    np.testing.assert_allclose(found["by_chance_prediction"], single)
     assert found["high"].sel(group="both") <= 1.0
 
 

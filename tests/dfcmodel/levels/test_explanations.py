@@ -91,6 +91,8 @@ def test_intervals_are_students_over_the_runs(explanation: Explanation) -> None:
     low, high = student_interval(explanation.contributions, 0.9)  # sums in another order
     np.testing.assert_allclose(data["contribution"].sel(estimate="low"), low, rtol=1e-12)
     np.testing.assert_allclose(data["contribution"].sel(estimate="high"), high, rtol=1e-12)
+    single = data["contribution"].sel(estimate="prediction_high") - data["contribution"].sel(estimate="mean")
+    np.testing.assert_allclose(single, (high - low) / 2 * (explanation.runs + 1) ** 0.5, rtol=1e-9)
 
 
 def test_an_order_of_ones_own_leaves_the_rest_as_it_is(from_bare_fluid: Explanation) -> None:

@@ -56,6 +56,17 @@ def test_interval_is_students(many, level: float, quantile: float) -> None:
     assert half[0] > 0.0
     np.testing.assert_allclose(high - low, 2.0 * half, rtol=1e-6)
     np.testing.assert_allclose(high + low, 2.0 * values.mean(axis=0), rtol=1e-12)
+    further = [found.sel(estimate=f"prediction_{end}").values for end in ("low", "high")]
+    np.testing.assert_allclose(np.diff(further, axis=0)[0], 2.0 * half * 5**0.5, rtol=1e-6)  # one further run
+
+
+def test_a_summary_has_the_mean_with_its_interval_and_the_range_of_single_runs(many) -> None:
+    row = str(many.summary()["target"])
+    goodput, rate = many.goodput.to_numpy()[:, 0], many.scenario.slowest_rates[0]
+    low, high = student_interval(goodput)
+    single = (high - low) / 2 * 5**0.5
+    assert f"goodput {goodput.mean():.4g} ± {(high - low) / 2:.2g}, single runs" in row
+    assert f"to {min(rate, goodput.mean() + single):.4g} packets/s" in row  # no flow has more than its slowest link
 
 
 def test_display(many) -> None:
@@ -95,8 +106,10 @@ def test_the_table_has_means_and_intervals(found) -> None:
     for label, many in found.compared.items():
         of_runs = np.array([run.delivered[:, -1].sum() / 0.05 for run in many.runs])
         low, high = student_interval(of_runs)
-        said = f"{of_runs.mean():.4g} [{low:.4g}, {high:.4g}]"
-        assert found.summary()["goodput of all flows (packets/s)"][label] == said
+        mean, half = of_runs.mean(), (high - low) / 2
+        single = half * (len(of_runs) + 1) ** 0.5
+        expected = f"{mean:.4g} ± {half:.2g}, single runs {max(0.0, mean - single):.4g} to {mean + single:.4g}"
+        assert found.summary()["goodput of all flows (packets/s)"][label] == expected
     assert list(found.compared) == ["s", "small"]
     assert "<td" in found._repr_html_()
 

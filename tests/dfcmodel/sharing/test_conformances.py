@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from dfcmodel import conformance, read_qlog_trace, write_qlog
 from dfcmodel.results import TraceConformance
 from dfcmodel.sharing import bbr_observations
 from dfcmodel.sharing.bbr_cases import CASES
+from dfcmodel.sharing.conformances import JudgedCase
 from responsefn import BBR, NewReno, read_qlog
 
 # The IETF draft's example test cases of BBR: each is as expected, or its deviation is named.
@@ -32,6 +34,28 @@ def test_each_case_of_the_appendix(number: int) -> None:
     (case,) = conformance(RULE, cases=(number,)).cases
     expected = "known deviation" if number in DEVIATIONS else "as expected"
     assert case.verdict == expected, case.checks
+    assert case.as_expected == (0 if number in DEVIATIONS else 5)
+
+
+@pytest.mark.parametrize(
+    ("runs", "as_expected", "verdict"),
+    [(5, 5, "as expected"), (4, 4, "inconclusive"), (5, 4, "inconclusive"), (12, 10, "as expected"), (5, 0, "deviates"),
+     (1, 0, "inconclusive")],
+)  # fmt: skip
+def test_a_verdict_is_on_more_than_half_of_all_seeds(runs: int, as_expected: int, verdict: str) -> None:
+    """Clopper and Pearson at 95 %: the least part of seeds is 0.05^(1/5) = 0.549 after five of five, 0.473 after four."""
+    case = JudgedCase(1, "", (), "", None, runs, as_expected)  # type: ignore[arg-type]
+    test = binomtest(as_expected, runs)
+    low, high = (test.proportion_ci(0.9).low, test.proportion_ci(0.9).high)
+    assert case.interval == pytest.approx((low, high))
+    assert case.verdict == verdict
+    assert case._replace(deviation="known").verdict == verdict.replace("deviates", "known deviation")
+
+
+def test_runs_have_seeds_of_their_own() -> None:
+    """The first wait for a probe is random."""
+    one, other = (conformance(RULE, cases=(3,), seed=seed).cases[0].trace for seed in (0, 1))
+    assert one.bw_probe_wait[-1] != other.bw_probe_wait[-1]
 
 
 def test_the_appendix_has_22_cases() -> None:
@@ -47,7 +71,7 @@ def test_a_rule_that_leaves_startup_too_early_deviates() -> None:
 
 
 def test_an_observation_has_the_draft_s_variables() -> None:
-    run = bbr_observations.observe(BBR(), bbr_observations.Path(duration=2.0))
+    run = bbr_observations.observe(BBR(), bbr_observations.Path(duration=2.0), seed=1)
     assert run.sequence()[:3] == ("STARTUP", "DRAIN", "CRUISE")
     assert set(run.state) == set(BBR.State._fields)
     begin, end = run.spells("STARTUP")[0]
@@ -60,14 +84,14 @@ def test_the_result_is_a_table_a_picture_and_a_summary() -> None:
     found = conformance(RULE, cases=(1,))
     assert set(found.table["number"]) == {1}
     assert found.table["holds"].all()
-    assert found.summary()["1 Exiting STARTUP on bandwidth plateau"] == "as expected"
+    assert found.summary()["1 Exiting STARTUP on bandwidth plateau"] == "as expected, in 5 of 5 runs"
     assert found.plot().get_xlabel() == "time (s)"
     assert found.to_xarray().sizes["row"] == len(found.table)
 
 
 def test_what_is_refused() -> None:
     with pytest.raises(TypeError, match="rule"):
-        conformance(NewReno())  # type: ignore[arg-type]
+        conformance(NewReno())  # type: ignore[call-overload]
     with pytest.raises(ValueError, match=r"cases\[0\] = 23: must be a whole number in 1\.\.22"):
         conformance(BBR(), cases=(23,))
 
@@ -80,7 +104,7 @@ SIZE = 1500.0
 
 @pytest.fixture(scope="module")
 def run() -> bbr_observations.Observation:
-    return bbr_observations.observe(BBR(), bbr_observations.Path(duration=12.0))
+    return bbr_observations.observe(BBR(), bbr_observations.Path(duration=12.0), seed=1)
 
 
 @pytest.fixture(scope="module")
