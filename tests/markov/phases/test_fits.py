@@ -242,4 +242,4 @@ def test_answers_of_estimated_models_say_it():
     assert stationary(pickle.loads(pickle.dumps(result.model))).summary()["bound covers"] == note
     assert stationary(result.model.replace(repair=2.0)).summary()["bound covers"] == note
     assert "bound covers" not in stationary(machine).summary()
-    assert "of its evaluation here alone" in result.summary()["log-likelihood"]
+    assert "bound; not of the fit" in result.summary()["log-likelihood"]
