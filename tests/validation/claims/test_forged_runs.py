@@ -181,7 +181,7 @@ RTT_FAIRNESS = tuple(
 )
 ALONE = tuple(f"kaneko2007/windows-alone-{case}" for case in ("ns3", "seeds-ns3", "more-seeds-ns3"))
 PARKING_LOTS = tuple(f"kaneko2007/parking-lot-{case}" for case in ("ns3", "ns2", "more-seeds-ns2"))
-SMALL = tuple(f"yang2001/small-{discipline}" for discipline in ("fcfs", "drr", "red", "sfq"))
+SMALL = tuple(f"yang2001/small-{discipline}" for discipline in ("fcfs", "drr", "red", "sfq", "seeds"))
 EIGHTH, PERIODIC = "zheng2002/independent-loss-tcp-eighth", "zheng2002/periodic-loss"
 FORGERIES = [
     # takano2006: queues, losses, efficiencies
@@ -192,7 +192,7 @@ FORGERIES = [
     Forgery("D04", "ripples with DFC", SHAPED, ripples, {"settles": C}),
     Forgery("D10", "a queue at node 1", QUEUES, put("queued", 900, node=1), {"at_node_15": C}, "occupancy"),
     Forgery("D10", "a queue that stays", QUEUES, put("queued", 900, node=15), {"drains": C}, "occupancy"),
-    Forgery("D11", "one overflow", DFC, put("peak", 1800, node=3), [R, C, R, R], "nodes"),
+    Forgery("D11", "a full queue in a few runs", DFC, put("peak", 1800, node=3), [R, N, N, R], "nodes"),
     Forgery("D11", "packets that stay", DFC, put("queued_target", 10), {"recovers": C}, "occupancy"),
     Forgery("D16", "losses", "takano2006/scenario-4v-without-dfc", put("dropped", 1), {"lossless, without DFC": C},
             "flows", slow=True),

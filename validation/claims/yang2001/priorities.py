@@ -128,17 +128,17 @@ ENVIRONMENTS = ("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be")
 def ratio_of_tcp() -> Effects:
     """Measure the order of the classes for every ratio of TCP to UDP, and the scatter over it."""
     order: list[Estimate] = []
-    scatter: dict[str, list[float]] = {"cc": [], "ts": []}
+    scatter: dict[str, list[pd.Series[float]]] = {"cc": [], "ts": []}
     for environment in ("cc/cc", "ts/ts", "cc/be", "ts/be"):
         mechanism = environment.partition("/")[0]
         for discipline in tables.DISCIPLINES:
             frame = tables.classes(tables.case_of(environment, discipline))
             for _, runs in frame.groupby("tcp_flows"):
                 order += tables.ordered_tcp(runs, mechanism)
-            means = tables.under(frame.groupby("tcp_flows").mean(), mechanism)[list(tables.TCP)]
-            scatter[mechanism] += (means.std() / means.mean()).to_numpy().tolist()
-    more = of_runs(np.subtract(scatter["cc"], scatter["ts"]))
-    spread = {name: of_runs(values) for name, values in scatter.items()}
+            scatter[mechanism].append(_scatter_over_ratios(frame, mechanism))
+    by_seed = pd.DataFrame({name: sum(rows) / len(rows) for name, rows in scatter.items()})
+    more = of_runs((by_seed["cc"] - by_seed["ts"]).to_numpy())
+    spread = {name: of_runs(by_seed[name].to_numpy()) for name in scatter}
     return Effects(
         {
             "ordered": Statement(tuple(order), tuple(_modelled_order())),
@@ -148,6 +148,12 @@ def ratio_of_tcp() -> Effects:
         ("mechanism", "scatter of a class over the ratios, over its mean"),
         values={"spread": spread, "wrong": sum(e.value < 0 for e in order), "all": len(order)},
     )
+
+
+def _scatter_over_ratios(frame: pd.DataFrame, mechanism: str) -> pd.Series[float]:
+    """Return the deviation of the times of TCP over the ratios, over their mean, by seed: the mean of the classes, which are not independent."""
+    times = tables.under(frame, mechanism)[list(tables.TCP)].groupby("seed")
+    return (times.std() / times.mean()).mean(axis=1)
 
 
 def _modelled_order() -> Iterator[Estimate]:
