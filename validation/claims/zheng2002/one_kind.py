@@ -294,7 +294,7 @@ def kinds_of_flows() -> Effects:
 
 
 def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
-    """Return the statements on flows of one kind in a reading."""
+    """Return the statements on flows of one kind in a reading; the model gives every TCP(a,b) one law, and judges no order of losses."""
     used, lost = (
         {rule: _by_number(case, reading, rule, column) for rule in RULES} for column in ("utilisation", "loss")
     )
@@ -311,12 +311,10 @@ def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
     own = {rule: own_by_number(rule) for rule in SENDERS}
     apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
     above = [beyond(difference(a[n], b[n]), VISIBLE) for (a, _), (b, _) in apart for n in NUMBERS]
-    orders = [b - a for one, two in (pairs if model else ()) for a, b in zip(model[one], model[two], strict=True)]
     return {
         "utilisation": Statement(tuple(order), level=tuple(above), least=VISIBLE),
         "loss": Statement(
             tuple(reverse),
-            tuple(Estimate(round(x, 6), 0.0) for x in orders),
             level=tuple(difference(b[n], a[n]) for (_, a), (_, b) in apart for n in NUMBERS),
         ),
         "falls": Statement(
