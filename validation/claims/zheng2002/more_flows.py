@@ -259,7 +259,7 @@ def growing_delays() -> Effects:
         },
         readings={
             READING: _by_delay("b"),
-            CLOSE: {"order": _by_delay("1-b", EQUAL)["order"]},
+            CLOSE: _by_delay("1-b", EQUAL),
             MEASURES[COEFFICIENT]: _by_delay("1-b", column="rate_cov"),
         }
         | {name: _in_longer_bins(length) for name, length in LENGTHS.items()},
