@@ -15,7 +15,7 @@ from validation.claims.effect_claims import where
 from validation.claims.zheng2002.loss_sweeps import REFERENCE, RULES
 from validation.display.drawing import figure, label, legend_beside, points, reference
 from validation.judgements.verdicts import Judgement, Sides, Verdict, packets_only
-from validation.statistics import LEVEL, Estimate, difference, everywhere, mostly, of_runs
+from validation.statistics import LEVEL, Estimate, difference, everywhere, of_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -152,12 +152,16 @@ def measure() -> Reactions:
 
 @measure.judge
 def judge(found: Reactions, *, level: float = LEVEL) -> Judgement:
-    """Judge whether TFRC reacts slower than TCP, both ways, and whether its loss history is ns-2's."""
+    """Judge whether TFRC reacts slower than TCP, both ways, and whether its loss history is ns-2's.
+
+    The history is exact: it is computed from ns-2's own intervals, without noise, and one report that is not met contradicts.
+    """
     missing, surplus = found.slower
+    met = found.total("met") == found.total("reports")
     return {
         "up": Sides(Verdict.of(found.up["TFRC"] < found.up[REFERENCE]), everywhere([missing], level)),
         "down": Sides(Verdict.of(found.down["TFRC"] > found.down[REFERENCE]), everywhere([surplus], level)),
-        "history": packets_only(mostly((each.met == each.reports for each in found.replays.values()), level)),
+        "history": packets_only(Verdict.of(met)),
     }
 
 
