@@ -49,17 +49,15 @@ class Oscillation:
 @claim("D16", cases=(vegas_runs.NS2, vegas_runs.NS3, *vegas_small_buffers.THRESHOLDS.values()))
 def measure() -> Oscillation:
     """Return the runs of scenario 4V."""
-    return Oscillation(
-        {side: vegas_runs.runs_of(side) for side in SIDES},
-        *(
-            {side: level.vegas(side, pacing, times) for side in SIDES}
-            for pacing, times in ((False, 1), (True, 1), (True, MORE))
-        ),
-        {
-            side: vegas_small_buffers.by_threshold(side, MORE).each(lambda each: each.runs[vegas_runs.LARGE_BUFFER])
-            for side in SIDES
-        },
+    usual, paced, patient = (
+        {side: level.vegas(side, pacing, times) for side in SIDES}
+        for pacing, times in ((False, 1), (True, 1), (True, MORE))
     )
+    more = {
+        side: vegas_small_buffers.by_threshold(side, MORE).each(lambda each: each.runs[vegas_runs.LARGE_BUFFER])
+        for side in SIDES
+    }
+    return Oscillation({side: vegas_runs.runs_of(side) for side in SIDES}, usual, paced, patient, more)
 
 
 measure.constants_of(studies, vegas_runs)

@@ -175,8 +175,8 @@ def unused_slots() -> Effects:
     extra = {}
     for environment in ("ts/ts", "be/be"):
         for discipline in tables.DISCIPLINES:
-            ends = _last_ends(evidence.table(tables.case_of(environment, discipline), "sources"))
-            extra[f"{environment} {discipline}"] = of_runs(ends / (SIZE * FLOWS / LINK) - 1.0)
+            last = _last_ends(evidence.table(tables.case_of(environment, discipline), "sources"))
+            extra[f"{environment} {discipline}"] = of_runs(last / (SIZE * FLOWS / LINK) - 1.0)
     ts = [e for name, e in extra.items() if name.startswith("ts")]
     ends = [float(turns(n)["time"].max()) for n in RATIOS]
     model = float(np.mean(ends)) / (SIZE * FLOWS / LINK) - 1.0
