@@ -142,6 +142,16 @@ BEST_EFFORT_TCP: Flows = (MIXED, "be", tables.TCP)
 BEST_EFFORT_UDP: Flows = (MIXED, "be", tables.UDP)
 
 
+def _shorter_under_drr(*pairs: tuple[str, str]) -> Callable[[Times], Truth]:
+    """Return whether the classes of the second environment take less time under DRR than those of the first, on average."""
+
+    def statement(times: Times) -> Truth:
+        means = [[times.mean(e, "DRR", e.partition("/")[0], tables.CLASSES) for e in pair] for pair in pairs]
+        return _all(second < first for first, second in means)
+
+    return statement
+
+
 def _both(*statements: Callable[[Times], Truth]) -> Callable[[Times], Truth]:
     return lambda times: _all(each(times) for each in statements)
 
@@ -159,6 +169,9 @@ STATEMENTS: dict[str, dict[str, Callable[[Times], Truth]]] = {
             _extreme("RED", -1.0, (("ts/ts",), "ts", tables.TCP)),
             _extreme("RED", 1.0, (("ts/ts",), "ts", tables.UDP)),
         ),
+        "sfq": _extreme("SFQ", -1.0, (("cc/be", "ts/be"), "be", tables.UDP)),
+        "drr_be": _extreme("DRR", -1.0, (("ts/be",), "be", tables.TCP)),
+        "drr_cc": _shorter_under_drr(("cc/cc", "ts/ts"), ("cc/be", "ts/be")),
     },
     "Y05": {"fastest": _fastest, "ordered": lambda times: _ordered(times, "cc/be", "ts/be")},
     "Y06": {"same": _same, "udp": _faster},

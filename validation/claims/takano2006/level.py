@@ -72,4 +72,4 @@ def vegas(side: str, pacing: bool, times: int = 1) -> VegasRuns:
     rule = NS2Vegas(alpha=times, beta=3.0 * times, gamma=times)
     flows = tuple(replace(flow, source=rule, pacing=pacing) for flow in scenario.flows)
     run = simulate(replace(scenario, flows=flows), Packets(seed=1), duration=END)
-    return VegasRuns(run.efficiency.to_numpy()[:1, run.time > SETTLED], float(run.lost.sum()))
+    return VegasRuns(run.efficiency.to_numpy()[:1, run.time > SETTLED], np.array([run.lost.sum()]))

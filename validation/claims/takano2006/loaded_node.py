@@ -14,7 +14,7 @@ from validation import evidence
 from validation.checks import claim
 from validation.display.drawing import COLOURS, figure, label
 from validation.judgements.verdicts import Judgement, Sides, Verdict
-from validation.statistics import Values
+from validation.statistics import LEVEL, Values, below, bounds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,13 +68,26 @@ class Spread(NamedTuple):
         return float(np.abs(variance - line).max() / variance[-1])
 
     @property
-    def off_normal(self) -> float:
-        """Largest distance of the last distribution to the normal one, over all runs."""
+    def residuals(self) -> Values:
+        """Distance of each run's variance from its straight line, over the last mean variance, (R, T)."""
+        lines = np.array([np.polyval(np.polyfit(self.time, each, 1), self.time) for each in self.variance])
+        residuals: Values = (self.variance - lines) / self.variance[:, -1].mean()
+        return residuals
+
+    @property
+    def distances(self) -> Values:
+        """Largest distance of the last distribution to the normal one, (R,)."""
         from scipy.stats import norm
 
         part = self.packets[:, -1] / self.packets[:, -1].sum(axis=1, keepdims=True)
         mean, width = self.mean[:, -1:], np.sqrt(self.variance[:, -1:])
-        return float(np.abs(part.cumsum(axis=1) - norm.cdf(self.distance + 0.5, mean, width)).max())
+        largest: Values = np.abs(part.cumsum(axis=1) - norm.cdf(self.distance + 0.5, mean, width)).max(axis=1)
+        return largest
+
+    @property
+    def off_normal(self) -> float:
+        """The largest of these distances."""
+        return float(self.distances.max())
 
     @property
     def periods(self) -> float:
@@ -137,18 +150,24 @@ def measure() -> LoadedNode:
 
 
 @measure.judge
-def judge(found: LoadedNode, *, normal: float = NORMAL, line: float = LINE) -> Judgement:
-    """Judge whether the packets become normally distributed, their variance linear in time."""
+def judge(found: LoadedNode, *, normal: float = NORMAL, line: float = LINE, level: float = LEVEL) -> Judgement:
+    """Judge whether the packets become normally distributed, their variance linear in time, by intervals over the runs."""
 
-    def spreads(spread: Spread) -> bool:
-        return spread.off_normal < found.near(spread, normal) and spread.off_line < line
+    def spreads(spread: Spread) -> Verdict:
+        near = below(bounds(spread.distances, level), found.near(spread, normal))
+        ends = [bounds(each, level) for each in spread.residuals.T]
+        straight = Verdict.of(
+            all(-line < low and high < line for low, high in ends),
+            any(low >= line or high <= -line for low, high in ends),
+        )
+        return Verdict.all_of((near, straight))
 
     given, fed_back = found.spreads["prescribed"], found.spreads["fed back"]
     return {
-        "prescribed": given.each(lambda spread: Verdict.of(spreads(spread))),
+        "prescribed": given.each(spreads),
         "fed back": Sides(
-            Verdict.of(spreads(fed_back.model)),
-            Verdict.of(spreads(fed_back.packets) and spreads(found.alone)),
+            spreads(fed_back.model),
+            Verdict.all_of((spreads(fed_back.packets), spreads(found.alone))),
         ),
     }
 

@@ -14,11 +14,10 @@ from validation.claims.takano2006.queues import (
     DFC_CASE,
     READINGS,
     Runs,
-    every,
     on_average,
     with_dfc,
 )
-from validation.claims.takano2006.studies import HOSTS
+from validation.claims.takano2006.studies import HOSTS, lossless
 from validation.display.drawing import figure
 from validation.judgements.verdicts import Judgement
 from validation.statistics import LEVEL
@@ -30,6 +29,8 @@ ROUND_TRIPS = 10.0
 """Round trips within which a recovery from congestion counts as rapid."""
 LEFT = 0.1
 """Part of the most packets stored that is left when the chain has recovered."""
+HALF = 0.5
+"""Packets below the buffer from which a queue counts as full: the middle of two whole numbers of packets."""
 SPREAD = 0.2
 """Share of all stored packets below which the largest queue counts as one of many."""
 
@@ -65,12 +66,12 @@ def judge(
     left: float = LEFT,
     level: float = LEVEL,
 ) -> Judgement:
-    """Judge whether queues are spread and recover, over the runs, and hold everything, in all; ``runs``: None with shaped hosts."""
+    """Judge whether queues are spread, recover and hold everything, over the runs; ``runs``: None with shaped hosts."""
     runs = runs or found.hosts["shaped"]
     return {
         "spread": on_average(runs, lambda queues: queues.share_of_largest, spread, level),
-        "fits": every(runs, lambda queues: queues.largest < BUFFER),
-        "lossless": every(runs, lambda queues: queues.lost == 0),
+        "fits": on_average(runs, lambda queues: queues.largest, BUFFER - HALF, level),
+        "lossless": runs.each(lambda side: lossless(np.array([queues.lost for queues in side]), level)),
         "recovers": on_average(runs, lambda queues: queues.left_after(round_trips), left, level),
     }
 

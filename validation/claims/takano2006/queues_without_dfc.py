@@ -16,11 +16,12 @@ from validation.claims.takano2006.queues import (
     Queues,
     Runs,
     at_packet_level,
+    in_most,
     without_dfc,
 )
 from validation.display.drawing import BLUE, label, panels
 from validation.judgements.judges import ByReading
-from validation.judgements.verdicts import Judgement, Sides, Verdict, packets_only
+from validation.judgements.verdicts import Judgement, Verdict, packets_only
 from validation.networks.own_links import KINDS
 from validation.statistics import LEVEL, Values, mostly
 
@@ -103,8 +104,7 @@ def judge(
     most: float = MAJORITY,
     level: float = LEVEL,
 ) -> Judgement:
-    """Judge whether the statements hold in most packet runs, and in each of the few of the fluid."""
-    fluid, packets = found.runs
+    """Judge whether the statements hold in most runs, of packets and of the fluid."""
     full = BUFFER - 1  # ns-2's queue does not count the packet in service
     statements: dict[str, Callable[[Queues], bool]] = {
         "at_node_15": lambda queues: queues.share_of_merge > alone,
@@ -112,10 +112,7 @@ def judge(
         "drains": lambda queues: queues.left < empty * BUFFER,
         "cause": lambda queues: queues.lost_at_merge > most,
     }
-    return {
-        key: Sides(Verdict.of(all(map(holds, fluid))), mostly(map(holds, packets), level))
-        for key, holds in statements.items()
-    }
+    return {key: in_most(found.runs, holds, level) for key, holds in statements.items()}
 
 
 @measure.readings

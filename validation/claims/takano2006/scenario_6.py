@@ -161,7 +161,7 @@ def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float, steady: f
     limit = matrix.fair(hosts) - near
 
     def lossy(cell: Cell | None) -> Verdict:
-        return Verdict.of(bool(cell.lost.any())) if cell else NONE
+        return studies.lossless(cell.lost, level).opposite if cell else NONE
 
     def is_low(runs: Swing) -> Verdict:
         return below(bounds(runs.mean, level), limit)

@@ -13,8 +13,8 @@ from dfcmodel import Fluid, Scenario, ensemble, takano2006
 from dfcmodel.results import Ensemble
 from validation import evidence
 from validation.judgements.keeping import kept
-from validation.judgements.verdicts import Sides
-from validation.statistics import Swing, Values, swing
+from validation.judgements.verdicts import Sides, Verdict
+from validation.statistics import Estimate, Swing, Values, absent, combine, everywhere, of_runs, swing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -324,6 +324,49 @@ def rows(case: str, name: str | None = None, **reading: object) -> pd.DataFrame:
         if column in data:
             data = data[data[column] == value]
     return data
+
+
+def mean_of(values: Values) -> Estimate:
+    """Return the mean over runs, shape (runs,); that of a single run, of a model without noise, is exact."""
+    return of_runs(values) if len(values) > 1 else Estimate(float(values[0]), 0.0)
+
+
+def lossless(lost: Values, level: float) -> Verdict:
+    """Return whether runs lose no packet.
+
+    HOLDS when losses are absent from most runs (`absent`: seven runs without losses at 0.01), CONTRADICTED when their mean is
+    certainly above zero. A single run, of a model without noise, decides by itself.
+
+    Parameters
+    ----------
+    lost
+        Packets lost, shape (runs,).
+    level
+        Of significance.
+
+    Examples
+    --------
+    >>> print(lossless(np.zeros(5), 0.01), lossless(np.zeros(7), 0.01), lossless(np.array([3.0, 4.0, 3.5]), 0.01), sep=", ")
+    inconclusive, holds, contradicted
+    """
+    if len(lost) == 1:
+        return Verdict.of(float(lost[0]) == 0.0)
+    certain = mean_of(lost).p_positive() < level
+    return Verdict.of(absent((lost > 0.0).tolist(), level) is Verdict.HOLDS, certain)
+
+
+def alike(one: Values, other: Values, apart: float, level: float) -> Verdict:
+    """Return whether the means of two sets of runs, shapes (runs,), are the same within a part of the larger one.
+
+    HOLDS when each is certainly more than 1 - ``apart`` of the other, CONTRADICTED when one is certainly less.
+
+    Examples
+    --------
+    >>> print(alike(np.array([1.0]), np.array([0.95]), 0.1, 0.01), alike(np.array([0.85]), np.array([1.0]), 0.1, 0.01), sep=", ")
+    holds, contradicted
+    """
+    means = mean_of(one), mean_of(other)
+    return everywhere((combine(pair, (1.0, apart - 1.0)) for pair in (means, means[::-1])), level)
 
 
 def smooth(values: Values, width: int) -> Values:

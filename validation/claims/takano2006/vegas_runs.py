@@ -6,6 +6,8 @@ import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dfcmodel import simulate, takano2006
 from dfcmodel.results import Trajectory
 from responsefn import NS2Vegas
@@ -30,10 +32,19 @@ END = 0.5
 
 @dataclass(frozen=True)
 class VegasRuns:
-    """Efficiency of the target after 0.2 s, shape (runs, T), and packets lost by both flows."""
+    """Efficiency of the target after 0.2 s, shape (runs, T), and packets lost by both flows, (runs,).
+
+    The losses of packets without DFC are those of ns-3's runs and of ns-2's, of which the efficiency is not here.
+    """
 
     target: Values
-    lost: float
+    lost: Values
+
+    @property
+    def means(self) -> Values:
+        """The mean over time of each run."""
+        means: Values = self.target.mean(axis=1)
+        return means
 
     @property
     def mean(self) -> float:
@@ -75,16 +86,16 @@ def runs_of(side: str, buffer: int = LARGE_BUFFER) -> Sides[VegasRuns]:
     """Return the fluid's run and ns-3's, whose losses include ns-2's without DFC."""
     run, data = fluid(side, buffer), packets(side, "efficiency", buffer)
     late = data[(data["time"] > SETTLED) & (data["flow"] == "target")]
-    drops = float(packets(side, "flows", buffer)["dropped"].sum())
+    drops = _lost(packets(side, "flows", buffer))
     if side == "without DFC":
         case = NS2 if buffer == LARGE_BUFFER else SMALL_BUFFER_RUNS
-        drops += float(evidence.table(case, "flows")["dropped"].sum())
+        drops = np.concatenate([drops, _lost(evidence.table(case, "flows"))])
     return Sides(
-        VegasRuns(run.efficiency.to_numpy()[:1, run.time > SETTLED], float(run.lost.sum())),
+        VegasRuns(run.efficiency.to_numpy()[:1, run.time > SETTLED], np.array([run.lost.sum()])),
         VegasRuns(late.pivot_table("efficiency", "seed", "time").to_numpy(float), drops),
     )
 
 
-def alike(one: float, other: float, apart: float) -> bool:
-    """Return whether two means are the same within a relative difference."""
-    return abs(one - other) < apart * max(one, other)
+def _lost(flows: pd.DataFrame) -> Values:
+    """Return the packets lost by both flows in each run, (runs,)."""
+    return flows.groupby("seed")["dropped"].sum().to_numpy(float)

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from validation import evidence
 from validation.checks import claim
-from validation.claims.takano2006 import vegas_runs
+from validation.claims.takano2006 import studies, vegas_runs
+from validation.claims.takano2006.hosts import BOTH, NS2, NS3, by_simulator
 from validation.claims.takano2006.vegas_runs import SMALL_BUFFER
 from validation.display.drawing import BLUE, RED, figure, label
+from validation.judgements.judges import BySimulator
 from validation.judgements.verdicts import Judgement, Sides, Verdict
+from validation.statistics import LEVEL, Values, combine, everywhere
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FIFO_THRESHOLDS = "takano2006/vegas-thresholds-without-dfc"
-DFC_THRESHOLDS = "takano2006/vegas-thresholds-with-dfc"
+THRESHOLDS = {
+    "without DFC": "takano2006/vegas-thresholds-without-dfc",
+    "with DFC": "takano2006/vegas-thresholds-with-dfc",
+}
+"""The bundled cases with several thresholds of Vegas, by side."""
 TIMES = (1, 3, 10, 30, 100, 300)
 """Thresholds of Vegas over ns-2's defaults, 1, 3 and 1 packets."""
 BUNDLED_FACTOR = 30
@@ -27,16 +36,38 @@ MARKED = 0.5
 """Fraction of the mean with 1800 packets below which a fall of the efficiency is marked."""
 
 
-class ByBuffer(NamedTuple):
-    """Packets lost and mean of the target, with 1800 and 400 packets of buffer; NaN: not run."""
+PATIENT = f"Vegas that keeps {BUNDLED_FACTOR} times as many packets in queues"
+"""A reading of D16 and D17, of Vegas' thresholds, which the paper does not state."""
 
-    lost: tuple[float, float]
-    mean: tuple[float, float]
+
+class Thresholds(NamedTuple):
+    """Packets lost by both flows, and mean of the target, both (runs,)."""
+
+    lost: Values
+    means: Values
+
+
+class ByBuffer(NamedTuple):
+    """The runs with 1800 and with 400 packets of buffer, by the buffer; none: not run."""
+
+    runs: dict[int, Thresholds]
 
     @property
     def known(self) -> bool:
         """Whether it was simulated."""
-        return not math.isnan(self.lost[0])
+        return bool(self.runs)
+
+    @property
+    def lost(self) -> tuple[float, float]:
+        """Packets lost with the large buffer and with the small one, means over the runs; NaN: not run."""
+        one, other = (float(self.runs[b].lost.mean()) if self.runs else math.nan for b in BUFFERS)
+        return one, other
+
+    @property
+    def mean(self) -> tuple[float, float]:
+        """Means of the target likewise."""
+        one, other = (float(self.runs[b].means.mean()) if self.runs else math.nan for b in BUFFERS)
+        return one, other
 
     @property
     def as_printed(self) -> bool:
@@ -69,18 +100,22 @@ class SmallBuffers:
 
 def by_threshold(side: str, times: int) -> Sides[ByBuffer]:
     """Return losses and means with a multiple of the usual thresholds: fluid, packets."""
-    runs = [vegas_runs.fluid(side, buffer, times) for buffer in BUFFERS]
-    means = [float(run.mean_efficiency()[0]) for run in runs]
-    model = ByBuffer((float(runs[0].lost.sum()), float(runs[1].lost.sum())), (means[0], means[1]))
-    data = evidence.table(DFC_THRESHOLDS if side == "with DFC" else FIFO_THRESHOLDS, "flows")
+    fluid = {buffer: vegas_runs.fluid(side, buffer, times) for buffer in BUFFERS}
+    data = evidence.table(THRESHOLDS[side], "flows")
     data = data[data["vegas"] == times]
-    target = data[data["flow"] == "target"].groupby("buffer")["mean_efficiency"].mean()
-    drops = data.groupby(["buffer", "seed"])["dropped"].sum().groupby("buffer").mean()
-    one, other = ([float(part.get(b, math.nan)) for b in BUFFERS] for part in (drops, target))
-    return Sides(model, ByBuffer((one[0], one[1]), (other[0], other[1])))
+    packets = {}
+    for buffer, runs in data.groupby("buffer"):
+        target = runs[runs["flow"] == "target"].set_index("seed")["mean_efficiency"]
+        lost = runs.groupby("seed")["dropped"].sum()
+        packets[int(str(buffer))] = Thresholds(lost.to_numpy(float), target[lost.index].to_numpy(float))
+    model = {
+        buffer: Thresholds(np.array([run.lost.sum()]), np.array([float(run.mean_efficiency()[0])]))
+        for buffer, run in fluid.items()
+    }
+    return Sides(ByBuffer(model), ByBuffer(packets))
 
 
-@claim("D17", cases=(vegas_runs.SMALL_BUFFER_RUNS, vegas_runs.NS3, FIFO_THRESHOLDS, DFC_THRESHOLDS))
+@claim("D17", cases=(vegas_runs.SMALL_BUFFER_RUNS, vegas_runs.NS3, *THRESHOLDS.values()))
 def measure() -> SmallBuffers:
     """Return the runs of scenario 4V', beside 4V, and by threshold."""
     return SmallBuffers(
@@ -97,35 +132,60 @@ def measure() -> SmallBuffers:
 measure.constants_of(vegas_runs)
 
 
-@measure.judge
-def judge(found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN) -> Judgement:
-    """Judge losses and a marked fall without DFC, and neither with it."""
-    alone, shaped = found.small["without DFC"], found.small["with DFC"]
-    few = zip(alone, found.large["without DFC"], strict=True)
-    same = zip(shaped, found.large["with DFC"], strict=True)
+Runs = vegas_runs.VegasRuns | Thresholds
+"""Runs with losses and means, both (runs,)."""
+
+
+def _judged(
+    alone: Iterable[tuple[Runs, Runs]], shaped: Iterable[tuple[Runs, Runs]], marked: float, apart: float, level: float
+) -> Judgement:
+    """Judge runs with the small buffer and the large one, by source: without DFC and with it."""
+
+    def falls(small: Runs, large: Runs) -> Verdict:
+        means = studies.mean_of(large.means), studies.mean_of(small.means)
+        return everywhere([combine(means, (marked, -1.0))], level)
+
+    def same(small: Runs, large: Runs) -> Verdict:
+        kept = studies.lossless(small.lost, level), studies.alike(small.means, large.means, apart, level)
+        return Verdict.all_of(kept)
+
+    alone = list(alone)
     return {
-        "lossy": alone.each(lambda runs: Verdict.of(runs.lost > 0.0)),
-        "falls": Sides(*(Verdict.of(small.mean < marked * large.mean) for small, large in few)),
-        "dfc_same": Sides(
-            *(
-                Verdict.of(small.lost == 0.0 and vegas_runs.alike(small.mean, large.mean, apart))
-                for small, large in same
-            )
-        ),
+        "lossy": Sides(*(studies.lossless(small.lost, level).opposite for small, _ in alone)),
+        "falls": Sides(*(falls(*pair) for pair in alone)),
+        "dfc_same": Sides(*(same(*pair) for pair in shaped)),
     }
+
+
+@measure.judge
+def judge(
+    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN, level: float = LEVEL
+) -> Judgement:
+    """Judge losses and a marked fall without DFC, and neither with it."""
+    alone, shaped = (zip(found.small[side], found.large[side], strict=True) for side in ("without DFC", "with DFC"))
+    return _judged(alone, shaped, marked, apart, level)
 
 
 @measure.readings
 def readings(
-    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN
+    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN, level: float = LEVEL
 ) -> dict[str, Judgement]:
     """Judge a Vegas that keeps more packets in queues."""
-    alone, shaped = (found.by_threshold[side, BUNDLED_FACTOR] for side in ("without DFC", "with DFC"))
-    lossy = alone.each(lambda runs: Verdict.of(runs.lost[1] > 0.0))
-    falls = alone.each(lambda runs: Verdict.of(runs.mean[1] < marked * runs.mean[0]))
-    same = shaped.each(lambda runs: Verdict.of(runs.lost[1] == 0.0 and vegas_runs.alike(*runs.mean, apart)))
-    name = f"Vegas that keeps {BUNDLED_FACTOR} times as many packets in queues"
-    return {name: {"lossy": lossy, "falls": falls, "dfc_same": same}}
+    alone, shaped = (
+        [
+            (each.runs[SMALL_BUFFER], each.runs[vegas_runs.LARGE_BUFFER])
+            for each in found.by_threshold[side, BUNDLED_FACTOR]
+        ]
+        for side in ("without DFC", "with DFC")
+    )
+    return {PATIENT: _judged(alone, shaped, marked, apart, level)}
+
+
+@measure.simulators
+def apart(found: SmallBuffers, **asked: float) -> BySimulator:
+    """Tell the simulators apart: ns-3 has both sides, ns-2 losses without DFC; with other thresholds ns-2 has no DFC, ns-3 has it."""
+    usual = by_simulator({"": judge(found, **asked)}, {"lossy": BOTH, "falls": NS3, "dfc_same": NS3})
+    return usual | by_simulator(readings(found, **asked), {"lossy": NS2, "falls": NS2, "dfc_same": NS3})
 
 
 @measure.draw

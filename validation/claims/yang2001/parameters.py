@@ -14,6 +14,8 @@ from validation.judgements.verdicts import Verdict
 from validation.statistics import PART, Estimate, of_runs
 
 SMALL_CASES = tuple(f"yang2001/small-{d.lower()}" for d in tables.DISCIPLINES)
+SMALL_SEEDS, LOST_SEEDS = "yang2001/small-seeds", "yang2001/slots-per-turn-acks-lost-seeds"
+"""Further seeds: five runs that are equal decide nothing at one per cent."""
 LONG_QUEUES, SIGNALS = "yang2001/small-drr-long-queues", "yang2001/small-signals"
 TURNS, LOST = "yang2001/slots-per-turn", "yang2001/slots-per-turn-acks-lost"
 AGEING, ENDLESS = "yang2001/priority-ageing", "yang2001/priority-ageing-endless"
@@ -27,7 +29,7 @@ STARVED = 0.01
 """Share of the packets below which a class starves."""
 
 
-@effects("Y10", cases=(*SMALL_CASES, LONG_QUEUES), equal=True)
+@effects("Y10", cases=(*SMALL_CASES, SMALL_SEEDS, LONG_QUEUES), equal=True)
 def total_time() -> Effects:
     """Measure the order of small transfers under ts, and their total time by the ratio of TCP to UDP."""
     curves = {}
@@ -36,8 +38,8 @@ def total_time() -> Effects:
     small = 8.0 * 10_000
     for environment in ("ts/ts", "ts/be"):
         apart[environment], exact[environment] = [], []
-        for case, discipline in zip(SMALL_CASES, tables.DISCIPLINES, strict=True):
-            frame = where(case, "sources", environment=environment)
+        for discipline in tables.DISCIPLINES:
+            frame = _small(discipline, "sources", environment=environment)
             finish = frame.groupby(["tcp_flows", "seed"])["finish"].max()
             found = {int(str(n)): of_runs(v) for n, v in finish.groupby("tcp_flows")}
             mean = sum(e.value for e in found.values()) / len(found)
@@ -48,7 +50,8 @@ def total_time() -> Effects:
             if discipline == "FCFS":
                 curves[environment] = Curve(list(found), list(found.values()), ends)
     (order, line), (order_beside, line_beside) = (
-        zip(*(_in_turn(case, environment) for case in SMALL_CASES), strict=True) for environment in curves
+        zip(*(_in_turn(discipline, environment) for discipline in tables.DISCIPLINES), strict=True)
+        for environment in curves
     )
 
     def perfect(correlations: tuple[Estimate, ...]) -> Statement:
@@ -81,12 +84,18 @@ def _largest(differences: list[Estimate]) -> Estimate:
     return largest if largest.value >= 0.0 else -largest
 
 
-def _in_turn(case: str, environment: str) -> tuple[Estimate, Estimate]:
+def _small(discipline: str, name: str | None = None, **columns: object) -> pd.DataFrame:
+    """Return rows of the runs of small transfers under a discipline, of all seeds."""
+    cases = (f"yang2001/small-{discipline.lower()}", SMALL_SEEDS)
+    return pd.concat([where(case, name, discipline=discipline, **columns) for case in cases])
+
+
+def _in_turn(discipline: str, environment: str) -> tuple[Estimate, Estimate]:
     """Return the rank correlation of the start of flows under ts with their end, and R squared of the k-th end over k.
 
     Flows begin in the order of their numbers. Means over the runs, sources and ratios by seed.
     """
-    frame = where(case, environment=environment, mechanism="ts")
+    frame = _small(discipline, environment=environment, mechanism="ts")
     ranks, squares = [], []
     for (_, seed, _), flows in frame.groupby(["tcp_flows", "seed", "source"]):
         ends = flows.sort_values("flow")["transfer_time"]
@@ -100,7 +109,7 @@ def _in_turn(case: str, environment: str) -> tuple[Estimate, Estimate]:
 
 def _again(environment: str) -> float:
     """Return the part of the flows under ts that need a second turn, over all disciplines."""
-    frames = (where(case, environment=environment, mechanism="ts") for case in SMALL_CASES)
+    frames = (_small(discipline, environment=environment, mechanism="ts") for discipline in tables.DISCIPLINES)
     return float(pd.concat(frames)["stops"].gt(0).mean())
 
 
@@ -119,22 +128,23 @@ def _of_value(case: str, environment: str, value: float) -> pd.DataFrame:
     return tables.under(frame[kept].set_index("seed"), mechanism)
 
 
-@effects("Y14", cases=(TURNS, LOST), equal=True)
+@effects("Y14", cases=(TURNS, LOST, LOST_SEEDS), equal=True)
 def slots_per_turn() -> Effects:
     """Measure the order of the classes, and retransmissions, by the slots of a turn."""
     many = _of_value(TURNS, "ts/ts", LARGEST_MULTIPLE)
     mean = many[list(tables.TCP)].mean(axis=1)
     same = tuple(of_runs((many[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP)
 
-    def resent(case: str, value: float) -> Estimate:
-        frame = where(case, value=value, protocol="TCP")
+    def resent(value: float, *cases: str) -> Estimate:
+        frame = pd.concat([where(case, value=value, protocol="TCP") for case in cases])
         return of_runs(frame.groupby("seed")["resent"].mean().to_numpy())
 
     def time(value: float) -> pd.Series[float]:
         """Return TCP's mean transfer time by seed, at least: an unfinished one counts until the end of the run."""
-        frame = where(LOST, value=value, protocol="TCP")
+        frame = pd.concat([where(case, value=value, protocol="TCP") for case in (LOST, LOST_SEEDS)])
         return frame["transfer_time"].fillna(END).groupby(frame["seed"]).mean()
 
+    lost = resent(SMALLEST_MULTIPLE, LOST, LOST_SEEDS)
     longer = of_runs((time(SMALLEST_MULTIPLE) / time(1.0) - 1.0).to_numpy())
     values = sorted(evidence.table(TURNS)["value"].unique())
     curves = {
@@ -144,14 +154,14 @@ def slots_per_turn() -> Effects:
     return Effects(
         {
             "many": Statement(same, _after_turns(LARGEST_MULTIPLE), equal=True),
-            "few": Statement((beyond(resent(LOST, SMALLEST_MULTIPLE), 1.0),), Verdict.NOT_APPLICABLE),
+            "few": Statement((beyond(lost, 1.0),), Verdict.NOT_APPLICABLE),
             "slower": Statement((longer,), Verdict.NOT_APPLICABLE),
         },
         curves,
         ("slots per turn over the default", "mean transfer time (s)"),
         "x",
         values={
-            "resent": resent(TURNS, SMALLEST_MULTIPLE), "lost": resent(LOST, SMALLEST_MULTIPLE), "longer": longer,
+            "resent": resent(SMALLEST_MULTIPLE, TURNS), "lost": lost, "longer": longer,
             "starved": int(where(LOST, value=SMALLEST_MULTIPLE, protocol="TCP")["transfer_time"].isna().sum()),
         },
     )  # fmt: skip
@@ -216,7 +226,7 @@ def ageing() -> Effects:
     )
 
 
-@effects("Y16", cases=(*SMALL_CASES, SIGNALS))
+@effects("Y16", cases=(*SMALL_CASES, SMALL_SEEDS, SIGNALS))
 def small_transfers() -> Effects:
     """Measure the order of the classes of small transfers under cc."""
     longer: dict[str, Estimate] = {}
@@ -224,8 +234,8 @@ def small_transfers() -> Effects:
     for environment in ("cc/cc", "cc/be"):
         slower = {}
         for case, discipline in zip(SMALL_CASES, tables.DISCIPLINES, strict=True):
-            frame = tables.classes(case).reset_index()
-            kept = frame[frame["environment"] == environment].set_index("seed")
+            frame = pd.concat([tables.classes(each).reset_index() for each in (case, SMALL_SEEDS)])
+            kept = frame[(frame["environment"] == environment) & (frame["discipline"] == discipline)].set_index("seed")
             slower[discipline] = (kept["cc", "TCP4"] > kept["cc", "TCP1"]).groupby("seed").mean()
             wrong[f"{environment} {discipline}"] = _against(kept).groupby("seed").mean()
         longer[environment] = of_runs(pd.DataFrame(slower).mean(axis=1).to_numpy(), PART)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pandas as pd
 
 from validation.claims.effect_claims import effects
-from validation.claims.effect_statements import Curve, Decided, Effects, Estimates, Statement
+from validation.claims.effect_statements import EQUAL, Curve, Decided, Effects, Estimates, Statement
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.best_effort import QUEUES, times_alone
-from validation.judgements.verdicts import Verdict
-from validation.statistics import Estimate, of_runs
+from validation.statistics import LEVEL, Estimate, of_runs
 
 Y12_UDP = "UDP of best effort"
 
@@ -23,30 +22,24 @@ Y12_UDP = "UDP of best effort"
 def disciplines() -> Effects:
     """Measure which discipline is best and worst for which flows."""
 
-    def statements(times: tables.Times) -> dict[str, Decided]:
-        udp, cc, tcp, mixed_ts, ts, ts_udp = _groups_of_flows(times).values()
-        beside_ts = _mean_times(times, ("ts/be",), "be", tables.TCP)
-        beside_regulated = _mean_times(times, ("cc/be", "ts/be"), "be", tables.UDP)
-        return {
-            "fcfs": _ranked((udp, "FCFS", 1.0)),
-            "drr": _ranked((cc, "DRR", -1.0), (tcp, "DRR", -1.0)),
-            "red": _ranked((tcp, "RED", 1.0)),
-            "sfq": _ranked((beside_regulated, "SFQ", -1.0)),
-            "drr_ts": _ranked((mixed_ts, "DRR", 1.0)),
-            "red_ts": _ranked((ts, "RED", -1.0), (ts_udp, "RED", 1.0)),
-            "drr_be": _ranked((beside_ts, "DRR", -1.0)),
-            "drr_cc": tuple(_faster_under_drr(*pair, times) for pair in CC_AND_TS),
-        }
-
     def in_every_class(times: tables.Times) -> dict[str, Decided]:
         return {"drr_cc": tuple(m for pair in CC_AND_TS for m in _faster_by_class(*pair, times))}
 
-    def summed_up(of_classes: Callable[[pd.DataFrame], pd.Series]) -> dict[str, Statement]:
-        return tables.both(lambda times: {"drr_cc": tuple(_faster_under_drr(*p, times, of_classes) for p in CC_AND_TS)})
+    def against_others(times: tables.Times) -> dict[str, Decided]:
+        return {"drr_cc": tuple(_favoured_by_drr(*pair, times) for pair in CC_AND_TS)}
 
+    def summed_up(of_classes: Callable[[pd.DataFrame], pd.Series]) -> dict[str, Decided]:
+        return {"drr_cc": tuple(_faster_under_drr(*p, tables.seen, of_classes) for p in CC_AND_TS)}
+
+    of_drr: dict[str, dict[str, Decided]] = {
+        EVERY_CLASS: in_every_class(tables.seen),
+        AGAINST_OTHERS: against_others(tables.seen),
+        **{name: summed_up(of_classes) for name, of_classes in SUMMED_UP.items()},
+    }
+    printed = _statements(tables.printed) | {AGAINST_OTHERS: against_others(tables.printed)["drr_cc"]}
     found = _groups_of_flows(tables.seen)
     return Effects(
-        tables.both(statements),
+        _of_packets(_statements(tables.seen)),
         {
             name: Curve(tables.DISCIPLINES, [of_runs(frame[d].to_numpy()) for d in tables.DISCIPLINES])
             for name, frame in found.items()
@@ -60,11 +53,39 @@ def disciplines() -> Effects:
             "lengths": (_of_udp("DRR.drr_limit", 2500), _of_udp("SFQ.sfq_limit", 10)),
             "fifo": (_times_of(tables.seen, "FCFS"), _times_of(tables.seen, "RED")),
             "short": (_times_of(tables.short, "FCFS"), _times_of(tables.short, "RED")),
+            "printed": {key: Statement(each).judged(LEVEL, EQUAL).packets for key, each in printed.items()},
+            "cells": [_mean_times_of_both(*pair, tables.printed) for pair in CC_AND_TS],
+            "against": AGAINST_OTHERS, "relative": Statement(of_drr[AGAINST_OTHERS]["drr_cc"]).weakest,
         },
-        readings=tables.in_readings(statements)
-        | {EVERY_CLASS: tables.both(in_every_class)}
-        | {name: summed_up(of_classes) for name, of_classes in SUMMED_UP.items()},
+        readings={name: _of_packets(_statements(times)) for name, (times, _) in tables.READINGS.items()}
+        | {name: _of_packets(judged) for name, judged in of_drr.items()},
     )  # fmt: skip
+
+
+def _statements(times: tables.Times) -> dict[str, Decided]:
+    """Return what decides each statement in times by class."""
+    udp, cc, tcp, mixed_ts, ts, ts_udp = _groups_of_flows(times).values()
+    beside_ts = _mean_times(times, ("ts/be",), "be", tables.TCP)
+    beside_regulated = _mean_times(times, ("cc/be", "ts/be"), "be", tables.UDP)
+    return {
+        "fcfs": _ranked((udp, "FCFS", 1.0)),
+        "drr": _ranked((cc, "DRR", -1.0), (tcp, "DRR", -1.0)),
+        "red": _ranked((tcp, "RED", 1.0)),
+        "sfq": _ranked((beside_regulated, "SFQ", -1.0)),
+        "drr_ts": _ranked((mixed_ts, "DRR", 1.0)),
+        "red_ts": _ranked((ts, "RED", -1.0), (ts_udp, "RED", 1.0)),
+        "drr_be": _ranked((beside_ts, "DRR", -1.0)),
+        "drr_cc": tuple(_faster_under_drr(*pair, times) for pair in CC_AND_TS),
+    }
+
+
+def _of_packets(judged: Mapping[str, Decided]) -> dict[str, Statement]:
+    """Return statements that the fluid model does not judge.
+
+    It gives FCFS and RED, and DRR and SFQ, equal times to the last digit, and it leaves no slot of ts unused, which is what ts loses
+    against cc.
+    """
+    return {key: Statement(each) for key, each in judged.items()}
 
 
 CC_AND_TS = (("cc/cc", "ts/ts"), ("cc/be", "ts/be"))
@@ -72,6 +93,8 @@ CC_AND_TS = (("cc/cc", "ts/ts"), ("cc/be", "ts/be"))
 EVERY_CLASS = "every class for itself"
 """A reading: ts is better where each class takes less time. Table 4 of the paper contradicts it: there TCP1, TCP2 and UDP3 of cc/cc and TCP1
 of cc/be take less time with cc."""
+AGAINST_OTHERS = "DRR against the other disciplines"
+"""A reading of "favors": what ts takes over what cc takes is less under DRR than under the other disciplines on average."""
 SUMMED_UP: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "the classes of TCP alone": lambda frame: frame[list(tables.TCP)].mean(axis=1),
     "the median class": lambda frame: frame[list(tables.CLASSES)].median(axis=1),
@@ -122,14 +145,27 @@ def _faster_by_class(slower: str, faster: str, times: tables.Times) -> Iterator[
         yield tables.over_seeds(tables.relative(cc["cc", kind], ts["ts", kind]))
 
 
-def _ranked(*comparisons: tuple[pd.DataFrame, str, float]) -> Decided:
-    """Return the margins of `_against` of several comparisons, or NOT_APPLICABLE where disciplines are identical.
+def _favoured_by_drr(slower: str, faster: str, times: tables.Times) -> Estimate:
+    """Return by how much the time of ts over that of cc, of the means over the classes, is more under the other disciplines than under DRR."""
+    over_cc = {}
+    for discipline in tables.DISCIPLINES:
+        cc, ts = (
+            tables.under(times(environment, discipline), mechanism)[list(tables.CLASSES)].mean(axis=1)
+            for environment, mechanism in ((slower, "cc"), (faster, "ts"))
+        )
+        over_cc[discipline] = ts / cc
+    ratios = pd.DataFrame(over_cc)
+    return tables.over_seeds(tables.relative(ratios.drop(columns="DRR").mean(axis=1), ratios["DRR"]))
 
-    A model that gives two disciplines equal times to the last digit cannot tell which is best or worst.
-    """
-    frames = (frame for frame, _, _ in comparisons)
-    if any(frame.T.duplicated().any() for frame in frames):
-        return Verdict.NOT_APPLICABLE
+
+def _mean_times_of_both(slower: str, faster: str, times: tables.Times) -> tuple[float, float]:
+    """Return the mean times under DRR of the classes of cc and of ts, s."""
+    cc, ts = tables.under(times(slower, "DRR"), "cc"), tables.under(times(faster, "DRR"), "ts")
+    return tuple(float(each[list(tables.CLASSES)].mean(axis=1).mean()) for each in (cc, ts))  # type: ignore[return-value]
+
+
+def _ranked(*comparisons: tuple[pd.DataFrame, str, float]) -> Decided:
+    """Return the margins of `_against` of several comparisons."""
     return tuple(margin for comparison in comparisons for margin in _against(*comparison))
 
 

@@ -153,6 +153,15 @@ def printed_times() -> dict[tuple[str, str, int, str], float]:
     }  # fmt: skip
 
 
+def printed(environment: str, discipline: str) -> pd.DataFrame:
+    """Return the paper's Table 4 as `seen` has the runs: one row, both sources of a mechanism together."""
+    cells: dict[tuple[str, str], list[float]] = {}
+    for row in rows("yang2001_table4.csv"):
+        if (row["environment"], row["discipline"]) == (environment, discipline):
+            cells.setdefault((row["mechanism"], row["flow_class"]), []).append(float(row["mean_transfer_time_s"]))
+    return pd.DataFrame({key: [float(np.mean(times))] for key, times in cells.items()})
+
+
 def printed_ratio(environment: str, discipline: str) -> float:
     """Return TCP's mean time over UDP's in a row of Table 4."""
     row = {key[2:]: t for key, t in printed_times().items() if key[:2] == (environment, discipline)}

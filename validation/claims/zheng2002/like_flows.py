@@ -33,7 +33,10 @@ LOOKS = (10, 110, 310)
 
 @effects("Z17", cases=(CASE, LATER, LATEST, LAST), least=SIMILAR)
 def flows_of_one_kind() -> Effects:
-    """Measure how much the rates of like flows differ."""
+    """Measure how much the rates of like flows differ.
+
+    The model is not judged: it assumes that flows of a kind have one rate.
+    """
     pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
 
     def apart(**reading: Any) -> dict[str, Estimate]:
@@ -48,9 +51,9 @@ def flows_of_one_kind() -> Effects:
         varied, second = (found[name] for name in EXCEPTIONS)
         rest = [e for name, e in found.items() if name not in EXCEPTIONS]
         return {
-            "similar": Statement(tuple(beyond(-e, -SIMILAR) for e in rest), (Estimate(SIMILAR, 0.0),), least=-SIMILAR),
-            "varies": Statement((difference(varied, average(rest)),), (Estimate(0.0, 0.0),)),
-            "varies_quarter": Statement((difference(second, average(rest)),), (Estimate(0.0, 0.0),)),
+            "similar": Statement(tuple(beyond(-e, -SIMILAR) for e in rest), least=-SIMILAR),
+            "varies": Statement((difference(varied, average(rest)),)),
+            "varies_quarter": Statement((difference(second, average(rest)),)),
         }
 
     found = apart()

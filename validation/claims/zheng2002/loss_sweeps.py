@@ -13,7 +13,7 @@ from responsefn import AIMD, independent_constant
 from validation import evidence
 from validation.display.drawing import COLOURS, errorbars
 from validation.judgements.verdicts import Verdict
-from validation.statistics import Values, within
+from validation.statistics import LEVEL, Values, within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +39,8 @@ COLOUR = dict(zip((*RULES, "TFRC"), COLOURS, strict=False))
 MARKER = dict(zip((*RULES, "TFRC"), "osD^", strict=True))
 LOOK = 0.01
 """Interval in s at which the simulation samples its counters."""
-ONE_SIDED = 0.90
-"""Level of intervals with 95 % confidence to either side, as a comparison with a tolerance needs."""
+ONE_SIDED = 1.0 - 2.0 * LEVEL
+"""Level of intervals that miss a rate with the probability `LEVEL` to either side, as a comparison with a tolerance needs."""
 
 Steps = Mapping[int, float]
 """A tolerance that widens in steps: by the smallest k = 1/p at which it applies."""
@@ -57,7 +57,7 @@ class Points:
     p
         Measured loss rates, shape (n,).
     ratio, half
-        Ratio and half-width of its interval, shape (n,): 95 % confidence to either side (Student's t
+        Ratio and half-width of its interval, shape (n,): 99 % confidence to either side (Student's t
         over the seeds); for a single run the discretization of its duration.
     """
 

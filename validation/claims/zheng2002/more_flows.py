@@ -90,7 +90,10 @@ def size(gap: Estimate) -> Estimate:
 @effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST, LATER, *CHANGED.values()), equal=True)
 @effects("Z13", TFRC, TCP, cases=(SLOW, FAST, SENSITIVITY, LATER), equal=True)
 def growing_numbers(one: str, other: str) -> Effects:
-    """Measure the gap between two kinds, and the loss, by the number of flows."""
+    """Measure the gap between two kinds, and the loss, by the number of flows.
+
+    The model judges no gap of TCP and TCP(a,b), to which it gives one law.
+    """
 
     def statements(reading: str) -> dict[str, Statement]:
         slow, fast = (gap(case, one, other, reading) for case in (SLOW, FAST))
@@ -99,18 +102,20 @@ def growing_numbers(one: str, other: str) -> Effects:
         own, wide = modelled(one, other, list(slow)), modelled(one, other, list(fast), FAST_LINK)
         losses = [fixed_point(Group(one, n), Group(other, n)).loss for n in lost]
         nearer = [abs(own[n].value) - abs(wide[n].value) for n in BOTH]
-        above = modelled(TFRC, TCP, LARGE), modelled(QUARTER, TCP, LARGE)
-        order = tuple(e for e in above[0].values()) + tuple(-e for e in above[1].values())
+        order = tuple(modelled(TFRC, TCP, LARGE).values())  # TCP(a,b) has TCP's law, which is no evidence
+        tells = TFRC in (one, other)
         at = levels(one, other)
         apart = [difference(size(at.slow[n]), size(at.fast[n])) for n in at.fast]
         return {
             "close": Statement(
                 tuple(slow[n] for n in FEW_FLOWS),
-                tuple(own[n] for n in FEW_FLOWS),
+                tuple(own[n] for n in FEW_FLOWS) if tells else None,
                 equal=True,
                 level=tuple(at.slow[n] for n in at.slow if n in FEW_FLOWS),
             ),
-            "gap": Statement((_trend(slow),), (_trend(own),), level=(_trend(at.slow),) if at.slow else None),
+            "gap": Statement(
+                (_trend(slow),), (_trend(own),) if tells else None, level=(_trend(at.slow),) if at.slow else None
+            ),
             "loss": Statement(
                 _steps(lost),
                 tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(losses)),
@@ -118,7 +123,7 @@ def growing_numbers(one: str, other: str) -> Effects:
             ),
             "closer": Statement(
                 (average(closer),),
-                (Estimate(round(sum(nearer) / len(nearer), 6), 0.0),),
+                (Estimate(round(sum(nearer) / len(nearer), 6), 0.0),) if tells else None,
                 level=(average(apart),) if apart else None,
             ),
         } | ({"order": Statement(_order(), order), "smaller": _smaller()} if one == TFRC else {})
@@ -254,7 +259,7 @@ def growing_delays() -> Effects:
         },
         readings={
             READING: _by_delay("b"),
-            CLOSE: {"order": _by_delay("1-b", EQUAL)["order"]},
+            CLOSE: _by_delay("1-b", EQUAL),
             MEASURES[COEFFICIENT]: _by_delay("1-b", column="rate_cov"),
         }
         | {name: _in_longer_bins(length) for name, length in LENGTHS.items()},
@@ -304,9 +309,9 @@ def _by_delay(
             model["rate"] += [Estimate(fall, 0.0) for fall in falls]
             square = [(variation(kind) * rate) ** 2 for rate in own[kind]]
             model["variance"] += [Estimate(a - b, 0.0) for a, b in itertools.pairwise(square)]
-        apart = sum(own[first]) / sum(own[second]) - 1.0
-        model["order"].append(Estimate(apart + least, 0.0))
-        if first == TFRC:
+        if first == TFRC:  # to TCP and TCP(a,b) the model gives one law, which is no evidence
+            apart = sum(own[first]) / sum(own[second]) - 1.0
+            model["order"].append(Estimate(apart + least, 0.0))
             smooth.append(_smoother(frame, first, second, column))
             one, other = (
                 sum((variation(kind) * rate) ** 2 for rate in own[kind])

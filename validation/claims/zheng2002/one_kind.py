@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pandas as pd
 
 from validation.claims.effect_claims import by, effects, where
-from validation.claims.effect_statements import Curve, Effects, Statement, beyond
+from validation.claims.effect_statements import Curve, Decided, Effects, Statement, beyond
 from validation.claims.zheng2002.level import ACCESS_DELAY, SENDERS, Dumbbell, of_link
 from validation.claims.zheng2002.red import LOW_THRESHOLDS, SLOW, Group, fixed_point
 from validation.networks.further_seeds import CASE
 from validation.statistics import PART, Estimate, difference, of_runs, ratio
 
-SWEEP = "zheng2002/window-sweep"
+SWEEP, MORE_SEEDS = "zheng2002/window-sweep", "zheng2002/window-sweep-seeds"
+BACKGROUND = {"with background traffic": 5}
+"""A reading of one flow: the random flows that Sect. 3.2 adds in all scenarios, while Sect. 3.3 speaks of one TCP flow."""
 ONE_KIND = "zheng2002/flows-one-kind"
 LOW_THRESHOLD_CASE = "zheng2002/flows-one-kind-low-thresholds"
 LATE_TIMER_CASE = "zheng2002/flows-one-kind-late-timers"
 SMALL_WINDOW_CASE = "zheng2002/flows-one-kind-small-windows"
+SMALL_WINDOW_SEEDS = "zheng2002/flows-one-kind-small-windows-seeds"
+"""Further seeds of TCP: five runs without losses are too few."""
 RULES = ("TCP(1,1/2)", "TCP(1/5,1/8)", "TCP(3/7,1/4)", "TFRC")
 """In the order of the paper's utilisation, the largest first."""
 PEAK = 20
@@ -49,64 +57,89 @@ LOWER, HIGH = 60, 90
 """Windows in packets: one below that at which the paper calls the utilisation high, and that one."""
 
 
-@effects("Z03", cases=(SWEEP,), least=VISIBLE, also={"lossless": LOSSLESS})
+class Swept(NamedTuple):
+    """Utilisation and loss by the largest window in packets."""
+
+    used: dict[int, Estimate]
+    lost: dict[int, Estimate]
+
+    @property
+    def below(self) -> list[int]:
+        """The windows up to which the paper has no losses."""
+        return [window for window in self.used if window <= FULL]
+
+    @property
+    def above(self) -> list[int]:
+        """The others."""
+        return [window for window in self.used if window > FULL]
+
+
+def _swept(background: int) -> Swept:
+    """Return what ns-2 has with so many sources of background traffic."""
+    frame = pd.concat([where(case, "link", background=background) for case in (SWEEP, MORE_SEEDS)])
+    return Swept(by(frame, "window", "utilisation", PART), by(frame, "window", "loss", PART))
+
+
+def _quantities(swept: Swept) -> dict[str, Decided]:
+    """Return what decides each statement on one flow."""
+    used, lost = swept
+    first, *_, last = swept.above
+    return {
+        "rises": tuple(beyond(difference(used[b], used[a]), -VISIBLE) for a, b in itertools.pairwise(swept.below)),
+        "high": (beyond(difference(used[HIGH], used[LOWER]), VISIBLE),),
+        "lossless": lambda given: tuple(beyond(-lost[w], -given["lossless"]) for w in swept.below),
+        "losses": tuple(lost[window] for window in swept.above),
+        "lower": tuple(beyond(difference(used[FULL], used[w]), VISIBLE) for w in swept.above),
+        "plateau": (difference(used[last], used[first]),),
+    }
+
+
+def _statements(
+    packets: Swept, model: Mapping[str, Decided] | None = None, level: Swept | None = None
+) -> dict[str, Statement]:
+    """Return the statements on one flow by ns-2, and by the model and hopflow's packet level where they have the setting."""
+    least = {"rises": -VISIBLE, "high": VISIBLE, "lower": VISIBLE}
+    own = _quantities(level) if level else {}
+    return {
+        key: Statement(each, (model or {}).get(key), key == "plateau", level=own.get(key), least=least.get(key, 0.0))
+        for key, each in _quantities(packets).items()
+    }
+
+
+@effects("Z03", cases=(SWEEP, MORE_SEEDS), least=VISIBLE, also={"lossless": LOSSLESS})
 def one_flow_by_its_window() -> Effects:
     """Measure utilisation and loss of one flow by its largest window."""
-    frame = where(SWEEP, "link", background=0)
-    used, lost = (by(frame, "window", column, PART) for column in ("utilisation", "loss"))
-    below = [window for window in used if window <= FULL]
-    rises = [beyond(difference(used[b], used[a]), -VISIBLE) for a, b in itertools.pairwise(below)]
-    above = [window for window in used if window > FULL]
-    first = used[below[0]].value / below[0]
+    swept = _swept(0)
+    used, lost = swept
+    first = used[swept.below[0]].value / swept.below[0]
     linear = tuple(min(first * window, 1.0) for window in used)
-    grows = [linear[n + 1] - linear[n] + VISIBLE for n in range(len(below) - 1)]
-    own, own_lost = (
+    grows = [linear[n + 1] - linear[n] + VISIBLE for n in range(len(swept.below) - 1)]
+    own = Swept(*(
         {window: of_link(Dumbbell(RULES[:1], window=window), column) for window in used}
         for column in ("utilisation", "loss")
-    )
-    climb = [beyond(difference(own[b], own[a]), -VISIBLE) for a, b in itertools.pairwise(below)]
-    high = [beyond(difference(each[HIGH], each[LOWER]), VISIBLE) for each in (used, own)]
-    exact = first * (HIGH - LOWER) - VISIBLE
+    ))  # fmt: skip
+    model: dict[str, Decided] = {
+        "rises": tuple(Estimate(value, 0.0) for value in grows),
+        "high": (Estimate(first * (HIGH - LOWER) - VISIBLE, 0.0),),
+    }
+    others = {name: _swept(number) for name, number in BACKGROUND.items()}
     return Effects(
+        _statements(swept, model, own),
         {
-            "rises": Statement(
-                tuple(rises), tuple(Estimate(value, 0.0) for value in grows), level=tuple(climb),
-                least=-VISIBLE,
-            ),
-            "high": Statement(
-                (high[0],), (Estimate(exact, 0.0),), level=(high[1],), least=VISIBLE
-            ),
-            "lossless": Statement(
-                lambda given: tuple(beyond(-lost[w], -given["lossless"]) for w in below),
-                level=lambda given: tuple(beyond(-own_lost[w], -given["lossless"]) for w in below),
-            ),
-            "losses": Statement(
-                tuple(lost[window] for window in above),
-                level=tuple(own_lost[window] for window in above),
-            ),
-            "lower": Statement(
-                tuple(beyond(difference(used[FULL], used[w]), VISIBLE) for w in above),
-                level=tuple(beyond(difference(own[FULL], own[w]), VISIBLE) for w in above),
-                least=VISIBLE,
-            ),
-            "plateau": Statement(
-                (difference(used[above[-1]], Estimate(used[above[0]].value, 0.0)),),
-                equal=True,
-                level=(difference(own[above[-1]], Estimate(own[above[0]].value, 0.0)),),
-            ),
-        },
-        {
-            "utilisation": Curve(list(used), list(used.values()), linear, list(own.values())),
+            "utilisation": Curve(list(used), list(used.values()), linear, list(own.used.values())),
+            **{f"utilisation {name}": Curve(list(each.used), list(each.used.values())) for name, each in others.items()},
             "loss (%)": Curve(
                 list(lost),
                 [Estimate(100 * e.value, 100 * e.error, e.dof) for e in lost.values()],
-                level=[Estimate(100 * e.value, 100 * e.error, e.dof) for e in own_lost.values()],
+                level=[Estimate(100 * e.value, 100 * e.error, e.dof) for e in own.lost.values()],
             ),
         },
         ("largest window (packets)", "of the link (1)"),
         values={"full": next(w for w in used if used[w].value > 1 - VISIBLE), "used": used,
+                "others": {name: [each.used[w] for w in (FULL - 20, FULL - 10, FULL)] for name, each in others.items()},
                 "rtt": [_full(0.0), _full(LONGER)], "product": SLOW.capacity * BASE_RTT,
                 "longer": SLOW.capacity * (BASE_RTT + 4.0 * LONGER)},
+        readings={name: _statements(each) for name, each in others.items()},
     )  # fmt: skip
 
 
@@ -123,7 +156,8 @@ def _full(longer: float) -> int:
 
 
 def _by_number(case: str, reading: str, rule: str, column: str) -> dict[int, Estimate]:
-    frame = where(case, "link", rule=rule)
+    further = (SMALL_WINDOW_SEEDS,) if case == SMALL_WINDOW_CASE and rule == RULES[0] else ()
+    frame = pd.concat([where(each, "link", rule=rule) for each in (case, *further)])
     if "reading" in frame:
         own = reading if rule.startswith(("TCP(1/5", "TCP(3/7")) else "1-b"
         frame = frame[frame["reading"] == own]
@@ -153,7 +187,7 @@ def _grows(values: list[float]) -> tuple[Estimate, ...]:
 
 @effects(
     "Z04",
-    cases=(ONE_KIND, LOW_THRESHOLD_CASE, LATE_TIMER_CASE, SMALL_WINDOW_CASE, CASE),
+    cases=(ONE_KIND, LOW_THRESHOLD_CASE, LATE_TIMER_CASE, SMALL_WINDOW_CASE, SMALL_WINDOW_SEEDS, CASE),
     least=VISIBLE,
     also={"lossless": SHOWN},
 )
@@ -231,6 +265,7 @@ def _ends(case: str) -> tuple[Estimate, Estimate]:
         ONE_KIND,
         LOW_THRESHOLD_CASE,
         SMALL_WINDOW_CASE,
+        SMALL_WINDOW_SEEDS,
         *(f"zheng2002/{case}" for case in LAWS.values()),
     ),
     least=VISIBLE,
@@ -259,7 +294,7 @@ def kinds_of_flows() -> Effects:
 
 
 def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
-    """Return the statements on flows of one kind in a reading."""
+    """Return the statements on flows of one kind in a reading; the model gives every TCP(a,b) one law, and judges no order of losses."""
     used, lost = (
         {rule: _by_number(case, reading, rule, column) for rule in RULES} for column in ("utilisation", "loss")
     )
@@ -276,12 +311,10 @@ def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
     own = {rule: own_by_number(rule) for rule in SENDERS}
     apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
     above = [beyond(difference(a[n], b[n]), VISIBLE) for (a, _), (b, _) in apart for n in NUMBERS]
-    orders = [b - a for one, two in (pairs if model else ()) for a, b in zip(model[one], model[two], strict=True)]
     return {
         "utilisation": Statement(tuple(order), level=tuple(above), least=VISIBLE),
         "loss": Statement(
             tuple(reverse),
-            tuple(Estimate(round(x, 6), 0.0) for x in orders),
             level=tuple(difference(b[n], a[n]) for (_, a), (_, b) in apart for n in NUMBERS),
         ),
         "falls": Statement(

@@ -152,7 +152,10 @@ def measure() -> Reactions:
 
 @measure.judge
 def judge(found: Reactions, *, level: float = LEVEL) -> Judgement:
-    """Judge whether TFRC reacts slower than TCP, both ways, and whether its loss history is ns-2's."""
+    """Judge whether TFRC reacts slower than TCP, both ways, and whether its loss history is ns-2's.
+
+    The history is exact: it is computed from ns-2's own intervals, without noise, and one report that is not met contradicts.
+    """
     missing, surplus = found.slower
     met = found.total("met") == found.total("reports")
     return {

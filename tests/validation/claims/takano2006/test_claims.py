@@ -261,16 +261,21 @@ def test_d13_is_no_contradiction_for_the_network() -> None:
 
 
 def test_with_dfc_nothing_is_lost_and_the_window_is_that_of_large_buffers(judged) -> None:
-    """ns-3's runs with DFC drop no packet, and their means are the same as in 4V."""
-    assert judged("D17")["dfc_same"] == Sides(R, R)
+    """ns-3's runs with DFC drop no packet, and their means are the same as in 4V; five runs are too few for that."""
+    assert judged("D17")["dfc_same"] == Sides(R, N)
 
 
 def test_the_pattern_of_the_paper_is_losses_with_the_small_buffer_only() -> None:
-    shown = vegas_small_buffers.ByBuffer((0.0, 5.0), (0.8, 0.3))
-    assert shown.as_printed
-    assert not shown._replace(lost=(1.0, 5.0)).as_printed
-    assert not shown._replace(mean=(0.8, 0.5)).as_printed
-    assert not vegas_small_buffers.ByBuffer((np.nan, np.nan), (np.nan, np.nan)).known
+    def runs(lost: tuple[float, float], means: tuple[float, float]) -> vegas_small_buffers.ByBuffer:
+        pairs = zip(vegas_small_buffers.BUFFERS, lost, means, strict=True)
+        return vegas_small_buffers.ByBuffer(
+            {b: vegas_small_buffers.Thresholds(np.array([n]), np.array([m])) for b, n, m in pairs}
+        )
+
+    assert runs((0.0, 5.0), (0.8, 0.3)).as_printed
+    assert not runs((1.0, 5.0), (0.8, 0.3)).as_printed
+    assert not runs((0.0, 5.0), (0.8, 0.5)).as_printed
+    assert not vegas_small_buffers.ByBuffer({}).known
 
 
 # D18 would keep its efficiency if packets said so.
@@ -280,7 +285,7 @@ def test_packet_level_falls_as_ns3_does() -> None:
     """With delays of their own in each run: within a third of what unequal delays cost."""
     seen = unequal_delays.measure().mean(unequal_delays.DIFFUSION)
     found, lost = unequal_delays.packet_level(3.0)
-    assert lost == 0.0
+    assert not lost.any()
     assert abs(found.mean() - seen[3]) < (seen[1] - seen[3]) / 3
 
 
@@ -500,11 +505,12 @@ def test_properties_of_a_hand_made_run() -> None:
     assert (run.left, run.largest, run.peak_of_merge, run.lost) == (10.0, 90.0, 90.0, 190.0)
 
 
-def test_one_run_of_several_decides_against_a_statement() -> None:
+def test_runs_that_disagree_decide_nothing() -> None:
     runs = queues.without_dfc()
-    assert queues.every(runs, lambda run: run.lost > 0) == (R, R)
-    first = runs.packets[0]
-    assert queues.every(runs, lambda run: run is not first) == (R, C)
+    assert queues.in_most(runs, lambda run: run.lost > 0, 0.01) == (R, R)
+    first = {id(run) for run in runs.packets[:5]}
+    assert queues.in_most(runs, lambda run: id(run) not in first, 0.01).packets is N
+    assert queues.in_most(runs, lambda run: run.lost == 0, 0.01) == (C, C)
 
 
 # Vegas with its own slow start.
@@ -526,8 +532,13 @@ def test_users_get_the_vegas_that_is_judged() -> None:
 
 
 def test_means_within_a_tenth_are_alike() -> None:
-    assert vegas_runs.alike(1.0, 0.95, 0.1)
-    assert not vegas_runs.alike(0.85, 1.0, 0.1)
+    def alike(*means: tuple[float, ...]) -> Verdict:
+        return studies.alike(*map(np.array, means), 0.1, LEVEL)
+
+    assert alike((1.0,), (0.95,)) is R
+    assert alike((0.85,), (1.0,)) is C
+    assert alike((1.0, 1.01, 0.99), (0.95, 0.96, 0.94)) is R
+    assert alike((1.0, 1.1, 0.9), (0.95, 1.05, 0.85)) is N  # three runs that scatter show neither
 
 
 # Scenarios as studies; and the fluid's runs without DFC beside ns-2's.
