@@ -137,7 +137,9 @@ def keyed(subject: Subject[object], finding: Finding) -> Iterator[tuple[str, str
             yield part.statement, name, verdict
 
 
-def draw(claim: str, draws: int, seed: int = 0, worlds: Sequence[str] = tuple(MAKERS)) -> dict[tuple[str, str, str], Tally]:
+def draw(
+    claim: str, draws: int, seed: int = 0, worlds: Sequence[str] = tuple(MAKERS)
+) -> dict[tuple[str, str, str], Tally]:
     """Return the tallies of a claim by world, statement and simulator, of the statements for which the world is made."""
     find(claim)
     subject, kind_of = subjects()[claim], kinds()
@@ -196,7 +198,9 @@ def main(
             write_rows(RESULTS, HEAD, rows)
     for row in worst or rows:
         print(*row)
-    print(f"{len(rows)} statements and sources, {len(worst)} hold in more than {largest_allowed(draws)} of {draws} worlds")
+    print(
+        f"{len(rows)} statements and sources, {len(worst)} hold in more than {largest_allowed(draws)} of {draws} worlds"
+    )
     raise typer.Exit(bool(worst))
 
 

@@ -104,7 +104,9 @@ def test_the_numbers_of_the_first_pages_are_in_a_record(page: str) -> None:
     pages = runpy.run_path(str(DOCS / "typed_numbers.py"))
     traces = {number: pages["trace"](number) for number in pages["all_numbers"]() if number.page == page}
     assert len(traces) > 15
-    assert [number for number, told in traces.items() if pages["kind_of"](told) not in {"set", "in a record or a test"}] == []
+    assert [
+        number for number, told in traces.items() if pages["kind_of"](told) not in {"set", "in a record or a test"}
+    ] == []
 
 
 def test_measured_numbers_are_those_of_the_record() -> None:
