@@ -330,7 +330,7 @@ def queued(run: str, case: str) -> float:
 
 def between(low: float, high: float) -> Verdict:
     """Return whether a number that lies somewhere from ``low`` to ``high`` is between alpha and beta."""
-    inside = VEGAS_ALPHA <= low and high <= VEGAS_BETA
+    inside = low >= VEGAS_ALPHA and high <= VEGAS_BETA
     return Verdict.of(inside, high < VEGAS_ALPHA or low > VEGAS_BETA)
 
 
