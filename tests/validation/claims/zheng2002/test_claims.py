@@ -257,7 +257,7 @@ def test_intervals_are_student_over_the_seeds() -> None:
     )
     found = loss_sweeps.against(runs, np.full(3, 10.0))
     np.testing.assert_allclose(found.ratio, [1.0])
-    np.testing.assert_allclose(found.half, [2.919986 * 0.1 / np.sqrt(3)], rtol=1e-5)
+    np.testing.assert_allclose(found.half, [6.964557 * 0.1 / np.sqrt(3)], rtol=1e-5)
 
 
 def test_pairs_are_of_the_same_seed() -> None:
