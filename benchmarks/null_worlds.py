@@ -32,7 +32,7 @@ from tqdm import tqdm
 
 from hopflow.text_files import write_rows
 from validation import evidence, ledger, manifest
-from validation.checks import Subject, subjects
+from validation.checks import subjects
 from validation.claims import find
 from validation.evidence import Change
 from validation.judgements.verdicts import Finding, Verdict
@@ -130,7 +130,7 @@ def with_events(random: np.random.Generator) -> Change:
 MAKERS: dict[str, Callable[[np.random.Generator], Change]] = {"shuffled": shuffled, "event": with_events}
 
 
-def keyed(subject: Subject[object], finding: Finding) -> Iterator[tuple[str, str, Verdict]]:
+def keyed(finding: Finding) -> Iterator[tuple[str, str, Verdict]]:
     """Yield key, simulator and verdict of the statements of a finding whose statements are their keys."""
     for part in finding.parts:
         for name, verdict in part.simulators.items():
@@ -143,7 +143,7 @@ def draw(
     """Return the tallies of a claim by world, statement and simulator, of the statements for which the world is made."""
     find(claim)
     subject, kind_of = subjects()[claim], kinds()
-    data = {(key, name): v for key, name, v in keyed(subject, subject.in_all_readings(subject.measured(), {}))}
+    data = {(key, name): v for key, name, v in keyed(subject.in_all_readings(subject.measured(), {}))}
     found: dict[tuple[str, str, str], Tally] = {}
     for world in worlds:
         wanted = {
@@ -165,7 +165,7 @@ def draw(
                 except (ValueError, KeyError, ArithmeticError, IndexError, StopIteration):
                     judged = {}  # a table that a claim refuses shows nothing
                 else:
-                    judged = {(key, name): v for key, name, v in keyed(subject, finding)}
+                    judged = {(key, name): v for key, name, v in keyed(finding)}
             for key, name in wanted:
                 found[world, key, name].counts[str(judged.get((key, name), "failed"))] += 1
     return found
