@@ -160,7 +160,7 @@ def ratio_half_width(numerators: Floats, denominators: Floats) -> float:
     --------
     >>> packets = np.random.default_rng(1).exponential(100.0, 2000)
     >>> round(ratio_half_width(packets, np.ones(2000)), 1)  # 1.96 * 100 / sqrt(2000) = 4.4
-    4.7
+    4.6
     """
     residuals = numerators - numerators.sum() / denominators.sum() * denominators
     count = len(residuals)

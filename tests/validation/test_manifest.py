@@ -230,7 +230,7 @@ def test_a_changed_digit_of_a_published_table_is_found_and_named(published: Path
         ("published/excused_cases.csv", "claim", "other"),
         ("published/SOURCES.md", "5f7ae08", "5f7ae09"),
         ("published/yang2001_table4.csv", "290.39", "390.39"),
-        ("claims/zheng2002/one_flow_by_its_window.md", "Yes:", "No:"),
+        ("claims/hu2016/two_flows.md", "Yes:", "No:"),
     ],
 )
 def test_a_forgery_is_found_with_and_without_a_new_manifest(published, name, old, new) -> None:

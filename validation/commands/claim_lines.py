@@ -34,7 +34,7 @@ COUNTED = {
     Verdict.HOLDS: ("holds", "hold"),
     Verdict.CONTRADICTED: ("contradicted", "contradicted"),
     Verdict.DEPENDS: ("depends", "depend"),
-    Verdict.MARGIN: ("depends on our margin", "depend on our margin"),
+    Verdict.MARGIN: ("by margin", "by margin"),
     Verdict.DISAGREE: ("disagrees", "disagree"),
     Verdict.INCONCLUSIVE: ("inconclusive", "inconclusive"),
     Verdict.UNDECIDABLE: ("undecidable", "undecidable"),
@@ -53,7 +53,7 @@ STYLES = {
 }
 FOLDED = {
     "contradicted": "contra-\ndicted",
-    "depends on our margin": "depends on\nour margin",
+    "depends on our margin": "our\nmargin",
     "simulators disagree": "simulators\ndisagree",
     "inconclusive": "incon-\nclusive",
     "undecidable": "unde-\ncidable",
@@ -63,9 +63,7 @@ FOLDED = {
 """Heads of the tally's columns in two lines, so that it fits into 80 columns."""
 WIDEST = 100
 """Characters of a line on a claim at most."""
-LEGEND = (
-    "inconclusive: neither is certain; depends: on the reading; -: does not apply; 1/3: judges one of three statements"
-)
+LEGEND = "inconclusive: neither is certain; depends: on the reading; our margin: it decides; -: does not apply; 1/3: judges one of three statements"
 
 
 def print_tally(rows: list[Row], console: Console) -> None:
@@ -95,7 +93,10 @@ def print_papers(rows: list[Row], console: Console) -> None:
     """Print how many claims have which verdict: of the five papers by packets and by models, as the report's first page, and paper by paper."""
     papers = [row for row in rows if group_of_row(row) == "papers"]
     if papers:
-        console.print(f"Claims of five papers ({len(papers)}; depend: on the reading of the paper):", highlight=False)
+        console.print(
+            f"Claims of five papers ({len(papers)}; depend: on the reading; by margin: one of ours decides):",
+            highlight=False,
+        )
     for title, judge in (("packets", _of_packets), ("models", _of_model)):
         _print_counts(f"by {title}", [verdict for row in papers if (verdict := judge(row)) != NONE], console)
     by_paper: dict[str, list[Row]] = {}
@@ -223,7 +224,7 @@ def print_answer(row: Row, console: Console) -> None:
 
 def _short(word: str) -> str:
     """Return the word of a verdict for a column."""
-    return "-" if word == Verdict.NOT_APPLICABLE else word
+    return {Verdict.NOT_APPLICABLE: "-", Verdict.MARGIN: "our margin"}.get(Verdict(word), word)
 
 
 def print_details(row: Row, console: Console) -> None:

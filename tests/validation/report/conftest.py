@@ -38,6 +38,7 @@ def toy() -> Callable[..., tuple[Claim, Finding]]:
                     0.01,
                     {"model": R, "simulation": A},
                     {"model": C, "simulation": A},
+                    place="Sect. 0",
                 ),
             ),
         )

@@ -175,7 +175,7 @@ def uneven_means(one: Estimate, other: Estimate) -> Estimate:
     Examples
     --------
     >>> print(uneven_means(Estimate(6.0, 0.3, 9), Estimate(4.0, 0.2, 4)))
-    0.20 ± 0.10
+    0.200 ± 0.094
     """
     total = one.value + other.value
     error = 2.0 * math.hypot(other.value * one.error, one.value * other.error) / total**2

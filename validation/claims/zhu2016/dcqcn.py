@@ -32,7 +32,7 @@ SHORT_DELAY, LONG_DELAY = 4e-6, 85e-6
 """Round-trip times, s."""
 EXTENDED, WHEN_EXTENDED = RampMarking("5 kB", "1955 kB", 0.1), "ramp extended at its slope"
 """A ramp of the published slope on which the fixed points of all numbers of flows lie, and the name of this reading."""
-LONG = (0.5, 0.1)
+FAIRNESS_TIMES = (0.5, 0.1)
 """End and begin of what is counted of the rates of one run in packets, s."""
 GRID = np.geomspace(1e-6, 0.5, 400)
 """Probabilities of a mark among which fixed points are sought."""
@@ -125,8 +125,8 @@ def settled_in_fluid(count: int, rtt: float, extended: bool = False) -> list[See
 
 @over_seeds(fabric_runs.SEEDS)
 def long_rates(seed: int, count: int) -> list[float]:
-    """Return the rates of the flows of a run over C / N at `LONG`."""
-    rates: list[float] = (run(count, SHORT_DELAY, seed, *LONG).rates * count / C).tolist()
+    """Return the rates of the flows of a run over C / N at `FAIRNESS_TIMES`."""
+    rates: list[float] = (run(count, SHORT_DELAY, seed, *FAIRNESS_TIMES).rates * count / C).tolist()
     return rates
 
 

@@ -210,8 +210,8 @@ def test_a_cycle_knows_what_it_kept_and_grew() -> None:
 
 
 def half(difference: float = 0.0, error: float = 0.01, **networks: float) -> Differences:
-    """Return a half of 20 shares, half of them off to either side."""
-    signs = np.resize([1.0, -1.0], 20)
+    """Return a half of 40 shares, half of them off to either side: 20 would leave the coverage open."""
+    signs = np.resize([1.0, -1.0], 40)
     shares = {
         "difference": difference * signs,
         "error": error,
