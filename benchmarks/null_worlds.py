@@ -16,7 +16,6 @@ the quantity of each statement as a function of single cells.
 
 from __future__ import annotations
 
-import csv
 import functools
 import math
 import re
@@ -31,7 +30,7 @@ import typer
 from tqdm import tqdm
 
 from hopflow.text_files import write_rows
-from validation import evidence, ledger, manifest
+from validation import evidence, ledger, records
 from validation.checks import subjects
 from validation.claims import find
 from validation.evidence import Change
@@ -47,7 +46,7 @@ POSITIONS = frozenset({"time", "sequence", "report", "event", "begin", "end", "b
 """Index columns that are no labels: places within a run."""
 EVENTS = re.compile(r"^(queue_)?(drop|lost|loss(es)?$|timeouts|resent|overflow)")
 WORLDS = {"order": "shuffled", "trend": "shuffled", "existence": "shuffled", "absence": "event"}
-"""The null world of statements by their kind (`validation/published/judged_sets.csv`)."""
+"""The null world of statements by their kind (`kind_of`)."""
 MAX_RATE = 0.05
 
 
@@ -59,10 +58,22 @@ class Tally(NamedTuple):
     counts: Counter[str]
 
 
-def kinds() -> dict[tuple[str, str], str]:
-    """Return the kinds of all statements by claim and key."""
-    with (manifest.PUBLISHED / "judged_sets.csv").open(newline="", encoding="utf-8") as file:
-        return {(row["claim"], row["statement"]): row["kind"] for row in csv.DictReader(file)}
+def kind_of(statistic: str) -> str:
+    """Return the kind of a statement by the words of its statistic in ``published/statements.csv``.
+
+    One that is taken for an order by mistake shows here: it holds too often.
+    """
+    if "within the" in statistic or "within `margin`" in statistic:
+        return "equality"
+    if "none in all runs" in statistic or "absent" in statistic:
+        return "absence"
+    if "more than none" in statistic:
+        return "existence"
+    if re.search("(below|above) the threshold|below `least`", statistic):
+        return "bound"
+    if re.search("(every|each) step", statistic):
+        return "trend"
+    return "order" if re.search("(t|rank|sign) tests?|above zero", statistic) else "exact"
 
 
 def shuffled(random: np.random.Generator) -> Change:
@@ -142,7 +153,8 @@ def draw(
 ) -> dict[tuple[str, str, str], Tally]:
     """Return the tallies of a claim by world, statement and simulator, of the statements for which the world is made."""
     find(claim)
-    subject, kind_of = subjects()[claim], kinds()
+    subject = subjects()[claim]
+    kinds = {key: kind_of(each.statistic) for key, each in records.statements_of_papers()[claim].items()}
     data = {(key, name): v for key, name, v in keyed(subject.in_all_readings(subject.measured(), {}))}
     found: dict[tuple[str, str, str], Tally] = {}
     for world in worlds:
@@ -150,12 +162,12 @@ def draw(
             (key, name): v
             for (key, name), v in data.items()
             if v in (Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE)
-            and WORLDS.get(kind_of.get((claim, key), "")) == world
+            and WORLDS.get(kinds.get(key, "")) == world
         }
         if not wanted:
             continue
         for (key, name), verdict in wanted.items():
-            found[world, key, name] = Tally(kind_of[claim, key], verdict, Counter())
+            found[world, key, name] = Tally(kinds[key], verdict, Counter())
         for child in np.random.SeedSequence([seed, sum(map(ord, claim))]).spawn(draws):
             with evidence.changed(MAKERS[world](np.random.default_rng(child))):
                 try:
