@@ -14,7 +14,7 @@ from dfcmodel.lossless import leaf_spine
 from responsefn import HPCC, FixedRate
 from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.networks.further_seeds import CASE, over_seeds
+from validation.networks.further_seeds import CASE, LATER, over_seeds
 from validation.statistics import of_runs
 
 LOAD = 0.55
@@ -138,7 +138,7 @@ def tail_latency() -> Effects:
     )
 
 
-@fabric_runs.on_fabrics("B04", cases=(CASE,), also={"buffer": PAPER_BUFFER})
+@fabric_runs.on_fabrics("B04", cases=(CASE, LATER), also={"buffer": PAPER_BUFFER})
 def buffer_in_use() -> Effects:
     """Compare the buffer in use under BFC with that under control between ends."""
     ratios = [fabric_runs.gain(_column(scheme, 1), _column(SCHEMES[0], 1)) for scheme in SCHEMES[1:]]

@@ -11,7 +11,7 @@ from dfcmodel import Fair, Flow, FlowSizes, Link, Packets, Scenario, flow_sizes,
 from responsefn import FixedRate
 from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.networks.further_seeds import CASE, over_seeds
+from validation.networks.further_seeds import CASE, LATER, over_seeds
 from validation.statistics import Estimate, difference, of_runs, ratio
 
 LOADS = (0.5, 0.7)
@@ -69,7 +69,7 @@ def geometric_quantile(load: float, part: float) -> float:
     return math.ceil(math.log1p(-part) / math.log(load)) - 1.0
 
 
-@fabric_runs.on_fabrics("B01", cases=(CASE,), equal=0.2)
+@fabric_runs.on_fabrics("B01", cases=(CASE, LATER), equal=0.2)
 def active_flows() -> Effects:
     """Measure how many flows are active at a link with fair queueing."""
     found = {load: np.array(active(load, SPEEDS[0])) for load in LOADS}

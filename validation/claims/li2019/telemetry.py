@@ -13,7 +13,7 @@ from responsefn import HPCC
 from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.judgements.keeping import kept
-from validation.networks.further_seeds import CASE, over_seeds
+from validation.networks.further_seeds import CASE, LATER, over_seeds
 from validation.statistics import difference, of_runs
 
 C = fabric_runs.line(100)
@@ -219,7 +219,7 @@ def _shares(seed: int, after: float, end: float) -> list[float]:
     return relative
 
 
-@fabric_runs.on_fabrics("H04", cases=(CASE,), equal=0.1)
+@fabric_runs.on_fabrics("H04", cases=(CASE, LATER), equal=0.1)
 def fair_shares() -> Effects:
     """Measure the shares of four flows of HPCC."""
     found, late = np.array(shares()), np.array(late_shares())

@@ -26,7 +26,7 @@ from responsefn import FixedRate
 from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.judgements.keeping import kept
-from validation.networks.further_seeds import CASE, over_seeds
+from validation.networks.further_seeds import CASE, LATER, over_seeds
 from validation.statistics import Estimate, of_runs
 
 SIZES = FlowSizes("IRN", (32, 1000, 200e3, 3e6), (0.0, 0.5, 0.85, 1.0))
@@ -147,7 +147,7 @@ def _worse_for_long(one: Transport, other: Transport, what: int = 0) -> Estimate
 AXES = ("transport", "slowdown")
 
 
-@fabric_runs.on_fabrics("I01", cases=(CASE,))
+@fabric_runs.on_fabrics("I01", cases=(CASE, LATER))
 def irn_and_roce() -> Effects:
     """Compare IRN without PFC with RoCE with it."""
     better, tail = _worse(ROCE, IRN), _worse(ROCE, IRN, 1)
@@ -170,7 +170,7 @@ def irn_and_roce() -> Effects:
     )
 
 
-@fabric_runs.on_fabrics("I02", cases=(CASE,))
+@fabric_runs.on_fabrics("I02", cases=(CASE, LATER))
 def irn_with_pfc() -> Effects:
     """Compare IRN with PFC and without."""
     worse, long = _worse(IRN_PFC, IRN), _worse_for_long(IRN_PFC, IRN)
@@ -183,7 +183,7 @@ def irn_with_pfc() -> Effects:
     )
 
 
-@fabric_runs.on_fabrics("I03", cases=(CASE,))
+@fabric_runs.on_fabrics("I03", cases=(CASE, LATER))
 def roce_without_pfc() -> Effects:
     """Compare RoCE without PFC and with it."""
     metrics = dict(zip(("slowdown", "completion", "tail"), range(3), strict=True))
@@ -204,7 +204,7 @@ def roce_without_pfc() -> Effects:
     )
 
 
-@fabric_runs.on_fabrics("I04", cases=(CASE,))
+@fabric_runs.on_fabrics("I04", cases=(CASE, LATER))
 def parts_of_irn() -> Effects:
     """Compare selective repair with go-back-N, and with a bound on packets in flight and without."""
     seen = {"selective": _worse(LOSSY_ROCE, UNBOUNDED), "bound": _worse(UNBOUNDED, IRN)}
@@ -251,7 +251,7 @@ def roce_of_paper_size() -> list[float]:
     ]
 
 
-@fabric_runs.on_fabrics("I05", cases=(CASE,), equal=0.05)
+@fabric_runs.on_fabrics("I05", cases=(CASE, LATER), equal=0.05)
 def incasts() -> Effects:
     """Compare the completion of a request with IRN with the time of the link, and with RoCE with PFC."""
     own, roce = np.array(request_times(IRN)), np.array(request_times(ROCE))

@@ -12,6 +12,7 @@ from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.judgements.keeping import kept
 from validation.networks.further_seeds import CASE, over_seeds
+from validation.networks.further_seeds import LATER as LATER_CASE
 from validation.statistics import of_runs
 
 C = fabric_runs.line(40)
@@ -102,7 +103,7 @@ def _queue(run: fabric_runs.Run) -> tuple[float, float]:
     return float(found.mean()), float(found.std())
 
 
-@fabric_runs.on_fabrics("Q05", cases=(CASE,))
+@fabric_runs.on_fabrics("Q05", cases=(CASE, LATER_CASE))
 def gain_of_alpha() -> Effects:
     """Measure the queue's mean and standard deviation by g."""
     own, model, late, late_model, last, last_model = (
@@ -163,7 +164,7 @@ PRINTED_RATE = 39 / 40
 AS_PRINTED = "the printed rate, more than 39 of 40 Gb/s"
 
 
-@fabric_runs.on_fabrics("Q07", least=0.05)
+@fabric_runs.on_fabrics("Q07", cases=(LATER_CASE,), least=0.05)
 def full_link() -> Effects:
     """Measure the throughput of incasts with DCQCN."""
     own, model = np.array(used("packets")), np.array(used("fluid"))

@@ -14,7 +14,7 @@ from responsefn import DCQCN
 from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.judgements.keeping import kept
-from validation.networks.further_seeds import CASE, over_seeds
+from validation.networks.further_seeds import CASE, LATER, over_seeds
 from validation.statistics import of_runs
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _scatter(rates: Sequence[float]) -> float:
     return float(np.std(rates))
 
 
-@fabric_runs.on_fabrics("E01", cases=(CASE,), equal=0.1)
+@fabric_runs.on_fabrics("E01", cases=(CASE, LATER), equal=0.1)
 def fixed_point() -> Effects:
     """Count the fixed points of the model, and measure the rates of flows."""
     own, model = (
@@ -200,7 +200,7 @@ def closed_form() -> Effects:
     )
 
 
-@fabric_runs.on_fabrics("E03", cases=(CASE,), equal=0.2)
+@fabric_runs.on_fabrics("E03", cases=(CASE, LATER), equal=0.2)
 def queue_by_flows() -> Effects:
     """Measure the queue by the number of flows."""
 
@@ -283,7 +283,7 @@ def _early(swings: Swings) -> dict[str, fabric_runs.Decision]:
     }
 
 
-@fabric_runs.on_fabrics("E04", cases=(CASE,), least=0.2)
+@fabric_runs.on_fabrics("E04", cases=(CASE, LATER), least=0.2)
 def stability() -> Effects:
     """Measure how much the queue swings by delay and number of flows."""
     early, early_model = (Swings.of([of(*case) for case in CASES]) for of in (seen, seen_in_fluid))
@@ -322,7 +322,7 @@ def stability() -> Effects:
     )
 
 
-@fabric_runs.on_fabrics("E07", cases=(CASE,), least=0.1)
+@fabric_runs.on_fabrics("E07", cases=(CASE, LATER), least=0.1)
 def place_of_marks() -> Effects:
     """Measure how much the queue varies with marks at arrival and at departure."""
     places = "departure", "arrival"

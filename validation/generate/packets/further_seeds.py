@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from validation import evidence
+from validation.claims.fabric_runs import SETTLED, line
+from validation.claims.goyal2022.flows import MANY_FLOWS, MEAN
 from validation.claims.kaneko2007.beside_reno import (
     FAST_LINKS,
     FAST_LINKS_NS2,
@@ -46,16 +48,19 @@ from validation.claims.malhotra2005.signalling import HIGH_END, LATE, LOW_END
 from validation.claims.malhotra2005.signalling import LEVEL_SEEDS as MESSAGE_SEEDS
 from validation.claims.malhotra2005.threshold import OWN_HIGHS
 from validation.claims.malhotra2005.traffic import BELOW, LONG_RTT, MIDDLE_RTT, SHORT_RTT
+from validation.claims.mittal2018.fat_tree import PAPER_END, PAPER_SENDERS
 from validation.claims.yang2001.load import LONGEST
 from validation.claims.zheng2002.level import SENDERS, Dumbbell, pair
 from validation.claims.zheng2002.more_flows import ACCESS, AT_DELAYS, OWN
 from validation.claims.zheng2002.one_kind import NUMBERS
 from validation.claims.zheng2002.queues import PHASE, SMALL_QUEUE, SMALL_QUEUE_SEEDS
 from validation.claims.zheng2002.red import FAST, SLOW
+from validation.claims.zhu2015.incast import LATE as LATE_WINDOW
+from validation.claims.zhu2016.dcqcn import FAIRNESS_TIMES
 from validation.generate.cases import Case, Run
 from validation.generate.packets.seed_tables import RUNS, calls, read
 from validation.generate.programs import Module
-from validation.networks.further_seeds import CASE, named, plain
+from validation.networks.further_seeds import CASE, LATER, named, plain
 
 NEEDED: Mapping[str, int] = {
     "Q02": 205, "Q04": 43, "Q05": 26, "E01": 48, "E03": 42, "E04": 13, "E07": 18, "H04": 5, "I01": 720,
@@ -105,6 +110,45 @@ PLAN: Sequence[tuple[tuple[str, ...], str, Sequence[tuple[Any, ...]]]] = (
 )
 """Claims, the function that their runs are of, and its arguments."""
 
+
+SENT = (SHORT_DELAY, "departure")
+LATER_CLAIMS = (
+    "Q02",
+    "Q04",
+    "Q05",
+    "Q07",
+    "E01",
+    "E03",
+    "E04",
+    "E07",
+    "H04",
+    "I01",
+    "I02",
+    "I03",
+    "I04",
+    "I05",
+    "B01",
+    "B04",
+)
+LATER_PLAN: Mapping[str, Sequence[tuple[Any, ...]]] = {
+    "zhu2015.sharing.settled_lot_rates_of_dcqcn": [()],
+    "zhu2015.sharing.settled_victim_rates": [()],
+    "zhu2015.sharing.settled_victim_rates_by_hash": [()],
+    "zhu2015.incast.late_queues": [(n, g) for n in (2, 16) for g in (1 / 256, 1 / 16)],
+    "zhu2015.incast.settled": [(n, g) for n in (2, 16) for g in (1 / 256, 1 / 16)] + [(8, 1 / 256)],
+    "zhu2016.dcqcn.long_rates": [(2,), (10,)],
+    "zhu2016.dcqcn.settled": [
+        *((n, *SENT, extended) for n in (2, 4, 8, 10) for extended in (False, True)),
+        *((n, LONG_DELAY, "departure", extended) for n in (2, 10, 64) for extended in (False, True)),
+        (10, SHORT_DELAY, "arrival", False),
+    ],
+    "li2019.telemetry.late_shares": [()],
+    "mittal2018.fat_tree.long_runs": [(IRN,), (ROCE,), (IRN_PFC,), (LOSSY_ROCE,), (UNBOUNDED,)],
+    "mittal2018.fat_tree.excesses": [()],
+    "goyal2022.flows.active_of_own_flows": [(0.5, 10.0), (0.5, 100.0)],
+    "goyal2022.beside.largest_in_incast": [()],
+}
+"""The functions of `LATER` and their arguments."""
 
 Asked = tuple[str, tuple[Any, ...], int]
 """A function, its arguments, and how many seeds."""
@@ -244,6 +288,12 @@ def times_of_y02() -> tuple[int, ...]:
     return tuple(int(time) for time in times if time <= LONGEST)
 
 
+def later() -> Iterator[Asked]:
+    """Yield the settings of corrected statements on fabrics, each with the seeds of a check."""
+    for function, chosen in LATER_PLAN.items():
+        yield from ((function, arguments, len(named(function).seeds)) for arguments in chosen)
+
+
 def asked() -> Iterator[Asked]:
     """Yield all settings."""
     for claims, function, chosen in PLAN:
@@ -255,11 +305,11 @@ def asked() -> Iterator[Asked]:
     yield from of_kaneko2007_model()
 
 
-def runs() -> Iterator[Run]:
+def runs(settings_of: Iterable[Asked]) -> Iterator[Run]:
     """Yield runs of at most `MAX_SEEDS_OF_A_PROCESS` seeds, one function each: a process that has compiled it measures several settings."""
     settings: list[list[object]] = []
     before, total = "", 0
-    for function, arguments, seeds in asked():
+    for function, arguments, seeds in settings_of:
         if settings and (function != before or total + seeds > MAX_SEEDS_OF_A_PROCESS):
             yield {"function": before, "settings": settings}
             settings, total = [], 0
@@ -290,6 +340,18 @@ SECONDS: Mapping[str, Callable[..., float]] = {
     "yang2001.load.shares_of": max,
     "kaneko2007.level.two_flows": lambda *setting: setting[3][0],
     "kaneko2007.runs.two_in_model": lambda *setting: setting[3][0],
+    "zhu2015.sharing.settled_lot_rates_of_dcqcn": lambda: SETTLED[0],
+    "zhu2015.sharing.settled_victim_rates": lambda: 2 * SETTLED[0],
+    "zhu2015.sharing.settled_victim_rates_by_hash": lambda: 2 * (SETTLED[0] + 3e-3),
+    "zhu2015.incast.late_queues": lambda *_: LATE_WINDOW[0],
+    "zhu2015.incast.settled": lambda *_: SETTLED[0],
+    "zhu2016.dcqcn.long_rates": lambda _: FAIRNESS_TIMES[0],
+    "zhu2016.dcqcn.settled": lambda *_: SETTLED[0],
+    "li2019.telemetry.late_shares": lambda: 7.06e-2,
+    "mittal2018.fat_tree.long_runs": lambda _: 0.016,
+    "mittal2018.fat_tree.excesses": lambda: len(PAPER_SENDERS) * PAPER_END,
+    "goyal2022.flows.active_of_own_flows": lambda load, speed: MANY_FLOWS * MEAN / (load * line(speed)),
+    "goyal2022.beside.largest_in_incast": lambda: 4e-3,
 }
 """Simulated time of a seed of each function by its arguments, s; that of goyal2022's Poisson arrivals in the mean."""
 
@@ -310,7 +372,7 @@ CASES = (
         program=Module("validation.networks.further_seeds"),
         parameters={"fewest seeds of a claim on fabrics": (MIN_SEEDS, "1")},
         tables={"runs": RUNS},
-        runs=list(runs()),
+        runs=list(runs(asked())),
         calls=calls,
         read=read,
         simulated_seconds=simulated_seconds,
@@ -321,6 +383,22 @@ CASES = (
             ),
             "The first seed of each function is run again when a claim is checked, and compared.",
             "kaneko2007.runs.two_in_model has the runs of the window model, seeds from 0 on; they decide about no simulator.",
+        ),
+    ),
+    Case(
+        name=LATER,
+        title="corrected statements on fabrics at hopflow's packet level: later windows and the papers' sizes, over seeds",
+        claims=LATER_CLAIMS,
+        program=Module("validation.networks.further_seeds"),
+        parameters={},
+        tables={"runs": RUNS},
+        runs=list(runs(later())),
+        calls=calls,
+        read=read,
+        simulated_seconds=simulated_seconds,
+        notes=(
+            "The seeds are those of a check, whose first one is run again and compared.",
+            "What was expected of the statements was committed before their first run (`published/fabric_expectations.csv`).",
         ),
     ),
 )
