@@ -160,8 +160,8 @@ def in_words(default: Verdict, readings: Mapping[str, Verdict], margins: Mapping
     'holds; contradicted if direct hosts'
     >>> in_words(Verdict.CONTRADICTED, {"direct hosts": Verdict.NOT_APPLICABLE, "RED": Verdict.CONTRADICTED})
     'contradicted; 1 of 2 other readings judged'
-    >>> in_words(Verdict.HOLDS, {}, {"half of `margin`": Verdict.INCONCLUSIVE})
-    'holds; inconclusive at half of `margin`'
+    >>> in_words(Verdict.HOLDS, {}, {"half of the threshold margin": Verdict.INCONCLUSIVE})
+    'holds; inconclusive at half of the threshold margin'
     """
     clauses = [str(default)]
     if over_readings(default, readings.values()) is Verdict.DEPENDS:

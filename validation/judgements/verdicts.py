@@ -153,7 +153,7 @@ class Threshold:
         """Return the other verdicts of a source at half and at twice of the margin; none for one that is not ours."""
         if self.name == "level" or self.place:
             return {}
-        other = {f"half of `{self.name}`": self.half, f"twice `{self.name}`": self.twice}
+        other = {f"half of the threshold {self.name}": self.half, f"twice the threshold {self.name}": self.twice}
         return {where: at[source] for where, at in other.items() if at.get(source, verdict) is not verdict}
 
 
@@ -325,7 +325,7 @@ class Finding:
         >>> half = Threshold("margin", "", 0.1, {"model": Verdict.INCONCLUSIVE}, {"model": Verdict.HOLDS})
         >>> finding = Finding((Part("x", Verdict.HOLDS, Verdict.NOT_APPLICABLE),), "", thresholds=(half,))
         >>> print(finding.model, finding.words("model"), sep=": ")
-        depends on our margin: holds; inconclusive at half of `margin`
+        depends on our margin: holds; inconclusive at half of the threshold margin
         """
         return Verdict.MARGIN if self.margins(source) else self.over_readings(source)
 
