@@ -190,7 +190,7 @@ DIRECT = "hosts in node 1's buffer with DFC too"
 def test_losses_with_shaped_hosts_would_be_noticed(doctor, judged) -> None:
     matrix.cache_clear()
     doctor(scenario_6.STUDY.with_dfc_case, lambda d: d.assign(dropped=7), "flows")
-    assert judged("D09")["dfc_lossy"].packets is R
+    assert judged("D09")["dfc_lossy"].packets is N  # three equal runs decide nothing
     matrix.cache_clear()
 
 
@@ -198,7 +198,7 @@ def test_losses_with_shaped_hosts_would_be_noticed(doctor, judged) -> None:
 def test_the_direct_host_loses_as_the_paper_says() -> None:
     judged = scenario_6.readings(scenario_6.measure())[DIRECT]
     assert judged["dfc_lossy"] == (R, R)
-    assert judged["dfc_low"] == (R, R)
+    assert judged["dfc_low"] == (R, N)  # ns-3 has too few runs
 
 
 @ALL_HOSTS
@@ -252,9 +252,8 @@ def test_d13_is_no_contradiction_for_the_network() -> None:
     assert finding.default == (C, C)
     (network,) = (each for each in finding.readings if "network" in each.name)
     assert C not in {part.simulation for part in network.parts}
-    turned = finding.turned("simulation")
-    assert turned[network.name] is Verdict.INCONCLUSIVE  # it does not uphold the claim either
-    assert finding.simulation is Verdict.DEPENDS
+    assert finding.by_reading("simulation")[network.name] is Verdict.INCONCLUSIVE  # it does not uphold the claim either
+    assert network.name not in finding.turned("simulation")
 
 
 # D17 notices losses without DFC.
