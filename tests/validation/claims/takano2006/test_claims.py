@@ -198,7 +198,7 @@ def test_losses_with_shaped_hosts_would_be_noticed(doctor, judged) -> None:
 def test_the_direct_host_loses_as_the_paper_says() -> None:
     judged = scenario_6.readings(scenario_6.measure())[DIRECT]
     assert judged["dfc_lossy"] == (R, R)
-    assert judged["dfc_low"] == (R, N)  # ns-3 has too few runs
+    assert judged["dfc_low"] == (R, R)
 
 
 @ALL_HOSTS
