@@ -16,7 +16,6 @@ the quantity of each statement as a function of single cells.
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 import warnings
@@ -80,15 +79,12 @@ def shuffled(random: np.random.Generator) -> Change:
     """Return the world in which labels are permuted within each seed, the same way in all tables of a case that have the same labels."""
     orders: dict[object, np.ndarray] = {}
 
-    @functools.cache
-    def of(case: str, file: str) -> pd.DataFrame:
-        return moved(case, file, wholes[case, file])
-
-    wholes: dict[tuple[str, str], pd.DataFrame] = {}
+    tables: dict[tuple[str, str], pd.DataFrame] = {}
 
     def change(case: str, file: str, whole: pd.DataFrame) -> pd.DataFrame:
-        wholes.setdefault((case, file), whole)
-        return of(case, file)
+        if (case, file) not in tables:
+            tables[case, file] = moved(case, file, whole)
+        return tables[case, file]
 
     def moved(case: str, file: str, whole: pd.DataFrame) -> pd.DataFrame:
         index = evidence.provenance(case)["files"][file]["index"]

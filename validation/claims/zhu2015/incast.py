@@ -56,7 +56,7 @@ def queues(seed: int, count: int, g: float) -> tuple[float, float]:
     return _queue(run(count, g, seed))
 
 
-@over_seeds(range(101, 109))
+@over_seeds(fabric_runs.EIGHT_SEEDS)
 def late_queues(seed: int, count: int, g: float) -> tuple[float, float]:
     """Return the same of `LATE`."""
     return _queue(run(count, g, seed, *LATE))
