@@ -2,7 +2,7 @@
 
 Paths are drawn (``--seed``; the limits of ``dfcmodel/sharing/drifts.py`` and ``STOPPING_LEVEL`` were chosen on others). On each path a function is called
 many times with different seeds, 40 times `coexist`, 12 times the others. Beside them are runs with spawned seeds in the same
-setting and duration (``--truth``, 1,000), and a fourth as many of four times the duration.
+setting and duration (``--truth``, 1,000), and a tenth as many of four times the duration.
 
 - Mean: the interval of a call contains the mean of these runs. Their own error widens the interval, by
   ``sqrt(1 + n / N)`` for n runs of a call and N of these.
@@ -29,7 +29,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -56,6 +56,8 @@ FUNCTIONS = {"coexist": KINDS, "compare": (*KINDS, AQM), "ensemble": (*KINDS, AQ
 CALLS = {"coexist": 40, "compare": 12, "ensemble": 12}
 LONGER = 4
 """Durations at which a settled mean must still be in the interval."""
+LONGER_RUNS = 0.1
+"""Runs of that duration, as a part of the others: the error of their mean is at most a quarter of that of a call's five runs."""
 ENSEMBLE_DURATION = 10.0
 CPU_CALLS = 3
 
@@ -163,7 +165,13 @@ def coexist_calls(setting: Setting, seeds: Sequence[int]) -> dict[str, list[Call
 
 def coexist_truth(setting: Setting, quantity: str, duration: float, runs: int, seed: int) -> Floats:
     """Return a quantity of the first flow in single runs of a duration."""
-    return np.asarray(_coexist(setting, seed=seed, runs=runs, duration=duration).by_run[quantity][:, 0])
+    return np.asarray(_coexist_runs(setting, duration, runs, seed)[quantity][:, 0])
+
+
+@lru_cache(maxsize=2)
+def _coexist_runs(setting: Setting, duration: float, runs: int, seed: int) -> Any:
+    """Return all quantities of these runs, which are the same for each of them."""
+    return _coexist(setting, seed=seed, runs=runs, duration=duration).by_run
 
 
 def _coexist(setting: Setting, **options: Any) -> Any:
@@ -278,7 +286,7 @@ def measure(function: str, number: int, *, seed: int, truth: int) -> list[Row]:
             for duration in sorted({one.duration for one in calls})
         }
         longer = {
-            duration: run(setting, quantity, LONGER * duration, max(2, truth // LONGER), streams[1])
+            duration: run(setting, quantity, LONGER * duration, max(2, round(LONGER_RUNS * truth)), streams[1])
             for duration in same
             if calls[0].settled is not None
         }
@@ -415,7 +423,7 @@ def table(rows: Sequence[Row]) -> str:
     )  # fmt: skip
     about = (
         f"`python -m benchmarks coverage`: up to {paths} paths drawn with seed {first.seed} for each function, beside "
-        f"{first.truth} runs, and {first.truth // LONGER} of four times the duration, whose own error widens the intervals.{small}"
+        f"{first.truth} runs, and {round(LONGER_RUNS * first.truth)} of four times the duration, whose own error widens the intervals.{small}"
     )
     lines = [
         "# How often intervals contain what they should",
