@@ -76,7 +76,7 @@ MANAGED = {"packets/codel-ns3", "packets/pie-ns3", *SHARED}
 """Goodputs and drops, without what was sent."""
 EXPLAINED = "packets/explained-claims"
 """Differences between the fluid and packets, whose parts add up: tests/validation/test_records.py."""
-CLASSES = "yang2001/all-ratios"
+CLASSES = ("yang2001/all-ratios", "yang2001/all-ratios-seeds")
 """Mean times of classes; the packets of its runs were balanced when they were read."""
 UNSTATED = {f"{paper}/unstated-parameters" for paper in ("kaneko2007", "yang2001", "zheng2002")}
 """Designs over what papers leave open: means of their runs, whose packets are not kept."""
@@ -96,7 +96,7 @@ WITHOUT = {
     *UNSTATED,
     REGULATED,
     OWN_LINKS,
-    CLASSES,
+    *CLASSES,
     "zheng2002/access-delay-bins",  # throughput by bins
     "zheng2002/pairs-8x8-bins",
     "zheng2002/red-droptail-bins",
@@ -550,7 +550,7 @@ def test_the_trace_knows_where_every_packet_is() -> None:
 
 YANG_CASES = [case.partition("/")[2] for case in evidence.cases() if case.startswith("yang2001/")]
 ENDLESS = {"bandwidth-shares", "priority-ageing-endless", "sensitivity-shares"}
-MEANS = {"all-ratios", "unstated-parameters", "regulated-sources"}
+MEANS = {"all-ratios", "all-ratios-seeds", "unstated-parameters", "regulated-sources"}
 """Mean times of classes, without packets."""
 
 

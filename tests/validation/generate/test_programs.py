@@ -116,6 +116,7 @@ REPEATED: list[tuple[str, dict[str, object]]] = [
     ("takano2006/scenario-1-recovery-without-dfc", {"agent": "reno", "seed": 1}),
     ("takano2006/scenario-1-starts-without-dfc", {"seed": 2}),
     ("takano2006/traces-without-dfc", {"link_rate": 370e6, "agent": "newreno"}),
+    ("yang2001/all-ratios-seeds", {"environment": "ts/ts", "discipline": "SFQ", "tcp_flows": 98, "seed": 7}),
     ("yang2001/transfer-times", {"size": 10_000, "seed": 1}),
     ("zheng2002/independent-loss-tcp", {"packets_per_loss": 20, "seed": 2}),
     ("zheng2002/pairs-8x8", {"seed": 1}),
