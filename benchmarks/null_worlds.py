@@ -53,7 +53,7 @@ from validation.judgements.verdicts import Finding, Verdict
 if TYPE_CHECKING:
     import pandas as pd
 
-RESULTS = Path(__file__).resolve().parent / "results" / "null_worlds.csv"
+RESULTS = records.PUBLISHED / "null_worlds.csv"
 PAPERS = ("takano2006", "malhotra2005", "kaneko2007", "zheng2002", "yang2001")
 POSITIONS = frozenset({"time", "sequence", "report", "event", "begin", "end", "bin", "node", "queue", "run"})
 """Index columns that are positions within a run, not labels."""
@@ -166,7 +166,8 @@ def _pool(cases: tuple[str, ...], stem: str) -> Pool | None:
     codes = np.repeat(np.arange(len(cases)), np.diff(ends))
     groups: dict[tuple[int, int], list[np.ndarray]] = {}
     keys = [table["seed"], pd.Series(codes, name="case"), *(table[label] for label in labels)]
-    for (seed, *_), rows in table.groupby(keys, sort=False).indices.items():
+    indices: dict[Any, Any] = table.groupby(keys, sort=False).indices
+    for (seed, *_), rows in indices.items():
         groups.setdefault((int(seed), len(rows)), []).append(rows)
     by_labels = table.groupby([keys[1], *keys[2:]], sort=False)
     columns = [
@@ -408,7 +409,7 @@ def main(
     processes: Annotated[int, typer.Option(help="Claims that are measured at once.", min=1)] = 1,
     output: Annotated[Path, typer.Option(help="The table.")] = RESULTS,
 ) -> None:
-    """Draw null worlds, write ``results/null_worlds.csv`` and print the statements that hold too often."""
+    """Draw null worlds, write ``validation/published/null_worlds.csv`` and print the statements that hold too often."""
     every = [claim.id for claim in ledger().values() if claim.paper in PAPERS]
     rows = [] if claims else read(output, draws)
     measured = {row.claim for row in rows}
