@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from validation import evidence, records
 from validation.checks import subjects
 from validation.claims import find
 from validation.judgements.judges import Judges
-from validation.judgements.verdicts import Verdict
+from validation.judgements.verdicts import Finding, Verdict
 
 KINDS = {"absence", "bound", "equality", "existence", "identity", "order", "trend", "undecidable"}
 SETS = records.rows("allowed_sets.csv")
@@ -53,7 +54,7 @@ def test_a_drawn_statement_rarely_holds_where_it_is_not_so(claim: str, statement
 def test_a_statement_that_cannot_fail_holds_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
     in_all_readings = Judges.in_all_readings
 
-    def without_judging(self, measured, thresholds, basis=None):
+    def without_judging(self: Any, measured: object, thresholds: Any, basis: Any = None) -> Finding:
         finding = in_all_readings(self, measured, thresholds, basis)
         parts = (replace(part, simulators=dict.fromkeys(part.simulators, Verdict.HOLDS)) for part in finding.parts)
         return replace(finding, parts=tuple(parts))
