@@ -19,6 +19,7 @@ __all__ = [
     "LedgerStatement",
     "Paraphrase",
     "Sentence",
+    "deciding_seeds",
     "entries",
     "excused_cases",
     "expectations",
@@ -293,6 +294,19 @@ def undecidable_statements() -> dict[str, dict[str, str]]:
     for row in rows("undecidable_statements.csv"):
         found.setdefault(row["claim"], {})[row["statement"]] = row["reason"]
     return found
+
+
+@functools.cache
+def deciding_seeds() -> dict[str, dict[tuple[str, str], str]]:
+    """Return how many times today's seeds decide an inconclusive statement, by claim, and by key and simulator.
+
+    They are those of ``python -m benchmarks.null_worlds``: the seeds of the data drawn again, until four of five draws decide.
+    """
+    factors: dict[str, dict[tuple[str, str], str]] = {}
+    for row in rows("null_worlds.csv"):
+        if row["runs"]:
+            factors.setdefault(row["claim"], {})[row["statement"], row["source"]] = row["runs"]
+    return factors
 
 
 def without_packet_level() -> dict[str, str]:
