@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -202,17 +203,22 @@ def marks_instead_of_drops() -> Effects:
 
     def statements(reading: str, case: str = ECN, link: Link = SLOW) -> dict[str, Statement]:
         used, fewer, more = [], [], []
+        raised_more: list[Estimate] = []
+        spared_more: list[Estimate] = []
         spared: list[list[float]] = []
         for name, frame in where(case, "link").groupby("pair"):
             pair = str(name)
             chosen = frame[frame["reading"] == ("1-b" if pair.startswith("TFRC") else reading)]
             off, on = (chosen[chosen["ecn"] == n] for n in (0, 1))
             u, v = (by(each, "number", "utilisation") for each in (off, on))
-            used += [beyond(difference(v[n], u[n]), VISIBLE) for n in u]
+            raised = [difference(v[n], u[n]) for n in u]
+            used += [beyond(rise, VISIBLE) for rise in raised]
             x, y = (by(each, "number", "loss") for each in (off, on))
             gains = [difference(x[n], y[n]) for n in x]
             fewer += gains
             more.append(difference(gains[-1], gains[0]))
+            raised_more += _steps(raised)
+            spared_more += _steps(gains)
             one, other = pair.split(" with ")
             spared.append([_marked(one, other, n, link) for n in x])
         return {
@@ -224,6 +230,14 @@ def marks_instead_of_drops() -> Effects:
             "loss": Statement(
                 tuple(fewer), tuple(Estimate(p, 0.0) for e in spared for p in e),
                 level=tuple(-_ecn(n, "loss") for n in OWN),
+            ),
+            "raises_more": Statement(
+                tuple(raised_more), level=tuple(_steps([_ecn(n, "utilisation") for n in OWN]))
+            ),
+            "spares_more": Statement(
+                tuple(spared_more),
+                tuple(Estimate(b - a, 0.0) for by_number in spared for a, b in itertools.pairwise(by_number)),
+                level=tuple(_steps([-_ecn(n, "loss") for n in OWN])),
             ),
             "more": Statement(
                 tuple(more), tuple(Estimate(e[-1] - e[0], 0.0) for e in spared),
@@ -245,6 +259,11 @@ def marks_instead_of_drops() -> Effects:
             "RED thresholds of 5 and 15": statements("1-b", ECN_LOW, LOW_THRESHOLDS),
         },
     )  # fmt: skip
+
+
+def _steps(by_number: Sequence[Estimate]) -> list[Estimate]:
+    """Return by how much a quantity grows from each number of flows to the next."""
+    return [difference(more, fewer) for fewer, more in itertools.pairwise(by_number)]
 
 
 OWN = (5, 20, 45)

@@ -215,6 +215,88 @@ def test_a_model_that_assumes_the_order_does_not_judge_it(judged) -> None:
     assert {sides.model for sides in judged("Z15").values()} == {NA}
 
 
+# A trend is each step, on both links.
+
+FRIENDLINESS = {15: "zheng2002/friendliness-15", 60: "zheng2002/friendliness-60"}
+
+
+NUMBERS = (1, 2, 4, 8, 16, 32, 64)
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(0.35, R), (0.30, N), (0.05, C)], ids=["grows", "stays", "shrinks"])
+def test_a_gap_that_does_not_grow_on_the_faster_link_is_no_growth(doctor, judged, last, verdict) -> None:
+    """Seeds differ by thousandths; on the slower link the gap grows, by which the slope holds."""
+    slow = dict(zip(NUMBERS, np.linspace(0.0, 0.6, len(NUMBERS)), strict=True))
+    fast = {4: 0.0, 16: 0.08, 32: 0.30, 64: last}
+
+    def change(frame):
+        lead = frame["number"].map(fast if frame["number"].min() == min(fast) else slow) + 1e-3 * frame["seed"]
+        return frame.assign(rate=100.0 * np.exp(lead * (frame["kind"] == QUARTER)))
+
+    doctor((*FRIENDLINESS.values(), "zheng2002/friendliness-15-seeds"), change)
+    judgement = judged("Z12")
+    assert (judgement["grows"].packets, judgement["gap"].packets) == (verdict, R)
+
+
+def test_a_loss_that_falls_on_the_faster_link_is_no_growth(doctor, judged) -> None:
+    doctor(FRIENDLINESS[60], lambda frame: frame.assign(loss=0.1 / frame["number"] + 1e-6 * frame["seed"]), "link")
+    for id in ("Z11", "Z12", "Z13"):
+        judgement = judged(id)
+        assert (judgement["lost"].packets, judgement["loss"].packets) == (C, R), id
+
+
+def test_a_lead_that_shrinks_with_most_flows_contradicts_growth(judged) -> None:
+    """Of TFRC on the slower link; the slope of all numbers is positive."""
+    judgement = judged("Z13")
+    assert (judgement["grows"].packets, judgement["gap"].packets) == (C, R)
+
+
+def test_a_rate_that_rises_from_one_delay_to_the_next_does_not_fall(doctor, judged) -> None:
+    """Rates that fall by a tenth per delay, of which one is as much above that before it, have a negative slope."""
+
+    def change(rise: bool):
+        def rates(frame):
+            step = (frame["access_delay"].rank(method="dense") - 1).astype(int)
+            levels = 1.0 - 0.1 * step + (0.2 * (step == 4) if rise else 0.0)
+            return frame.assign(rate=100.0 * levels + 0.01 * frame["seed"] * (1 + step % 2))
+
+        return rates
+
+    for rise, verdict in ((False, R), (True, C)):
+        doctor((DELAYS, f"{DELAYS}-seeds"), change(rise))
+        judgement = judged("Z14")
+        assert (judgement["rate_steps"].packets, judgement["rate"].packets) == (verdict, R)
+
+
+def test_utilisation_that_falls_at_one_step_alone_does_not_sink(doctor, judged) -> None:
+    """It is higher with 40 flows than with 30, and lower with the most than with the fewest."""
+    used = {10: 0.99, 20: 0.98, 30: 0.96, 40: 0.97, 50: 0.95, 60: 0.94, 70: 0.93}
+
+    def change(frame):
+        return frame.assign(utilisation=frame["number"].map(used) + 1e-5 * frame["seed"])
+
+    doctor(ONE_KIND, change, "link")
+    judgement = judged("Z05")
+    assert (judgement["sinks"].packets, judgement["falls"].packets) == (C, R)
+    used[40] = 0.955
+    judgement = judged("Z05")
+    assert (judgement["sinks"].packets, judgement["falls"].packets) == (R, R)
+
+
+def test_losses_that_ecn_spares_grow_at_each_step(doctor, judged) -> None:
+    spared = {5: 0.01, 20: 0.03, 35: 0.02}
+
+    def change(frame):
+        lost = 0.1 - frame["ecn"] * frame["number"].map(spared) + 1e-6 * frame["seed"]
+        return frame.assign(loss=lost)
+
+    doctor(queues.ECN, change, "link")
+    judgement = judged("Z16")
+    assert (judgement["spares_more"].packets, judgement["more"].packets) == (C, R)
+    spared[35] = 0.04
+    assert judged("Z16")["spares_more"].packets is R
+
+
 # Ratios of rates, their intervals, and tolerances in steps.
 
 
@@ -309,7 +391,7 @@ def test_the_start_does_not_matter_under_periodic_loss() -> None:
 
 def test_statements_are_as_found_under_independent_loss(judged) -> None:
     assert list(judged("S02").values()) == [
-        (C, NA), (R, NA), (N, NA), (R, NA),
+        (N, NA), (R, NA), (N, NA), (R, NA),
     ]  # fmt: skip
 
 
