@@ -130,21 +130,21 @@ def _of_value(case: str, environment: str, value: float) -> pd.DataFrame:
 
 @effects("Y14", cases=(TURNS, LOST, LOST_SEEDS), equal=True)
 def slots_per_turn() -> Effects:
-    """Measure the order of the classes, and retransmissions, by the slots of a turn."""
-    many = _of_value(TURNS, "ts/ts", LARGEST_MULTIPLE)
-    mean = many[list(tables.TCP)].mean(axis=1)
-    same = tuple(of_runs((many[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP)
+    """Measure the order in which flows end, and retransmissions, by the slots of a turn."""
+    same = _deviations(LARGEST_MULTIPLE)
 
-    def resent(value: float, *cases: str) -> Estimate:
+    def resent(value: float, *cases: str) -> pd.Series[float]:
+        """Return the packets that a TCP flow sends again, mean by seed."""
         frame = pd.concat([where(case, value=value, protocol="TCP") for case in cases])
-        return of_runs(frame.groupby("seed")["resent"].mean().to_numpy())
+        return frame.groupby("seed")["resent"].mean()
 
     def time(value: float) -> pd.Series[float]:
         """Return TCP's mean transfer time by seed, at least: an unfinished one counts until the end of the run."""
         frame = pd.concat([where(case, value=value, protocol="TCP") for case in (LOST, LOST_SEEDS)])
         return frame["transfer_time"].fillna(END).groupby(frame["seed"]).mean()
 
-    lost = resent(SMALLEST_MULTIPLE, LOST, LOST_SEEDS)
+    few, default = (resent(value, LOST, LOST_SEEDS) for value in (SMALLEST_MULTIPLE, 1.0))
+    lost, more = of_runs(few.to_numpy()), of_runs((few / default - 1.0).to_numpy())
     longer = of_runs((time(SMALLEST_MULTIPLE) / time(1.0) - 1.0).to_numpy())
     values = sorted(evidence.table(TURNS)["value"].unique())
     curves = {
@@ -153,7 +153,9 @@ def slots_per_turn() -> Effects:
     }
     return Effects(
         {
+            "order": Statement((_out_of_turn(LARGEST_MULTIPLE),), (_modelled_out_of_turn(LARGEST_MULTIPLE),), equal=True),
             "many": Statement(same, _after_turns(LARGEST_MULTIPLE), equal=True),
+            "repeated": Statement((more,), Verdict.NOT_APPLICABLE),
             "few": Statement((beyond(lost, 1.0),), Verdict.NOT_APPLICABLE),
             "slower": Statement((longer,), Verdict.NOT_APPLICABLE),
         },
@@ -161,10 +163,44 @@ def slots_per_turn() -> Effects:
         ("slots per turn over the default", "mean transfer time (s)"),
         "x",
         values={
-            "resent": resent(SMALLEST_MULTIPLE, TURNS), "lost": lost, "longer": longer,
-            "starved": int(where(LOST, value=SMALLEST_MULTIPLE, protocol="TCP")["transfer_time"].isna().sum()),
+            "resent": of_runs(resent(SMALLEST_MULTIPLE, TURNS).to_numpy()), "lost": lost, "longer": longer,
+            "default": of_runs(default.to_numpy()),
+            "starved": sum(
+                int(where(case, value=SMALLEST_MULTIPLE, protocol="TCP")["transfer_time"].isna().sum())
+                for case in (LOST, LOST_SEEDS)
+            ),
+            "out": {value: _out_of_turn(value) for value in (SMALLEST_MULTIPLE, 1.0, LARGEST_MULTIPLE)},
+            "together": max((abs(e) for e in _deviations(SMALLEST_MULTIPLE)), key=lambda e: e.value),
         },
     )  # fmt: skip
+
+
+def _deviations(scale: float) -> tuple[Estimate, ...]:
+    """Return the relative deviations of the times of TCP's classes from their mean, with a multiple of the slots."""
+    times = _of_value(TURNS, "ts/ts", scale)[list(tables.TCP)]
+    mean = times.mean(axis=1)
+    return tuple(of_runs((times[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP)
+
+
+def _from_its_turn(ends: pd.Series[float]) -> float:
+    """Return the mean distance of the end of the k-th of n flows over the last end from k / n.
+
+    Zero if flows end one after the other in the order in which they begin, in equal steps; one half if all end together.
+    """
+    turn = np.arange(1, len(ends) + 1) / len(ends)
+    return float(np.abs(ends.to_numpy() / ends.max() - turn).mean())
+
+
+def _out_of_turn(scale: float) -> Estimate:
+    """Return `_from_its_turn` in ns-2 with a multiple of the slots: the mean of both sources over the seeds."""
+    flows = where(TURNS, value=scale).sort_values("flow")
+    distances = flows.groupby(["seed", "source"])["transfer_time"].apply(_from_its_turn)
+    return of_runs(distances.groupby("seed").mean().to_numpy())
+
+
+def _modelled_out_of_turn(scale: float) -> Estimate:
+    """Return the same when flows take turns; exact."""
+    return Estimate(_from_its_turn(turns(90, scale=scale)["time"]), 0.0)
 
 
 def _after_turns(scale: float) -> tuple[Estimate, ...]:

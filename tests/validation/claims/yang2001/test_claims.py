@@ -17,8 +17,13 @@ from validation.claims.yang2001.parameters import (
     LARGEST_MULTIPLE,
     LONG_QUEUES,
     SMALL_CASES,
+    SMALLEST_MULTIPLE,
     _after_turns,
     _aged,
+    _deviations,
+    _from_its_turn,
+    _modelled_out_of_turn,
+    _out_of_turn,
     _total_times,
     _violated,
 )
@@ -66,6 +71,23 @@ def test_turns_of_the_default_length_set_the_classes_apart() -> None:
     """The same quantity that is near zero with many slots."""
     assert max(abs(e.value) for e in _after_turns(LARGEST_MULTIPLE)) < 0.1
     assert max(abs(e.value) for e in _after_turns(1.0)) > 0.3
+
+
+def test_flows_in_turn_end_in_equal_steps() -> None:
+    """Ends at k/n of the total are at their turn; flows that end together, or in the reverse order, are half of it away."""
+    steps = np.arange(1.0, 101.0)
+    distances = [_from_its_turn(pd.Series(ends)) for ends in (steps, 7.0 * steps, np.ones(100), steps[::-1])]
+    assert distances == pytest.approx([0.0, 0.0, 0.495, 0.5])
+
+
+def test_classes_that_end_together_are_not_served_in_order() -> None:
+    """With a 64th of the slots the classes are as equal as with 64 times the slots, but every flow ends at the end."""
+    for scale in (SMALLEST_MULTIPLE, LARGEST_MULTIPLE):
+        assert max(abs(e.value) for e in _deviations(scale)) < EQUAL
+    assert _out_of_turn(LARGEST_MULTIPLE).value < 0.01
+    assert _out_of_turn(SMALLEST_MULTIPLE).value > 0.4
+    assert _modelled_out_of_turn(LARGEST_MULTIPLE).value < 0.01
+    assert _modelled_out_of_turn(1.0).value > 0.2
 
 
 def test_deviations_of_the_classes_cancel() -> None:
