@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -265,31 +267,30 @@ def ageing() -> Effects:
 @effects("Y16", cases=(*SMALL_CASES, SMALL_SEEDS, SIGNALS))
 def small_transfers() -> Effects:
     """Measure the order of the classes of small transfers under cc."""
-    longer: dict[str, Estimate] = {}
-    wrong = {}
-    for environment in ("cc/cc", "cc/be"):
-        slower = {}
-        for case, discipline in zip(SMALL_CASES, tables.DISCIPLINES, strict=True):
-            frame = pd.concat([tables.classes(each).reset_index() for each in (case, SMALL_SEEDS)])
-            kept = frame[(frame["environment"] == environment) & (frame["discipline"] == discipline)].set_index("seed")
-            slower[discipline] = (kept["cc", "TCP4"] > kept["cc", "TCP1"]).groupby("seed").mean()
-            wrong[f"{environment} {discipline}"] = _against(kept).groupby("seed").mean()
-        longer[environment] = of_runs(pd.DataFrame(slower).mean(axis=1).to_numpy(), PART)
+    environments = ("cc/cc", "cc/be")
+    lower = {(e, d): _lower_is_slower(e, d, "TCP1", "TCP4") for e in environments for d in tables.DISCIPLINES}
+    lower_of_udp = {(e, d): _lower_is_slower(e, d, *tables.UDP) for e in environments for d in tables.DISCIPLINES}
+    wrong = {
+        f"{e} {d}": _against(_small_classes(e, d)).groupby("seed").mean()
+        for e in environments
+        for d in tables.DISCIPLINES
+    }
     every = of_runs(pd.DataFrame(wrong).mean(axis=1).to_numpy(), PART)
-    first, last = (
-        [
-            float(modelled(e, d, 8.0 * 10_000)["cc", kind].iloc[0])
-            for e in ("cc/cc", "cc/be")
-            for d in tables.DISCIPLINES
-        ]
-        for kind in ("TCP1", "TCP4")
-    )
-    exact = tuple(Estimate(b / a - 1.0, 0.0) for a, b in zip(first, last, strict=True))
+
+    def over_queues(parts: dict[tuple[str, str], pd.Series[float]], environment: str) -> Estimate:
+        """Return the mean over the disciplines."""
+        chosen = pd.DataFrame({d: part for (e, d), part in parts.items() if e == environment})
+        return of_runs(chosen.mean(axis=1).to_numpy(), PART)
+
+    def some(quantities: Iterable[Estimate], model: tuple[Estimate, ...]) -> Statement:
+        return Statement(tuple(beyond(e, 0.5) for e in quantities), model)
+
+    exact, exact_udp = _modelled_gap("TCP1", "TCP4"), _modelled_gap(*tables.UDP)
+    longer, longer_udp = ({e: over_queues(parts, e) for e in environments} for parts in (lower, lower_of_udp))
+    cases = Statement((every,), Verdict.of(min(e.value for e in exact) <= 0.0))
+    by_queue = {f"{e} {d}": of_runs(part.to_numpy(), PART) for (e, d), part in lower.items()}
     return Effects(
-        {
-            "some": Statement(tuple(beyond(e, 0.5) for e in longer.values()), exact),
-            "cases": Statement((every,), Verdict.of(min(e.value for e in exact) <= 0.0)),
-        },
+        {"some": some(longer.values(), exact), "cases": cases},
         {
             "runs against the priorities": Curve(
                 list(wrong), [of_runs(part.to_numpy(), PART) for part in wrong.values()]
@@ -299,8 +300,34 @@ def small_transfers() -> Effects:
         values={
             "longer": longer, "wrong": every, "default": _violated(None),
             "check": _violated("check"), "hold": _violated("hold"),
+            "udp": longer_udp, "drr": by_queue["cc/be DRR"], "red": by_queue["cc/be RED"],
+        },
+        readings={
+            "each queue by itself": {"some": some(by_queue.values(), exact), "cases": cases},
+            "UDP's classes as well": {
+                "some": some([*longer.values(), *longer_udp.values()], exact + exact_udp), "cases": cases
+            },
         },
     )  # fmt: skip
+
+
+def _small_classes(environment: str, discipline: str) -> pd.DataFrame:
+    """Return the times of the classes of small transfers, a row for each run, by seed."""
+    frame = pd.concat([tables.classes(case).reset_index() for case in (*SMALL_CASES, SMALL_SEEDS)])
+    chosen = (frame["environment"] == environment) & (frame["discipline"] == discipline)
+    return frame[chosen].set_index("seed")
+
+
+def _lower_is_slower(environment: str, discipline: str, higher: str, lower: str) -> pd.Series[float]:
+    """Return the part of the runs with flows of two classes under cc in which the lower one takes longer, by seed."""
+    times = tables.under(_small_classes(environment, discipline), "cc")[[higher, lower]].dropna()
+    return (times[lower] > times[higher]).groupby("seed").mean()
+
+
+def _modelled_gap(higher: str, lower: str) -> tuple[Estimate, ...]:
+    """Return by how much the lower of two classes takes longer in the model, relative, by environment and discipline."""
+    times = [modelled(e, d, 8.0 * 10_000)["cc"].iloc[0] for e in ("cc/cc", "cc/be") for d in tables.DISCIPLINES]
+    return tuple(Estimate(float(each[lower] / each[higher]) - 1.0, 0.0) for each in times)
 
 
 def _against(runs: pd.DataFrame) -> pd.Series[bool]:

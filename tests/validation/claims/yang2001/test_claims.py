@@ -11,7 +11,7 @@ from validation import Verdict, evidence
 from validation.claims import find
 from validation.claims.effect_statements import EQUAL
 from validation.claims.yang2001 import load, priorities, queueing, sharing, tables
-from validation.claims.yang2001.best_effort import QUEUES, times_alone
+from validation.claims.yang2001.best_effort import AS_THE_SENTENCE, QUEUES, times_alone
 from validation.claims.yang2001.mechanisms import between
 from validation.claims.yang2001.parameters import (
     LARGEST_MULTIPLE,
@@ -22,8 +22,10 @@ from validation.claims.yang2001.parameters import (
     _aged,
     _deviations,
     _from_its_turn,
+    _lower_is_slower,
     _modelled_out_of_turn,
     _out_of_turn,
+    _small_classes,
     _total_times,
     _violated,
 )
@@ -31,7 +33,7 @@ from validation.claims.yang2001.queueing import _against
 from validation.claims.yang2001.sharing import CAPACITY, SIZE, transfer_times, turns
 from validation.claims.yang2001.spreads import FEW_SLOTS, _in_most_runs, _last_step, _spread_at
 from validation.records import rows
-from validation.statistics import LEVEL
+from validation.statistics import LEVEL, of_runs
 
 # Transfers of best effort.
 
@@ -195,6 +197,25 @@ def test_the_model_is_judged_in_the_readings_of_table_4() -> None:
     assert by_flow == pytest.approx(np.average(values, weights=weights))
     for reading in find("Y11").check().readings:
         assert [part.model for part in reading.parts] == [Verdict.HOLDS, Verdict.CONTRADICTED]
+
+
+def test_with_short_queues_only_the_first_priority_gains() -> None:
+    """Where Table 4 agrees with the paper's text; with ns-2's own queues TCP2 gains under FCFS."""
+    printed = {d: tables.printed_gain(d, "TCP2") for d in tables.DISCIPLINES}
+    assert tuple(d for d in printed if printed[d] < 0.0) == AS_THE_SENTENCE
+    finding = find("Y11").check()
+    assert finding.simulation is Verdict.DEPENDS
+    (reading,) = [r for r in finding.readings if r.name.startswith("short queues under")]
+    assert [part.simulation for part in reading.parts] == [Verdict.HOLDS] * 2
+
+
+def test_small_transfers_of_udp_are_not_told_apart() -> None:
+    """Runs in which a class has no flow do not count: with 99 TCP flows there is one of UDP, of the higher class."""
+    for environment in ("cc/cc", "cc/be"):
+        part = of_runs(_lower_is_slower(environment, "FCFS", *tables.UDP).to_numpy())
+        assert part.value - 0.5 <= part.half_width
+    runs = _small_classes("cc/cc", "FCFS")["cc"]
+    assert runs.loc[runs["UDP4"].isna(), "UDP3"].notna().any()
 
 
 # The fluid model of priorities and turns.
