@@ -52,21 +52,27 @@ def total_time() -> Effects:
             if discipline == "FCFS":
                 curves[environment] = Curve(list(found), list(found.values()), ends)
     (order, line), (order_beside, line_beside) = (
-        zip(*(_in_turn(discipline, environment) for discipline in tables.DISCIPLINES), strict=True)
+        zip(*(_in_turn(_small(d, environment=environment, mechanism="ts")) for d in tables.DISCIPLINES), strict=True)
         for environment in curves
     )
+    longer_order, longer_line = _in_turn(where(LONG_QUEUES, environment="ts/be", mechanism="ts"))
+    drr = tables.DISCIPLINES.index("DRR")
 
     def perfect(correlations: tuple[Estimate, ...]) -> Statement:
         return Statement(tuple(beyond(e, 1.0) for e in correlations), equal=True)
 
+    def with_longer_queue(correlations: tuple[Estimate, ...], longer: Estimate) -> Statement:
+        return perfect((*correlations[:drr], longer, *correlations[drr + 1 :]))
+
+    statements = {
+        "order": perfect(order),
+        "order, ts/be": perfect(order_beside),
+        "linear": perfect(line),
+        "linear, ts/be": perfect(line_beside),
+        "same": Statement(tuple(apart["ts/ts"]), tuple(exact["ts/ts"]), equal=True),
+    }
     return Effects(
-        {
-            "order": perfect(order),
-            "order, ts/be": perfect(order_beside),
-            "linear": perfect(line),
-            "linear, ts/be": perfect(line_beside),
-            "same": Statement(tuple(apart["ts/ts"]), tuple(exact["ts/ts"]), equal=True),
-        },
+        statements,
         curves,
         ("TCP flows of a hundred", "total time of all transfers (s)"),
         values={
@@ -75,7 +81,14 @@ def total_time() -> Effects:
             "order": min(e.value for e in order), "linear": min(e.value for e in line),
             "order_beside": list(order_beside), "linear_beside": min(e.value for e in line_beside),
             "disciplines": tables.DISCIPLINES, "again": _again("ts/be"), "again_alone": _again("ts/ts"),
-            "usual": _total_times(SMALL_CASES[1]), "long": _total_times(LONG_QUEUES),
+            "usual": _total_times(SMALL_CASES[1]), "long": _total_times(LONG_QUEUES), "longer_order": longer_order,
+        },
+        readings={
+            "a queue of four times the length under DRR, beside best effort": statements
+            | {
+                "order, ts/be": with_longer_queue(order_beside, longer_order),
+                "linear, ts/be": with_longer_queue(line_beside, longer_line),
+            }
         },
     )  # fmt: skip
 
@@ -92,12 +105,11 @@ def _small(discipline: str, name: str | None = None, **columns: object) -> pd.Da
     return pd.concat([where(case, name, discipline=discipline, **columns) for case in cases])
 
 
-def _in_turn(discipline: str, environment: str) -> tuple[Estimate, Estimate]:
-    """Return the rank correlation of the start of flows under ts with their end, and R squared of the k-th end over k.
+def _in_turn(frame: pd.DataFrame) -> tuple[Estimate, Estimate]:
+    """Return the rank correlation of the start of flows with their end, and R squared of the k-th end over k.
 
     Flows begin in the order of their numbers. Means over the runs, sources and ratios by seed.
     """
-    frame = _small(discipline, environment=environment, mechanism="ts")
     ranks, squares = [], []
     for (_, seed, _), flows in frame.groupby(["tcp_flows", "seed", "source"]):
         ends = flows.sort_values("flow")["transfer_time"]

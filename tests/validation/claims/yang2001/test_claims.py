@@ -9,6 +9,7 @@ import pytest
 from responsefn import PFTK
 from validation import Verdict, evidence
 from validation.claims import find
+from validation.claims.effect_claims import where
 from validation.claims.effect_statements import EQUAL
 from validation.claims.yang2001 import load, priorities, queueing, sharing, tables
 from validation.claims.yang2001.best_effort import AS_THE_SENTENCE, QUEUES, times_alone
@@ -22,9 +23,11 @@ from validation.claims.yang2001.parameters import (
     _aged,
     _deviations,
     _from_its_turn,
+    _in_turn,
     _lower_is_slower,
     _modelled_out_of_turn,
     _out_of_turn,
+    _small,
     _small_classes,
     _total_times,
     _violated,
@@ -101,6 +104,15 @@ def test_without_losses_the_total_time_hardly_depends_on_the_ratio() -> None:
     usual, long = (_total_times(case) for case in (SMALL_CASES[1], LONG_QUEUES))
     assert usual[1].value > 1.3 * usual[0].value
     assert long[1].value == pytest.approx(long[0].value, rel=0.1)
+
+
+def test_a_longer_queue_does_not_restore_the_order() -> None:
+    """Under ts/ts flows end in the order of their beginnings; beside best effort, with DRR's queue or a longer one, they do not."""
+    alone = _in_turn(_small("DRR", environment="ts/ts", mechanism="ts"))[0]
+    beside = _in_turn(_small("DRR", environment="ts/be", mechanism="ts"))[0]
+    longer = _in_turn(where(LONG_QUEUES, environment="ts/be", mechanism="ts"))[0]
+    assert alone.value == pytest.approx(1.0)
+    assert max(e.value + e.half_width for e in (beside, longer)) < 1.0 - EQUAL
 
 
 def test_parts_of_runs_are_parts() -> None:
