@@ -15,6 +15,7 @@ from responsefn import AIMD, independent_constant
 from responsefn.closed_forms.symbolic import a, b, p
 from tests.surface import for_each
 from validation import Verdict
+from validation.claims import find
 from validation.claims.effect_claims import where
 from validation.claims.zheng2002 import (
     independent_loss,
@@ -386,6 +387,18 @@ def test_red_is_smoother_by_long_bins_and_not_by_short_ones() -> None:
         assert len(shown) == 4
         verdicts.append(everywhere(shown, 0.01))
     assert verdicts == [C, C, R]
+
+
+def test_smoothness_in_place_of_utilisation_is_judged_in_bins() -> None:
+    """RED gains no utilisation; over 10 s rates are smoother with it, over half a second those of TFRC are not."""
+    finding = find("Z18").check()
+    assert finding.simulation is Verdict.DEPENDS
+    smooth = {r.name: r.parts[0].simulation for r in finding.readings if r.name.endswith(queues.SMOOTH)}
+    assert list(smooth.values()) == [Verdict.CONTRADICTED, Verdict.CONTRADICTED, Verdict.HOLDS]
+    tfrc = [queues._compared(queues._rates(bin=length), "rate_cov", -1.0)[f"{GENTLE} with {TFRC}, {TFRC}"]
+            for length in (queues.BIN, 10.0)]  # fmt: skip
+    assert tfrc[0].value < -tfrc[0].half_width
+    assert tfrc[1].value > tfrc[1].half_width
 
 
 def test_tcp_is_no_rougher_beside_a_gentle_rule_in_long_bins() -> None:
