@@ -333,7 +333,7 @@ def _small_classes(environment: str, discipline: str) -> pd.DataFrame:
 def _lower_is_slower(environment: str, discipline: str, higher: str, lower: str) -> pd.Series[float]:
     """Return the part of the runs with flows of two classes under cc in which the lower one takes longer, by seed."""
     times = tables.under(_small_classes(environment, discipline), "cc")[[higher, lower]].dropna()
-    return (times[lower] > times[higher]).groupby("seed").mean()
+    return (times[lower] > times[higher]).astype(float).groupby("seed").mean()
 
 
 def _modelled_gap(higher: str, lower: str) -> tuple[Estimate, ...]:
