@@ -188,7 +188,18 @@ NA = Verdict.NOT_APPLICABLE
 
 
 def test_statements_are_as_found(judged) -> None:
-    assert list(judged("Z02").values()) == [(R, NA), (R, NA), (R, R), (R, R)]
+    assert list(judged("Z02").values()) == [(R, NA), (R, NA), (R, R), (R, R), (NA, R)]
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.9, R), (0.4, C), (3.0, C)])
+def test_a_rule_that_gets_less_than_half_beside_tcp_contradicts(doctor, judged, factor: float, verdict) -> None:
+    """Rates of TCP(1/5,1/8) times a factor on the link of 60 Mb/s; more than twice is no fair share either."""
+
+    def change(frame):
+        return frame.assign(rate=frame["rate"].where(frame["kind"] != GENTLE, factor * frame["rate"]))
+
+    doctor("zheng2002/friendliness-60", change)
+    assert judged("Z02")["compete"] == (NA, verdict)
 
 
 # Z15 is judged on the pairs of Figs. 22 to 25.
