@@ -181,6 +181,13 @@ def test_a_shifted_interval_is_missed(doctor) -> None:
     assert replay.met < replay.reports
 
 
+def test_tfrc_is_slower_by_other_windows() -> None:
+    """In windows of 1 and 5 s as in those of 10 s."""
+    windows = responses_to_change.measure().windows
+    assert set(windows) == {1.0, 5.0}
+    assert all(more.value > more.half_width for both in windows.values() for more in both)
+
+
 # Z02 depends on the rates.
 
 R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
