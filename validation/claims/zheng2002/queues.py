@@ -151,9 +151,9 @@ def smoother_with_red() -> Effects:
 smoother_with_red.constants_of(level)
 
 
-@effects("Z18", cases=(CASE, LOW, OWN_SEEDS), least=VISIBLE)
+@effects("Z18", cases=(CASE, BINS, LOW, OWN_SEEDS), least=VISIBLE)
 def throughput_with_red() -> Effects:
-    """Measure the utilisation with both queues."""
+    """Measure the utilisation with both queues, and in readings how smooth rates are with them."""
 
     def statement(**reading: Any) -> Statement:
         found = _compared(_chosen("link", **reading), "utilisation", 1.0).values()
@@ -163,6 +163,14 @@ def throughput_with_red() -> Effects:
             level=tuple(beyond(e, VISIBLE) for e in own), least=VISIBLE,
         )  # fmt: skip
 
+    def smoother(**reading: Any) -> Statement:
+        falls = _compared(_rates(**reading), "rate_cov", -1.0)
+        return Statement(tuple(fall for pair in CASES.values() for fall in _of_pair(falls, pair).values()))
+
+    utilisation = {name: {"better": statement(**reading)} for name, reading in READINGS.items()}
+    smooth = {SMOOTH: {"better": smoother()}} | {
+        f"{name}, {SMOOTH}": {"better": smoother(bin=length)} for name, length in LENGTHS.items()
+    }
     frame = _chosen("link")
     curves = {
         str(queue): by(frame[frame["queue"] == queue], "pair", "utilisation") for queue in frame["queue"].unique()
@@ -171,11 +179,17 @@ def throughput_with_red() -> Effects:
         {"better": statement()},
         {name: Curve(list(found), list(found.values())) for name, found in curves.items()},
         ("pair of kinds", "utilisation (1)"),
-        values={"used": curves, "full": _gain({}), "empty": _gain(SMALL_QUEUE, SMALL_QUEUE_SEEDS)},
-        readings={name: {"better": statement(**reading)} for name, reading in READINGS.items()},
-    )
+        values={
+            "used": curves, "full": _gain({}), "empty": _gain(SMALL_QUEUE, SMALL_QUEUE_SEEDS),
+            "low": _compared(_chosen("link", reading="1-b", buffer=SLOW.buffer), "utilisation", 1.0),
+            "smooth": SMOOTH,
+        },
+        readings=utilisation | smooth,
+    )  # fmt: skip
 
 
+SMOOTH = "smoothness instead of utilisation"
+"""What Sect. 3.9, which Sect. 4 sums up, shows of throughput: it is smoother with RED (Z15)."""
 SMALL_QUEUE: dict[str, float] = {
     "low": LOW_THRESHOLDS.low,
     "high": LOW_THRESHOLDS.high,

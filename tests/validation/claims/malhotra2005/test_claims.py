@@ -110,6 +110,16 @@ def test_sets_of_runs_that_differ_or_scatter_are_not_equal(
     assert switched_off.judge(dataclasses.replace(found, runs=runs))["off"].packets is verdict
 
 
+def test_a_chain_that_pauses_at_the_buffers_size_is_not_switched_off() -> None:
+    """A chain that paused there whatever T2 and mu2 are would depend on neither; pausing at the full rate is no control."""
+    ledger()
+    found = subjects()["M02"].measured()
+    pausing = dataclasses.replace(found, off=dataclasses.replace(found.off, pause_fraction=0.1))
+    assert [switched_off.judge(each)["off"].model for each in (found, pausing)] == [R, C]
+    full = chain.solve(chain.Setting(chain.LIGHT, 15, 5, paused_rate=100.0))
+    assert full.throughput == pytest.approx(found.off.throughput, rel=1e-12)
+
+
 # The pause tandem with messages that take time.
 
 

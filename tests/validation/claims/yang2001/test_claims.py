@@ -9,16 +9,26 @@ import pytest
 from responsefn import PFTK
 from validation import Verdict, evidence
 from validation.claims import find
+from validation.claims.effect_claims import where
 from validation.claims.effect_statements import EQUAL
 from validation.claims.yang2001 import load, priorities, queueing, sharing, tables
-from validation.claims.yang2001.best_effort import QUEUES, times_alone
+from validation.claims.yang2001.best_effort import AS_THE_SENTENCE, QUEUES, times_alone
 from validation.claims.yang2001.mechanisms import between
 from validation.claims.yang2001.parameters import (
     LARGEST_MULTIPLE,
     LONG_QUEUES,
     SMALL_CASES,
+    SMALLEST_MULTIPLE,
     _after_turns,
     _aged,
+    _deviations,
+    _from_its_turn,
+    _in_turn,
+    _lower_is_slower,
+    _modelled_out_of_turn,
+    _out_of_turn,
+    _small,
+    _small_classes,
     _total_times,
     _violated,
 )
@@ -36,7 +46,7 @@ from validation.claims.yang2001.spreads import (
     means,
 )
 from validation.records import rows
-from validation.statistics import LEVEL, everywhere
+from validation.statistics import LEVEL, everywhere, of_runs
 
 # Transfers of best effort.
 
@@ -78,6 +88,23 @@ def test_turns_of_the_default_length_set_the_classes_apart() -> None:
     assert max(abs(e.value) for e in _after_turns(1.0)) > 0.3
 
 
+def test_flows_in_turn_end_in_equal_steps() -> None:
+    """Ends at k/n of the total are at their turn; flows that end together, or in the reverse order, are half of it away."""
+    steps = np.arange(1.0, 101.0)
+    distances = [_from_its_turn(pd.Series(ends)) for ends in (steps, 7.0 * steps, np.ones(100), steps[::-1])]
+    assert distances == pytest.approx([0.0, 0.0, 0.495, 0.5])
+
+
+def test_classes_that_end_together_are_not_served_in_order() -> None:
+    """With a 64th of the slots the classes are as equal as with 64 times the slots, but every flow ends at the end."""
+    for scale in (SMALLEST_MULTIPLE, LARGEST_MULTIPLE):
+        assert max(abs(e.value) for e in _deviations(scale)) < EQUAL
+    assert _out_of_turn(LARGEST_MULTIPLE).value < 0.01
+    assert _out_of_turn(SMALLEST_MULTIPLE).value > 0.4
+    assert _modelled_out_of_turn(LARGEST_MULTIPLE).value < 0.01
+    assert _modelled_out_of_turn(1.0).value > 0.2
+
+
 def test_deviations_of_the_classes_cancel() -> None:
     assert sum(e.value for e in _aged("cc/cc")) == pytest.approx(0.0, abs=1e-12)
 
@@ -87,6 +114,15 @@ def test_without_losses_the_total_time_hardly_depends_on_the_ratio() -> None:
     usual, long = (_total_times(case) for case in (SMALL_CASES[1], LONG_QUEUES))
     assert usual[1].value > 1.3 * usual[0].value
     assert long[1].value == pytest.approx(long[0].value, rel=0.1)
+
+
+def test_a_longer_queue_does_not_restore_the_order() -> None:
+    """Under ts/ts flows end in the order of their beginnings; beside best effort, with DRR's queue or a longer one, they do not."""
+    alone = _in_turn(_small("DRR", environment="ts/ts", mechanism="ts"))[0]
+    beside = _in_turn(_small("DRR", environment="ts/be", mechanism="ts"))[0]
+    longer = _in_turn(where(LONG_QUEUES, environment="ts/be", mechanism="ts"))[0]
+    assert alone.value == pytest.approx(1.0)
+    assert max(e.value + e.half_width for e in (beside, longer)) < 1.0 - EQUAL
 
 
 def test_parts_of_runs_are_parts() -> None:
@@ -183,6 +219,25 @@ def test_the_model_is_judged_in_the_readings_of_table_4() -> None:
     assert by_flow == pytest.approx(np.average(values, weights=weights))
     for reading in find("Y11").check().readings:
         assert [part.model for part in reading.parts] == [Verdict.HOLDS, Verdict.CONTRADICTED]
+
+
+def test_with_short_queues_only_the_first_priority_gains() -> None:
+    """Where Table 4 agrees with the paper's text; with ns-2's own queues TCP2 gains under FCFS."""
+    printed = {d: tables.printed_gain(d, "TCP2") for d in tables.DISCIPLINES}
+    assert tuple(d for d in printed if printed[d] < 0.0) == AS_THE_SENTENCE
+    finding = find("Y11").check()
+    assert finding.simulation is Verdict.DEPENDS
+    (reading,) = [r for r in finding.readings if r.name.startswith("short queues under")]
+    assert [part.simulation for part in reading.parts] == [Verdict.HOLDS] * 2
+
+
+def test_small_transfers_of_udp_are_not_told_apart() -> None:
+    """Runs in which a class has no flow do not count: with 99 TCP flows there is one of UDP, of the higher class."""
+    for environment in ("cc/cc", "cc/be"):
+        part = of_runs(_lower_is_slower(environment, "FCFS", *tables.UDP).to_numpy())
+        assert part.value - 0.5 <= part.half_width
+    runs = _small_classes("cc/cc", "FCFS")["cc"]
+    assert runs.loc[runs["UDP4"].isna(), "UDP3"].notna().any()
 
 
 # The fluid model of priorities and turns.

@@ -15,6 +15,7 @@ from responsefn import AIMD, independent_constant
 from responsefn.closed_forms.symbolic import a, b, p
 from tests.surface import for_each
 from validation import Verdict
+from validation.claims import find
 from validation.claims.effect_claims import where
 from validation.claims.zheng2002 import (
     independent_loss,
@@ -180,6 +181,13 @@ def test_a_shifted_interval_is_missed(doctor) -> None:
     assert replay.met < replay.reports
 
 
+def test_tfrc_is_slower_by_other_windows() -> None:
+    """In windows of 1 and 5 s as in those of 10 s."""
+    windows = responses_to_change.measure().windows
+    assert set(windows) == {1.0, 5.0}
+    assert all(more.value > more.half_width for both in windows.values() for more in both)
+
+
 # Z02 depends on the rates.
 
 R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
@@ -187,7 +195,18 @@ NA = Verdict.NOT_APPLICABLE
 
 
 def test_statements_are_as_found(judged) -> None:
-    assert list(judged("Z02").values()) == [(R, NA), (R, NA), (R, R), (R, R)]
+    assert list(judged("Z02").values()) == [(R, NA), (R, NA), (R, R), (R, R), (NA, R)]
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.9, R), (0.4, C), (3.0, C)])
+def test_a_rule_that_gets_less_than_half_beside_tcp_contradicts(doctor, judged, factor: float, verdict) -> None:
+    """Rates of TCP(1/5,1/8) times a factor on the link of 60 Mb/s; more than twice is no fair share either."""
+
+    def change(frame):
+        return frame.assign(rate=frame["rate"].where(frame["kind"] != GENTLE, factor * frame["rate"]))
+
+    doctor("zheng2002/friendliness-60", change)
+    assert judged("Z02")["compete"] == (NA, verdict)
 
 
 # Z15 is judged on the pairs of Figs. 22 to 25.
@@ -468,6 +487,18 @@ def test_red_is_smoother_by_long_bins_and_not_by_short_ones() -> None:
         assert len(shown) == 4
         verdicts.append(everywhere(shown, 0.01))
     assert verdicts == [C, C, R]
+
+
+def test_smoothness_in_place_of_utilisation_is_judged_in_bins() -> None:
+    """RED gains no utilisation; over 10 s rates are smoother with it, over half a second those of TFRC are not."""
+    finding = find("Z18").check()
+    assert finding.simulation is Verdict.DEPENDS
+    smooth = {r.name: r.parts[0].simulation for r in finding.readings if r.name.endswith(queues.SMOOTH)}
+    assert list(smooth.values()) == [Verdict.CONTRADICTED, Verdict.CONTRADICTED, Verdict.HOLDS]
+    tfrc = [queues._compared(queues._rates(bin=length), "rate_cov", -1.0)[f"{GENTLE} with {TFRC}, {TFRC}"]
+            for length in (queues.BIN, 10.0)]  # fmt: skip
+    assert tfrc[0].value < -tfrc[0].half_width
+    assert tfrc[1].value > tfrc[1].half_width
 
 
 def test_tcp_is_no_rougher_beside_a_gentle_rule_in_long_bins() -> None:
