@@ -12,10 +12,11 @@ import numpy as np
 from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import studies, vegas_runs
-from validation.claims.takano2006.hosts import BOTH, NS2, NS3, by_simulator
+from validation.claims.takano2006.hosts import NS2, NS3, by_simulator
 from validation.claims.takano2006.vegas_runs import SMALL_BUFFER
 from validation.display.drawing import BLUE, RED, figure, label
 from validation.judgements.judges import BySimulator
+from validation.judgements.labels import agreed
 from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import LEVEL, Values, combine, everywhere
 
@@ -78,13 +79,15 @@ class ByBuffer(NamedTuple):
 
 @dataclass(frozen=True)
 class SmallBuffers:
-    """The runs with small buffers and large ones, by side; and by Vegas' thresholds.
+    """The runs of the fluid and of ns-3 with small buffers and large ones, by side; and by Vegas' thresholds.
 
+    ``ns2`` has ns-2's runs without DFC, with small buffers and with large ones.
     ``peak`` is the largest queue of all packet runs with the usual thresholds and no DFC.
     """
 
     small: dict[str, Sides[vegas_runs.VegasRuns]]
     large: dict[str, Sides[vegas_runs.VegasRuns]]
+    ns2: tuple[vegas_runs.VegasRuns, vegas_runs.VegasRuns]
     peak: float
     by_threshold: dict[tuple[str, int], Sides[ByBuffer]]
 
@@ -121,6 +124,7 @@ def measure() -> SmallBuffers:
     return SmallBuffers(
         {side: vegas_runs.runs_of(side, SMALL_BUFFER) for side in vegas_runs.SIDES},
         {side: vegas_runs.runs_of(side) for side in vegas_runs.SIDES},
+        (vegas_runs.ns2_runs(SMALL_BUFFER), vegas_runs.ns2_runs()),
         max(
             float(evidence.table(vegas_runs.SMALL_BUFFER_RUNS, "nodes")["peak_queued"].max()),
             float(vegas_runs.packets("without DFC", "nodes", SMALL_BUFFER)["peak"].max()),
@@ -136,14 +140,16 @@ Runs = vegas_runs.VegasRuns | Thresholds
 """Runs with losses and means, both (runs,)."""
 
 
+def _falls(small: Runs, large: Runs, marked: float, level: float) -> Verdict:
+    """Return whether the mean with the small buffer is below a part of that with the large one."""
+    means = studies.mean_of(large.means), studies.mean_of(small.means)
+    return everywhere([combine(means, (marked, -1.0))], level)
+
+
 def _judged(
     alone: Iterable[tuple[Runs, Runs]], shaped: Iterable[tuple[Runs, Runs]], marked: float, apart: float, level: float
 ) -> Judgement:
     """Judge runs with the small buffer and the large one, by source: without DFC and with it."""
-
-    def falls(small: Runs, large: Runs) -> Verdict:
-        means = studies.mean_of(large.means), studies.mean_of(small.means)
-        return everywhere([combine(means, (marked, -1.0))], level)
 
     def same(small: Runs, large: Runs) -> Verdict:
         kept = studies.lossless(small.lost, level), studies.alike(small.means, large.means, apart, level)
@@ -152,7 +158,7 @@ def _judged(
     alone = list(alone)
     return {
         "lossy": Sides(*(studies.lossless(small.lost, level).opposite for small, _ in alone)),
-        "falls": Sides(*(falls(*pair) for pair in alone)),
+        "falls": Sides(*(_falls(*pair, marked, level) for pair in alone)),
         "dfc_same": Sides(*(same(*pair) for pair in shaped)),
     }
 
@@ -162,8 +168,22 @@ def judge(
     found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN, level: float = LEVEL
 ) -> Judgement:
     """Judge losses and a marked fall without DFC, and neither with it."""
+    judged = _of_ns3(found, marked, apart, level)
+    for key, verdict in _of_ns2(found, marked, level).items():
+        judged[key] = judged[key]._replace(packets=agreed((judged[key].packets, verdict)))
+    return judged
+
+
+def _of_ns3(found: SmallBuffers, marked: float, apart: float, level: float) -> Judgement:
+    """Judge the fluid, and ns-3 as the packets."""
     alone, shaped = (zip(found.small[side], found.large[side], strict=True) for side in ("without DFC", "with DFC"))
     return _judged(alone, shaped, marked, apart, level)
+
+
+def _of_ns2(found: SmallBuffers, marked: float, level: float) -> dict[str, Verdict]:
+    """Judge ns-2, which has no DFC."""
+    small, large = found.ns2
+    return {"lossy": studies.lossless(small.lost, level).opposite, "falls": _falls(small, large, marked, level)}
 
 
 @measure.readings
@@ -182,10 +202,15 @@ def readings(
 
 
 @measure.simulators
-def apart(found: SmallBuffers, **asked: float) -> BySimulator:
-    """Tell the simulators apart: ns-3 has both sides, ns-2 losses without DFC; with other thresholds ns-2 has no DFC, ns-3 has it."""
-    usual = by_simulator({"": judge(found, **asked)}, {"lossy": BOTH, "falls": NS3, "dfc_same": NS3})
-    return usual | by_simulator(readings(found, **asked), {"lossy": NS2, "falls": NS2, "dfc_same": NS3})
+def by_simulators(
+    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN, level: float = LEVEL
+) -> BySimulator:
+    """Judge each simulator by its own runs: ns-3 has both sides, ns-2 none with DFC; with other thresholds ns-2 has no DFC, ns-3 has it."""
+    usual = by_simulator({"": _of_ns3(found, marked, apart, level)}, dict.fromkeys(("lossy", "falls", "dfc_same"), NS3))
+    for key, verdict in _of_ns2(found, marked, level).items():
+        usual[""][key]["ns-2"] = verdict
+    others = readings(found, marked=marked, apart=apart, level=level)
+    return usual | by_simulator(others, {"lossy": NS2, "falls": NS2, "dfc_same": NS3})
 
 
 @measure.draw

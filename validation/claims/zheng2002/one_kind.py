@@ -213,6 +213,7 @@ def number_of_tcp_flows() -> Effects:
                 level=tuple(less),
                 least=VISIBLE,
             ),
+            "falls": Statement(_falls_after_the_peak(used), level=_falls_after_the_peak(own), least=VISIBLE),
             "loss": Statement(steps, exact, level=rises),
         }
 
@@ -246,10 +247,15 @@ def _fall_after_the_peak() -> Estimate:
     return difference(used[PEAK], used[min(n for n in used if n > PEAK)])
 
 
-def _after_the_peak(lost: dict[int, Estimate]) -> tuple[Estimate, ...]:
-    """Return by how much the loss grows at each step of the number of flows from the peak on."""
-    many = [n for n in lost if n >= PEAK]
-    return tuple(difference(lost[b], lost[a]) for a, b in itertools.pairwise(many))
+def _falls_after_the_peak(used: dict[int, Estimate]) -> tuple[Estimate, ...]:
+    """Return by how much more than a figure shows the utilisation falls at each step of the number of flows from the peak on."""
+    return tuple(beyond(-step, VISIBLE) for step in _after_the_peak(used))
+
+
+def _after_the_peak(by_number: dict[int, Estimate]) -> tuple[Estimate, ...]:
+    """Return by how much utilisation or loss grows at each step of the number of flows from the peak on."""
+    many = [n for n in by_number if n >= PEAK]
+    return tuple(difference(by_number[b], by_number[a]) for a, b in itertools.pairwise(many))
 
 
 def _ends(case: str) -> tuple[Estimate, Estimate]:

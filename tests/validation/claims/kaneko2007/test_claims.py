@@ -205,6 +205,14 @@ def test_first_is_who_certainly_has_no_less_than_every_other(fusion, other, verd
     assert random_loss.not_below_reno([{"fusion": fusion, "reno": other}], 0.005, 0.01) is verdict
 
 
+def test_without_a_margin_a_little_more_counts_unless_the_link_is_full() -> None:
+    """At the highest loss rate all rules have less than two hundredths of the link."""
+    fusion, ahead, full = share_of_link(0.0153, 0.0002), share_of_link(0.0177, 0.0002), share_of_link(0.9999, 0.0)
+    assert random_loss.first([{"fusion": fusion, "areno": ahead}], 0.01, 0.01) is R
+    assert random_loss.first([{"fusion": fusion, "areno": ahead}], 0.01, 0.01, least=0.0) is C
+    assert random_loss.first([{"fusion": full, "areno": share_of_link(1.0, 0.0)}], 0.01, 0.01, least=0.0) is R
+
+
 # Reno's saw tooth alone, behind a buffer of half the bandwidth-delay product.
 
 

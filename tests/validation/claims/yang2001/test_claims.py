@@ -172,6 +172,17 @@ def test_the_fluid_judges_no_discipline_and_no_slot() -> None:
         assert (sharing.modelled("ts/ts", one).to_numpy() == sharing.modelled("ts/ts", other).to_numpy()).all()
     for claim in ("Y12", "Y17"):
         assert {p.model for p in find(claim).check().parts} == {Verdict.NOT_APPLICABLE}
+    ordered, independent, _ = find("Y04").check().parts
+    assert (ordered.model, independent.model) == (Verdict.HOLDS, Verdict.NOT_APPLICABLE)
+
+
+def test_slots_order_the_classes_in_all_settings_and_small_windows_leave_the_discipline_open() -> None:
+    """The order is certain in each setting of what the paper leaves open; windows that fit short queues do not make the times equal."""
+    readings = {r.name: [part.simulation for part in r.parts] for r in find("Y04").check().readings}
+    settings = [verdicts for name, verdicts in readings.items() if " = " in name]
+    assert len(settings) == 15
+    assert {verdicts[0] for verdicts in settings} == {Verdict.HOLDS}
+    assert readings["short queues and small windows"][:2] == [Verdict.HOLDS, Verdict.INCONCLUSIVE]
 
 
 def test_table_4_itself_has_ts_below_cc_under_drr() -> None:
@@ -405,7 +416,7 @@ def test_where_each_flow_counts_once_ratios_with_more_flows_weigh_more() -> None
 
 
 def test_udp_is_equal_within_the_margin_in_four_settings_of_cc_and_tcp_in_order_in_all() -> None:
-    controls = priorities._other_controls()
+    controls = priorities._orders_in_settings(priorities.CONTROL, "cc")
     udp = {name: each[-1] for name, each in controls.items()}
     equal = {name for name, e in udp.items() if abs(e.value) + e.half_width < EQUAL}
     assert equal == {"acks = lost", "check = 1", "finished = sent", "hold = 0.25"}

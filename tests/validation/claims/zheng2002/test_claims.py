@@ -21,6 +21,7 @@ from validation.claims.zheng2002 import (
     independent_loss,
     level,
     loss_sweeps,
+    one_kind,
     precise_form,
     queues,
     responses_to_change,
@@ -68,7 +69,7 @@ from validation.claims.zheng2002.red import (
 )
 from validation.generate.packets.red_dumbbells import FLOWS, SEEDS
 from validation.judgements.verdicts import Sides
-from validation.statistics import difference, everywhere, of_runs
+from validation.statistics import LEVEL, difference, everywhere, of_runs
 from validation.statistics import ratio as quotient
 
 # Two kinds of flow, in growing numbers and at growing distances.
@@ -646,6 +647,14 @@ def test_losses_behind_red_are_those_of_ns2() -> None:
     found = of_link(Dumbbell((TCP,) * 10), "loss").value
     seen = where("zheng2002/flows-one-kind", "link", rule=TCP, number=10)["loss"].mean()
     assert found == pytest.approx(seen, rel=0.05)
+
+
+def test_utilisation_falls_at_each_step_with_small_windows_alone() -> None:
+    """Five equal runs of a full link decide nothing; with thresholds of 5 and 15 alone a step rises again."""
+    cases = one_kind.ONE_KIND, one_kind.LOW_THRESHOLD_CASE, one_kind.LATE_TIMER_CASE, one_kind.SMALL_WINDOW_CASE
+    used = [one_kind._by_number(case, "1-b", TCP, "utilisation") for case in cases]
+    verdicts = [everywhere(one_kind._falls_after_the_peak(by_number), LEVEL) for by_number in used]
+    assert verdicts == [N, C, N, R]
 
 
 @pytest.mark.parametrize("number", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in FLOWS[1:])])
