@@ -176,7 +176,11 @@ def with_drops(**changed: Change) -> Change:
 
 WITHOUT = [tuple(f"takano2006/scenario-{n}-{kind}without-dfc" for kind in ("", "starts-")) for n in range(6)]
 SHAPED = ("takano2006/scenario-1-with-dfc-shaped", "takano2006/scenario-1-with-dfc-shaped-seeds")
-QUEUES, DFC = "takano2006/scenario-4-without-dfc", "takano2006/scenario-4-with-dfc"
+QUEUES = "takano2006/scenario-4-without-dfc"
+DFC, VEGAS, UDP = (
+    (f"takano2006/{case}", f"takano2006/{case}-seeds")
+    for case in ("scenario-4-with-dfc", "scenario-4v-with-dfc", "dfc-udp")
+)
 PAUSE = {
     name: f"malhotra2005/pause-{name}"
     for name in ("thresholds", "granularity", "levels", "low-threshold", "off", "load", "large-rtt")
@@ -197,11 +201,11 @@ FORGERIES = [
     Forgery("D04", "ripples with DFC", SHAPED, ripples, {"settles": C}),
     Forgery("D10", "a queue at node 1", QUEUES, put("queued", 900, node=1), {"at_node_15": C}, "occupancy"),
     Forgery("D10", "a queue that stays", QUEUES, put("queued", 900, node=15), {"drains": C}, "occupancy"),
-    Forgery("D11", "a full queue in a few runs", DFC, put("peak", 1800, node=3), [R, N, N, R], "nodes"),
+    Forgery("D11", "a full queue in a few runs", DFC, put("peak", 1800, node=3), [R, N, R, R], "nodes"),
     Forgery("D11", "packets that stay", DFC, put("queued_target", 10), {"recovers": C}, "occupancy"),
     Forgery("D16", "losses", "takano2006/scenario-4v-without-dfc", put("dropped", 1), {"lossless, without DFC": C},
             "flows", slow=True),
-    Forgery("D16", "twice the mean with DFC", "takano2006/scenario-4v-with-dfc",
+    Forgery("D16", "twice the mean with DFC", VEGAS,
             times("efficiency", 2.0, discipline="dfc"), {"same": C}, "efficiency"),
     Forgery("D17", "losses", "takano2006/scenario-4v-small-buffer-without-dfc", put("dropped", 1), {"lossy": R},
             "flows"),
@@ -209,7 +213,7 @@ FORGERIES = [
             {"even": R}, "efficiency"),
     Forgery("D18", "five runs that are the same", "takano2006/dfc-unequal-delays",
             put("efficiency", 0.5, flow="target"), {"even": N}, "efficiency"),
-    Forgery("D19", "losses", "takano2006/dfc-udp", by_seed("dropped", 10.0, 1.0),
+    Forgery("D19", "losses", UDP, by_seed("dropped", 10.0, 1.0),
             {f"{key}, {where}": verdict for key, verdict in (("lossless", C), ("fair", R))
              for where in ("background", "target", "both flows")}, "flows"),
     # malhotra2005

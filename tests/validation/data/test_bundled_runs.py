@@ -66,7 +66,7 @@ BALANCES = {
     "endless flow": ("arrived", "dropped departed waiting", (0, 0)),
     "transfer": ("sent", "received dropped", (0, 10_000)),  # where transfer times are given
 }
-RING = "takano2006/loaded-node"
+RINGS = ("takano2006/loaded-node", "takano2006/loaded-node-seeds")
 PACKETS = {
     f"packets/{name}-ns2" for name in ("dumbbells", "parking-lots", "delayed-acks", "takano2006", "random-networks")
 }
@@ -101,7 +101,7 @@ WITHOUT = {
     "zheng2002/pairs-8x8-bins",
     "zheng2002/red-droptail-bins",
     "zheng2002/tfrc-receiver-trace",
-    RING,
+    *RINGS,
     EXPLAINED,
     *CASES,
     *MANAGED,
@@ -126,11 +126,12 @@ def test_packets_balance(case: str) -> None:
     assert applied, "no table of this case counts packets"
 
 
-def test_ring_keeps_its_packets() -> None:
+@for_each(RINGS)
+def test_ring_keeps_its_packets(case: str) -> None:
     """Nothing enters or leaves; the table does not count the packet in service in each node."""
-    frame = evidence.table(RING)
+    frame = evidence.table(case)
     runs = ["mode", "link_rate", "hot", "seed"]
-    nodes = evidence.provenance(RING)["parameters"]["nodes"]["value"]
+    nodes = evidence.provenance(case)["parameters"]["nodes"]["value"]
     counted = frame[["waiting", "on_link"]].sum(axis=1).groupby([frame[c] for c in [*runs, "time"]])
     assert (counted.size() == nodes).all()
     totals = counted.sum().unstack("time")  # noqa: PD010

@@ -11,6 +11,7 @@ from scipy import stats
 
 from tests.surface import for_each
 from validation import table
+from validation.generate.cases import Case
 from validation.generate.kaneko2007 import flows, parking_lot, sweeps
 from validation.generate.kaneko2007 import unstated_parameters as kaneko_settings
 from validation.generate.malhotra2005 import pause_chain, pause_tcp
@@ -87,9 +88,10 @@ def test_options_and_rows(tmp_path: Path) -> None:
     assert row == {**RUN_LOADED_NODE, "time": 0.005, "distance": -3, "waiting": 120, "on_link": 60}
 
 
-def test_every_loaded_run_with_traffic_has_one_without_the_load() -> None:
+@pytest.mark.parametrize("case", loaded_node.CASES, ids=lambda case: case.name)
+def test_every_loaded_run_with_traffic_has_one_without_the_load(case: Case) -> None:
     def of(hot: bool) -> set[tuple[object, ...]]:
-        runs = (r for r in loaded_node.RUNS if (r["hot"] > 0) is hot and r["mode"] != "alone")
+        runs = (r for r in case.runs if (r["hot"] > 0) is hot and r["mode"] != "alone")
         return {(r["mode"], r["link_rate"], r["seed"]) for r in runs}
 
     assert of(True) == of(False)

@@ -112,6 +112,7 @@ REPEATED: list[tuple[str, dict[str, object]]] = [
     ("packets/unseen-networks-ns2", {"network": "newreno-aimd", "seed": 3}),
     ("takano2006/dfc-integer-counts", {"link_rate": 37e6, "seed": 1}),
     ("takano2006/loaded-node", {"mode": "alone", "link_rate": 12300e6, "seed": 1}),
+    ("takano2006/loaded-node-seeds", {"mode": "alone", "seed": 6}),
     ("takano2006/scenario-1-recovery-without-dfc", {"agent": "reno", "seed": 1}),
     ("takano2006/scenario-1-starts-without-dfc", {"seed": 2}),
     ("takano2006/traces-without-dfc", {"link_rate": 370e6, "agent": "newreno"}),

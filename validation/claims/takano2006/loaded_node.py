@@ -11,8 +11,8 @@ import numpy as np
 
 from dfcmodel.theory.equations import drift_coefficients
 from dfcmodel.theory.law import bare_law
-from validation import evidence
 from validation.checks import claim
+from validation.claims.takano2006.studies import all_seeds, with_further_seeds
 from validation.display.drawing import COLOURS, figure, label
 from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import LEVEL, Values, below, bounds
@@ -127,7 +127,7 @@ def law(mode: str) -> Spread:
 
 def packets(mode: str, link_rate: float = FAST) -> Spread:
     """Return the spread in ns-3: queues less those of the same run without the load."""
-    rows = evidence.table(LOADED, "nodes")
+    rows = all_seeds(LOADED, "nodes")
     rows = rows[(rows["mode"] == mode) & (rows["link_rate"] == link_rate)]
     keys: dict[str, Any] = {"index": ["seed", "time"], "columns": "distance", "values": "waiting"}
     counts = rows[rows["hot"] > 0].pivot_table(**keys)
@@ -138,7 +138,7 @@ def packets(mode: str, link_rate: float = FAST) -> Spread:
     return Spread(times, x, counts.to_numpy(dtype=float).reshape(-1, len(times), len(x)))
 
 
-@claim("D03", cases=(LOADED,))
+@claim("D03", cases=with_further_seeds(LOADED))
 def measure() -> LoadedNode:
     """Follow the packets of one loaded node, r prescribed and fed back: the bare law, and ns-3."""
     limit = drift_coefficients(D)

@@ -17,7 +17,7 @@ from validation.claims.takano2006.queues import (
     on_average,
     with_dfc,
 )
-from validation.claims.takano2006.studies import HOSTS, lossless
+from validation.claims.takano2006.studies import HOSTS, lossless, with_further_seeds
 from validation.display.drawing import figure
 from validation.judgements.verdicts import Judgement
 from validation.statistics import LEVEL
@@ -43,7 +43,7 @@ class SpreadOut:
     readings: dict[str, Runs]
 
 
-@claim("D11", cases=(DFC_CASE,))
+@claim("D11", cases=with_further_seeds(DFC_CASE))
 def measure() -> SpreadOut:
     """Return the queues with DFC."""
     others = [reading for reading in READINGS if READINGS[reading]]

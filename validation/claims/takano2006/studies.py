@@ -149,6 +149,25 @@ FIFO_IN_NS3 = "takano2006/fifo-370-in-ns3"
 """Scenario 1 without DFC in ns-3, also with hosts that have a link of their own."""
 
 
+def with_further_seeds(case: str) -> tuple[str, ...]:
+    """Return a bundled case and, where there is one, the case of its further seeds.
+
+    Examples
+    --------
+    >>> from validation.claims.takano2006.studies import with_further_seeds
+    >>> with_further_seeds("takano2006/dfc-udp")
+    ('takano2006/dfc-udp', 'takano2006/dfc-udp-seeds')
+    """
+    return tuple(name for name in (case, f"{case}-seeds") if name in evidence.cases())
+
+
+def all_seeds(case: str, name: str | None = None) -> pd.DataFrame:
+    """Return the rows of a table of a bundled case and of its further seeds."""
+    import pandas as pd
+
+    return pd.concat([evidence.table(each, name) for each in with_further_seeds(case)], ignore_index=True)
+
+
 @dataclass(frozen=True)
 class Study:
     """A scenario of takano2006: its fluid ensembles beside its bundled packet runs.
@@ -173,9 +192,8 @@ class Study:
         return f"takano2006/scenario-{self.name.lower()}-with-dfc{of_host}"
 
     def cases_of(self, host: str) -> tuple[str, ...]:
-        """Return the bundled cases of ns-3 with DFC and this host: scenario 1 has one of further seeds."""
-        first = self.case_of(host)
-        return tuple(case for case in (first, f"{first}-seeds") if case in evidence.cases())
+        """Return the bundled cases of ns-3 with DFC and this host: some scenarios have one of further seeds."""
+        return with_further_seeds(self.case_of(host))
 
     @property
     def without_dfc_case(self) -> str:
@@ -211,11 +229,8 @@ class Study:
 
     def rows_with_dfc(self, host: str, name: str | None = None) -> pd.DataFrame:
         """Return the rows of ns-3 with DFC and this host, in the default reading otherwise."""
-        import pandas as pd
-
         sender = SENDERS.get(self.name, "tahoe")
-        chosen = {"host": host, "target_source": sender, "background_source": sender}
-        return pd.concat([rows(case, name, **chosen) for case in self.cases_of(host)])
+        return rows(self.case_of(host), name, host=host, target_source=sender, background_source=sender)
 
     def without_dfc(self) -> Sides[Efficiencies]:
         """Return the efficiencies without DFC, hosts directly in the buffer of node 1.
@@ -318,8 +333,8 @@ def repeating(tcp: str, name: str) -> pd.DataFrame:
 
 
 def rows(case: str, name: str | None = None, **reading: object) -> pd.DataFrame:
-    """Return the rows of a table of ns-3's chain in the default reading, changed by ``reading``."""
-    data = evidence.table(case, name)
+    """Return the rows of a table of ns-3's chain, all seeds, in the default reading, changed by ``reading``."""
+    data = all_seeds(case, name)
     for column, value in {**DEFAULT, **reading}.items():
         if column in data:
             data = data[data[column] == value]

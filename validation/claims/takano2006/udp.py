@@ -8,7 +8,6 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from dfcmodel import CBR, Packets, Scenario, ensemble, takano2006
-from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.studies import Efficiencies, FluidRuns
@@ -125,16 +124,16 @@ def shares(setting: Setting) -> Sides[Shares]:
     )
 
 
-@claim("D19", cases=(CASE,))
+@claim("D19", cases=studies.with_further_seeds(CASE))
 def measure() -> WithoutControl:
     """Return efficiencies and losses with UDP of constant rate as background, target and both."""
     found = {
         Setting(where, load, host): shares(Setting(where, load, host))
         for host, where, load in product(KINDS, WHERE, LOADS)
     }
-    flows = evidence.table(CASE, "flows").query("host == 'shaped' and load == 1")
-    flows = flows.query("target_source == 'udp' and background_source == 'udp' and flow == 'target'")
-    model = fluid(Setting("both flows", 1.0)).waiting.max()
+    full = Setting("both flows", 1.0)
+    flows = full.table("flows").query("flow == 'target'")
+    model = fluid(full).waiting.max()
     level = {setting: packet_level(setting) for setting in found if setting.host == "shaped"}
     return WithoutControl(found, Sides(float(model), float(flows["peak_host"].max())), level)
 

@@ -50,7 +50,7 @@ class Oscillation:
     more: dict[str, Sides[vegas_small_buffers.Thresholds]]
 
 
-@claim("D16", cases=(vegas_runs.NS2, vegas_runs.NS3, *vegas_small_buffers.THRESHOLDS.values()))
+@claim("D16", cases=(vegas_runs.NS2, *studies.with_further_seeds(vegas_runs.NS3), *vegas_small_buffers.THRESHOLD_CASES))
 def measure() -> Oscillation:
     """Return the runs of scenario 4V."""
     usual, paced, patient, bursty = (

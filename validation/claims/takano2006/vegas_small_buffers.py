@@ -28,6 +28,8 @@ THRESHOLDS = {
     "with DFC": "takano2006/vegas-thresholds-with-dfc",
 }
 """The bundled cases with several thresholds of Vegas, by side."""
+THRESHOLD_CASES = tuple(case for first in THRESHOLDS.values() for case in studies.with_further_seeds(first))
+"""Those, and those of their further seeds."""
 TIMES = (1, 3, 10, 30, 100, 300)
 """Thresholds of Vegas over ns-2's defaults, 1, 3 and 1 packets."""
 BUNDLED_FACTOR = 30
@@ -104,7 +106,7 @@ class SmallBuffers:
 def by_threshold(side: str, times: int) -> Sides[ByBuffer]:
     """Return losses and means with a multiple of the usual thresholds: fluid, packets."""
     fluid = {buffer: vegas_runs.fluid(side, buffer, times) for buffer in BUFFERS}
-    data = evidence.table(THRESHOLDS[side], "flows")
+    data = studies.all_seeds(THRESHOLDS[side], "flows")
     data = data[data["vegas"] == times]
     packets = {}
     for buffer, runs in data.groupby("buffer"):
@@ -118,7 +120,7 @@ def by_threshold(side: str, times: int) -> Sides[ByBuffer]:
     return Sides(ByBuffer(model), ByBuffer(packets))
 
 
-@claim("D17", cases=(vegas_runs.SMALL_BUFFER_RUNS, vegas_runs.NS3, *THRESHOLDS.values()))
+@claim("D17", cases=(vegas_runs.SMALL_BUFFER_RUNS, *studies.with_further_seeds(vegas_runs.NS3), *THRESHOLD_CASES))
 def measure() -> SmallBuffers:
     """Return the runs of scenario 4V', beside 4V, and by threshold."""
     return SmallBuffers(

@@ -7,7 +7,7 @@ without the load, same seed: the difference is due to the load.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from validation.generate.programs import Ns3, flags
 
 PROGRAM = Ns3("loaded-node", ("core", "network", "point-to-point"), ("dfc-chain.h",))
 SEEDS = (1, 2, 3, 4, 5)
+FURTHER_SEEDS, FURTHER_RATE = tuple(range(6, 16)), 37000e6
+"""Seeds of the rate that is judged alone, bit/s."""
 NODES, PERIODS, EVERY, DELAY = 121, 300, 50, 1e-4
 # link rate in bit/s: packets in the loaded node more than in the others, packets in these
 LOADS = {12300e6: (400, 60), 37000e6: (1500, 200)}
@@ -26,13 +28,16 @@ MODES: dict[str, dict[str, Any]] = {
     "prescribed": {"feedback": 0, "load": 0.5},
 }
 
-RUNS = [
-    {"mode": mode, "link_rate": rate, "hot": hot, "seed": seed}
-    for mode in MODES
-    for rate, (most, _) in LOADS.items()
-    for hot in ((most,) if mode == "alone" else (most, 0))
-    for seed in SEEDS
-]
+
+def runs(rates: Iterable[float], seeds: Sequence[int]) -> list[Run]:
+    """Return the runs of all modes at link rates in bit/s, with the load and, beside other traffic, without."""
+    return [
+        {"mode": mode, "link_rate": rate, "hot": hot, "seed": seed}
+        for mode in MODES
+        for rate in rates
+        for hot in ((LOADS[rate][0],) if mode == "alone" else (LOADS[rate][0], 0))
+        for seed in seeds
+    ]
 
 
 def calls(run: Run) -> Calls:
@@ -71,4 +76,9 @@ def simulated_seconds(_: Run) -> float:
 
 TABLES = load(__file__)
 DRIVER = Driver("takano2006", PROGRAM, calls, read, simulated_seconds, {})
-CASES = (DRIVER.case(TABLES, RUNS, tables_of(TABLES["tables"], {})),)
+COLUMNS = tables_of(TABLES["tables"], {})
+FURTHER = {**TABLES, **TABLES["further"], "notes": [*TABLES["notes"], TABLES["further"]["note"]]}
+CASES = (
+    DRIVER.case(TABLES, runs(LOADS, SEEDS), COLUMNS),
+    DRIVER.case(FURTHER, runs((FURTHER_RATE,), FURTHER_SEEDS), COLUMNS),
+)
