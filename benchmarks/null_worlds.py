@@ -13,8 +13,8 @@ event
     Each seed has an event with probability one half: counts of drops, losses and timeouts are one or zero. For statements of absence,
     and of most runs.
 as run
-    The seeds are drawn again and nothing else is changed: how often the statement has the verdict of the data. Of a statement that is
-    inconclusive, ``runs`` says how many times today's seeds decide it in 80 % of the draws, if its means and spreads are those of the data.
+    The seeds are drawn again and nothing else is changed: how often the statement has the verdict of the data. Where it is inconclusive, or
+    comes again in fewer than 80 % of the draws, ``runs`` says how many times today's seeds decide it, or give its verdict, in 80 %, if means and spreads are those of the data.
 
 Of a claim none of whose statements holds twice in the first half of the draws of its null worlds, that half suffices: where the rate is
 5 %, 100 draws show so few with a probability of 4 %.
@@ -93,7 +93,7 @@ class Row:
     failed: int
     """Draws whose tables the claim refuses."""
     runs: str = ""
-    """Multiples of today's seeds that decide an inconclusive statement; ``> 8``: not even these."""
+    """Multiples of today's seeds that decide an inconclusive statement, or give the verdict in 80 % of the draws; ``> 8``: not even these."""
 
 
 # Worlds: functions of case, file and table
@@ -293,7 +293,7 @@ def _turn(holds: Callable[[float], bool | None], low: float, high: float) -> flo
 
 
 def draw(claim: str, draws: int, seed: int = 0, powers: bool = True) -> list[Row]:
-    """Return the rows of a claim; ``powers``: with the runs that would decide inconclusive statements."""
+    """Return the rows of a claim; ``powers``: with the seeds that statements need."""
     find(claim)
     subject = subjects()[claim]
     sets = {row["statement"]: row for row in records.rows("allowed_sets.csv") if row["claim"] == claim}
@@ -334,8 +334,15 @@ def draw(claim: str, draws: int, seed: int = 0, powers: bool = True) -> list[Row
                 for key in data:
                     if worlds[key] == world:
                         counts[world, key][str(result.get(key, "failed"))] += 1
-    undecided = {key for key, verdict in data.items() if verdict is Verdict.INCONCLUSIVE}
-    factors = _deciding_factors(undecided, judged, seed) if powers and undecided else {}
+    sought = {
+        key: {Verdict.HOLDS, Verdict.CONTRADICTED} for key, verdict in data.items() if verdict is Verdict.INCONCLUSIVE
+    }
+    sought |= {
+        key: {verdict}
+        for key, verdict in data.items()
+        if key not in sought and counts["as run", key][str(verdict)] < POWER * counts["as run", key].total()
+    }
+    factors = _deciding_factors(sought, judged, seed) if powers and sought else {}
     rows = []
     for (world, key), tally in counts.items():
         if world == "none":
@@ -358,18 +365,18 @@ def _world(kind: str, bound: str, bounded: bool) -> str:
 
 
 def _deciding_factors(
-    undecided: set[Key], judged: Callable[[Change], list[dict[Key, Verdict]]], seed: int
+    sought: Mapping[Key, set[Verdict]], judged: Callable[[Change], list[dict[Key, Verdict]]], seed: int
 ) -> dict[Key, str]:
-    """Return how many times today's seeds decide each statement in four of five draws."""
-    factors: dict[Key, str] = dict.fromkeys(undecided, f"> {MORE_SEEDS[-1]}")
+    """Return how many times today's seeds give each statement one of the verdicts in four of five draws."""
+    factors: dict[Key, str] = dict.fromkeys(sought, f"> {MORE_SEEDS[-1]}")
     for factor in MORE_SEEDS:
-        remaining = [key for key in undecided if factors[key].startswith(">")]
+        remaining = [key for key in sought if factors[key].startswith(">")]
         if not remaining:
             break
         tally: Counter[Key] = Counter()
         for child in np.random.SeedSequence([seed, factor]).spawn(FEW_DRAWS):
             (result,) = judged(resampled(np.random.default_rng(child), factor))
-            tally.update(key for key in remaining if result.get(key) in (Verdict.HOLDS, Verdict.CONTRADICTED))
+            tally.update(key for key in remaining if result.get(key) in sought[key])
         for key in remaining:
             if tally[key] >= POWER * FEW_DRAWS:
                 factors[key] = str(factor)

@@ -501,25 +501,19 @@ def too_often() -> str:
 
 
 def weak_verdicts() -> str:
-    """Return the verdicts that come again in fewer than 80 % of the draws."""
-    rows = [
-        row
-        for row in published("null_worlds")
-        if row["world"] == "as run"
-        and row["verdict"] != "inconclusive"
-        and int(row[row["verdict"]]) < 0.8 * int(row["draws"])
-    ]
-    head = ("Claim", "Statement", "Simulator", "Verdict", "Again")
-    return (
-        table(head, _statements_of_rows(rows, lambda row: (row["verdict"], f"{row[row['verdict']]} of {row['draws']}")))
-        if rows
-        else "None."
-    )
+    """Return the verdicts that come again in fewer than 80 % of the draws, and how many seeds they need."""
+    rows = [row for row in published("null_worlds") if row["runs"] and row["verdict"] != "inconclusive"]
+
+    def count(row: dict[str, str]) -> tuple[str, ...]:
+        return row["verdict"], f"{row[row['verdict']]} of {row['draws']}", row["runs"].replace("> 8", "more than 8")
+
+    head = ("Claim", "Statement", "Simulator", "Verdict", "Again", "Times today's seeds")
+    return table(head, _statements_of_rows(rows, count)) if rows else "None."
 
 
 def deciding_seeds() -> str:
     """Return how many times today's seeds decide each inconclusive statement."""
-    rows = [row for row in published("null_worlds") if row["runs"]]
+    rows = [row for row in published("null_worlds") if row["runs"] and row["verdict"] == "inconclusive"]
     head = ("Claim", "Statement", "Simulator", "Times today's seeds")
     return (
         table(head, _statements_of_rows(rows, lambda row: (row["runs"].replace("> 8", "more than 8"),)))

@@ -298,9 +298,9 @@ def undecidable_statements() -> dict[str, dict[str, str]]:
 
 @functools.cache
 def deciding_seeds() -> dict[str, dict[tuple[str, str], str]]:
-    """Return how many times today's seeds decide an inconclusive statement, by claim, and by key and simulator.
+    """Return how many times today's seeds a statement needs, by claim, and by key and simulator.
 
-    They are those of ``python -m benchmarks.null_worlds``: the seeds of the data drawn again, until four of five draws decide.
+    They decide it where it is inconclusive, and give its verdict in four of five draws otherwise (``python -m benchmarks.null_worlds``).
     """
     factors: dict[str, dict[tuple[str, str], str]] = {}
     for row in rows("null_worlds.csv"):
