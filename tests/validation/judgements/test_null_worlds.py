@@ -45,7 +45,7 @@ def test_no_statement_holds_too_often_where_it_is_not_so() -> None:
 
 @pytest.mark.parametrize(("claim", "statement", "source"), DRAWN)
 def test_a_drawn_statement_rarely_holds_where_it_is_not_so(claim: str, statement: str, source: str) -> None:
-    rows = null_worlds.draw(claim, 40, seed=1, powers=False)  # half of them, unless one holds twice
+    rows = null_worlds.draw(claim, 20, seed=1, powers=False)
     (row,) = (row for row in rows if (row.statement, row.source) == (statement, source) and row.world != "as run")
     assert row.draws - row.failed > 0
     assert row.holds <= null_worlds.largest_allowed(row.draws)
