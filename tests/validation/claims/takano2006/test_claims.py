@@ -75,8 +75,16 @@ R, C, N, A = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE, Verdict.
 
 def test_counts_that_no_packet_size_makes_are_noticed(monkeypatch) -> None:
     monkeypatch.setattr(control_delay, "SEVERAL_MILLION", (2e7, 9e7))
-    found = control_delay.judge(control_delay.measure.measure())
+    found = control_delay.judge(control_delay.measure.measure(), millions=2e7)
     assert found["counts"].model is Verdict.CONTRADICTED
+
+
+def test_twice_what_is_a_few_hundred_excludes_five_hops_but_not_small_packets() -> None:
+    """208 packets are a few hundred by four per cent; the factor has no packets in it."""
+    found = control_delay.measure.measure()
+    assert control_delay.judge(found, hundreds=400.0, millions=4e6)["counts"].model is R
+    for judgement in control_delay.readings(found, hundreds=400.0, millions=4e6).values():
+        assert (judgement["counts"].model, judgement["factor"].model) == (C, R)
 
 
 def test_packets_on_five_hops_make_both_counts_true(monkeypatch) -> None:
