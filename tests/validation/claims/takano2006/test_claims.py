@@ -303,6 +303,24 @@ def test_runs_of_two_simulators_are_no_pair_with_dfc_and_without() -> None:
     assert (same.simulators, same.level) == ({}, R)
 
 
+def test_with_larger_thresholds_both_figures_of_vegas_are_true_at_the_packet_level() -> None:
+    """The fall of D17 and the sameness of D16; with the usual thresholds nothing is lost with either buffer."""
+    oscillation, small = (in_all_readings(id) for id in ("D16", "D17"))
+    assert [part.level for part in small.parts] == [C, C, R]
+    for finding in (oscillation, small):
+        reading = next(each for each in finding.readings if each.name == vegas_small_buffers.PATIENT)
+        judged = {part.level for part in reading.parts if part.simulation is not Verdict.UNDECIDABLE}
+        assert judged - {A} == {R}
+
+
+def test_vegas_at_the_packet_level_has_enough_runs_for_absence() -> None:
+    """The phases of the feedback differ by run, so that one run without a loss shows nothing."""
+    runs = level.vegas("with DFC", pacing=False)
+    assert runs.lost.shape == (level.RUNS,)
+    assert studies.lossless(runs.lost, LEVEL) is R
+    assert np.ptp(runs.means) > 0.0
+
+
 def test_the_pattern_of_the_paper_is_losses_with_the_small_buffer_only() -> None:
     def runs(lost: tuple[float, float], means: tuple[float, float]) -> vegas_small_buffers.ByBuffer:
         pairs = zip(vegas_small_buffers.BUFFERS, lost, means, strict=True)
