@@ -75,8 +75,16 @@ R, C, N, A = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE, Verdict.
 
 def test_counts_that_no_packet_size_makes_are_noticed(monkeypatch) -> None:
     monkeypatch.setattr(control_delay, "SEVERAL_MILLION", (2e7, 9e7))
-    found = control_delay.judge(control_delay.measure.measure())
+    found = control_delay.judge(control_delay.measure.measure(), millions=2e7)
     assert found["counts"].model is Verdict.CONTRADICTED
+
+
+def test_twice_what_is_a_few_hundred_excludes_five_hops_but_not_small_packets() -> None:
+    """208 packets are a few hundred by four per cent; the factor has no packets in it."""
+    found = control_delay.measure.measure()
+    assert control_delay.judge(found, hundreds=400.0, millions=4e6)["counts"].model is R
+    for judgement in control_delay.readings(found, hundreds=400.0, millions=4e6).values():
+        assert (judgement["counts"].model, judgement["factor"].model) == (C, R)
 
 
 def test_packets_on_five_hops_make_both_counts_true(monkeypatch) -> None:
@@ -304,6 +312,24 @@ def test_runs_of_two_simulators_are_no_pair_with_dfc_and_without() -> None:
     reading = next(each for each in found.readings if each.name == vegas_small_buffers.PATIENT)
     same = next(part for part in reading.parts if part.statement == "same")
     assert (same.simulators, same.level) == ({}, R)
+
+
+def test_with_larger_thresholds_both_figures_of_vegas_are_true_at_the_packet_level() -> None:
+    """The fall of D17 and the sameness of D16; with the usual thresholds nothing is lost with either buffer."""
+    oscillation, small = (in_all_readings(id) for id in ("D16", "D17"))
+    assert [part.level for part in small.parts] == [C, C, R]
+    for finding in (oscillation, small):
+        reading = next(each for each in finding.readings if each.name == vegas_small_buffers.PATIENT)
+        judged = {part.level for part in reading.parts if part.simulation is not Verdict.UNDECIDABLE}
+        assert judged - {A} == {R}
+
+
+def test_vegas_at_the_packet_level_has_enough_runs_for_absence() -> None:
+    """The phases of the feedback differ by run, so that one run without a loss shows nothing."""
+    runs = level.vegas("with DFC", pacing=False)
+    assert runs.lost.shape == (level.RUNS,)
+    assert studies.lossless(runs.lost, LEVEL) is R
+    assert np.ptp(runs.means) > 0.0
 
 
 def test_the_pattern_of_the_paper_is_losses_with_the_small_buffer_only() -> None:
