@@ -66,7 +66,7 @@ MAX_RATE = 0.05
 ENOUGH = {0.3: 0, 0.5: 1}
 """Parts of the draws that suffice, if no statement holds more often in them: at a rate of 5 %, 60 or 100 draws show so few in one of 20 cases."""
 POWER = 0.8
-MORE_SEEDS = (2, 4, 8)
+MORE_SEEDS = (2, 4)
 """Multiples of today's seeds with which an inconclusive statement is judged again."""
 FEW_DRAWS = 10
 """Draws with more seeds."""
@@ -94,7 +94,7 @@ class Row:
     failed: int
     """Draws whose tables the claim refuses."""
     runs: str = ""
-    """Multiples of today's seeds that decide an inconclusive statement, or give the verdict in 80 % of the draws; ``> 8``: not even these."""
+    """Multiples of today's seeds that decide an inconclusive statement, or give the verdict in 80 % of the draws; ``> 4``: not even these."""
 
 
 # Worlds: functions of case, file and table

@@ -505,7 +505,7 @@ def weak_verdicts() -> str:
     rows = [row for row in published("null_worlds") if row["runs"] and row["verdict"] != "inconclusive"]
 
     def count(row: dict[str, str]) -> tuple[str, ...]:
-        return row["verdict"], f"{row[row['verdict']]} of {row['draws']}", row["runs"].replace("> 8", "more than 8")
+        return row["verdict"], f"{row[row['verdict']]} of {row['draws']}", row["runs"].replace("> 4", "more than 4")
 
     head = ("Claim", "Statement", "Simulator", "Verdict", "Again", "Times today's seeds")
     return table(head, _statements_of_rows(rows, count)) if rows else "None."
@@ -516,7 +516,7 @@ def deciding_seeds() -> str:
     rows = [row for row in published("null_worlds") if row["runs"] and row["verdict"] == "inconclusive"]
     head = ("Claim", "Statement", "Simulator", "Times today's seeds")
     return (
-        table(head, _statements_of_rows(rows, lambda row: (row["runs"].replace("> 8", "more than 8"),)))
+        table(head, _statements_of_rows(rows, lambda row: (row["runs"].replace("> 4", "more than 4"),)))
         if rows
         else "None."
     )
