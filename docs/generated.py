@@ -440,6 +440,88 @@ def interval_settings() -> str:
     return table(("Quantity", "Setting", "Calls", "Compared with", "Mean", "Further run"), rows)
 
 
+def allowed_sets() -> str:
+    """Return how many statements allow what, and who states the bounds."""
+    rows = published("allowed_sets")
+    meanings = {
+        "equality": "a deviation of at most a margin", "order": "a difference above zero, or above a least difference",
+        "trend": "each difference of neighbours above zero", "bound": "a value on one side of a limit",
+        "absence": "an event in fewer than half of the runs", "existence": "a difference above zero in some case",
+        "identity": "an equation, or a number computed without sampling error", "undecidable": "no bundled data decide it",
+    }  # fmt: skip
+    lines = []
+    for kind, meaning in meanings.items():
+        same = [row for row in rows if row["kind"] == kind]
+        ours = sum("ours" in row["stated_by"] for row in same)
+        lines.append((kind, meaning, str(len(same)), str(ours)))
+    return table(("Kind", "Allowed", "Statements", "Bound by a margin or a majority of ours"), lines)
+
+
+def published(name: str) -> list[dict[str, str]]:
+    """Return the rows of a published table."""
+    with (ROOT / "validation" / "published" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def null_worlds() -> str:
+    """Return by world how many statements were drawn, and how often they hold."""
+    lines = []
+    for world in ("edge", "shuffled", "event"):
+        rows = [row for row in published("null_worlds") if row["world"] == world]
+        judged = [row for row in rows if int(row["failed"]) < int(row["draws"])]
+        if judged:
+            parts = sorted(int(row["holds"]) / (int(row["draws"]) - int(row["failed"])) for row in judged)
+            none, most = sum(part == 0.0 for part in parts), parts[-1]
+            refused = len(rows) - len(judged)
+            lines.append((world, str(len(judged)), str(none), f"{100 * most:.0f} %", str(refused)))
+    head = ("World", "Statements, by simulator", "Hold in no draw", "Most often", "Refused in all draws")
+    return table(head, lines)
+
+
+def _statements_of_rows(
+    rows: Iterable[dict[str, str]], count: Callable[[dict[str, str]], tuple[str, ...]]
+) -> list[tuple[str, ...]]:
+    texts = {(row["claim"], row["statement"]): row["paraphrase"] for row in published("statements")}
+    return [(row["claim"], texts[row["claim"], row["statement"]], row["source"], *count(row)) for row in rows]
+
+
+def too_often() -> str:
+    """Return the statements that hold in more than 5 % of the draws of a null world."""
+    rows = [
+        row
+        for row in published("null_worlds")
+        if row["world"] != "as run" and int(row["holds"]) > 0.05 * int(row["draws"])
+    ]
+    head = ("Claim", "Statement", "Simulator", "World", "Holds")
+    return (
+        table(head, _statements_of_rows(rows, lambda row: (row["world"], f"{row['holds']} of {row['draws']}")))
+        if rows
+        else "None."
+    )
+
+
+def weak_verdicts() -> str:
+    """Return the verdicts that come again in fewer than 80 % of the draws, and how many seeds they need."""
+    rows = [row for row in published("null_worlds") if row["runs"] and row["verdict"] != "inconclusive"]
+
+    def count(row: dict[str, str]) -> tuple[str, ...]:
+        return row["verdict"], f"{row[row['verdict']]} of {row['draws']}", row["runs"].replace("> 4", "more than 4")
+
+    head = ("Claim", "Statement", "Simulator", "Verdict", "Again", "Times today's seeds")
+    return table(head, _statements_of_rows(rows, count)) if rows else "None."
+
+
+def deciding_seeds() -> str:
+    """Return how many times today's seeds decide each inconclusive statement."""
+    rows = [row for row in published("null_worlds") if row["runs"] and row["verdict"] == "inconclusive"]
+    head = ("Claim", "Statement", "Simulator", "Times today's seeds")
+    return (
+        table(head, _statements_of_rows(rows, lambda row: (row["runs"].replace("> 4", "more than 4"),)))
+        if rows
+        else "None."
+    )
+
+
 def modules() -> str:
     """Return each module with the first line of its docstring, by folder."""
     parts = []
@@ -767,8 +849,13 @@ MAKE: dict[str, Callable[[], str]] = {
     "model_errors": model_errors,
     "intervals": intervals,
     "interval_settings": interval_settings,
+    "allowed_sets": allowed_sets,
+    "null_worlds": null_worlds,
+    "too_often": too_often,
+    "weak_verdicts": weak_verdicts,
+    "deciding_seeds": deciding_seeds,
 }
-PAGES = ("intervals.md", "markov.md", "readers.md", "rules.md", "scenario-files.md")
+PAGES = ("intervals.md", "markov.md", "power.md", "readers.md", "rules.md", "scenario-files.md")
 SIMULATED = ("paths.md",)
 """Pages with parts that take simulations."""
 JUDGED = ("../README.md", "known-limits.md")

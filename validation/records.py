@@ -19,6 +19,7 @@ __all__ = [
     "LedgerStatement",
     "Paraphrase",
     "Sentence",
+    "deciding_seeds",
     "entries",
     "excused_cases",
     "expectations",
@@ -293,6 +294,19 @@ def undecidable_statements() -> dict[str, dict[str, str]]:
     for row in rows("undecidable_statements.csv"):
         found.setdefault(row["claim"], {})[row["statement"]] = row["reason"]
     return found
+
+
+@functools.cache
+def deciding_seeds() -> dict[str, dict[tuple[str, str], str]]:
+    """Return how many times today's seeds a statement needs, by claim, and by key and simulator.
+
+    They decide it where it is inconclusive, and give its verdict in four of five draws otherwise (``python -m benchmarks.null_worlds``).
+    """
+    factors: dict[str, dict[tuple[str, str], str]] = {}
+    for row in rows("null_worlds.csv"):
+        if row["runs"]:
+            factors.setdefault(row["claim"], {})[row["statement"], row["source"]] = row["runs"]
+    return factors
 
 
 def without_packet_level() -> dict[str, str]:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from validation import evidence
-from validation.claims.effect_statements import EQUAL
+from validation.checks import subjects
+from validation.claims import find
 from validation.inference.designs import PARAMETERS, SEEDS
 from validation.inference.emulator import fit
 from validation.inference.likelihoods import Posterior, evidence_of, held_out, infer, joined
@@ -160,10 +161,17 @@ def _claim(id: str, kept: Mapping[str, Truth], weights: Values) -> Weight:
 
 
 def statements_of(found: Candidates) -> dict[str, dict[str, Truth]]:
-    """Return which settings keep each statement, by claim, as the claims judge them but without intervals."""
+    """Return which settings keep each statement, by claim, as the claims judge them but without intervals.
 
-    def near(share: Values, other: float | Values = 0.5) -> Truth:
-        return np.asarray(abs(share / other - 1.0) <= EQUAL)
+    Rates are compared as in the claims, by their difference over their sum, with the margin of each claim.
+    """
+
+    def equal(id: str, one: Values, other: Values) -> Truth:
+        return np.asarray(abs(one - other) <= margin_of(id) * (one + other))
+
+    def fair(id: str, experiment: Experiment) -> Truth:
+        share = found.share(experiment)
+        return equal(id, share, 1.0 - share)
 
     def every(checks: Sequence[Truth]) -> Truth:
         whole: Truth = np.logical_and.reduce(checks)
@@ -178,13 +186,22 @@ def statements_of(found: Candidates) -> dict[str, dict[str, Truth]]:
     others = [(name, rtt) for name in NAMES for rtt in LONG_RTTS]
     return {
         "K03": {
-            "equal": every([near(found.share(("pairs", *pair))) for pair in friendly]),
+            "equal": every([fair("K03", ("pairs", *pair)) for pair in friendly]),
             "take": every([found.share(("pairs", *pair)) < 0.5 for pair in greedy]),
         },
         "K05": {
             "fairest": every([long["CUBIC", rtt] > long[n, rtt] for n, rtt in others if n != "CUBIC"]),
             "least": every([long["HSTCP", rtt] < long[n, rtt] for n, rtt in others if n != "HSTCP"]),
-            "as_reno": every([abs(long[n, rtt] - long["Reno", rtt]) <= EQUAL for n in FRIENDLY for rtt in LONG_RTTS]),
+            "same ratio": every([
+                equal("K05", 1.0 / long[n, rtt] - 1.0, 1.0 / long["Reno", rtt] - 1.0)
+                for n in FRIENDLY for rtt in LONG_RTTS
+            ]),
         },
-        "K06": {name: near(found.share(("small", name, "Reno"))) for name in NAMES[1:]},
-    }
+        "K06": {name: fair("K06", ("small", name, "Reno")) for name in NAMES[1:]},
+    }  # fmt: skip
+
+
+def margin_of(id: str) -> float:
+    """Return the margin by which a claim judges that rates are equal."""
+    find(id)
+    return subjects()[id].check.thresholds()["margin"]

@@ -15,8 +15,10 @@ from validation.judgements.settings import is_settled, settings_of
 from validation.judgements.verdicts import Claim, Finding, Verdict
 from validation.records import (
     Entry,
+    deciding_seeds,
     entries,
     group_of,
+    statements_of_papers,
     unstated,
     without_explanation,
     without_packet_level,
@@ -201,6 +203,10 @@ def _evidence(claim: Claim, finding: Finding, row: Row) -> dict[str, Any]:
         "inferred": sentence(claim.id),
         "settings": list(settings_of(claim.paper, finding)),
         "settled": is_settled(finding),
+        "more_seeds": [
+            (statements_of_papers()[claim.id][key].text, source, factor)
+            for (key, source), factor in deciding_seeds().get(claim.id, {}).items()
+        ],
     }
 
 

@@ -44,6 +44,7 @@ from validation.inference.rule_pairs import (
 from validation.inference.sampling import tempered
 from validation.inference.table_4 import printed, simulated
 from validation.inference.transfer_times import STATEMENTS, Times
+from validation.records import recorded_thresholds
 from validation.report.pages import paper_page
 
 # The settings that were run are those of the bundled cases.
@@ -314,6 +315,26 @@ def test_claims_are_judged_at_every_candidate() -> None:
     assert {each.claim for each in found.claims} == {"K03", "K05", "K06"}
     for weight in found.claims:
         assert 0.0 <= weight.every <= min(weight.statements.values()) + 1e-12
+
+
+class Shares:
+    """Candidates of which the first flow has the same parts in every experiment."""
+
+    def __init__(self, *parts: float) -> None:
+        self.parts = np.array(parts)
+
+    def share(self, experiment: tuple[str, str, str]) -> np.ndarray:
+        return self.parts
+
+
+def test_rates_are_equal_within_the_margins_of_the_claims() -> None:
+    """Parts of 0.585 and 0.586 differ from the rest by 0.170 and 0.172 of the sum, where the claims allow 0.17."""
+    known = recorded_thresholds()
+    assert {kaneko2007.margin_of(id) for id in ("K03", "K05", "K06")} == {known["K03", "margin"].value} == {0.17}
+    kept = kaneko2007.statements_of(Shares(0.5, 0.585 - 1e-9, 0.586))
+    for truth in (kept["K03"]["equal"], *kept["K06"].values()):
+        assert truth.tolist() == [True, True, False]
+    assert kept["K05"]["same ratio"].all()
 
 
 # Pairs of flows at one setting: what is printed, stated links, equal flows.

@@ -18,7 +18,7 @@ from validation.checks import claim
 from validation.claims.effect_statements import beyond
 from validation.claims.kaneko2007 import runs
 from validation.display.drawing import COLOURS, figure, label, points
-from validation.judgements.judges import BySimulator
+from validation.judgements.judges import NONE, BySimulator
 from validation.judgements.keeping import kept
 from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only, packets_only
 from validation.statistics import LEVEL, PART, Estimate, difference, everywhere, of_runs
@@ -91,6 +91,16 @@ class RandomLoss:
         return max(self.last, key=lambda rule: self.last[rule].value)
 
     @property
+    def ahead(self) -> Estimate:
+        """By how much the share of that rule exceeds Fusion's."""
+        return difference(self.last[self.best], self.last[FUSION])
+
+    @property
+    def without_margin(self) -> Verdict:
+        """Whether no rule has more than Fusion at the highest p, by ns-3, without a margin."""
+        return _over_the_sweep(self, SAME, LEVEL, least=0.0)["heavy"].packets
+
+    @property
     def runner(self) -> str:
         """The rule with the largest share but Fusion at p = 1e-3 in ns-3."""
         shares = {rule: share for rule, share in self.ns3[TYPICAL].items() if rule != FUSION}
@@ -156,14 +166,27 @@ def measure() -> RandomLoss:
 measure.constants_of(runs)
 
 
-def first(sweep: Iterable[Mapping[str, Estimate]], same: float, level: float) -> Verdict:
+def first(sweep: Iterable[Mapping[str, Estimate]], same: float, level: float, *, least: float | None = None) -> Verdict:
     """Return whether no rule has more than Fusion by more than a part of the link, at each of several loss rates.
 
-    HOLDS where each difference is certain at ``level``. Where Fusion certainly fills the link to that part, no rule can have more.
+    HOLDS where each difference is certain at ``level``. Where Fusion certainly fills the link to ``same``, no rule can have more.
+
+    Parameters
+    ----------
+    sweep
+        Shares of the link by rule, for each loss rate.
+    same
+        Part of the link up to which rates are equal.
+    level
+        Probability of calling a difference certain that is none.
+    least
+        Largest difference that does not count, where the link is not full; None: ``same``.
     """
-    rest = [shares for shares in sweep if not _fills(shares[FUSION], same, level)]
+    partial = [shares for shares in sweep if not _fills(shares[FUSION], same, level)]
+    uncounted = same if least is None else least
     return everywhere(
-        [_room(shares[FUSION], shares[rule], same) for shares in rest for rule in shares if rule != FUSION], level
+        [_room(shares[FUSION], shares[rule], uncounted) for shares in partial for rule in shares if rule != FUSION],
+        level,
     )
 
 
@@ -192,25 +215,42 @@ def packets_per_round_trip(rate: float) -> tuple[float, float]:
 @measure.judge
 def judge(found: RandomLoss, *, same: float = SAME, level: float = LEVEL) -> Judgement:
     """Judge whether no rule of the slide has more than Fusion."""
-
-    def between(shares: Shares, low: float, high: float) -> Verdict:
-        return first((each for p, each in shares.items() if low < p <= high), same, level)
-
-    return {
-        "moderate": Sides(between(found.model, 0.0, LARGEST), between(found.ns3, 0.0, LARGEST)),
-        "heavy": packets_only(between(found.ns3, LARGEST, 1.0)),
+    return _over_the_sweep(found, same, level) | {
         "reno": Sides(*(not_below_reno(each.values(), same, level) for each in (found.model, found.ns3))),
         "increase": model_only(Verdict.of(all(math.isclose(*packets_per_round_trip(rate)) for rate in RATES))),
     }
 
 
+def _over_the_sweep(found: RandomLoss, same: float, level: float, *, least: float | None = None) -> Judgement:
+    """Judge the loss rates of the model, and the highest one."""
+
+    def between(shares: Shares, low: float, high: float) -> Verdict:
+        return first((each for p, each in shares.items() if low < p <= high), same, level, least=least)
+
+    return {
+        "moderate": Sides(between(found.model, 0.0, LARGEST), between(found.ns3, 0.0, LARGEST)),
+        "heavy": packets_only(between(found.ns3, LARGEST, 1.0)),
+    }
+
+
+ANY = "any certain difference counts where the link is not full"
+"""A reading of the most efficient: the margin decides at the highest loss rate, where all rules have less than two per cent of the link."""
+
+
+@measure.readings
+def readings(found: RandomLoss, *, same: float = SAME, level: float = LEVEL) -> dict[str, Judgement]:
+    """Judge the order of the rates without a margin."""
+    return {ANY: _over_the_sweep(found, same, level, least=0.0)}
+
+
 @measure.simulators
 def by_simulator(found: RandomLoss, *, same: float = SAME, level: float = LEVEL) -> BySimulator:
     """Judge ns-3 alone: ns-2 has no Fusion."""
-    judged = judge(found, same=same, level=level)
-    seen = {key: sides.packets for key, sides in judged.items()}
-    none = Verdict.NOT_APPLICABLE
-    return {"": {key: {"ns-3": verdict} for key, verdict in seen.items() if verdict is not none}}
+    judged = {"": judge(found, same=same, level=level)} | readings(found, same=same, level=level)
+    return {
+        name: {key: {"ns-3": sides.packets} for key, sides in judgement.items() if sides.packets is not NONE}
+        for name, judgement in judged.items()
+    }
 
 
 @measure.draw

@@ -25,7 +25,7 @@ CASES = {
 }  # fmt: skip
 """The cell of a pair is that of the first case of the simulator that has it."""
 NEAR = 0.1
-"""Relative difference up to which a cell is that of the slide."""
+"""Relative difference up to which a cell is that of the slide; `runs.FAIR` is of a difference over a sum."""
 
 PAIR_SEEDS = 3
 """Runs of a pair at hopflow's packet level, as many as in ns-3."""
@@ -102,7 +102,7 @@ def _used(frame: pd.DataFrame, printed: dict[tuple[str, str], float]) -> tuple[f
     return float(np.median(slide)), 1e-6 * float(sums.median())
 
 
-@effects("K03", cases=(*CASES["ns-3"], *CASES["ns-2"], SEEDS), equal=runs.FAIR)
+@effects("K03", cases=(*CASES["ns-3"], *CASES["ns-2"], SEEDS), equal=runs.FAIR, also={"near": NEAR})
 def pairs() -> Effects:
     """Measure the throughput of each rule beside each other in each simulator, and compare it with the slide."""
     frames = {tool: runs.of_cases(*names) for tool, names in CASES.items()}
@@ -135,6 +135,11 @@ def pairs() -> Effects:
     own, other = (
         tuple(deviation(seen[key], printed[key]) for key in printed if key in seen) for seen in (level, inclusive)
     )
+
+    def of_table(deviations: Mapping[str, Estimates], level: Estimates) -> Statement:
+        packets = {tool: _inside(each) for tool, each in deviations.items()}
+        return Statement(packets or None, level=_inside(level))
+
     curves = {}
     for tool, seen in found.items():
         for rule in dict.fromkeys(rule for rule, _ in printed):
@@ -153,7 +158,7 @@ def pairs() -> Effects:
             "take": Statement(
                 {tool: _greedy(seen) for tool, seen in found.items()}, level=_greedy(level)
             ),
-            "cells": Statement(apart, equal=True, level=own),
+            "cells": of_table(apart, own),
             "below": Statement(below, level=_beside_reno(level)),
         },
         curves,
@@ -173,18 +178,28 @@ def pairs() -> Effects:
                     {tool: _equal(seen) for tool, seen in found.items()}, _equal(model), equal=True, level=_equal(level)
                 ),
                 "take": Statement({tool: _greedy(seen) for tool, seen in found.items()}, level=_greedy(level)),
-                "cells": Statement(apart, equal=True, level=own),
+                "cells": of_table(apart, own),
                 "below": Statement(below, level=_beside_reno(level)),
             },
             runs.INCLUSIVE_NAME: {
                 "equal": Statement(model=_equal(other_model), equal=True, level=_equal(inclusive)),
                 "take": Statement(level=_greedy(inclusive)),
-                "cells": Statement(equal=True, level=other),
+                "cells": of_table({}, other),
                 "below": Statement(below, level=_beside_reno(inclusive)),
             },
         },
         level_readings=(runs.EXCLUSIVE_NAME, runs.INCLUSIVE_NAME),
     )  # fmt: skip
+
+
+def _inside(deviations: Estimates) -> Callable[[Mapping[str, float]], Estimates]:
+    """Return by how much relative deviations from cells of the slide are inside the threshold ``near``, on both sides."""
+
+    def inside(thresholds: Mapping[str, float]) -> Estimates:
+        limit = Estimate(thresholds["near"], 0.0)
+        return tuple(combine((limit, e), (1.0, sign)) for e in deviations for sign in (1.0, -1.0))
+
+    return inside
 
 
 def _near(apart: Estimates) -> tuple[int, int, float]:

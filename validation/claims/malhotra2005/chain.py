@@ -84,6 +84,12 @@ class Answer:
     mean_queue: tuple[float, float]
     pause_fraction: float
 
+    @property
+    def printed_expressions(self) -> tuple[float, float, float]:
+        """The three throughput expressions with lambda_effec,2 as printed, also in P2."""
+        passed = self.printed_rate_2 / (self.printed_rate_2 + self.loss_rate[1])
+        return self.printed_rate_2, self.effective_rate[0] * passed, self.throughput
+
     def __getitem__(self, measure: str) -> float:
         """Return a measure by the name of its column in the bundled tables."""
         name, _, queue = measure.rpartition("_")

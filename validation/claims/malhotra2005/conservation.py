@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain
 from validation.claims.malhotra2005.bundled import runs
 from validation.display.drawing import figure, label, legend_above
-from validation.judgements.verdicts import Judgement, Sides, Verdict
+from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only
 from validation.statistics import LEVEL, Values, mostly
 
 if TYPE_CHECKING:
@@ -58,16 +58,26 @@ class Conservation:
         )
         return np.asarray(np.abs(accepted - passed - lost) / accepted)
 
+    def read(self, key: tuple[str, str]) -> Conservation:
+        """Return what was found in the settings of one of the `chain.READINGS`."""
+        chosen = [n for n, setting in enumerate(self.settings) if setting == setting.read(key)]
+        return replace(
+            self,
+            settings=tuple(self.settings[n] for n in chosen),
+            answers=tuple(self.answers[n] for n in chosen),
+        )
+
+    @property
+    def printed_defects(self) -> Values:
+        """Relative spread of the three expressions with lambda_effec,2 as printed in the chain, by setting."""
+        return np.array([spread(answer.printed_expressions) for answer in self.answers])
+
     @property
     def printed(self) -> dict[str, float]:
-        """Largest relative error of the printed lambda_effec,2, by the pausing rule at j = T1."""
+        """The largest of these, by the pausing rule at j = T1."""
         return {
-            reading: max(
-                abs(answer.printed_rate_2 - answer.throughput) / answer.throughput
-                for setting, answer in zip(self.settings, self.answers, strict=True)
-                if setting.pause_at_threshold == reading
-            )
-            for reading in ("exclusive", "both")
+            rule: max(float(self.read(key).printed_defects.max()) for key in chain.READINGS if key[1] == rule)
+            for rule in ("exclusive", "both")
         }
 
     @property
@@ -146,10 +156,30 @@ measure.constants_of(chain)
 
 @measure.judge
 def judge(found: Conservation, *, exact: float = EXACT) -> Judgement:
-    """Judge the chain by rounding, the packets by those left in the queues."""
+    """Judge the chain by rounding, in the default reading of its rules, and the packets by those left in the queues."""
+    model = _by_rounding(found.read(chain.READINGS[0]), exact)
+    packets = {"expressions": _in_every_run(found.explained), "balance": _in_every_run(found.conserved)}
+    return {key: Sides(verdict, packets[key]) for key, verdict in model.items()}
+
+
+@measure.readings
+def readings(found: Conservation, *, exact: float = EXACT) -> dict[str, Judgement]:
+    """Judge the chain in the other readings of its rules, and with lambda_effec,2 as printed where both rules fire."""
+    others = {chain.reading(key): _by_rounding(found.read(key), exact) for key in chain.READINGS[1:]}
+    others |= {
+        f"{chain.reading(key)}, lambda_effec,2 as printed": _by_rounding(found.read(key), exact, printed=True)
+        for key in chain.READINGS
+        if key[1] == chain.AS_PRINTED[1]
+    }
+    return {name: {key: model_only(verdict) for key, verdict in judged.items()} for name, judged in others.items()}
+
+
+def _by_rounding(found: Conservation, exact: float, printed: bool = False) -> dict[str, Verdict]:
+    """Return whether the expressions agree and the flow balances in the chain; ``printed``: with lambda_effec,2 as printed."""
+    defects = found.printed_defects if printed else found.defects
     return {
-        "expressions": Sides(Verdict.of(bool(found.defects.max() <= exact)), _in_every_run(found.explained)),
-        "balance": Sides(Verdict.of(bool(found.flows.max() <= exact)), _in_every_run(found.conserved)),
+        "expressions": Verdict.of(bool(defects.max() <= exact)),
+        "balance": Verdict.of(bool(found.flows.max() <= exact)),
     }
 
 

@@ -110,12 +110,13 @@ measure.constants_of(chain, conservation)
 
 @measure.judge
 def judge(found: SwitchedOff, *, exact: float = EXACT, margin: float = MARGIN, level: float = LEVEL) -> Judgement:
-    """Judge the chain by rounding, the packets by measures that are equal within a margin and runs that never pause."""
+    """Judge the chain by rounding and the time paused, the packets by measures equal within a margin and runs that never pause."""
     room = Estimate(margin, 0.0)
     deviations = [each for values in found.deviations.values() for each in values]
     equal = everywhere([combine((room, each), (1.0, sign)) for each in deviations for sign in (1.0, -1.0)], level)
     packets = Verdict.all_of((equal, absent(found.pausing, level)))
-    return {"off": Sides(Verdict.of(found.spread <= exact), packets)}
+    model = Verdict.of(max(found.spread, found.off.pause_fraction) <= exact)
+    return {"off": Sides(model, packets)}
 
 
 @measure.draw

@@ -26,6 +26,8 @@ RUN_HIGHS = (2, 5, 8, 11, 13, 14, 15, 16, 17, 18, 19, 20)
 BAND = range(14, 17)
 """70 to 80 % of B2: the paper's optimum."""
 SHARES = (70, 80)
+FLAT = 0.01
+"""Part of the best rate within which thresholds cannot be told apart in a figure."""
 ABOVE, NEXT, LAST = 17, 18, 19
 """The first threshold above the band, the next, and the last below B2."""
 OWN_HIGHS = (*BAND, NEXT, LAST, B2)
@@ -93,6 +95,13 @@ class BestThreshold:
     def best(self) -> dict[float, int]:
         """The chain's best threshold by round-trip time."""
         return {rtt: max(scan, key=scan.__getitem__) for rtt, scan in self.scans.items()}
+
+    @property
+    def flat(self) -> tuple[int, int]:
+        """The chain's lowest and highest threshold within `FLAT` of the best rate at the shortest round-trip time."""
+        rates = {high: 1.0 + gain / 100.0 for high, gain in self.scans[chain.RUN_RTTS[0]].items()}
+        near = [high for high, rate in rates.items() if rate >= (1.0 - FLAT) * max(rates.values())]
+        return min(near), max(near)
 
     @property
     def run_rates(self) -> dict[float, dict[int, Estimate]]:

@@ -21,8 +21,8 @@ READINGS = "malhotra2005/tcp-readings"
 STACKS = "malhotra2005/tcp-stacks"
 SHORT_RTT, MIDDLE_RTT, LONG_RTT = 0.1, 1.0, 5.0
 """Round-trip times between which the gain grows, s; the middle one where the shortest was not run."""
-HIGH, BELOW, LAST, FULL = 15, 8, 19, 20
-"""Thresholds: in the band of 70 to 80 % of the buffer, far below it, the last but one, no pausing."""
+HIGH, BELOW, LAST = 15, 8, 19
+"""Thresholds: in the band of 70 to 80 % of the buffer, far below it, the last that pauses."""
 LOWS = (1, 5, 10, 15)
 """Low thresholds at packet level, packets."""
 
@@ -131,7 +131,7 @@ def growth_by_load() -> Effects:
 
 def _optimum(by_threshold: Mapping[int, Estimate]) -> Callable[[Mapping[str, float]], Verdict]:
     """Return the verdict on whether the best threshold is in the band, without that of no pausing."""
-    pausing = {high: goodput for high, goodput in by_threshold.items() if high < FULL}
+    pausing = {high: goodput for high, goodput in by_threshold.items() if high < chain.B2}
     return lambda thresholds: judge_optimum(pausing, thresholds["level"])
 
 

@@ -23,7 +23,7 @@ PACKET = 1500.0
 LIGHT_IN_FIBRE = 2e8
 """m/s."""
 FEW_HUNDRED, SEVERAL_MILLION = (200.0, 900.0), (2e6, 9e6)
-"""Packets that the text's words allow."""
+"""Packets that the text's words allow: the lower ends are thresholds of the verdict, the upper ones the words' own."""
 FACTOR = 2000
 """Typical factor by which control between neighbours cuts the delay, as the text has it."""
 TOLERANCE = 0.1
@@ -65,34 +65,53 @@ def touched(bits: float, size: float) -> float:
     return bits * RTT * UTILISATION / (8 * size)
 
 
+def sizes(hundreds: float, millions: float) -> tuple[float, float]:
+    """Return the smallest and the largest packet in bytes that make both counts true, at least ``hundreds`` and ``millions``."""
+    one_byte = touched(SLOW, 1.0), touched(FAST, 1.0)
+    smallest = max(one_byte[0] / FEW_HUNDRED[1], one_byte[1] / SEVERAL_MILLION[1])
+    return smallest, min(one_byte[0] / hundreds, one_byte[1] / millions)
+
+
 @claim("D01")
 def measure() -> Delays:
     """Return the packet sizes that make Fig. 2's counts true, and the delay of one hop."""
-    one_byte = touched(SLOW, 1.0), touched(FAST, 1.0)
-    return Delays(
-        max(one_byte[0] / FEW_HUNDRED[1], one_byte[1] / SEVERAL_MILLION[1]),
-        min(one_byte[0] / FEW_HUNDRED[0], one_byte[1] / SEVERAL_MILLION[0]),
-        DISTANCE / LIGHT_IN_FIBRE,
-    )
+    return Delays(*sizes(FEW_HUNDRED[0], SEVERAL_MILLION[0]), DISTANCE / LIGHT_IN_FIBRE)
 
 
 @measure.judge
-def judge(found: Delays, *, tolerance: float = TOLERANCE) -> Judgement:
+def judge(
+    found: Delays,
+    *,
+    hundreds: float = FEW_HUNDRED[0],
+    millions: float = SEVERAL_MILLION[0],
+    tolerance: float = TOLERANCE,
+) -> Judgement:
     """Judge whether one packet size makes both counts true, and the factor."""
-    return {
-        "counts": model_only(Verdict.of(found.smallest < found.largest)),
-        "factor": model_only(Verdict.of(abs(found.ratio / FACTOR - 1) < tolerance)),
-    }
+    smallest, largest = sizes(hundreds, millions)
+    return {"counts": model_only(Verdict.of(smallest < largest))} | _factor(found, tolerance)
+
+
+def _factor(found: Delays, tolerance: float) -> Judgement:
+    return {"factor": model_only(Verdict.of(abs(found.ratio / FACTOR - 1) < tolerance))}
 
 
 @measure.readings
-def readings(found: Delays) -> dict[str, Judgement]:
-    """Judge the counts with packets of the size that the paper simulates, on one link and on all hops of Fig. 2."""
+def readings(
+    found: Delays,
+    *,
+    hundreds: float = FEW_HUNDRED[0],
+    millions: float = SEVERAL_MILLION[0],
+    tolerance: float = TOLERANCE,
+) -> dict[str, Judgement]:
+    """Judge the counts with packets of the size that the paper simulates, on one link and on all hops of Fig. 2.
+
+    The factor has no packets in it, and is the same in all readings.
+    """
 
     def within(counts: tuple[float, float]) -> Judgement:
-        ranges = zip(counts, (FEW_HUNDRED, SEVERAL_MILLION), strict=True)
-        inside = all(low <= count <= high for count, (low, high) in ranges)
-        return {"counts": model_only(Verdict.of(inside))}
+        ranges = zip(counts, (hundreds, millions), (FEW_HUNDRED[1], SEVERAL_MILLION[1]), strict=True)
+        inside = all(low <= count <= high for count, low, high in ranges)
+        return {"counts": model_only(Verdict.of(inside))} | _factor(found, tolerance)
 
     size = f"packets of {PACKET:g} bytes"
     return {

@@ -9,7 +9,7 @@ import numpy as np
 from dfcmodel import Packets, simulate, takano2006
 from responsefn import NS2Vegas
 from validation.claims.takano2006.studies import PACKET_JITTER, SETTLED, SPREAD, START, Efficiencies
-from validation.claims.takano2006.vegas_runs import END, VegasRuns
+from validation.claims.takano2006.vegas_runs import END, LARGE_BUFFER, VegasRuns
 from validation.judgements.keeping import kept
 from validation.statistics import Swing, Values
 
@@ -18,6 +18,8 @@ SCENARIOS = ("1", "2")
 RUNS = 8
 """Runs with DFC, and without."""
 SAMPLE = 0.01
+START_JITTER = 20e-6
+"""Latest start of a flow in s, as in the bundled runs of ns-3."""
 CONVENTIONS = ("standard", "ns2")
 AGAIN = ("1",)
 """Scenarios run with both conventions of `Packets`, without DFC, `MORE` runs each."""
@@ -29,7 +31,7 @@ MORE = 16
 def efficiencies(name: str, dfc: bool) -> Efficiencies:
     """Return the efficiencies of a scenario in its default reading, as random as the other levels' runs."""
     scenario = takano2006(name, dfc=dfc)
-    jitter, packets = (20e-6, 0.0) if dfc else (SPREAD, PACKET_JITTER)
+    jitter, packets = (START_JITTER, 0.0) if dfc else (SPREAD, PACKET_JITTER)
     runs = [
         simulate(scenario, Packets(), jitter=jitter, packet_jitter=packets, seed=seed, sample=SAMPLE)
         for seed in range(RUNS)
@@ -66,10 +68,20 @@ def by_convention(name: str) -> dict[str, Values]:
 
 
 @kept
-def vegas(side: str, pacing: bool, times: int = 1) -> VegasRuns:
-    """Return a run of scenario 4V, with a multiple of Vegas' thresholds, its packets spaced or not."""
-    scenario = takano2006("4V", dfc=side == "with DFC")
+def vegas(side: str, pacing: bool, times: int = 1, buffer: int = LARGE_BUFFER) -> VegasRuns:
+    """Return runs of scenario 4V or 4V', with a multiple of Vegas' thresholds, as random as ns-3's.
+
+    Spaced packets are an experiment beside the verdicts: one run has them.
+    """
+    scenario = takano2006("4V" if buffer == LARGE_BUFFER else "4V'", dfc=side == "with DFC")
     rule = NS2Vegas(alpha=times, beta=3.0 * times, gamma=times)
     flows = tuple(replace(flow, source=rule, pacing=pacing) for flow in scenario.flows)
-    run = simulate(replace(scenario, flows=flows), Packets(seed=1), duration=END)
-    return VegasRuns(run.efficiency.to_numpy()[:1, run.time > SETTLED], np.array([run.lost.sum()]))
+    scenario = replace(scenario, flows=flows)
+    runs = [
+        simulate(scenario, Packets(), jitter=START_JITTER, seed=seed, duration=END)
+        for seed in range(1 if pacing else RUNS)
+    ]
+    settled = runs[0].time > SETTLED
+    return VegasRuns(
+        np.array([run.efficiency.to_numpy()[0, settled] for run in runs]), np.array([run.lost.sum() for run in runs])
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +27,7 @@ FAST, SLOW = 37000e6, 12300e6  # bit/s
 LINE = 0.05
 """Of the last variance: three packets of 1500 at five standard deviations."""
 NORMAL = 0.01
-"""Distance of a distribution to the normal one after 1200 periods: skewness falls as 1/sqrt."""
+"""Distance of a distribution to the normal one after `PERIODS`: skewness falls as 1/sqrt."""
 TITLES = {"prescribed": "r prescribed: eq. (7)", "fed back": "r fed back: eq. (5)"}
 
 
@@ -108,8 +109,8 @@ class LoadedNode:
     theory: dict[str, tuple[float, float]]
 
     def near(self, spread: Spread, normal: float = NORMAL) -> float:
-        """Return the allowed distance to the normal distribution at the end of a spread."""
-        return normal * float(np.sqrt(PERIODS / spread.time[-1]))
+        """Return the allowed distance to the normal distribution at the end of a spread; ``normal``: at the end of the law's run."""
+        return normal * math.sqrt(self.spreads["prescribed"].model.periods / spread.periods)
 
 
 @functools.cache

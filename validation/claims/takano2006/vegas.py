@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from validation.checks import claim
 from validation.claims.takano2006 import level, studies, vegas_runs, vegas_small_buffers
-from validation.claims.takano2006.hosts import BOTH, NS2, NS3, by_simulator
 from validation.claims.takano2006.matrices import moves
 from validation.claims.takano2006.vegas_runs import SIDES
 from validation.claims.takano2006.vegas_small_buffers import BUNDLED_FACTOR as MORE
 from validation.display.drawing import BLUE, RED, panels
-from validation.judgements.judges import BySimulator
-from validation.judgements.verdicts import Judgement, Sides, Verdict
+from validation.judgements.judges import NONE, ByReading, BySimulator
+from validation.judgements.labels import agreed
+from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only
 from validation.statistics import LEVEL, Swing
 
 if TYPE_CHECKING:
@@ -31,36 +31,50 @@ class Oscillation:
     Attributes
     ----------
     runs
-        Fluid and packet simulations, by side.
-    level, paced, patient
-        hopflow's packet level, by side: as it is, with spaced packets, and with spaced packets and
-        `MORE` times Vegas' thresholds.
+        Fluid and ns-3, by side.
+    ns2
+        ns-2, which has no DFC.
+    level, paced, patient, bursty
+        hopflow's packet level, by side: as it is, with spaced packets, with spaced packets and
+        `MORE` times Vegas' thresholds, and with the thresholds alone.
     more
         Fluid and packet simulations, by side, with `MORE` times the thresholds: the reading that D17 has.
     """
 
     runs: dict[str, Sides[vegas_runs.VegasRuns]]
+    ns2: vegas_runs.VegasRuns
     level: dict[str, vegas_runs.VegasRuns]
     paced: dict[str, vegas_runs.VegasRuns]
     patient: dict[str, vegas_runs.VegasRuns]
+    bursty: dict[str, vegas_runs.VegasRuns]
     more: dict[str, Sides[vegas_small_buffers.Thresholds]]
 
 
 @claim("D16", cases=(vegas_runs.NS2, *studies.with_further_seeds(vegas_runs.NS3), *vegas_small_buffers.THRESHOLD_CASES))
 def measure() -> Oscillation:
     """Return the runs of scenario 4V."""
-    usual, paced, patient = (
+    usual, paced, patient, bursty = (
         {side: level.vegas(side, pacing, times) for side in SIDES}
-        for pacing, times in ((False, 1), (True, 1), (True, MORE))
+        for pacing, times in ((False, 1), (True, 1), (True, MORE), (False, MORE))
     )
     more = {
         side: vegas_small_buffers.by_threshold(side, MORE).each(lambda each: each.runs[vegas_runs.LARGE_BUFFER])
         for side in SIDES
     }
-    return Oscillation({side: vegas_runs.runs_of(side) for side in SIDES}, usual, paced, patient, more)
+    runs = {side: vegas_runs.runs_of(side) for side in SIDES}
+    return Oscillation(runs, vegas_runs.ns2_runs(), usual, paced, patient, bursty, more)
 
 
 measure.constants_of(studies, vegas_runs)
+
+
+Binned = Callable[[vegas_runs.VegasRuns], Swing]
+"""Mean and standard deviation of runs over time, in bins of some length."""
+Runs = Mapping[str, Sides[vegas_runs.VegasRuns]]
+"""The runs of two sources by side, with DFC and without."""
+ALONE = "without DFC"
+BINS = f"efficiency in bins of {studies.BIN}"
+"""A reading: means over more than a round trip, of which the paper says that they do not oscillate."""
 
 
 @measure.judge
@@ -73,26 +87,45 @@ def judge(
     level: float = LEVEL,
 ) -> Judgement:
     """Judge strong oscillation, the same with and without DFC, and no loss."""
-    judged = oscillates(found, lambda each: each.bursts, unstable, steady, level)
-    for side, runs in found.runs.items():
-        judged[f"lossless, {side}"] = runs.each(lambda each: studies.lossless(each.lost, level))
-    pairs = zip(*found.runs.values(), strict=True)
-    same = (studies.alike(one.means, other.means, apart, level) for one, other in pairs)
-    return judged | {"same": Sides(*same)}
+    judged = _of_runs(found.runs, unstable, steady, apart, level)
+    for key, verdict in _of_ns2(found, unstable, steady, level)[""].items():
+        judged[key] = judged[key]._replace(packets=agreed((judged[key].packets, verdict)))
+    return judged
 
 
-def oscillates(
-    found: Oscillation,
-    seen: Callable[[vegas_runs.VegasRuns], Swing],
-    unstable: float,
-    steady: float,
-    level: float,
-) -> Judgement:
-    """Judge strong oscillation on both sides, in the bins of ``seen``."""
-    return {
-        f"oscillates, {side}": runs.each(lambda each: moves(seen(each), unstable, steady, level))
-        for side, runs in found.runs.items()
+def _of_runs(runs: Runs, unstable: float, steady: float, apart: float, level: float) -> Judgement:
+    """Judge runs of both sides."""
+    judged = oscillates(runs, _bursts, unstable, steady, level)
+    for side, each in runs.items():
+        judged[f"lossless, {side}"] = each.each(lambda one: studies.lossless(one.lost, level))
+    pairs = zip(*runs.values(), strict=True)
+    return judged | {"same": Sides(*(studies.alike(one.means, other.means, apart, level) for one, other in pairs))}
+
+
+def _of_ns2(found: Oscillation, unstable: float, steady: float, level: float) -> dict[str, dict[str, Verdict]]:
+    """Judge ns-2 by reading, which has no DFC."""
+    oscillating = {
+        name: {f"oscillates, {ALONE}": moves(binned(found.ns2), unstable, steady, level)}
+        for name, binned in (("", _bursts), (BINS, _swing))
     }
+    oscillating[""][f"lossless, {ALONE}"] = studies.lossless(found.ns2.lost, level)
+    return oscillating
+
+
+def oscillates(runs: Runs, binned: Binned, unstable: float, steady: float, level: float) -> Judgement:
+    """Judge strong oscillation on both sides, in the bins of ``binned``."""
+    return {
+        f"oscillates, {side}": each.each(lambda one: moves(binned(one), unstable, steady, level))
+        for side, each in runs.items()
+    }
+
+
+def _bursts(runs: vegas_runs.VegasRuns) -> Swing:
+    return runs.bursts
+
+
+def _swing(runs: vegas_runs.VegasRuns) -> Swing:
+    return runs.swing
 
 
 @measure.readings
@@ -104,34 +137,68 @@ def readings(
     apart: float = vegas_runs.SAME_MEAN,
     level: float = LEVEL,
 ) -> dict[str, Judgement]:
-    """Judge the oscillation of means over more than a round trip, which the paper says do not have it; and the Vegas of D17."""
-    patient = {f"lossless, {side}": runs.each(lambda each: studies.lossless(each.lost, level))
-               for side, runs in found.more.items()}  # fmt: skip
-    pairs = zip(*found.more.values(), strict=True)
-    patient["same"] = Sides(*(studies.alike(one.means, other.means, apart, level) for one, other in pairs))
+    """Judge the oscillation of means over more than a round trip, and the Vegas of D17.
+
+    With the thresholds of D17 no packet simulator has both sides: ns-3 ran them with DFC, ns-2 without and for twice the
+    time. Their means are not compared.
+    """
+    patient = {
+        f"lossless, {side}": runs.each(lambda each: studies.lossless(each.lost, level))
+        for side, runs in found.more.items()
+    }
+    one, other = (runs.model.means for runs in found.more.values())
+    patient["same"] = model_only(studies.alike(one, other, apart, level))
     return {
-        f"efficiency in bins of {studies.BIN}": oscillates(found, lambda each: each.swing, unstable, steady, level),
+        BINS: oscillates(found.runs, _swing, unstable, steady, level),
         vegas_small_buffers.PATIENT: patient,
     }
 
 
 @measure.simulators
-def apart(found: Oscillation, **asked: float) -> BySimulator:
-    """Tell the simulators apart: ns-3 has both sides, ns-2 losses without DFC; with the Vegas of D17 ns-3 has DFC, ns-2 none."""
-    alone = "without DFC"
-    default = {key: NS3 for side in SIDES for key in (f"oscillates, {side}", f"lossless, {side}")} | {"same": NS3}
-    usual = {"": judge(found, **asked)} | readings(found, **asked)
-    patient = {vegas_small_buffers.PATIENT: usual.pop(vegas_small_buffers.PATIENT)}
-    return by_simulator(usual, default | {f"lossless, {alone}": BOTH}) | by_simulator(
-        patient, default | {f"lossless, {alone}": NS2, "same": BOTH}
-    )
+def by_simulator(
+    found: Oscillation,
+    *,
+    unstable: float = studies.UNSTABLE,
+    steady: float = studies.STEADY,
+    apart: float = vegas_runs.SAME_MEAN,
+    level: float = LEVEL,
+) -> BySimulator:
+    """Judge each simulator by its own runs: ns-3 has both sides, ns-2 none with DFC.
+
+    With the Vegas of D17 ns-3 has the runs with DFC, ns-2 those without.
+    """
+    others = readings(found, unstable=unstable, steady=steady, apart=apart, level=level)
+    every = {"": _of_runs(found.runs, unstable, steady, apart, level)} | others
+    verdicts = {
+        name: {key: {"ns-3": sides.packets} for key, sides in judgement.items() if sides.packets is not NONE}
+        for name, judgement in every.items()
+    }
+    for name, judged in _of_ns2(found, unstable, steady, level).items():
+        for key, verdict in judged.items():
+            verdicts[name][key]["ns-2"] = verdict
+    patient = others[vegas_small_buffers.PATIENT][f"lossless, {ALONE}"].packets
+    verdicts[vegas_small_buffers.PATIENT][f"lossless, {ALONE}"] = {"ns-2": patient}
+    return verdicts
 
 
 @measure.packet_level
-def at_packet_level(found: Oscillation, **asked: float) -> dict[str, Verdict]:
+def at_packet_level(
+    found: Oscillation,
+    *,
+    unstable: float = studies.UNSTABLE,
+    steady: float = studies.STEADY,
+    apart: float = vegas_runs.SAME_MEAN,
+    level: float = LEVEL,
+) -> dict[str, Verdict]:
     """Judge the same at hopflow's packet level."""
-    own = replace(found, runs={side: Sides(each, each) for side, each in found.level.items()})
-    return {key: sides.packets for key, sides in judge(own, **asked).items()}
+    runs = {side: Sides(each, each) for side, each in found.level.items()}
+    return {key: sides.packets for key, sides in _of_runs(runs, unstable, steady, apart, level).items()}
+
+
+@measure.level_in_readings
+def at_packet_level_in_readings(found: Oscillation, **asked: float) -> ByReading:
+    """Judge the Vegas of D17 at hopflow's packet level."""
+    return {vegas_small_buffers.PATIENT: at_packet_level(replace(found, level=found.bursty), **asked)}
 
 
 @measure.draw

@@ -1,4 +1,4 @@
-"""Scenarios 4V and 4V' with Vegas: the fluid's run beside ns-3's and ns-2's."""
+"""Scenarios 4V and 4V' with Vegas: the fluid's run beside ns-3's, and ns-2's without DFC."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ END = 0.5
 
 @dataclass(frozen=True)
 class VegasRuns:
-    """Efficiency of the target after 0.2 s, shape (runs, T), and packets lost by both flows, (runs,).
-
-    The losses of packets without DFC are those of ns-3's runs and of ns-2's, of which the efficiency is not here.
-    """
+    """Efficiency of the target after 0.2 s, shape (runs, T), and packets lost by both flows, (runs,)."""
 
     target: Values
     lost: Values
@@ -83,17 +80,23 @@ def packets(side: str, name: str, buffer: int = LARGE_BUFFER) -> pd.DataFrame:
 
 
 def runs_of(side: str, buffer: int = LARGE_BUFFER) -> Sides[VegasRuns]:
-    """Return the fluid's run and ns-3's, whose losses include ns-2's without DFC."""
-    run, data = fluid(side, buffer), packets(side, "efficiency", buffer)
-    late = data[(data["time"] > SETTLED) & (data["flow"] == "target")]
-    drops = _lost(packets(side, "flows", buffer))
-    if side == "without DFC":
-        case = NS2 if buffer == LARGE_BUFFER else SMALL_BUFFER_RUNS
-        drops = np.concatenate([drops, _lost(evidence.table(case, "flows"))])
+    """Return the fluid's run and ns-3's."""
+    run = fluid(side, buffer)
     return Sides(
         VegasRuns(run.efficiency.to_numpy()[:1, run.time > SETTLED], np.array([run.lost.sum()])),
-        VegasRuns(late.pivot_table("efficiency", "seed", "time").to_numpy(float), drops),
+        _of_tables(packets(side, "efficiency", buffer), packets(side, "flows", buffer)),
     )
+
+
+def ns2_runs(buffer: int = LARGE_BUFFER) -> VegasRuns:
+    """Return ns-2's runs without DFC."""
+    case = NS2 if buffer == LARGE_BUFFER else SMALL_BUFFER_RUNS
+    return _of_tables(evidence.table(case, "efficiency"), evidence.table(case, "flows"))
+
+
+def _of_tables(efficiency: pd.DataFrame, flows: pd.DataFrame) -> VegasRuns:
+    settled = efficiency[(efficiency["time"] > SETTLED) & (efficiency["flow"] == "target")]
+    return VegasRuns(settled.pivot_table("efficiency", "seed", "time").to_numpy(float), _lost(flows))
 
 
 def _lost(flows: pd.DataFrame) -> Values:

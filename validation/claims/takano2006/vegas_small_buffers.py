@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,20 +11,23 @@ import numpy as np
 
 from validation import evidence
 from validation.checks import claim
+from validation.claims.takano2006 import level as packet_level
 from validation.claims.takano2006 import studies, vegas_runs
-from validation.claims.takano2006.hosts import BOTH, NS2, NS3, by_simulator
+from validation.claims.takano2006.hosts import NS2, NS3, by_simulator
 from validation.claims.takano2006.vegas_runs import SMALL_BUFFER
 from validation.display.drawing import BLUE, RED, figure, label
-from validation.judgements.judges import BySimulator
+from validation.judgements.judges import ByReading, BySimulator
+from validation.judgements.labels import agreed
 from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import LEVEL, Values, combine, everywhere
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+WITH, WITHOUT = "with DFC", "without DFC"
 THRESHOLDS = {
-    "without DFC": "takano2006/vegas-thresholds-without-dfc",
-    "with DFC": "takano2006/vegas-thresholds-with-dfc",
+    WITHOUT: "takano2006/vegas-thresholds-without-dfc",
+    WITH: "takano2006/vegas-thresholds-with-dfc",
 }
 """The bundled cases with several thresholds of Vegas, by side."""
 THRESHOLD_CASES = tuple(case for first in THRESHOLDS.values() for case in studies.with_further_seeds(first))
@@ -80,20 +83,24 @@ class ByBuffer(NamedTuple):
 
 @dataclass(frozen=True)
 class SmallBuffers:
-    """The runs with small buffers and large ones, by side; and by Vegas' thresholds.
+    """The runs of the fluid and of ns-3 with small buffers and large ones, by side; and by Vegas' thresholds.
 
+    ``ns2`` has ns-2's runs without DFC, with small buffers and with large ones.
     ``peak`` is the largest queue of all packet runs with the usual thresholds and no DFC.
+    ``level`` has hopflow's packet level by side, multiple of the thresholds and buffer.
     """
 
     small: dict[str, Sides[vegas_runs.VegasRuns]]
     large: dict[str, Sides[vegas_runs.VegasRuns]]
+    ns2: tuple[vegas_runs.VegasRuns, vegas_runs.VegasRuns]
     peak: float
     by_threshold: dict[tuple[str, int], Sides[ByBuffer]]
+    level: dict[tuple[str, int, int], vegas_runs.VegasRuns]
 
     @property
     def pattern(self) -> Sides[list[int]]:
         """Multiples of ns-2's thresholds that reproduce the paper's losses."""
-        alone = {times: self.by_threshold["without DFC", times] for times in TIMES}
+        alone = {times: self.by_threshold[WITHOUT, times] for times in TIMES}
         return Sides(
             [times for times, found in alone.items() if found.model.as_printed],
             [times for times, found in alone.items() if found.packets.as_printed],
@@ -123,11 +130,18 @@ def measure() -> SmallBuffers:
     return SmallBuffers(
         {side: vegas_runs.runs_of(side, SMALL_BUFFER) for side in vegas_runs.SIDES},
         {side: vegas_runs.runs_of(side) for side in vegas_runs.SIDES},
+        (vegas_runs.ns2_runs(SMALL_BUFFER), vegas_runs.ns2_runs()),
         max(
             float(evidence.table(vegas_runs.SMALL_BUFFER_RUNS, "nodes")["peak_queued"].max()),
-            float(vegas_runs.packets("without DFC", "nodes", SMALL_BUFFER)["peak"].max()),
+            float(vegas_runs.packets(WITHOUT, "nodes", SMALL_BUFFER)["peak"].max()),
         ),
-        {(side, times): by_threshold(side, times) for side in ("without DFC", "with DFC") for times in TIMES},
+        {(side, times): by_threshold(side, times) for side in (WITHOUT, WITH) for times in TIMES},
+        {
+            (side, times, buffer): packet_level.vegas(side, False, times, buffer)
+            for side in (WITHOUT, WITH)
+            for times in (1, BUNDLED_FACTOR)
+            for buffer in BUFFERS
+        },
     )
 
 
@@ -138,25 +152,29 @@ Runs = vegas_runs.VegasRuns | Thresholds
 """Runs with losses and means, both (runs,)."""
 
 
-def _judged(
-    alone: Iterable[tuple[Runs, Runs]], shaped: Iterable[tuple[Runs, Runs]], marked: float, apart: float, level: float
-) -> Judgement:
-    """Judge runs with the small buffer and the large one, by source: without DFC and with it."""
+def _falls(small: Runs, large: Runs, marked: float, level: float) -> Verdict:
+    """Return whether the mean with the small buffer is below a part of that with the large one."""
+    means = studies.mean_of(large.means), studies.mean_of(small.means)
+    return everywhere([combine(means, (marked, -1.0))], level)
 
-    def falls(small: Runs, large: Runs) -> Verdict:
-        means = studies.mean_of(large.means), studies.mean_of(small.means)
-        return everywhere([combine(means, (marked, -1.0))], level)
 
-    def same(small: Runs, large: Runs) -> Verdict:
-        kept = studies.lossless(small.lost, level), studies.alike(small.means, large.means, apart, level)
-        return Verdict.all_of(kept)
+Pair = tuple[Runs, Runs]
+"""Runs with the small buffer, and with the large one."""
 
-    alone = list(alone)
-    return {
-        "lossy": Sides(*(studies.lossless(small.lost, level).opposite for small, _ in alone)),
-        "falls": Sides(*(falls(*pair) for pair in alone)),
-        "dfc_same": Sides(*(same(*pair) for pair in shaped)),
-    }
+
+def _verdicts(alone: Pair, shaped: Pair | None, marked: float, apart: float, level: float) -> dict[str, Verdict]:
+    """Judge the runs of one source without DFC, and with it where it has them."""
+    small, large = alone
+    verdicts = {"lossy": studies.lossless(small.lost, level).opposite, "falls": _falls(small, large, marked, level)}
+    if shaped is not None:
+        small, large = shaped
+        same = studies.lossless(small.lost, level), studies.alike(small.means, large.means, apart, level)
+        verdicts["dfc_same"] = Verdict.all_of(same)
+    return verdicts
+
+
+def _sides(model: Mapping[str, Verdict], packets: Mapping[str, Verdict]) -> Judgement:
+    return {key: Sides(verdict, packets[key]) for key, verdict in model.items()}
 
 
 @measure.judge
@@ -164,8 +182,22 @@ def judge(
     found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN, level: float = LEVEL
 ) -> Judgement:
     """Judge losses and a marked fall without DFC, and neither with it."""
-    alone, shaped = (zip(found.small[side], found.large[side], strict=True) for side in ("without DFC", "with DFC"))
-    return _judged(alone, shaped, marked, apart, level)
+    judged = _of_ns3(found, marked, apart, level)
+    for key, verdict in _of_ns2(found, marked, apart, level).items():
+        judged[key] = judged[key]._replace(packets=agreed((judged[key].packets, verdict)))
+    return judged
+
+
+def _of_ns3(found: SmallBuffers, marked: float, apart: float, level: float) -> Judgement:
+    """Judge the fluid, and ns-3 as the packets."""
+    pairs = {side: list(zip(found.small[side], found.large[side], strict=True)) for side in (WITHOUT, WITH)}
+    sources = zip(*pairs.values(), strict=True)
+    return _sides(*(_verdicts(alone, shaped, marked, apart, level) for alone, shaped in sources))
+
+
+def _of_ns2(found: SmallBuffers, marked: float, apart: float, level: float) -> dict[str, Verdict]:
+    """Judge ns-2, which has no DFC."""
+    return _verdicts(found.ns2, None, marked, apart, level)
 
 
 @measure.readings
@@ -173,28 +205,58 @@ def readings(
     found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN, level: float = LEVEL
 ) -> dict[str, Judgement]:
     """Judge a Vegas that keeps more packets in queues."""
-    alone, shaped = (
-        [
+    pairs = {
+        side: [
             (each.runs[SMALL_BUFFER], each.runs[vegas_runs.LARGE_BUFFER])
             for each in found.by_threshold[side, BUNDLED_FACTOR]
         ]
-        for side in ("without DFC", "with DFC")
+        for side in (WITHOUT, WITH)
+    }
+    sources = zip(*pairs.values(), strict=True)
+    return {PATIENT: _sides(*(_verdicts(alone, shaped, marked, apart, level) for alone, shaped in sources))}
+
+
+@measure.packet_level
+def at_packet_level(
+    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN, level: float = LEVEL
+) -> dict[str, Verdict]:
+    """Judge hopflow's packet level with the usual thresholds."""
+    return _at_level(found, 1, marked, apart, level)
+
+
+@measure.level_in_readings
+def at_packet_level_in_readings(
+    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN, level: float = LEVEL
+) -> ByReading:
+    """Judge a Vegas that keeps more packets in queues at hopflow's packet level."""
+    return {PATIENT: _at_level(found, BUNDLED_FACTOR, marked, apart, level)}
+
+
+def _at_level(found: SmallBuffers, times: int, marked: float, apart: float, level: float) -> dict[str, Verdict]:
+    alone, shaped = (
+        (found.level[side, times, SMALL_BUFFER], found.level[side, times, vegas_runs.LARGE_BUFFER])
+        for side in (WITHOUT, WITH)
     )
-    return {PATIENT: _judged(alone, shaped, marked, apart, level)}
+    return _verdicts(alone, shaped, marked, apart, level)
 
 
 @measure.simulators
-def apart(found: SmallBuffers, **asked: float) -> BySimulator:
-    """Tell the simulators apart: ns-3 has both sides, ns-2 losses without DFC; with other thresholds ns-2 has no DFC, ns-3 has it."""
-    usual = by_simulator({"": judge(found, **asked)}, {"lossy": BOTH, "falls": NS3, "dfc_same": NS3})
-    return usual | by_simulator(readings(found, **asked), {"lossy": NS2, "falls": NS2, "dfc_same": NS3})
+def by_simulators(
+    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN, level: float = LEVEL
+) -> BySimulator:
+    """Judge each simulator by its own runs: ns-3 has both sides, ns-2 none with DFC; with other thresholds ns-2 has no DFC, ns-3 has it."""
+    usual = by_simulator({"": _of_ns3(found, marked, apart, level)}, dict.fromkeys(("lossy", "falls", "dfc_same"), NS3))
+    for key, verdict in _of_ns2(found, marked, apart, level).items():
+        usual[""][key]["ns-2"] = verdict
+    others = readings(found, marked=marked, apart=apart, level=level)
+    return usual | by_simulator(others, {"lossy": NS2, "falls": NS2, "dfc_same": NS3})
 
 
 @measure.draw
 def losses_by_threshold(found: SmallBuffers) -> Figure:
     """Draw the packets lost without DFC by Vegas' thresholds."""
     fig, ax = figure()
-    runs = [found.by_threshold["without DFC", times] for times in TIMES]
+    runs = [found.by_threshold[WITHOUT, times] for times in TIMES]
     for name, colour, side in (
         ("fluid", RED, [each.model for each in runs]),
         ("ns-2", BLUE, [each.packets for each in runs]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from validation import evidence
@@ -10,9 +12,11 @@ from validation.claims.effect_statements import Curve, Effects, Estimates, State
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.mechanisms import between
 from validation.claims.yang2001.sharing import modelled
-from validation.statistics import Estimate
+from validation.statistics import LEVEL, Estimate
 
 QUEUES = ("yang2001/sensitivity-queues", "yang2001/sensitivity-best-effort")
+AS_THE_SENTENCE = ("FCFS", "RED", "SFQ")
+"""Disciplines under which the paper's Table 4 has what Sect. 5.4 says of TCP; under DRR TCP2 gains in it."""
 FAR = 2.0
 """Factor of the times from which one is called several times, or far, longer."""
 
@@ -128,12 +132,14 @@ def gain_over_best_effort() -> Effects:
         found = between("cc/be", "be/be", "cc", "be", tables.TCP, times)
         return dict(zip(names, found, strict=True))
 
-    def statements(times: tables.Times) -> dict[str, Estimates]:
-        every = gains(times).items()
+    def statements(times: tables.Times, disciplines: Collection[str] = tables.DISCIPLINES) -> dict[str, Estimates]:
+        every = [(name, e) for name, e in gains(times).items() if name.split()[0] in disciplines]
         return {
             "first": tuple(e for name, e in every if name.endswith("TCP1")),
             "others": tuple(-e for name, e in every if not name.endswith("TCP1")),
         }
+
+    short, exact = statements(tables.short, AS_THE_SENTENCE), statements(modelled, AS_THE_SENTENCE)
 
     found = gains(tables.seen)
     ts = between("ts/be", "be/be", "ts", "be", tables.TCP)
@@ -145,8 +151,16 @@ def gain_over_best_effort() -> Effects:
         },
         ("discipline and class", "gain over best effort, relative"),
         values={
-            "gaining": [n for n, e in found.items() if e.value > 0],
+            "gaining": [n for n, e in found.items() if e.p_positive() < LEVEL],
+            "open": [n for n, e in found.items() if min(e.p_positive(), (-e).p_positive()) >= LEVEL],
+            "drr": gains(tables.short)["DRR TCP2"],
+            "printed": {d: tables.printed_gain(d, "TCP2") for d in tables.DISCIPLINES},
             "second": [gains(times)["FCFS TCP2"] for times in (tables.seen, tables.short, modelled)],
         },
-        readings=tables.in_readings(statements),
+        readings=tables.in_readings(statements)
+        | {
+            f"short queues under {', '.join(AS_THE_SENTENCE)}": {
+                key: Statement(short[key], exact[key]) for key in short
+            }
+        },
     )

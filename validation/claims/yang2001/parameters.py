@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -50,21 +52,27 @@ def total_time() -> Effects:
             if discipline == "FCFS":
                 curves[environment] = Curve(list(found), list(found.values()), ends)
     (order, line), (order_beside, line_beside) = (
-        zip(*(_in_turn(discipline, environment) for discipline in tables.DISCIPLINES), strict=True)
+        zip(*(_in_turn(_small(d, environment=environment, mechanism="ts")) for d in tables.DISCIPLINES), strict=True)
         for environment in curves
     )
+    longer_order, longer_line = _in_turn(where(LONG_QUEUES, environment="ts/be", mechanism="ts"))
+    drr = tables.DISCIPLINES.index("DRR")
 
     def perfect(correlations: tuple[Estimate, ...]) -> Statement:
         return Statement(tuple(beyond(e, 1.0) for e in correlations), equal=True)
 
+    def with_longer_queue(correlations: tuple[Estimate, ...], longer: Estimate) -> Statement:
+        return perfect((*correlations[:drr], longer, *correlations[drr + 1 :]))
+
+    statements = {
+        "order": perfect(order),
+        "order, ts/be": perfect(order_beside),
+        "linear": perfect(line),
+        "linear, ts/be": perfect(line_beside),
+        "same": Statement(tuple(apart["ts/ts"]), tuple(exact["ts/ts"]), equal=True),
+    }
     return Effects(
-        {
-            "order": perfect(order),
-            "order, ts/be": perfect(order_beside),
-            "linear": perfect(line),
-            "linear, ts/be": perfect(line_beside),
-            "same": Statement(tuple(apart["ts/ts"]), tuple(exact["ts/ts"]), equal=True),
-        },
+        statements,
         curves,
         ("TCP flows of a hundred", "total time of all transfers (s)"),
         values={
@@ -73,7 +81,14 @@ def total_time() -> Effects:
             "order": min(e.value for e in order), "linear": min(e.value for e in line),
             "order_beside": list(order_beside), "linear_beside": min(e.value for e in line_beside),
             "disciplines": tables.DISCIPLINES, "again": _again("ts/be"), "again_alone": _again("ts/ts"),
-            "usual": _total_times(SMALL_CASES[1]), "long": _total_times(LONG_QUEUES),
+            "usual": _total_times(SMALL_CASES[1]), "long": _total_times(LONG_QUEUES), "longer_order": longer_order,
+        },
+        readings={
+            "a queue of four times the length under DRR, beside best effort": statements
+            | {
+                "order, ts/be": with_longer_queue(order_beside, longer_order),
+                "linear, ts/be": with_longer_queue(line_beside, longer_line),
+            }
         },
     )  # fmt: skip
 
@@ -90,12 +105,11 @@ def _small(discipline: str, name: str | None = None, **columns: object) -> pd.Da
     return pd.concat([where(case, name, discipline=discipline, **columns) for case in cases])
 
 
-def _in_turn(discipline: str, environment: str) -> tuple[Estimate, Estimate]:
-    """Return the rank correlation of the start of flows under ts with their end, and R squared of the k-th end over k.
+def _in_turn(frame: pd.DataFrame) -> tuple[Estimate, Estimate]:
+    """Return the rank correlation of the start of flows with their end, and R squared of the k-th end over k.
 
     Flows begin in the order of their numbers. Means over the runs, sources and ratios by seed.
     """
-    frame = _small(discipline, environment=environment, mechanism="ts")
     ranks, squares = [], []
     for (_, seed, _), flows in frame.groupby(["tcp_flows", "seed", "source"]):
         ends = flows.sort_values("flow")["transfer_time"]
@@ -130,21 +144,21 @@ def _of_value(case: str, environment: str, value: float) -> pd.DataFrame:
 
 @effects("Y14", cases=(TURNS, LOST, LOST_SEEDS), equal=True)
 def slots_per_turn() -> Effects:
-    """Measure the order of the classes, and retransmissions, by the slots of a turn."""
-    many = _of_value(TURNS, "ts/ts", LARGEST_MULTIPLE)
-    mean = many[list(tables.TCP)].mean(axis=1)
-    same = tuple(of_runs((many[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP)
+    """Measure the order in which flows end, and retransmissions, by the slots of a turn."""
+    same = _deviations(LARGEST_MULTIPLE)
 
-    def resent(value: float, *cases: str) -> Estimate:
+    def resent(value: float, *cases: str) -> pd.Series[float]:
+        """Return the packets that a TCP flow sends again, mean by seed."""
         frame = pd.concat([where(case, value=value, protocol="TCP") for case in cases])
-        return of_runs(frame.groupby("seed")["resent"].mean().to_numpy())
+        return frame.groupby("seed")["resent"].mean()
 
     def time(value: float) -> pd.Series[float]:
         """Return TCP's mean transfer time by seed, at least: an unfinished one counts until the end of the run."""
         frame = pd.concat([where(case, value=value, protocol="TCP") for case in (LOST, LOST_SEEDS)])
         return frame["transfer_time"].fillna(END).groupby(frame["seed"]).mean()
 
-    lost = resent(SMALLEST_MULTIPLE, LOST, LOST_SEEDS)
+    few, default = (resent(value, LOST, LOST_SEEDS) for value in (SMALLEST_MULTIPLE, 1.0))
+    lost, more = of_runs(few.to_numpy()), of_runs((few / default - 1.0).to_numpy())
     longer = of_runs((time(SMALLEST_MULTIPLE) / time(1.0) - 1.0).to_numpy())
     values = sorted(evidence.table(TURNS)["value"].unique())
     curves = {
@@ -153,7 +167,9 @@ def slots_per_turn() -> Effects:
     }
     return Effects(
         {
+            "order": Statement((_out_of_turn(LARGEST_MULTIPLE),), (_modelled_out_of_turn(LARGEST_MULTIPLE),), equal=True),
             "many": Statement(same, _after_turns(LARGEST_MULTIPLE), equal=True),
+            "repeated": Statement((more,), Verdict.NOT_APPLICABLE),
             "few": Statement((beyond(lost, 1.0),), Verdict.NOT_APPLICABLE),
             "slower": Statement((longer,), Verdict.NOT_APPLICABLE),
         },
@@ -161,10 +177,44 @@ def slots_per_turn() -> Effects:
         ("slots per turn over the default", "mean transfer time (s)"),
         "x",
         values={
-            "resent": resent(SMALLEST_MULTIPLE, TURNS), "lost": lost, "longer": longer,
-            "starved": int(where(LOST, value=SMALLEST_MULTIPLE, protocol="TCP")["transfer_time"].isna().sum()),
+            "resent": of_runs(resent(SMALLEST_MULTIPLE, TURNS).to_numpy()), "lost": lost, "longer": longer,
+            "default": of_runs(default.to_numpy()),
+            "starved": sum(
+                int(where(case, value=SMALLEST_MULTIPLE, protocol="TCP")["transfer_time"].isna().sum())
+                for case in (LOST, LOST_SEEDS)
+            ),
+            "out": {value: _out_of_turn(value) for value in (SMALLEST_MULTIPLE, 1.0, LARGEST_MULTIPLE)},
+            "together": max((abs(e) for e in _deviations(SMALLEST_MULTIPLE)), key=lambda e: e.value),
         },
     )  # fmt: skip
+
+
+def _deviations(scale: float) -> tuple[Estimate, ...]:
+    """Return the relative deviations of the times of TCP's classes from their mean, with a multiple of the slots."""
+    times = _of_value(TURNS, "ts/ts", scale)[list(tables.TCP)]
+    mean = times.mean(axis=1)
+    return tuple(of_runs((times[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP)
+
+
+def _from_its_turn(ends: pd.Series[float]) -> float:
+    """Return the mean distance of the end of the k-th of n flows over the last end from k / n.
+
+    Zero if flows end one after the other in the order in which they begin, in equal steps; one half if all end together.
+    """
+    turn = np.arange(1, len(ends) + 1) / len(ends)
+    return float(np.abs(ends.to_numpy() / ends.max() - turn).mean())
+
+
+def _out_of_turn(scale: float) -> Estimate:
+    """Return `_from_its_turn` in ns-2 with a multiple of the slots: the mean of both sources over the seeds."""
+    flows = where(TURNS, value=scale).sort_values("flow")
+    distances = flows.groupby(["seed", "source"])["transfer_time"].apply(_from_its_turn)
+    return of_runs(distances.groupby("seed").mean().to_numpy())
+
+
+def _modelled_out_of_turn(scale: float) -> Estimate:
+    """Return the same when flows take turns; exact."""
+    return Estimate(_from_its_turn(turns(90, scale=scale)["time"]), 0.0)
 
 
 def _after_turns(scale: float) -> tuple[Estimate, ...]:
@@ -229,31 +279,30 @@ def ageing() -> Effects:
 @effects("Y16", cases=(*SMALL_CASES, SMALL_SEEDS, SIGNALS))
 def small_transfers() -> Effects:
     """Measure the order of the classes of small transfers under cc."""
-    longer: dict[str, Estimate] = {}
-    wrong = {}
-    for environment in ("cc/cc", "cc/be"):
-        slower = {}
-        for case, discipline in zip(SMALL_CASES, tables.DISCIPLINES, strict=True):
-            frame = pd.concat([tables.classes(each).reset_index() for each in (case, SMALL_SEEDS)])
-            kept = frame[(frame["environment"] == environment) & (frame["discipline"] == discipline)].set_index("seed")
-            slower[discipline] = (kept["cc", "TCP4"] > kept["cc", "TCP1"]).groupby("seed").mean()
-            wrong[f"{environment} {discipline}"] = _against(kept).groupby("seed").mean()
-        longer[environment] = of_runs(pd.DataFrame(slower).mean(axis=1).to_numpy(), PART)
+    environments = ("cc/cc", "cc/be")
+    lower = {(e, d): _lower_is_slower(e, d, "TCP1", "TCP4") for e in environments for d in tables.DISCIPLINES}
+    lower_of_udp = {(e, d): _lower_is_slower(e, d, *tables.UDP) for e in environments for d in tables.DISCIPLINES}
+    wrong = {
+        f"{e} {d}": _against(_small_classes(e, d)).groupby("seed").mean()
+        for e in environments
+        for d in tables.DISCIPLINES
+    }
     every = of_runs(pd.DataFrame(wrong).mean(axis=1).to_numpy(), PART)
-    first, last = (
-        [
-            float(modelled(e, d, 8.0 * 10_000)["cc", kind].iloc[0])
-            for e in ("cc/cc", "cc/be")
-            for d in tables.DISCIPLINES
-        ]
-        for kind in ("TCP1", "TCP4")
-    )
-    exact = tuple(Estimate(b / a - 1.0, 0.0) for a, b in zip(first, last, strict=True))
+
+    def over_queues(parts: dict[tuple[str, str], pd.Series[float]], environment: str) -> Estimate:
+        """Return the mean over the disciplines."""
+        chosen = pd.DataFrame({d: part for (e, d), part in parts.items() if e == environment})
+        return of_runs(chosen.mean(axis=1).to_numpy(), PART)
+
+    def some(quantities: Iterable[Estimate], model: tuple[Estimate, ...]) -> Statement:
+        return Statement(tuple(beyond(e, 0.5) for e in quantities), model)
+
+    exact, exact_udp = _modelled_gap("TCP1", "TCP4"), _modelled_gap(*tables.UDP)
+    longer, longer_udp = ({e: over_queues(parts, e) for e in environments} for parts in (lower, lower_of_udp))
+    cases = Statement((every,), Verdict.of(min(e.value for e in exact) <= 0.0))
+    by_queue = {f"{e} {d}": of_runs(part.to_numpy(), PART) for (e, d), part in lower.items()}
     return Effects(
-        {
-            "some": Statement(tuple(beyond(e, 0.5) for e in longer.values()), exact),
-            "cases": Statement((every,), Verdict.of(min(e.value for e in exact) <= 0.0)),
-        },
+        {"some": some(longer.values(), exact), "cases": cases},
         {
             "runs against the priorities": Curve(
                 list(wrong), [of_runs(part.to_numpy(), PART) for part in wrong.values()]
@@ -263,8 +312,34 @@ def small_transfers() -> Effects:
         values={
             "longer": longer, "wrong": every, "default": _violated(None),
             "check": _violated("check"), "hold": _violated("hold"),
+            "udp": longer_udp, "drr": by_queue["cc/be DRR"], "red": by_queue["cc/be RED"],
+        },
+        readings={
+            "each queue by itself": {"some": some(by_queue.values(), exact), "cases": cases},
+            "UDP's classes as well": {
+                "some": some([*longer.values(), *longer_udp.values()], exact + exact_udp), "cases": cases
+            },
         },
     )  # fmt: skip
+
+
+def _small_classes(environment: str, discipline: str) -> pd.DataFrame:
+    """Return the times of the classes of small transfers, a row for each run, by seed."""
+    frame = pd.concat([tables.classes(case).reset_index() for case in (*SMALL_CASES, SMALL_SEEDS)])
+    chosen = (frame["environment"] == environment) & (frame["discipline"] == discipline)
+    return frame[chosen].set_index("seed")
+
+
+def _lower_is_slower(environment: str, discipline: str, higher: str, lower: str) -> pd.Series[float]:
+    """Return the part of the runs with flows of two classes under cc in which the lower one takes longer, by seed."""
+    times = tables.under(_small_classes(environment, discipline), "cc")[[higher, lower]].dropna()
+    return (times[lower] > times[higher]).astype(float).groupby("seed").mean()
+
+
+def _modelled_gap(higher: str, lower: str) -> tuple[Estimate, ...]:
+    """Return by how much the lower of two classes takes longer in the model, relative, by environment and discipline."""
+    times = [modelled(e, d, 8.0 * 10_000)["cc"].iloc[0] for e in ("cc/cc", "cc/be") for d in tables.DISCIPLINES]
+    return tuple(Estimate(float(each[lower] / each[higher]) - 1.0, 0.0) for each in times)
 
 
 def _against(runs: pd.DataFrame) -> pd.Series[bool]:

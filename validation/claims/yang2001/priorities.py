@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -47,7 +48,7 @@ def order_of_cc() -> Effects:
     curves = shown("cc/cc")
     found = {d: tables.ordered(tables.by_seed(tables.case_of("cc/cc", d)), "cc") for d in tables.DISCIPLINES}
 
-    others = _other_controls()
+    others = _orders_in_settings(CONTROL, "cc")
     controls = {name: each[-1] for name, each in others.items()}
 
     def statements(times: tables.Times) -> dict[str, Estimates]:
@@ -71,21 +72,24 @@ def order_of_cc() -> Effects:
     )  # fmt: skip
 
 
-def _other_controls() -> dict[str, Estimates]:
-    """Return the order in runs with other values of the unpublished parameters of cc."""
-    frame = tables.classes(CONTROL).reset_index()
+def _orders_in_settings(case: str, mechanism: str) -> dict[str, Estimates]:
+    """Return the order in runs with other values of the unpublished parameters of a mechanism."""
+    frame = tables.classes(case).reset_index()
     settings = frame[["parameter", "value"]].droplevel(1, axis=1).drop_duplicates()
     readings = {}
     for parameter, value in settings.to_numpy().tolist():
         runs = frame[(frame["parameter"] == parameter) & (frame["value"] == value)]
-        if parameter != "default":
-            readings[f"{parameter} = {value}"] = tables.ordered(runs, "cc")
+        if parameter != DEFAULT:
+            readings[f"{parameter} = {value}"] = tables.ordered(runs, mechanism)
     return readings
 
 
 @effects("Y04", cases=(*tables.cases("ts/ts"), tables.SHORT, tables.SMALL_WINDOWS, SLOTS), equal=True)
 def order_of_ts() -> Effects:
-    """Measure the order of the transfer times under ts, and the influence of the discipline."""
+    """Measure the order of the transfer times under ts, and the influence of the discipline.
+
+    The fluid model gives all disciplines equal times, which is no evidence that they do not matter: it has no queues.
+    """
 
     def statements(times: tables.Times) -> dict[str, Estimates]:
         deviations: list[Estimate] = []
@@ -101,17 +105,35 @@ def order_of_ts() -> Effects:
     def largest(times: tables.Times) -> Estimate:
         return max(statements(times)["independent"], key=lambda e: abs(e.value))
 
+    orders = _orders_in_settings(SLOTS, "ts")
+    printed = statements(tables.printed)["independent"]
     return Effects(
-        tables.both(statements, equal="independent")
+        _without_fluid(tables.both(statements, equal="independent"))
         | {"cells": Statement(tables.against_table(("ts/ts",)), equal=True)},
         shown("ts/ts"), AXES,
         values={
+            "printed": max(abs(e.value) for e in printed), "settings": len(orders),
+            "open": [name for name, each in orders.items() if any(e.p_positive() >= LEVEL for e in each)],
             "largest": largest(tables.seen), "short": largest(tables.short), "windows": largest(tables.small_windows),
             "timeouts": {name: _timeouts(case) for name, case in
                          (("short", tables.SHORT), ("windows", tables.SMALL_WINDOWS))},
         },
-        readings=tables.in_readings(statements, equal="independent"),
+        readings={
+            name: _without_fluid(each) for name, each in tables.in_readings(statements, equal="independent").items()
+        }
+        | {
+            "short queues and small windows": {
+                key: Statement(each, equal=key == "independent")
+                for key, each in statements(tables.small_windows).items()
+            }
+        }
+        | {name: {"ordered": Statement(each)} for name, each in orders.items()},
     )  # fmt: skip
+
+
+def _without_fluid(statements: Mapping[str, Statement]) -> dict[str, Statement]:
+    """Return statements of which the fluid does not judge the one on the discipline."""
+    return dict(statements) | {"independent": replace(statements["independent"], model=None)}
 
 
 def _timeouts(case: str) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -11,17 +11,17 @@ import pandas as pd
 from validation.claims.effect_claims import effects, where
 from validation.claims.effect_statements import (
     Curve,
-    Decided,
     Effects,
     Estimates,
     Statement,
+    beyond,
 )
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.priorities import CONTROL, TURNS
 from validation.claims.yang2001.sharing import RATIOS, turns
 from validation.judgements.verdicts import Verdict
 from validation.records import rows
-from validation.statistics import PART, Estimate, mostly, of_runs
+from validation.statistics import LEVEL, PART, Estimate, of_runs, runs_to_decide
 
 Groups: TypeAlias = tuple[tuple[str, str], ...]
 """Environments of Table 6, each with the mechanism whose flows are meant."""
@@ -33,43 +33,45 @@ REGULATED = (("cc/be", "cc"), ("ts/be", "ts"))
 """Those whose TCP it calls more stable under SFQ."""
 
 
+STEPS = (*itertools.pairwise(tables.TCP), *itertools.pairwise(tables.UDP))
+"""Each class of a protocol with that of the next lower priority."""
+Spreads: TypeAlias = Callable[[str, str, str], pd.DataFrame]
+"""The deviations of the classes by seed, of an environment, a discipline and a mechanism (`_spreads`)."""
+
+
 def _spread_of(discipline: str, environment: str, mechanism: str, kinds: tuple[str, ...]) -> Estimate:
     """Return the deviation over the ratios of classes of flows, their mean, s."""
     return of_runs(_spreads(environment, discipline, mechanism)[list(kinds)].mean(axis=1).to_numpy())
 
 
-def _spread_cells(discipline: str, among: Groups, kinds: tuple[str, ...]) -> pd.DataFrame:
+def _spread_cells(discipline: str, among: Groups, kinds: tuple[str, ...], spreads: Spreads) -> pd.DataFrame:
     """Return the deviation of each class of each group under a discipline, s: a row for each seed that all groups have."""
-    cells = {m: _spreads(m[0], discipline, m[1])[list(kinds)] for m in among}
+    cells = {group: spreads(group[0], discipline, group[1])[list(kinds)] for group in among}
     return pd.concat(cells, axis=1, join="inner")
 
 
-def _below(better: Sequence[str], worse: Sequence[str], among: Groups, kinds: tuple[str, ...]) -> Statement:
+def _below(
+    better: Sequence[str], worse: Sequence[str], among: Groups, kinds: tuple[str, ...], spreads: Spreads
+) -> Statement:
     """Return the statement that classes deviate less under some disciplines than under others, in most comparisons."""
-    cells = {d: _spread_cells(d, among, kinds) for d in (*better, *worse)}
+    cells = {d: _spread_cells(d, among, kinds, spreads) for d in (*better, *worse)}
     less = [cells[b] < cells[w] for b in better for w in worse]
-    return Statement(_in_most_runs(pd.concat(less, axis=1)), Verdict.NOT_APPLICABLE)
+    return Statement(_beyond_half(pd.concat(less, axis=1, join="inner")), Verdict.NOT_APPLICABLE)
 
 
-def _in_most_runs(holds: pd.DataFrame) -> Decided:
-    """Return the verdict on whether most comparisons hold, by a sign test in which each seed counts once.
+def _beyond_half(holds: pd.DataFrame) -> Estimates:
+    """Return by how much the part of the comparisons that hold exceeds one half, over the seeds, one in each row.
 
     Comparisons of one seed (its classes, disciplines and environments, in the columns) are no independent runs.
     """
-    by_seed = holds.mean(axis=1) > 0.5
-    return lambda given: mostly(by_seed, given["level"])
+    return (beyond(of_runs(holds.mean(axis=1).to_numpy()), 0.5),)
 
 
-def _steps(environment: str) -> pd.DataFrame:
-    """Return whether a class deviates more than the next higher one, by seed: a column for each step and discipline."""
-    spreads = {d: _spreads(environment, d) for d in tables.DISCIPLINES}
-    return pd.DataFrame(
-        {
-            (d, low): each[low] > each[high]
-            for d, each in spreads.items()
-            for high, low in itertools.pairwise(tables.TCP)
-        }
-    )
+def _steps(environments: Sequence[str], spreads: Spreads, steps: Sequence[tuple[str, str]] = STEPS) -> pd.DataFrame:
+    """Return whether a class deviates more than the next higher one, by seed: a column for each step, discipline and environment."""
+    cells = {(e, d): spreads(e, d, tables.regulated(e)) for e in environments for d in tables.DISCIPLINES}
+    grows = {(*key, low): each[low] > each[high] for key, each in cells.items() for high, low in steps}
+    return pd.concat(grows, axis=1, join="inner")
 
 
 def _apart_from(discipline: str) -> tuple[str, ...]:
@@ -80,61 +82,93 @@ OTHER_RATIOS = "yang2001/all-ratios"
 """The ratios of TCP to UDP that the cases of Table 4 leave out where a source is regulated."""
 
 
-def means(environment: str, discipline: str) -> pd.DataFrame:
-    """Return the mean times of the classes at the 19 ratios of the paper, a row for each ratio and seed.
+def means(environment: str, discipline: str, ratios: Sequence[int] | None = None) -> pd.DataFrame:
+    """Return the mean times of the classes at ratios of TCP, in per cent of the flows, a row for each ratio and seed.
 
-    Rows of seeds that were not run at all ratios are left out.
+    None: at the 19 ratios of the paper. Rows of seeds that were not run at all of them are left out.
     """
     table = tables.classes(tables.case_of(environment, discipline))
     index: Any = table.index
     found = table.set_axis(index.droplevel(["environment", "discipline", "size"]), axis=0)
+    if ratios is not None:
+        return found[found.index.get_level_values("tcp_flows").isin(ratios)]
     if environment == "be/be":
         return found
     frame = where(OTHER_RATIOS, environment=environment, discipline=discipline)
     sums = tables.by_kind(frame).assign(time=frame["flows"] * frame["transfer_time"])
     groups = sums.groupby(["tcp_flows", "seed", "mechanism", "kind"])[["time", "flows"]].sum()
     others = (groups["time"] / groups["flows"]).unstack(["mechanism", "kind"])  # noqa: PD010
-    both: pd.DataFrame = pd.concat([found, others])
-    return both[both.index.get_level_values("seed").isin(others.index.unique("seed"))]
+    every: pd.DataFrame = pd.concat([found, others])
+    runs = every.groupby("seed").size()
+    complete = runs.index[runs == every.index.unique("tcp_flows").size]
+    return every[every.index.get_level_values("seed").isin(complete)]
 
 
-def _spreads(environment: str, discipline: str, mechanism: str = "") -> pd.DataFrame:
+def _spreads(
+    environment: str, discipline: str, mechanism: str = "", ratios: Sequence[int] | None = None
+) -> pd.DataFrame:
     """Return by seed the standard deviation of the mean times of the classes over the ratios of TCP to UDP.
 
     The quantity of the paper's Table 6: best-effort UDP beside a regulated source takes 8 s for each
     percent of UDP, whose mean and deviation over the 19 ratios are the table's.
     """
-    found: Any = means(environment, discipline).groupby("seed").std(ddof=0)
+    found: Any = means(environment, discipline, ratios).groupby("seed").std(ddof=0)
     return tables.under(found.dropna(axis="columns", how="all"), mechanism or tables.regulated(environment))
+
+
+FEWER_RATIOS = f"{len(RATIOS)} of the ratios, which more seeds have"
+"""A reading of both claims: the ratios of TCP that were run with all seeds, instead of the 19 of the paper."""
+
+
+def _at_fewer_ratios(environment: str, discipline: str, mechanism: str) -> pd.DataFrame:
+    return _spreads(environment, discipline, mechanism, RATIOS)
+
+
+def _less_under_ts(spreads: Spreads) -> pd.DataFrame:
+    """Return whether a class deviates less under ts than under cc, by seed: a column for each class, discipline and other source."""
+    rows = [(others, d) for others in (("cc/cc", "ts/ts"), ("cc/be", "ts/be")) for d in tables.DISCIPLINES]
+    kinds = list(tables.CLASSES)
+    less = [spreads(ts, d, "ts")[kinds] < spreads(cc, d, "cc")[kinds] for (cc, ts), d in rows]
+    return pd.concat(less, axis=1, join="inner")
 
 
 @effects("Y13", cases=(*tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be"), OTHER_RATIOS, CONTROL))
 def spread_of_times() -> Effects:
     """Measure the standard deviation over the ratios of the mean times of a class."""
-    pairs = [(("cc/cc", "ts/ts"), d) for d in tables.DISCIPLINES]
-    pairs += [(("cc/be", "ts/be"), d) for d in tables.DISCIPLINES]
-    kinds = list(tables.CLASSES)
-    less = [_spreads(other, d)[kinds] < _spreads(one, d)[kinds] for (one, other), d in pairs]
-    below = pd.concat(less, axis=1, join="inner")
-    grows = _steps("cc/cc")
+
+    def statements(spreads: Spreads) -> dict[str, Statement]:
+        return {
+            "below": Statement(_beyond_half(_less_under_ts(spreads)), Verdict.NOT_APPLICABLE),
+            "lower": Statement(_beyond_half(_steps(("cc/cc", "cc/be"), spreads))),
+            "priority": Statement(_beyond_half(_steps(("cc/cc",), spreads, STEPS[:-1]))),
+        }
+
     curves = {
-        f"{e} {d}": Curve(tables.TCP, [of_runs(_spreads(e, d)[k].to_numpy()) for k in tables.TCP])
+        f"{e} {d}": Curve(tables.CLASSES, [of_runs(_spreads(e, d)[k].to_numpy()) for k in tables.CLASSES])
         for e in ("cc/cc", "ts/ts")
         for d in tables.DISCIPLINES
     }
+    parts = {
+        name: [_part(_less_under_ts(spreads)), _part(_steps(("cc/cc", "cc/be"), spreads))]
+        for name, spreads in (("all", _spreads), ("fewer", _at_fewer_ratios))
+    }
     return Effects(
-        {
-            "below": Statement(_in_most_runs(below), Verdict.NOT_APPLICABLE),
-            "priority": Statement(_in_most_runs(grows)),
-        },
+        statements(_spreads),
         curves,
         ("class of flows", "standard deviation over the ratios (s)"),
         values={
-            "share": of_runs(below.mean(axis=1).to_numpy(), PART), "steps": of_runs(grows.mean(axis=1).to_numpy(), PART), "seeds": len(below),
+            "parts": parts, "seeds": len(_less_under_ts(_spreads)), "more_seeds": len(_less_under_ts(_at_fewer_ratios)),
+            "needed": runs_to_decide(_beyond_half(_less_under_ts(_spreads))[0], LEVEL),
             "with": [_last_step(None, pair) for pair in LAST_STEPS],
             "without": [_last_step("lost", pair) for pair in LAST_STEPS],
         },
+        readings={FEWER_RATIOS: statements(_at_fewer_ratios)},
     )  # fmt: skip
+
+
+def _part(holds: pd.DataFrame) -> Estimate:
+    """Return the part of the comparisons that hold, over the seeds."""
+    return of_runs(holds.mean(axis=1).to_numpy(), PART)
 
 
 LAST_STEPS = (("TCP3", "TCP2"), ("TCP4", "TCP3"))
@@ -150,11 +184,11 @@ def _last_step(acks: str | None, pair: tuple[str, str]) -> Estimate:
     return tables.apart(frame, ("cc", pair[0]), ("cc", pair[1]))
 
 
-def _turns_spread() -> Estimates:
+def _turns_spread(steps: Sequence[tuple[str, str]]) -> Estimates:
     """Return how much more the mean time of a class deviates over the ratios than the next higher one's when flows take turns."""
     found = pd.concat([turns(n).groupby("kind")["time"].mean() for n in RATIOS], axis=1)
     spread = found.std(axis=1, ddof=0)
-    return tuple(Estimate(spread[low] / spread[high] - 1.0, 0.0) for high, low in itertools.pairwise(tables.TCP))
+    return tuple(Estimate(spread[low] / spread[high] - 1.0, 0.0) for high, low in steps)
 
 
 FEW_SLOTS = 1 / 64
@@ -197,20 +231,25 @@ def _against_table_6() -> Estimates:
 def spread_by_discipline() -> Effects:
     """Measure the deviation of the classes over the ratios, by priority and discipline."""
     total = {d: _spreads("cc/cc", d)[list(tables.CLASSES)].mean(axis=1) for d in tables.DISCIPLINES}
-    grows = _steps("ts/ts")
+
+    def statements(spreads: Spreads) -> dict[str, Statement]:
+        return {
+            "lower": Statement(_beyond_half(_steps(("ts/ts", "ts/be"), spreads)), _turns_spread(STEPS)),
+            "stable": _below(("FCFS", "RED"), ("DRR", "SFQ"), (("cc/cc", "cc"),), tables.CLASSES, spreads),
+            "drr": _below(_apart_from("DRR"), ("DRR",), UNSTABLE_TCP, tables.TCP, spreads),
+            "sfq": _below(("SFQ",), _apart_from("SFQ"), BEST_EFFORT, tables.UDP, spreads),
+            "sfq_tcp": _below(("SFQ",), _apart_from("SFQ"), REGULATED, tables.TCP, spreads),
+            "priority": Statement(_beyond_half(_steps(("ts/ts",), spreads, STEPS[:-1])), _turns_spread(STEPS[:-1])),
+        }
+
+    lower = _steps(("ts/ts", "ts/be"), _spreads)
     return Effects(
-        {
-            "priority": Statement(_in_most_runs(grows), _turns_spread()),
-            "stable": _below(("FCFS", "RED"), ("DRR", "SFQ"), (("cc/cc", "cc"),), tables.CLASSES),
-            "drr": _below(_apart_from("DRR"), ("DRR",), UNSTABLE_TCP, tables.TCP),
-            "sfq": _below(("SFQ",), _apart_from("SFQ"), BEST_EFFORT, tables.UDP),
-            "sfq_tcp": _below(("SFQ",), _apart_from("SFQ"), REGULATED, tables.TCP),
-            "cells": Statement(_against_table_6(), equal=True),
-        },
+        statements(_spreads) | {"cells": Statement(_against_table_6(), equal=True)},
         {"cc/cc": Curve(tables.DISCIPLINES, [of_runs(total[d].to_numpy()) for d in tables.DISCIPLINES])},
         ("discipline", "standard deviation over the ratios, mean of the classes (s)"),
         values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
-                "grows": of_runs(grows.mean(axis=1).to_numpy(), PART), "seeds": len(grows),
+                "grows": _part(lower), "seeds": len(lower),
                 "udp": {d: _spread_of(d, "be/be", "be", tables.UDP) for d in tables.DISCIPLINES},
                 "slots": {scale: _spread_at(scale) for scale in (1.0, FEW_SLOTS)}},
+        readings={FEWER_RATIOS: statements(_at_fewer_ratios)},
     )  # fmt: skip

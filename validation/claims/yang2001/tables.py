@@ -169,6 +169,12 @@ def printed_ratio(environment: str, discipline: str) -> float:
     return float(tcp / udp)
 
 
+def printed_gain(discipline: str, kind: str) -> float:
+    """Return be/be's time of a class of the first source over cc/be's in Table 4, less one."""
+    alone, beside = (printed_times()[environment, discipline, 1, kind] for environment in ("be/be", "cc/be"))
+    return alone / beside - 1.0
+
+
 def against_table(environments: Sequence[str]) -> Estimates:
     """Return the relative deviation from each cell of Table 4, of the mean time of a class of a source.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import pandas as pd
 
@@ -35,7 +35,7 @@ from validation.claims.zheng2002.red import (
 from validation.claims.zheng2002.red import FAST as FAST_LINK
 from validation.claims.zheng2002.red import SLOW as SLOW_LINK
 from validation.networks.further_seeds import CASE as OWN_SEEDS
-from validation.statistics import Estimate, average, combine, difference, of_runs, slope
+from validation.statistics import LEVEL, Estimate, average, combine, difference, of_runs, slope
 
 SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
 LATER = "zheng2002/friendliness-15-seeds"
@@ -52,6 +52,10 @@ FEW_FLOWS = (2, 4)
 """Flows of each kind that count as few; with one of each ns-2's starts decide."""
 BOTH = (4, 16, 32, 64)
 """Flows of each kind on both links."""
+FEW = {SLOW: FEW_FLOWS, FAST: (16,)}
+"""Flows of each kind that count as few, by link. On four times the rate, 16 of each lose as many of their packets as 4 on the
+slow link; 4 there are as one here, whose rates the starts decide, and 8 were not run."""
+LINKS = {SLOW: SLOW_LINK, FAST: FAST_LINK}
 LARGE = (16, 32, 64)
 """Flows of each kind at which the order of the kinds is judged."""
 READING = "ns-2's decrease setting is b"
@@ -96,17 +100,27 @@ def growing_numbers(one: str, other: str) -> Effects:
     """
 
     def statements(reading: str) -> dict[str, Statement]:
-        slow, fast = (gap(case, one, other, reading) for case in (SLOW, FAST))
-        lost = _lost(one, other, reading)
+        gaps = {case: gap(case, one, other, reading) for case in LINKS}
+        lost = {case: _lost(case, one, other, reading) for case in LINKS}
+        slow, fast = gaps.values()
         closer = [difference(size(slow[n]), size(fast[n])) for n in BOTH]
-        own, wide = modelled(one, other, list(slow)), modelled(one, other, list(fast), FAST_LINK)
-        losses = [fixed_point(Group(one, n), Group(other, n)).loss for n in lost]
+        laws = {case: modelled(one, other, list(gaps[case]), link) for case, link in LINKS.items()}
+        own, wide = laws.values()
+        losses = {case: _modelled_loss(one, other, list(lost[case]), link) for case, link in LINKS.items()}
         nearer = [abs(own[n].value) - abs(wide[n].value) for n in BOTH]
         order = tuple(modelled(TFRC, TCP, LARGE).values())  # TCP(a,b) has TCP's law, which is no evidence
         tells = TFRC in (one, other)
         at = levels(one, other)
         apart = [difference(size(at.slow[n]), size(at.fast[n])) for n in at.fast]
+        at_level = {SLOW: at.slow, FAST: at.fast}
         return {
+            "few": Statement(_few(gaps), _few(laws) if tells else None, equal=True, level=_few(at_level)),
+            "grows": Statement(_growth(gaps), _growth(laws) if tells else None, level=_growth(at_level)),
+            "lost": Statement(
+                tuple(step for by_number in lost.values() for step in _steps(by_number)),
+                tuple(step for by_number in losses.values() for step in _steps(by_number)),
+                level=_steps(at.loss) + _steps(at.fast_loss),
+            ),
             "close": Statement(
                 tuple(slow[n] for n in FEW_FLOWS),
                 tuple(own[n] for n in FEW_FLOWS) if tells else None,
@@ -116,11 +130,7 @@ def growing_numbers(one: str, other: str) -> Effects:
             "gap": Statement(
                 (_trend(slow),), (_trend(own),) if tells else None, level=(_trend(at.slow),) if at.slow else None
             ),
-            "loss": Statement(
-                _steps(lost),
-                tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(losses)),
-                level=_steps(at.loss),
-            ),
+            "loss": Statement(_steps(lost[SLOW]), _steps(losses[SLOW]), level=_steps(at.loss)),
             "closer": Statement(
                 (average(closer),),
                 (Estimate(round(sum(nearer) / len(nearer), 6), 0.0),) if tells else None,
@@ -145,6 +155,7 @@ def growing_numbers(one: str, other: str) -> Effects:
             "switched": switched(one, other), "seen": [slow[n].value for n in BOTH],
             "level": levels(one, other),
             "five": gap(SLOW, one, other, more_seeds=False)[FEW_FLOWS[0]],
+            "steps": [_signs(_growth({case: gap(case, one, other)})) for case in LINKS],
         },
         readings={} if one == TFRC else {
             name: {key: Statement(each.packets, equal=each.equal) for key, each in statements(how).items()}
@@ -153,11 +164,45 @@ def growing_numbers(one: str, other: str) -> Effects:
     )  # fmt: skip
 
 
-def _lost(one: str, other: str, reading: str) -> dict[int, Estimate]:
-    """Return the loss of a pair on the slow link, by the flows of each kind."""
-    case = CHANGED[SLOW] if reading == EXCHANGED else SLOW
+def _few(gaps: Mapping[str, Mapping[int, Estimate]]) -> Estimates:
+    """Return the gaps with few flows of each kind, by link."""
+    return tuple(by_number[n] for case, by_number in gaps.items() for n in FEW[case] if n in by_number)
+
+
+def _growth(gaps: Mapping[str, Mapping[int, Estimate]]) -> Estimates:
+    """Return by how much the size of the gap grows at each step of the number of flows, from the most that are few on, by link."""
+    sizes = (
+        {n: size(found) for n, found in by_number.items() if n >= max(FEW[case])} for case, by_number in gaps.items()
+    )
+    return tuple(step for by_number in sizes for step in _steps(by_number))
+
+
+class Signs(NamedTuple):
+    """How many of several quantities are certainly above zero at `LEVEL`, certainly below, and all of them."""
+
+    up: int
+    down: int
+    all: int
+
+
+def _signs(estimates: Estimates) -> Signs:
+    up, down = (sum(e.p_positive() < LEVEL for e in signed) for signed in (estimates, [-e for e in estimates]))
+    return Signs(up, down, len(estimates))
+
+
+def _modelled_loss(one: str, other: str, numbers: Sequence[int], link: Link) -> dict[int, Estimate]:
+    """Return the loss by the fixed point of RED, by the flows of each kind."""
+    return {n: Estimate(fixed_point(Group(one, n), Group(other, n), link=link).loss, 0.0) for n in numbers}
+
+
+def _lost(case: str, one: str, other: str, reading: str) -> dict[int, Estimate]:
+    """Return the loss of a pair on a link, by the flows of each kind."""
     chosen = reading if one != TFRC else "1-b"
-    return by(where(case, "link", pair=f"{one} with {other}", reading=chosen), "number", "loss")
+    return by(
+        where(CHANGED[case] if reading == EXCHANGED else case, "link", pair=f"{one} with {other}", reading=chosen),
+        "number",
+        "loss",
+    )
 
 
 def _beside(found: dict[int, Estimate], model: dict[int, Estimate]) -> Curve:
@@ -166,23 +211,25 @@ def _beside(found: dict[int, Estimate], model: dict[int, Estimate]) -> Curve:
 
 
 class Levels(NamedTuple):
-    """The gaps on both links, and the loss on the slow one, at hopflow's packet level by the number."""
+    """The gaps and the loss on both links at hopflow's packet level, by the number."""
 
     slow: dict[int, Estimate]
     fast: dict[int, Estimate]
     loss: dict[int, Estimate]
+    fast_loss: dict[int, Estimate]
 
 
 def levels(one: str, other: str) -> Levels:
     """Return what hopflow's packet level has of a pair; nothing of TFRC, which is no sender there."""
     if TFRC in (one, other):
-        return Levels({}, {}, {})
+        return Levels({}, {}, {}, {})
     slow = {n: level.pair(one, other, n) for n in OWN}
     fast = {n: level.pair(one, other, n, FAST_LINK) for n in OWN[1:]}
     return Levels(
         {n: level.ratio(flows, one, other) for n, flows in slow.items()},
         {n: level.ratio(flows, one, other) for n, flows in fast.items()},
         {n: level.of_link(flows, "loss") for n, flows in slow.items()},
+        {n: level.of_link(flows, "loss") for n, flows in fast.items()},
     )
 
 
@@ -203,7 +250,8 @@ def _trend(found: dict[int, Estimate]) -> Estimate:
     return slope([size(found[n]) for n in kept], [math.log(n) for n in kept])
 
 
-def _steps(found: dict[int, Estimate]) -> Estimates:
+def _steps(found: Mapping[int, Estimate]) -> Estimates:
+    """Return by how much a quantity grows from each number of flows to the next."""
     return tuple(difference(found[b], found[a]) for a, b in itertools.pairwise(found))
 
 
@@ -256,6 +304,7 @@ def growing_delays() -> Effects:
             "rough": by(_by_distance(f"{GENTLE} with {TCP}", "1-b"), "kind", "rate_cov"),
             "above": [_beside_tcp()],
             "longer": {length: _beside_tcp(length) for length in LENGTHS.values()},
+            "steps": {key: _signs(_in_packets(each)) for key, each in _by_delay("1-b").items() if key.endswith("_steps")},
         },
         readings={
             READING: _by_delay("b"),
@@ -269,6 +318,11 @@ def growing_delays() -> Effects:
 growing_delays.constants_of(level)
 
 
+def _in_packets(statement: Statement) -> Estimates:
+    """Return what packets have measured for a statement."""
+    return statement.quantities[""]
+
+
 def _beside_tcp(length: float | None = None) -> Estimate:
     """Return by how much the variance of TCP(1/5,1/8)'s rates exceeds that of TCP's beside it, relative to TCP's."""
     return _smoother(_by_distance(f"{GENTLE} with {TCP}", "1-b", length), TCP, GENTLE, "rate_variance")
@@ -277,7 +331,7 @@ def _beside_tcp(length: float | None = None) -> Estimate:
 def _in_longer_bins(length: float) -> dict[str, Statement]:
     """Return the statements with rates in longer bins, of whose variances the model says nothing."""
     default, binned = _by_delay("1-b"), _by_delay("1-b", length=length)
-    return default | {key: replace(binned[key], model=None) for key in ("variance", "smoother")}
+    return default | {key: replace(binned[key], model=None) for key in ("variance_steps", "variance", "smoother")}
 
 
 def _by_delay(
@@ -291,16 +345,14 @@ def _by_delay(
 
     ``column`` is the measure by which kinds are compared, ``length`` that of the bins of the rates in s, None: half a second.
     """
-    rates, variances, above, smooth = [], [], [], []
+    above, smooth = [], []
     names = "rate", "variance", "order", "smoother"
     model: dict[str, list[Estimate]] = {name: [] for name in names}
+    frames = {}
     for lower, upper in AT_DELAYS:
-        chosen = "1-b" if lower == TFRC else reading
-        frame = _by_distance(f"{lower} with {upper}", chosen, length)
-        for kind in (lower, upper):
-            flows = frame[frame["kind"] == kind]
-            rates.append(_fall(by(flows, "access_delay", "rate")))
-            variances.append(_fall(by(flows, "access_delay", "rate_variance")))
+        frame = frames[lower, upper] = _by_distance(
+            f"{lower} with {upper}", "1-b" if lower == TFRC else reading, length
+        )
         first, second = (lower, upper) if lower == TFRC else (upper, lower)
         above.append(_above(frame, first, second))
         own = by_delay(lower, upper)
@@ -320,22 +372,17 @@ def _by_delay(
                 for kind in (first, second)
             )
             model["smoother"].append(Estimate(other / one - 1.0, 0.0))
-    packets = [_level(lower, upper) for lower, upper in AT_DELAYS[:2]]
+    packets = {pair: _level(*pair) for pair in AT_DELAYS[:2]}
     return {
-        "rate": Statement(
-            tuple(rates),
-            tuple(model["rate"]),
-            level=tuple(e for each in packets for e in each[0]),
-        ),
-        "variance": Statement(
-            tuple(variances),
-            tuple(model["variance"]),
-            level=tuple(e for each in packets for e in each[1]),
-        ),
+        **{
+            key: Statement(falls(frames, name), tuple(model[measure]), level=falls(packets, name))
+            for measure, name in (("rate", "rate"), ("variance", "rate_variance"))
+            for key, falls in ((f"{measure}_steps", _steps_over_delays), (measure, _slopes_over_delays))
+        },
         "order": Statement(
             tuple(beyond(e, -least) for e in above),
             tuple(model["order"]),
-            level=tuple(beyond(each[2], -least) for each in packets),
+            level=tuple(beyond(_above(frame, upper, lower), -least) for (lower, upper), frame in packets.items()),
         ),
         "smoother": Statement(tuple(smooth), tuple(model["smoother"])),
     }
@@ -353,14 +400,38 @@ def _by_distance(pair: str, reading: str, length: float | None = None) -> pd.Dat
     return pd.concat([where(case, pair=pair, reading=reading) for case in (DELAYS, MORE_DELAYS)])
 
 
-def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Estimate]:
-    """Return the falls of rate and variance of both kinds, and the order of the rates, at hopflow's packet level."""
+Pairs: TypeAlias = Mapping[tuple[str, str], pd.DataFrame]
+"""The flows of each pair of kinds, by access delay and seed."""
+
+
+def _level(lower: str, upper: str) -> pd.DataFrame:
+    """Return the flows of a pair at growing distances at hopflow's packet level."""
     flows = level.Dumbbell((lower,) * len(ACCESS) + (upper,) * len(ACCESS), ACCESS * 2)
     frame = level.runs(flows).flows
-    frame = frame.assign(access_delay=frame["flow"].map(lambda n: ACCESS[n % len(ACCESS)]))
-    kinds = [frame[frame["kind"] == kind] for kind in (lower, upper)]
-    falls = ([_fall(by(each, "access_delay", name)) for each in kinds] for name in ("rate", "rate_variance"))
-    return *falls, _above(frame, upper, lower)  # type: ignore[return-value]
+    return frame.assign(access_delay=frame["flow"].map(lambda n: ACCESS[n % len(ACCESS)]))
+
+
+def _slopes_over_delays(pairs: Pairs, column: str) -> Estimates:
+    """Return the slope of a column over the delay, negated and relative to the mean, of both kinds of each pair."""
+    return tuple(
+        _fall(by(frame[frame["kind"] == kind], "access_delay", column))
+        for pair, frame in pairs.items()
+        for kind in pair
+    )
+
+
+def _steps_over_delays(pairs: Pairs, column: str) -> Estimates:
+    """Return by how much a column is less at the next longer delay, relative to the mean, of both kinds of each pair.
+
+    Flows at both delays are of one run, so that differences are taken seed by seed.
+    """
+    steps = []
+    for pair, frame in pairs.items():
+        for kind in pair:
+            flows = frame[frame["kind"] == kind].groupby(["access_delay", "seed"])[column].mean().unstack()  # noqa: PD010
+            by_delay = flows.to_numpy() / flows.to_numpy().mean()
+            steps += [of_runs(shorter - longer) for shorter, longer in itertools.pairwise(by_delay)]
+    return tuple(steps)
 
 
 def _fall(found: dict[float, Estimate]) -> Estimate:

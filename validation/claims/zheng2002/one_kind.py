@@ -213,6 +213,7 @@ def number_of_tcp_flows() -> Effects:
                 level=tuple(less),
                 least=VISIBLE,
             ),
+            "falls": Statement(_falls_after_the_peak(used), level=_falls_after_the_peak(own), least=VISIBLE),
             "loss": Statement(steps, exact, level=rises),
         }
 
@@ -246,10 +247,15 @@ def _fall_after_the_peak() -> Estimate:
     return difference(used[PEAK], used[min(n for n in used if n > PEAK)])
 
 
-def _after_the_peak(lost: dict[int, Estimate]) -> tuple[Estimate, ...]:
-    """Return by how much the loss grows at each step of the number of flows from the peak on."""
-    many = [n for n in lost if n >= PEAK]
-    return tuple(difference(lost[b], lost[a]) for a, b in itertools.pairwise(many))
+def _falls_after_the_peak(used: dict[int, Estimate]) -> tuple[Estimate, ...]:
+    """Return by how much more than a figure shows the utilisation falls at each step of the number of flows from the peak on."""
+    return tuple(beyond(-step, VISIBLE) for step in _after_the_peak(used))
+
+
+def _after_the_peak(by_number: dict[int, Estimate]) -> tuple[Estimate, ...]:
+    """Return by how much utilisation or loss grows at each step of the number of flows from the peak on."""
+    many = [n for n in by_number if n >= PEAK]
+    return tuple(difference(by_number[b], by_number[a]) for a, b in itertools.pairwise(many))
 
 
 def _ends(case: str) -> tuple[Estimate, Estimate]:
@@ -307,6 +313,7 @@ def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
              for a, b in itertools.pairwise(numbers)]  # fmt: skip
     falls = [beyond(difference(used[r][a], used[r][b]), VISIBLE) for r in RULES
              for a, b in ((numbers[0], numbers[-1]),)]  # fmt: skip
+    sinks = [difference(used[r][a], used[r][b]) for r in RULES for a, b in itertools.pairwise(numbers)]
     model = {} if case == SMALL_WINDOW_CASE else {rule: _losses(case, rule, numbers) for rule in RULES}
     own = {rule: own_by_number(rule) for rule in SENDERS}
     apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
@@ -324,6 +331,7 @@ def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
             ),
             least=VISIBLE,
         ),
+        "sinks": Statement(tuple(sinks), level=tuple(-rise for rise in _steps([used for used, _ in own.values()]))),
         "worse": Statement(
             tuple(worse),
             tuple(e for losses in model.values() for e in _grows(losses)),
@@ -332,10 +340,10 @@ def _of_kinds(case: str, reading: str) -> dict[str, Statement]:
     }
 
 
-def _steps(found: list[dict[int, Estimate]]) -> tuple[Estimate, ...]:
-    """Return by how much losses grow from each number of flows to the next."""
+def _steps(kinds: list[dict[int, Estimate]]) -> tuple[Estimate, ...]:
+    """Return by how much a quantity of each kind grows from each number of flows to the next, at hopflow's packet level."""
     pairs = list(itertools.pairwise(NUMBERS))
-    return tuple(difference(lost[b], lost[a]) for lost in found for a, b in pairs)
+    return tuple(difference(by_number[b], by_number[a]) for by_number in kinds for a, b in pairs)
 
 
 def below(spacing: int) -> Estimate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -150,9 +151,9 @@ def smoother_with_red() -> Effects:
 smoother_with_red.constants_of(level)
 
 
-@effects("Z18", cases=(CASE, LOW, OWN_SEEDS), least=VISIBLE)
+@effects("Z18", cases=(CASE, BINS, LOW, OWN_SEEDS), least=VISIBLE)
 def throughput_with_red() -> Effects:
-    """Measure the utilisation with both queues."""
+    """Measure the utilisation with both queues, and in readings how smooth rates are with them."""
 
     def statement(**reading: Any) -> Statement:
         found = _compared(_chosen("link", **reading), "utilisation", 1.0).values()
@@ -162,6 +163,14 @@ def throughput_with_red() -> Effects:
             level=tuple(beyond(e, VISIBLE) for e in own), least=VISIBLE,
         )  # fmt: skip
 
+    def smoother(**reading: Any) -> Statement:
+        falls = _compared(_rates(**reading), "rate_cov", -1.0)
+        return Statement(tuple(fall for pair in CASES.values() for fall in _of_pair(falls, pair).values()))
+
+    utilisation = {name: {"better": statement(**reading)} for name, reading in READINGS.items()}
+    smooth = {SMOOTH: {"better": smoother()}} | {
+        f"{name}, {SMOOTH}": {"better": smoother(bin=length)} for name, length in LENGTHS.items()
+    }
     frame = _chosen("link")
     curves = {
         str(queue): by(frame[frame["queue"] == queue], "pair", "utilisation") for queue in frame["queue"].unique()
@@ -170,11 +179,17 @@ def throughput_with_red() -> Effects:
         {"better": statement()},
         {name: Curve(list(found), list(found.values())) for name, found in curves.items()},
         ("pair of kinds", "utilisation (1)"),
-        values={"used": curves, "full": _gain({}), "empty": _gain(SMALL_QUEUE, SMALL_QUEUE_SEEDS)},
-        readings={name: {"better": statement(**reading)} for name, reading in READINGS.items()},
-    )
+        values={
+            "used": curves, "full": _gain({}), "empty": _gain(SMALL_QUEUE, SMALL_QUEUE_SEEDS),
+            "low": _compared(_chosen("link", reading="1-b", buffer=SLOW.buffer), "utilisation", 1.0),
+            "smooth": SMOOTH,
+        },
+        readings=utilisation | smooth,
+    )  # fmt: skip
 
 
+SMOOTH = "smoothness instead of utilisation"
+"""What Sect. 3.9, which Sect. 4 sums up, shows of throughput: it is smoother with RED (Z15)."""
 SMALL_QUEUE: dict[str, float] = {
     "low": LOW_THRESHOLDS.low,
     "high": LOW_THRESHOLDS.high,
@@ -202,17 +217,22 @@ def marks_instead_of_drops() -> Effects:
 
     def statements(reading: str, case: str = ECN, link: Link = SLOW) -> dict[str, Statement]:
         used, fewer, more = [], [], []
+        raised_more: list[Estimate] = []
+        spared_more: list[Estimate] = []
         spared: list[list[float]] = []
         for name, frame in where(case, "link").groupby("pair"):
             pair = str(name)
             chosen = frame[frame["reading"] == ("1-b" if pair.startswith("TFRC") else reading)]
             off, on = (chosen[chosen["ecn"] == n] for n in (0, 1))
             u, v = (by(each, "number", "utilisation") for each in (off, on))
-            used += [beyond(difference(v[n], u[n]), VISIBLE) for n in u]
+            raised = [difference(v[n], u[n]) for n in u]
+            used += [beyond(rise, VISIBLE) for rise in raised]
             x, y = (by(each, "number", "loss") for each in (off, on))
             gains = [difference(x[n], y[n]) for n in x]
             fewer += gains
             more.append(difference(gains[-1], gains[0]))
+            raised_more += _steps(raised)
+            spared_more += _steps(gains)
             one, other = pair.split(" with ")
             spared.append([_marked(one, other, n, link) for n in x])
         return {
@@ -224,6 +244,14 @@ def marks_instead_of_drops() -> Effects:
             "loss": Statement(
                 tuple(fewer), tuple(Estimate(p, 0.0) for e in spared for p in e),
                 level=tuple(-_ecn(n, "loss") for n in OWN),
+            ),
+            "raises_more": Statement(
+                tuple(raised_more), level=tuple(_steps([_ecn(n, "utilisation") for n in OWN]))
+            ),
+            "spares_more": Statement(
+                tuple(spared_more),
+                tuple(Estimate(b - a, 0.0) for by_number in spared for a, b in itertools.pairwise(by_number)),
+                level=tuple(_steps([-_ecn(n, "loss") for n in OWN])),
             ),
             "more": Statement(
                 tuple(more), tuple(Estimate(e[-1] - e[0], 0.0) for e in spared),
@@ -245,6 +273,11 @@ def marks_instead_of_drops() -> Effects:
             "RED thresholds of 5 and 15": statements("1-b", ECN_LOW, LOW_THRESHOLDS),
         },
     )  # fmt: skip
+
+
+def _steps(by_number: Sequence[Estimate]) -> list[Estimate]:
+    """Return by how much a quantity grows from each number of flows to the next."""
+    return [difference(more, fewer) for fewer, more in itertools.pairwise(by_number)]
 
 
 OWN = (5, 20, 45)

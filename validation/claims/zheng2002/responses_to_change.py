@@ -62,7 +62,7 @@ class Reactions:
 
     ``down`` is round trips of a loss each until the rate is halved, ``up`` the largest growth of the
     window in a round trip without loss, packets. ``missing`` and ``surplus`` are packets of ns-2 by
-    rule, see `step_response`.
+    rule, see `step_response`; ``windows`` is by how much they are more of TFRC than of TCP, by other spans in s.
     """
 
     down: dict[str, float]
@@ -70,11 +70,12 @@ class Reactions:
     replays: dict[int, Replay]
     missing: dict[str, Estimate]
     surplus: dict[str, Estimate]
+    windows: dict[float, tuple[Estimate, Estimate]]
 
     @property
-    def slower(self) -> list[Estimate]:
-        """By how much TFRC misses more than TCP, and sends more too long, in packets."""
-        return [difference(each["TFRC"], each[REFERENCE]) for each in (self.missing, self.surplus)]
+    def slower(self) -> tuple[Estimate, Estimate]:
+        """By how many packets TFRC misses more than TCP, and has more in excess."""
+        return _more_of_tfrc(self.missing, self.surplus)
 
     @property
     def most_below(self) -> float:
@@ -117,22 +118,33 @@ def replay(seed: int) -> Replay:
     return Replay(len(errors), met, max(errors), len(early), max(early), len(events), found)
 
 
-def step_response() -> tuple[dict[str, Estimate], dict[str, Estimate]]:
-    """Return the packets that eight flows send too few and too many after a step, by rule.
+ByRule = dict[str, Estimate]
+SPANS = (1.0, 5.0)
+"""Other times for which the flows are observed after a step, s."""
 
-    A constant-rate source occupies half of the link for 25 s. Missing: packets of the 10 s before
-    it starts less those of the 10 s after it stops. Surplus: packets of the 10 s after it starts
-    less those of the last 10 s before it stops.
+
+def _more_of_tfrc(missing: ByRule, surplus: ByRule) -> tuple[Estimate, Estimate]:
+    """Return by how many packets TFRC misses more than TCP, and has more in excess."""
+    up, down = (difference(packets["TFRC"], packets[REFERENCE]) for packets in (missing, surplus))
+    return up, down
+
+
+def step_response(span: float = SPAN) -> tuple[ByRule, ByRule]:
+    """Return the packets of eight flows that the link carries too few and too many of after a step, by rule.
+
+    A constant-rate source occupies half of the link for 25 s. Missing: packets of the ``span`` before
+    it starts less those of the ``span`` after it stops. Surplus: packets of the ``span`` after it starts
+    less those of the last ``span`` before it stops.
     """
     frame = pd.concat([where(case, "series", reading="1-b") for case in (STEP, MORE_STEPS)])
     frame = frame[frame["kind"] != "cbr"]
 
     def packets(since: float) -> pd.Series:
-        chosen = frame[(frame["time"] > since) & (frame["time"] <= since + SPAN)]
+        chosen = frame[(frame["time"] > since) & (frame["time"] <= since + span)]
         return chosen.groupby(["rule", "seed"])["departures"].sum()
 
-    missing = packets(STARTS - SPAN) - packets(STOPS)
-    surplus = packets(STARTS) - packets(STOPS - SPAN)
+    missing = packets(STARTS - span) - packets(STOPS)
+    surplus = packets(STARTS) - packets(STOPS - span)
     return tuple(
         {str(rule): of_runs(seeds.to_numpy()) for rule, seeds in each.groupby("rule")} for each in (missing, surplus)
     )  # type: ignore[return-value]
@@ -147,6 +159,7 @@ def measure() -> Reactions:
         {name: aggressiveness(rule) for name, rule in rules.items()},
         {seed: replay(seed) for seed in evidence.provenance(TRACE)["seeds"]},
         *step_response(),
+        {span: _more_of_tfrc(*step_response(span)) for span in SPANS},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from responsefn import AIMD
 from validation.checks import claim
-from validation.claims.zheng2002 import loss_sweeps
+from validation.claims.zheng2002 import loss_sweeps, more_flows
 from validation.claims.zheng2002.loss_sweeps import INDEPENDENT, LIFT, PERIODIC, REFERENCE, RULES
+from validation.claims.zheng2002.pairs import FACTOR
 from validation.claims.zheng2002.precise_form import is_zero
 from validation.display.drawing import figure, label
-from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only
-from validation.statistics import Values
+from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only, packets_only
+from validation.statistics import LEVEL, Estimate, Values, combine, everywhere
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +26,8 @@ MIDDLE = OTHERS[0]
 TOLERANCE = 0.5
 """Relative difference of rates that are reasonably fair: the paper's Sect. 2.2 calls a rate within a factor of two so, and one
 half of TCP's is this much less."""
+LINKS = (more_flows.SLOW, more_flows.FAST)
+"""The links of 15 and 60 Mb/s of Sect. 3.2."""
 DOMAIN = 50
 """Smallest k = 1/p: AIMD's forms are not meant for p above 0.02."""
 LOSSES = (1e-4, 1e-3, 0.01, 0.02, 0.05)
@@ -41,10 +45,18 @@ class SameResponse:
         Whether SymPy finds a form equal for TCP(3b/(2-b), b) and TCP(1,1/2).
     ratios
         ns-2's ratios, by kind of loss and rule.
+    beside
+        Logarithm of ns-2's rate over that of TCP(1,1/2) on one link, by link, rule and flows of each kind.
     """
 
     forms: dict[str, bool]
     ratios: dict[str, dict[str, loss_sweeps.Points]]
+    beside: dict[str, dict[str, dict[int, Estimate]]]
+
+    def beside_span(self, rule: str) -> tuple[float, float]:
+        """Return the smallest and the largest ratio of a rule on one link."""
+        gaps = [gap.value for rules in self.beside.values() for gap in rules[rule].values()]
+        return math.exp(min(gaps)), math.exp(max(gaps))
 
     def inside(self, loss: str) -> dict[str, loss_sweeps.Points]:
         """Return the ratios at the p that the forms are meant for, by rule."""
@@ -113,7 +125,7 @@ def timeouts(rule: str, k: int) -> float:
     return float(runs["timeouts"].sum() / runs["cuts"].sum())
 
 
-@claim("Z02", cases=loss_sweeps.bundled(PERIODIC, INDEPENDENT))
+@claim("Z02", cases=(*loss_sweeps.bundled(PERIODIC, INDEPENDENT), *LINKS, more_flows.LATER_TCP))
 def measure() -> SameResponse:
     """Compare the forms by algebra, and the rates of ns-2 run by run."""
     return SameResponse(
@@ -125,6 +137,7 @@ def measure() -> SameResponse:
             }
             for loss in (PERIODIC, INDEPENDENT)
         },
+        {link: {rule: more_flows.gap(link, rule, REFERENCE) for rule in OTHERS} for link in LINKS},
     )
 
 
@@ -132,19 +145,30 @@ measure.constants_of(loss_sweeps)
 
 
 @measure.judge
-def judge(found: SameResponse, *, tolerance: float = TOLERANCE) -> Judgement:
-    """Judge the forms by algebra, and the rates within a tolerance."""
+def judge(
+    found: SameResponse, *, tolerance: float = TOLERANCE, factor: float = FACTOR, level: float = LEVEL
+) -> Judgement:
+    """Judge the forms by algebra, the rates at equal loss within a tolerance, and those on one link within a factor."""
 
     def packets(loss: str) -> Verdict:
         return Verdict.all_of(points.keeps(tolerance) for points in found.inside(loss).values())
 
     corrected = max(found.corrected.values()) <= tolerance
     limit = max(abs(ratio - 1) for ratio in found.limit.values()) <= tolerance
+    allowed = Estimate(math.log(factor), 0.0)
+    inside = [
+        combine((allowed, gap), (1.0, sign))
+        for rules in found.beside.values()
+        for gaps in rules.values()
+        for gap in gaps.values()
+        for sign in (1.0, -1.0)
+    ]
     return {
         "sqrt": model_only(Verdict.of(found.forms["sqrt"])),
         "precise": model_only(Verdict.of(found.forms["precise"])),
         "periodic": Sides(Verdict.of(corrected), packets(PERIODIC)),
         "independent": Sides(Verdict.of(limit), packets(INDEPENDENT)),
+        "compete": packets_only(everywhere(inside, level)),
     }
 
 

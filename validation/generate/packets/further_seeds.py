@@ -390,7 +390,10 @@ CASES = (
         title="corrected statements on fabrics at hopflow's packet level: later windows and the papers' sizes, over seeds",
         claims=LATER_CLAIMS,
         program=Module("validation.networks.further_seeds"),
-        parameters={},
+        parameters={
+            "fewest seeds of a setting": (min(seeds for *_, seeds in later()), "1"),
+            "most seeds of a setting": (max(seeds for *_, seeds in later()), "1"),
+        },
         tables={"runs": RUNS},
         runs=list(runs(later())),
         calls=calls,

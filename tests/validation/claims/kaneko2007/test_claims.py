@@ -25,6 +25,7 @@ from validation.claims.kaneko2007.beside_reno import (
 )
 from validation.claims.kaneko2007.decreases import _statements, share_ratio
 from validation.claims.kaneko2007.identical_flows import THREE, _splits, assigned, fits, judge_panels, printed_splits
+from validation.claims.kaneko2007.rule_pairs import _inside
 from validation.claims.kaneko2007.runs import (
     RULES,
     apart,
@@ -63,6 +64,18 @@ R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 def test_deviations_from_half_are_relative() -> None:
     (found,) = _deviation(Estimate(0.55, 0.01))
     assert (found.value, found.error) == pytest.approx((0.1, 0.02))
+
+
+# Two flows of any two rules.
+
+
+@pytest.mark.parametrize(("near", "verdict"), [(0.1, C), (0.145, N), (0.2, R)])
+def test_cells_of_the_slide_have_a_threshold_of_their_own(near: float, verdict: Verdict) -> None:
+    """A cell 15 per cent above the slide's, by its relative difference; the margin of fair shares does not count."""
+    cells = Statement(_inside((Estimate(0.15, 0.005, dof=10), Estimate(-0.02, 0.005, dof=10))))
+    for margin in (0.01, 1.0):
+        judges = judging({"level": 0.01, "margin": margin, "near": near})
+        assert judges.judge(Effects({"cells": cells}, {}, ("x", "y")))["cells"].packets is verdict
 
 
 # The two versions of ARENO's rule: the packet per round trip of its probe beside Reno's, or one in all.
@@ -190,6 +203,14 @@ def share_of_link(value: float, half: float) -> Estimate:
 def test_first_is_who_certainly_has_no_less_than_every_other(fusion, other, verdict) -> None:
     assert random_loss.first([{"fusion": fusion, "reno": other}], 0.005, 0.01) is verdict
     assert random_loss.not_below_reno([{"fusion": fusion, "reno": other}], 0.005, 0.01) is verdict
+
+
+def test_without_a_margin_a_little_more_counts_unless_the_link_is_full() -> None:
+    """At the highest loss rate all rules have less than two hundredths of the link."""
+    fusion, ahead, full = share_of_link(0.0153, 0.0002), share_of_link(0.0177, 0.0002), share_of_link(0.9999, 0.0)
+    assert random_loss.first([{"fusion": fusion, "areno": ahead}], 0.01, 0.01) is R
+    assert random_loss.first([{"fusion": fusion, "areno": ahead}], 0.01, 0.01, least=0.0) is C
+    assert random_loss.first([{"fusion": full, "areno": share_of_link(1.0, 0.0)}], 0.01, 0.01, least=0.0) is R
 
 
 # Reno's saw tooth alone, behind a buffer of half the bandwidth-delay product.

@@ -55,6 +55,21 @@ def test_expressions_that_differ_are_seen() -> None:
     assert judged["balance"].model is R
 
 
+@pytest.mark.slow
+def test_the_printed_arrivals_at_queue_2_leave_one_of_two_rules_out() -> None:
+    """Where rules 6 and 8 both fire the printed expressions differ by more than rounding, and the flow balances."""
+    found = conservation.measure()
+    judged = conservation.readings(found)
+    printed = {name for name in judged if name.endswith("lambda_effec,2 as printed")}
+    assert len(printed) == 2
+    for name, reading in judged.items():
+        assert "both fire" in name or name not in printed
+        assert reading["expressions"].model is (C if name in printed else R)
+        assert reading["balance"].model is R
+    assert found.printed["exclusive"] < conservation.EXACT < 0.05 < found.printed["both"] < 0.1
+    assert conservation.judge(found)["expressions"].model is R
+
+
 @pytest.mark.parametrize("name", ["arrivals", "sent_1", "delivered", "left_2"])
 def test_every_count_of_a_run_enters_the_balance(name: str) -> None:
     counts = dict(conservation.measure().counts[0])
@@ -93,6 +108,16 @@ def test_sets_of_runs_that_differ_or_scatter_are_not_equal(
     if pauses:
         runs = tuple(run._replace(seeds=tuple({**seed, "pause_fraction": 0.1} for seed in run.seeds)) for run in runs)
     assert switched_off.judge(dataclasses.replace(found, runs=runs))["off"].packets is verdict
+
+
+def test_a_chain_that_pauses_at_the_buffers_size_is_not_switched_off() -> None:
+    """A chain that paused there whatever T2 and mu2 are would depend on neither; pausing at the full rate is no control."""
+    ledger()
+    found = subjects()["M02"].measured()
+    pausing = dataclasses.replace(found, off=dataclasses.replace(found.off, pause_fraction=0.1))
+    assert [switched_off.judge(each)["off"].model for each in (found, pausing)] == [R, C]
+    full = chain.solve(chain.Setting(chain.LIGHT, 15, 5, paused_rate=100.0))
+    assert full.throughput == pytest.approx(found.off.throughput, rel=1e-12)
 
 
 # The pause tandem with messages that take time.

@@ -15,6 +15,7 @@ from dfcmodel import Fluid, Packets, ensemble, simulate, takano2006
 from hopflow.results import figure
 from responsefn import NewReno, Reno
 from validation import Verdict, evidence
+from validation.checks import subjects
 from validation.claims import find
 from validation.claims.takano2006 import (
     control_delay,
@@ -51,9 +52,21 @@ from validation.claims.takano2006.matrices import (
 )
 from validation.claims.takano2006.own_links import first_losses, runs_with_dfc, runs_without_dfc
 from validation.claims.takano2006.studies import Efficiencies
-from validation.judgements.verdicts import Sides, model_only
+from validation.judgements.verdicts import Finding, Sides, model_only
 from validation.networks.own_links import KINDS, SCENARIOS
 from validation.statistics import LEVEL, Swing, Values, interval
+
+
+def in_all_readings(id: str) -> Finding:
+    """Return the verdicts on a claim by the keys of its statements."""
+    find(id)
+    return subjects()[id].in_all_readings(subjects()[id].measured(), {})
+
+
+def simulators(finding: Finding) -> dict[str, dict[str, Verdict]]:
+    """Return the verdicts of each simulator by statement."""
+    return {part.statement: dict(part.simulators) for part in finding.parts}
+
 
 R, C, N, A = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE
 
@@ -62,8 +75,16 @@ R, C, N, A = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE, Verdict.
 
 def test_counts_that_no_packet_size_makes_are_noticed(monkeypatch) -> None:
     monkeypatch.setattr(control_delay, "SEVERAL_MILLION", (2e7, 9e7))
-    found = control_delay.judge(control_delay.measure.measure())
+    found = control_delay.judge(control_delay.measure.measure(), millions=2e7)
     assert found["counts"].model is Verdict.CONTRADICTED
+
+
+def test_twice_what_is_a_few_hundred_excludes_five_hops_but_not_small_packets() -> None:
+    """208 packets are a few hundred by four per cent; the factor has no packets in it."""
+    found = control_delay.measure.measure()
+    assert control_delay.judge(found, hundreds=400.0, millions=4e6)["counts"].model is R
+    for judgement in control_delay.readings(found, hundreds=400.0, millions=4e6).values():
+        assert (judgement["counts"].model, judgement["factor"].model) == (C, R)
 
 
 def test_packets_on_five_hops_make_both_counts_true(monkeypatch) -> None:
@@ -273,6 +294,42 @@ def test_d13_is_no_contradiction_for_the_network() -> None:
 def test_with_dfc_nothing_is_lost_and_the_window_is_that_of_large_buffers(judged) -> None:
     """ns-3's runs with DFC drop no packet, and their means are the same as in 4V: seven runs suffice for that."""
     assert judged("D17")["dfc_same"] == Sides(R, R)
+
+
+def test_each_simulator_decides_on_losses_of_vegas_by_its_own_runs() -> None:
+    """ns-2's eight runs without DFC suffice for absence, ns-3's five do not, which show no fall either."""
+    oscillation, small = (in_all_readings(id) for id in ("D16", "D17"))
+    assert simulators(oscillation)["lossless, without DFC"] == {"ns-2": R, "ns-3": N}
+    assert simulators(oscillation)["oscillates, without DFC"] == {"ns-2": R, "ns-3": R}
+    assert simulators(small)["lossy"] == {"ns-2": C, "ns-3": N}
+    assert simulators(small)["falls"] == {"ns-2": C, "ns-3": C}
+    assert simulators(small)["dfc_same"] == {"ns-3": N}
+
+
+def test_runs_of_two_simulators_are_no_pair_with_dfc_and_without() -> None:
+    """With the Vegas of D17 ns-3 has DFC alone and ns-2 none; hopflow's packet level has both sides."""
+    found = in_all_readings("D16")
+    reading = next(each for each in found.readings if each.name == vegas_small_buffers.PATIENT)
+    same = next(part for part in reading.parts if part.statement == "same")
+    assert (same.simulators, same.level) == ({}, R)
+
+
+def test_with_larger_thresholds_both_figures_of_vegas_are_true_at_the_packet_level() -> None:
+    """The fall of D17 and the sameness of D16; with the usual thresholds nothing is lost with either buffer."""
+    oscillation, small = (in_all_readings(id) for id in ("D16", "D17"))
+    assert [part.level for part in small.parts] == [C, C, R]
+    for finding in (oscillation, small):
+        reading = next(each for each in finding.readings if each.name == vegas_small_buffers.PATIENT)
+        judged = {part.level for part in reading.parts if part.simulation is not Verdict.UNDECIDABLE}
+        assert judged - {A} == {R}
+
+
+def test_vegas_at_the_packet_level_has_enough_runs_for_absence() -> None:
+    """The phases of the feedback differ by run, so that one run without a loss shows nothing."""
+    runs = level.vegas("with DFC", pacing=False)
+    assert runs.lost.shape == (level.RUNS,)
+    assert studies.lossless(runs.lost, LEVEL) is R
+    assert np.ptp(runs.means) > 0.0
 
 
 def test_the_pattern_of_the_paper_is_losses_with_the_small_buffer_only() -> None:

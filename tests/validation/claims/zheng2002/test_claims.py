@@ -15,11 +15,13 @@ from responsefn import AIMD, independent_constant
 from responsefn.closed_forms.symbolic import a, b, p
 from tests.surface import for_each
 from validation import Verdict
+from validation.claims import find
 from validation.claims.effect_claims import where
 from validation.claims.zheng2002 import (
     independent_loss,
     level,
     loss_sweeps,
+    one_kind,
     precise_form,
     queues,
     responses_to_change,
@@ -67,7 +69,7 @@ from validation.claims.zheng2002.red import (
 )
 from validation.generate.packets.red_dumbbells import FLOWS, SEEDS
 from validation.judgements.verdicts import Sides
-from validation.statistics import difference, everywhere, of_runs
+from validation.statistics import LEVEL, difference, everywhere, of_runs
 from validation.statistics import ratio as quotient
 
 # Two kinds of flow, in growing numbers and at growing distances.
@@ -180,6 +182,13 @@ def test_a_shifted_interval_is_missed(doctor) -> None:
     assert replay.met < replay.reports
 
 
+def test_tfrc_is_slower_by_other_windows() -> None:
+    """In windows of 1 and 5 s as in those of 10 s."""
+    windows = responses_to_change.measure().windows
+    assert set(windows) == {1.0, 5.0}
+    assert all(more.value > more.half_width for both in windows.values() for more in both)
+
+
 # Z02 depends on the rates.
 
 R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
@@ -187,7 +196,18 @@ NA = Verdict.NOT_APPLICABLE
 
 
 def test_statements_are_as_found(judged) -> None:
-    assert list(judged("Z02").values()) == [(R, NA), (R, NA), (R, R), (R, R)]
+    assert list(judged("Z02").values()) == [(R, NA), (R, NA), (R, R), (R, R), (NA, R)]
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.9, R), (0.4, C), (3.0, C)])
+def test_a_rule_that_gets_less_than_half_beside_tcp_contradicts(doctor, judged, factor: float, verdict) -> None:
+    """Rates of TCP(1/5,1/8) times a factor on the link of 60 Mb/s; more than twice is no fair share either."""
+
+    def change(frame):
+        return frame.assign(rate=frame["rate"].where(frame["kind"] != GENTLE, factor * frame["rate"]))
+
+    doctor("zheng2002/friendliness-60", change)
+    assert judged("Z02")["compete"] == (NA, verdict)
 
 
 # Z15 is judged on the pairs of Figs. 22 to 25.
@@ -213,6 +233,88 @@ def test_pairs_that_the_figures_do_not_have_do_not_enter(doctor, judged) -> None
 
 def test_a_model_that_assumes_the_order_does_not_judge_it(judged) -> None:
     assert {sides.model for sides in judged("Z15").values()} == {NA}
+
+
+# A trend is each step, on both links.
+
+FRIENDLINESS = {15: "zheng2002/friendliness-15", 60: "zheng2002/friendliness-60"}
+
+
+NUMBERS = (1, 2, 4, 8, 16, 32, 64)
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(0.35, R), (0.30, N), (0.05, C)], ids=["grows", "stays", "shrinks"])
+def test_a_gap_that_does_not_grow_on_the_faster_link_is_no_growth(doctor, judged, last, verdict) -> None:
+    """Seeds differ by thousandths; on the slower link the gap grows, by which the slope holds."""
+    slow = dict(zip(NUMBERS, np.linspace(0.0, 0.6, len(NUMBERS)), strict=True))
+    fast = {4: 0.0, 16: 0.08, 32: 0.30, 64: last}
+
+    def change(frame):
+        lead = frame["number"].map(fast if frame["number"].min() == min(fast) else slow) + 1e-3 * frame["seed"]
+        return frame.assign(rate=100.0 * np.exp(lead * (frame["kind"] == QUARTER)))
+
+    doctor((*FRIENDLINESS.values(), "zheng2002/friendliness-15-seeds"), change)
+    judgement = judged("Z12")
+    assert (judgement["grows"].packets, judgement["gap"].packets) == (verdict, R)
+
+
+def test_a_loss_that_falls_on_the_faster_link_is_no_growth(doctor, judged) -> None:
+    doctor(FRIENDLINESS[60], lambda frame: frame.assign(loss=0.1 / frame["number"] + 1e-6 * frame["seed"]), "link")
+    for id in ("Z11", "Z12", "Z13"):
+        judgement = judged(id)
+        assert (judgement["lost"].packets, judgement["loss"].packets) == (C, R), id
+
+
+def test_a_lead_that_shrinks_with_most_flows_contradicts_growth(judged) -> None:
+    """Of TFRC on the slower link; the slope of all numbers is positive."""
+    judgement = judged("Z13")
+    assert (judgement["grows"].packets, judgement["gap"].packets) == (C, R)
+
+
+def test_a_rate_that_rises_from_one_delay_to_the_next_does_not_fall(doctor, judged) -> None:
+    """Rates that fall by a tenth per delay, of which one is as much above that before it, have a negative slope."""
+
+    def change(rise: bool):
+        def rates(frame):
+            step = (frame["access_delay"].rank(method="dense") - 1).astype(int)
+            levels = 1.0 - 0.1 * step + (0.2 * (step == 4) if rise else 0.0)
+            return frame.assign(rate=100.0 * levels + 0.01 * frame["seed"] * (1 + step % 2))
+
+        return rates
+
+    for rise, verdict in ((False, R), (True, C)):
+        doctor((DELAYS, f"{DELAYS}-seeds"), change(rise))
+        judgement = judged("Z14")
+        assert (judgement["rate_steps"].packets, judgement["rate"].packets) == (verdict, R)
+
+
+def test_utilisation_that_falls_at_one_step_alone_does_not_sink(doctor, judged) -> None:
+    """It is higher with 40 flows than with 30, and lower with the most than with the fewest."""
+    used = {10: 0.99, 20: 0.98, 30: 0.96, 40: 0.97, 50: 0.95, 60: 0.94, 70: 0.93}
+
+    def change(frame):
+        return frame.assign(utilisation=frame["number"].map(used) + 1e-5 * frame["seed"])
+
+    doctor(ONE_KIND, change, "link")
+    judgement = judged("Z05")
+    assert (judgement["sinks"].packets, judgement["falls"].packets) == (C, R)
+    used[40] = 0.955
+    judgement = judged("Z05")
+    assert (judgement["sinks"].packets, judgement["falls"].packets) == (R, R)
+
+
+def test_losses_that_ecn_spares_grow_at_each_step(doctor, judged) -> None:
+    spared = {5: 0.01, 20: 0.03, 35: 0.02}
+
+    def change(frame):
+        lost = 0.1 - frame["ecn"] * frame["number"].map(spared) + 1e-6 * frame["seed"]
+        return frame.assign(loss=lost)
+
+    doctor(queues.ECN, change, "link")
+    judgement = judged("Z16")
+    assert (judgement["spares_more"].packets, judgement["more"].packets) == (C, R)
+    spared[35] = 0.04
+    assert judged("Z16")["spares_more"].packets is R
 
 
 # Ratios of rates, their intervals, and tolerances in steps.
@@ -309,7 +411,7 @@ def test_the_start_does_not_matter_under_periodic_loss() -> None:
 
 def test_statements_are_as_found_under_independent_loss(judged) -> None:
     assert list(judged("S02").values()) == [
-        (C, NA), (R, NA), (N, NA), (R, NA),
+        (N, NA), (R, NA), (N, NA), (R, NA),
     ]  # fmt: skip
 
 
@@ -386,6 +488,18 @@ def test_red_is_smoother_by_long_bins_and_not_by_short_ones() -> None:
         assert len(shown) == 4
         verdicts.append(everywhere(shown, 0.01))
     assert verdicts == [C, C, R]
+
+
+def test_smoothness_in_place_of_utilisation_is_judged_in_bins() -> None:
+    """RED gains no utilisation; over 10 s rates are smoother with it, over half a second those of TFRC are not."""
+    finding = find("Z18").check()
+    assert finding.simulation is Verdict.DEPENDS
+    smooth = {r.name: r.parts[0].simulation for r in finding.readings if r.name.endswith(queues.SMOOTH)}
+    assert list(smooth.values()) == [Verdict.CONTRADICTED, Verdict.CONTRADICTED, Verdict.HOLDS]
+    tfrc = [queues._compared(queues._rates(bin=length), "rate_cov", -1.0)[f"{GENTLE} with {TFRC}, {TFRC}"]
+            for length in (queues.BIN, 10.0)]  # fmt: skip
+    assert tfrc[0].value < -tfrc[0].half_width
+    assert tfrc[1].value > tfrc[1].half_width
 
 
 def test_tcp_is_no_rougher_beside_a_gentle_rule_in_long_bins() -> None:
@@ -533,6 +647,14 @@ def test_losses_behind_red_are_those_of_ns2() -> None:
     found = of_link(Dumbbell((TCP,) * 10), "loss").value
     seen = where("zheng2002/flows-one-kind", "link", rule=TCP, number=10)["loss"].mean()
     assert found == pytest.approx(seen, rel=0.05)
+
+
+def test_utilisation_falls_at_each_step_with_small_windows_alone() -> None:
+    """Five equal runs of a full link decide nothing; with thresholds of 5 and 15 alone a step rises again."""
+    cases = one_kind.ONE_KIND, one_kind.LOW_THRESHOLD_CASE, one_kind.LATE_TIMER_CASE, one_kind.SMALL_WINDOW_CASE
+    used = [one_kind._by_number(case, "1-b", TCP, "utilisation") for case in cases]
+    verdicts = [everywhere(one_kind._falls_after_the_peak(by_number), LEVEL) for by_number in used]
+    assert verdicts == [N, C, N, R]
 
 
 @pytest.mark.parametrize("number", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in FLOWS[1:])])

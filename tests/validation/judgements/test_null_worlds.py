@@ -1,0 +1,80 @@
+"""What statements allow, and how often they hold where they are not so (`benchmarks.null_worlds`)."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import null_worlds
+from validation import evidence, records
+from validation.checks import subjects
+from validation.claims import find
+from validation.judgements.judges import Judges
+from validation.judgements.verdicts import Finding, Verdict
+
+KINDS = {"absence", "bound", "equality", "existence", "identity", "order", "trend", "undecidable"}
+SETS = records.rows("allowed_sets.csv")
+ROWS = null_worlds.read(null_worlds.RESULTS, 200)
+WITH_WORLD = sorted({(row.claim, row.statement, row.source) for row in ROWS if row.world != "as run"})
+DRAWN = random.Random(88).sample(WITH_WORLD, 3)
+"""Three statements, by claim, key and simulator."""
+
+
+def test_every_statement_says_what_it_allows() -> None:
+    keys = [(row["claim"], row["statement"]) for row in SETS]
+    assert len(keys) == len(set(keys))
+    assert set(keys) == {(row["claim"], row["statement"]) for row in records.rows("statements.csv")}
+    assert {row["kind"] for row in SETS} == KINDS
+    undecidable = {(row["claim"], row["statement"]) for row in SETS if row["kind"] == "undecidable"}
+    assert undecidable >= {(id, key) for id, keys in records.undecidable_statements().items() for key in keys}
+
+
+@pytest.mark.parametrize("row", [row for row in SETS if row["stated_by"].endswith(": ours")], ids=str)
+def test_bounds_of_ours_are_thresholds_of_the_claim(row: dict[str, str]) -> None:
+    find(row["claim"])
+    assert set(row["bound"].split()) <= set(subjects()[row["claim"]].check.thresholds())
+
+
+def test_no_statement_holds_too_often_where_it_is_not_so() -> None:
+    assert null_worlds.too_often(ROWS) == []
+
+
+@pytest.mark.parametrize(("claim", "statement", "source"), DRAWN)
+def test_a_drawn_statement_rarely_holds_where_it_is_not_so(claim: str, statement: str, source: str) -> None:
+    rows = null_worlds.draw(claim, 20, seed=1, powers=False)
+    (row,) = (row for row in rows if (row.statement, row.source) == (statement, source) and row.world != "as run")
+    assert row.draws - row.failed > 0
+    assert row.holds <= null_worlds.largest_allowed(row.draws)
+
+
+def test_a_statement_that_cannot_fail_holds_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_all_readings = Judges.in_all_readings
+
+    def without_judging(self: Any, measured: object, thresholds: Any, basis: Any = None) -> Finding:
+        finding = in_all_readings(self, measured, thresholds, basis)
+        parts = (replace(part, simulators=dict.fromkeys(part.simulators, Verdict.HOLDS)) for part in finding.parts)
+        return replace(finding, parts=tuple(parts))
+
+    monkeypatch.setattr(Judges, "in_all_readings", without_judging)
+    rows = null_worlds.draw("M10", 20, powers=False)
+    assert {row.statement for row in null_worlds.too_often(rows)} == {"grows", "losses", "others"}
+
+
+def test_worlds_keep_labels_and_the_number_of_rows() -> None:
+    case = "kaneko2007/rtt-fairness-ns2"
+    before = evidence.table(case, "flows")
+    for world in (
+        null_worlds.shuffled(np.random.default_rng(0), [case]),
+        null_worlds.resampled(np.random.default_rng(0)),
+    ):
+        with evidence.changed(world):
+            after = evidence.table(case, "flows")
+        labels = ["rule", "long_rtt", "seed", "flow"]
+        assert after[labels].value_counts().to_dict() == before[labels].value_counts().to_dict()
+        assert after["goodput_bits"].tolist() != before["goodput_bits"].tolist()
+    with evidence.changed(null_worlds.resampled(np.random.default_rng(0), 3)):
+        assert evidence.table(case, "flows")["seed"].nunique() == 3 * before["seed"].nunique()
