@@ -181,6 +181,7 @@ DFC, VEGAS, UDP = (
     (f"takano2006/{case}", f"takano2006/{case}-seeds")
     for case in ("scenario-4-with-dfc", "scenario-4v-with-dfc", "dfc-udp")
 )
+BUFFERS = ("kaneko2007/buffers-ns3", "kaneko2007/buffers-seeds-ns3")
 PAUSE = {
     name: f"malhotra2005/pause-{name}"
     for name in ("thresholds", "granularity", "levels", "low-threshold", "off", "load", "large-rtt")
@@ -231,7 +232,7 @@ FORGERIES = [
             put("cwnd", 600.0), {"below": N}, "series", slow=True),
     Forgery("K10", "rates that grow with the bottlenecks", PARKING_LOTS, growing_with_hops, {"hops": (R, C)},
             slow=True),
-    *(Forgery("K11", f"a share with {buffer} products of buffer", "kaneko2007/buffers-ns3",
+    *(Forgery("K11", f"a share with {buffer} products of buffer", BUFFERS,
               times("goodput_bits", factor, buffer_bdp=buffer, rule="rate_estimate", flow=1), {key: C},
               slow=key == "below")
       for buffer, key, factor in ((0.5, "below", 0.3), (1.0, "equal", 3.0), (2.0, "above", 3.0))),

@@ -114,6 +114,17 @@ def test_the_share_is_that_of_the_decrease_at_a_full_queue(buffer: float, ratio:
     assert share_ratio(buffer) == pytest.approx(ratio)
 
 
+def test_fifteen_seeds_show_a_gain_below_one_product(judged, doctor) -> None:
+    """The first three, and the others at equal rates, leave it open."""
+    assert judged("K11")["more"].packets is Verdict.HOLDS
+
+    def even(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame.assign(goodput_bits=1e7 + frame["seed"] * (3 - 2 * frame["flow"]))
+
+    doctor("kaneko2007/buffers-seeds-ns3", even)
+    assert judged("K11")["more"].packets is Verdict.INCONCLUSIVE
+
+
 def test_a_rate_that_is_certainly_less_is_less() -> None:
     """Whatever the margin of fair shares; rates that noise may turn, or that are more, are not."""
     at = {0.5: Estimate(0.2, 0.01, 2), 1.0: Estimate(0.0, 0.01, 2)}
