@@ -21,7 +21,7 @@ from validation.claims.yang2001.priorities import CONTROL, TURNS
 from validation.claims.yang2001.sharing import RATIOS, turns
 from validation.judgements.verdicts import Verdict
 from validation.records import rows
-from validation.statistics import LEVEL, PART, Estimate, of_runs, runs_to_decide
+from validation.statistics import PART, Estimate, of_runs
 
 Groups: TypeAlias = tuple[tuple[str, str], ...]
 """Environments of Table 6, each with the mechanism whose flows are meant."""
@@ -44,17 +44,15 @@ def _spread_of(discipline: str, environment: str, mechanism: str, kinds: tuple[s
     return of_runs(_spreads(environment, discipline, mechanism)[list(kinds)].mean(axis=1).to_numpy())
 
 
-def _spread_cells(discipline: str, among: Groups, kinds: tuple[str, ...], spreads: Spreads) -> pd.DataFrame:
+def _spread_cells(discipline: str, among: Groups, kinds: tuple[str, ...]) -> pd.DataFrame:
     """Return the deviation of each class of each group under a discipline, s: a row for each seed that all groups have."""
-    cells = {group: spreads(group[0], discipline, group[1])[list(kinds)] for group in among}
+    cells = {group: _spreads(group[0], discipline, group[1])[list(kinds)] for group in among}
     return pd.concat(cells, axis=1, join="inner")
 
 
-def _below(
-    better: Sequence[str], worse: Sequence[str], among: Groups, kinds: tuple[str, ...], spreads: Spreads
-) -> Statement:
+def _below(better: Sequence[str], worse: Sequence[str], among: Groups, kinds: tuple[str, ...]) -> Statement:
     """Return the statement that classes deviate less under some disciplines than under others, in most comparisons."""
-    cells = {d: _spread_cells(d, among, kinds, spreads) for d in (*better, *worse)}
+    cells = {d: _spread_cells(d, among, kinds) for d in (*better, *worse)}
     less = [cells[b] < cells[w] for b in better for w in worse]
     return Statement(_beyond_half(pd.concat(less, axis=1, join="inner")), Verdict.NOT_APPLICABLE)
 
@@ -80,21 +78,20 @@ def _apart_from(discipline: str) -> tuple[str, ...]:
 
 OTHER_RATIOS = "yang2001/all-ratios"
 """The ratios of TCP to UDP that the cases of Table 4 leave out where a source is regulated."""
+MORE_SEEDS = "yang2001/all-ratios-seeds"
+"""Further seeds: at these ratios, or at all of them where the cases of Table 4 have not run the seed."""
 
 
-def means(environment: str, discipline: str, ratios: Sequence[int] | None = None) -> pd.DataFrame:
-    """Return the mean times of the classes at ratios of TCP, in per cent of the flows, a row for each ratio and seed.
+def means(environment: str, discipline: str) -> pd.DataFrame:
+    """Return the mean times of the classes at the 19 ratios of the paper, a row for each ratio and seed.
 
-    None: at the 19 ratios of the paper. Rows of seeds that were not run at all of them are left out.
+    Rows of seeds that were not run at all of them are left out.
     """
     table = tables.classes(tables.case_of(environment, discipline))
     index: Any = table.index
     found = table.set_axis(index.droplevel(["environment", "discipline", "size"]), axis=0)
-    if ratios is not None:
-        return found[found.index.get_level_values("tcp_flows").isin(ratios)]
-    if environment == "be/be":
-        return found
-    frame = where(OTHER_RATIOS, environment=environment, discipline=discipline)
+    cases = (MORE_SEEDS,) if environment == "be/be" else (OTHER_RATIOS, MORE_SEEDS)
+    frame = pd.concat([where(case, environment=environment, discipline=discipline) for case in cases])
     sums = tables.by_kind(frame).assign(time=frame["flows"] * frame["transfer_time"])
     groups = sums.groupby(["tcp_flows", "seed", "mechanism", "kind"])[["time", "flows"]].sum()
     others = (groups["time"] / groups["flows"]).unstack(["mechanism", "kind"])  # noqa: PD010
@@ -104,65 +101,46 @@ def means(environment: str, discipline: str, ratios: Sequence[int] | None = None
     return every[every.index.get_level_values("seed").isin(complete)]
 
 
-def _spreads(
-    environment: str, discipline: str, mechanism: str = "", ratios: Sequence[int] | None = None
-) -> pd.DataFrame:
+def _spreads(environment: str, discipline: str, mechanism: str = "") -> pd.DataFrame:
     """Return by seed the standard deviation of the mean times of the classes over the ratios of TCP to UDP.
 
     The quantity of the paper's Table 6: best-effort UDP beside a regulated source takes 8 s for each
     percent of UDP, whose mean and deviation over the 19 ratios are the table's.
     """
-    found: Any = means(environment, discipline, ratios).groupby("seed").std(ddof=0)
+    found: Any = means(environment, discipline).groupby("seed").std(ddof=0)
     return tables.under(found.dropna(axis="columns", how="all"), mechanism or tables.regulated(environment))
 
 
-FEWER_RATIOS = f"{len(RATIOS)} of the ratios, which more seeds have"
-"""A reading of both claims: the ratios of TCP that were run with all seeds, instead of the 19 of the paper."""
-
-
-def _at_fewer_ratios(environment: str, discipline: str, mechanism: str) -> pd.DataFrame:
-    return _spreads(environment, discipline, mechanism, RATIOS)
-
-
-def _less_under_ts(spreads: Spreads) -> pd.DataFrame:
+def _less_under_ts() -> pd.DataFrame:
     """Return whether a class deviates less under ts than under cc, by seed: a column for each class, discipline and other source."""
     rows = [(others, d) for others in (("cc/cc", "ts/ts"), ("cc/be", "ts/be")) for d in tables.DISCIPLINES]
     kinds = list(tables.CLASSES)
-    less = [spreads(ts, d, "ts")[kinds] < spreads(cc, d, "cc")[kinds] for (cc, ts), d in rows]
+    less = [_spreads(ts, d, "ts")[kinds] < _spreads(cc, d, "cc")[kinds] for (cc, ts), d in rows]
     return pd.concat(less, axis=1, join="inner")
 
 
-@effects("Y13", cases=(*tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be"), OTHER_RATIOS, CONTROL))
+@effects("Y13", cases=(*tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be"), OTHER_RATIOS, MORE_SEEDS, CONTROL))
 def spread_of_times() -> Effects:
     """Measure the standard deviation over the ratios of the mean times of a class."""
-
-    def statements(spreads: Spreads) -> dict[str, Statement]:
-        return {
-            "below": Statement(_beyond_half(_less_under_ts(spreads)), Verdict.NOT_APPLICABLE),
-            "lower": Statement(_beyond_half(_steps(("cc/cc", "cc/be"), spreads))),
-            "priority": Statement(_beyond_half(_steps(("cc/cc",), spreads, STEPS[:-1]))),
-        }
-
     curves = {
         f"{e} {d}": Curve(tables.CLASSES, [of_runs(_spreads(e, d)[k].to_numpy()) for k in tables.CLASSES])
         for e in ("cc/cc", "ts/ts")
         for d in tables.DISCIPLINES
     }
-    parts = {
-        name: [_part(_less_under_ts(spreads)), _part(_steps(("cc/cc", "cc/be"), spreads))]
-        for name, spreads in (("all", _spreads), ("fewer", _at_fewer_ratios))
-    }
+    less, grows = _less_under_ts(), _steps(("cc/cc", "cc/be"), _spreads)
     return Effects(
-        statements(_spreads),
+        {
+            "below": Statement(_beyond_half(less), Verdict.NOT_APPLICABLE),
+            "lower": Statement(_beyond_half(grows)),
+            "priority": Statement(_beyond_half(_steps(("cc/cc",), _spreads, STEPS[:-1]))),
+        },
         curves,
         ("class of flows", "standard deviation over the ratios (s)"),
         values={
-            "parts": parts, "seeds": len(_less_under_ts(_spreads)), "more_seeds": len(_less_under_ts(_at_fewer_ratios)),
-            "needed": runs_to_decide(_beyond_half(_less_under_ts(_spreads))[0], LEVEL),
+            "below": _part(less), "grows": _part(grows), "seeds": len(less),
             "with": [_last_step(None, pair) for pair in LAST_STEPS],
             "without": [_last_step("lost", pair) for pair in LAST_STEPS],
         },
-        readings={FEWER_RATIOS: statements(_at_fewer_ratios)},
     )  # fmt: skip
 
 
@@ -226,30 +204,27 @@ def _against_table_6() -> Estimates:
 @effects(
     "Y18",
     equal=NEAR,
-    cases=(*tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), OTHER_RATIOS, TURNS),
+    cases=(*tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), OTHER_RATIOS, MORE_SEEDS, TURNS),
 )
 def spread_by_discipline() -> Effects:
     """Measure the deviation of the classes over the ratios, by priority and discipline."""
     total = {d: _spreads("cc/cc", d)[list(tables.CLASSES)].mean(axis=1) for d in tables.DISCIPLINES}
 
-    def statements(spreads: Spreads) -> dict[str, Statement]:
-        return {
-            "lower": Statement(_beyond_half(_steps(("ts/ts", "ts/be"), spreads)), _turns_spread(STEPS)),
-            "stable": _below(("FCFS", "RED"), ("DRR", "SFQ"), (("cc/cc", "cc"),), tables.CLASSES, spreads),
-            "drr": _below(_apart_from("DRR"), ("DRR",), UNSTABLE_TCP, tables.TCP, spreads),
-            "sfq": _below(("SFQ",), _apart_from("SFQ"), BEST_EFFORT, tables.UDP, spreads),
-            "sfq_tcp": _below(("SFQ",), _apart_from("SFQ"), REGULATED, tables.TCP, spreads),
-            "priority": Statement(_beyond_half(_steps(("ts/ts",), spreads, STEPS[:-1])), _turns_spread(STEPS[:-1])),
-        }
-
     lower = _steps(("ts/ts", "ts/be"), _spreads)
     return Effects(
-        statements(_spreads) | {"cells": Statement(_against_table_6(), equal=True)},
+        {
+            "lower": Statement(_beyond_half(lower), _turns_spread(STEPS)),
+            "stable": _below(("FCFS", "RED"), ("DRR", "SFQ"), (("cc/cc", "cc"),), tables.CLASSES),
+            "drr": _below(_apart_from("DRR"), ("DRR",), UNSTABLE_TCP, tables.TCP),
+            "sfq": _below(("SFQ",), _apart_from("SFQ"), BEST_EFFORT, tables.UDP),
+            "sfq_tcp": _below(("SFQ",), _apart_from("SFQ"), REGULATED, tables.TCP),
+            "priority": Statement(_beyond_half(_steps(("ts/ts",), _spreads, STEPS[:-1])), _turns_spread(STEPS[:-1])),
+            "cells": Statement(_against_table_6(), equal=True),
+        },
         {"cc/cc": Curve(tables.DISCIPLINES, [of_runs(total[d].to_numpy()) for d in tables.DISCIPLINES])},
         ("discipline", "standard deviation over the ratios, mean of the classes (s)"),
         values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
                 "grows": _part(lower), "seeds": len(lower),
                 "udp": {d: _spread_of(d, "be/be", "be", tables.UDP) for d in tables.DISCIPLINES},
                 "slots": {scale: _spread_at(scale) for scale in (1.0, FEW_SLOTS)}},
-        readings={FEWER_RATIOS: statements(_at_fewer_ratios)},
     )  # fmt: skip
