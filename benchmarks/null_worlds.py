@@ -8,17 +8,17 @@ edge
     data are: at level 1/2 the verdict turns there. For statements of equality and bounds, and of an order by at least so much.
 shuffled
     In each seed the rows of a table are permuted among its labels (rule, discipline, number of flows ...), over all cases with the same
-    labels: no order, trend or difference is left but by chance. For other statements of order, trend and existence.
+    labels: no order, trend or difference is left but by chance. For other statements of order, trend and existence, and on most runs.
 event
-    Each seed has an event with probability one half: counts of drops, losses and timeouts are one or zero. For statements of absence,
-    and of most runs.
+    Each seed has an event with probability one half: counts of drops, losses and timeouts are one or zero. For statements of absence.
 as run
     The seeds are drawn again and nothing else is changed: how often the statement has the verdict of the data. Where it is inconclusive, or
     comes again in fewer than 80 % of the draws, ``runs`` says how many times today's seeds decide it, or give its verdict, in 80 %, if means and spreads are those of the data.
 
 Where no statement of a claim holds in the first 60 of 200 draws of its null worlds, or none twice in the first 100, these suffice.
 
-The kinds of statements and their thresholds are those of ``validation/published/allowed_sets.csv``. Rows are written claim by claim; the same call after an
+The kinds of statements, their thresholds and worlds are those of ``validation/published/allowed_sets.csv``. Some have no world: that there are exceptions
+is so where labels are shuffled. Rows are written claim by claim; the same call after an
 interruption measures the missing claims.
 """
 
@@ -60,8 +60,6 @@ EVENT_COLUMNS = re.compile(r"^(queue_)?(drop|lost|loss(es)?$|timeouts|resent|ove
 DECIDED = (Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE)
 HALF = 0.499
 """A level at which a verdict turns where its estimates do."""
-MOST_RUNS = "1/2"
-"""The bound of statements on most runs."""
 MAX_RATE = 0.05
 ENOUGH = {0.3: 0, 0.5: 1}
 """Parts of the draws that suffice, if no statement holds more often in them: at a rate of 5 %, 60 or 100 draws show so few in one of 20 cases."""
@@ -302,7 +300,7 @@ def draw(claim: str, draws: int, seed: int = 0, powers: bool = True) -> list[Row
     measured = subject.measured()
     data = {key: v for key, v in verdicts(subject.in_all_readings(measured, {})).items() if v in DECIDED}
     bounds = edges(subject, measured, {key: row["bound"] for key, row in sets.items()})
-    worlds = {key: _world(kinds[key[0]], sets[key[0]]["bound"], key in bounds) for key in data}
+    worlds = {key: _world(sets[key[0]], key in bounds) for key in data}
     counts: dict[tuple[str, Key], Counter[str]] = {(world, key): Counter() for key, world in worlds.items()}
     counts |= {("as run", key): Counter() for key in data}
 
@@ -355,13 +353,11 @@ def draw(claim: str, draws: int, seed: int = 0, powers: bool = True) -> list[Row
     return sorted(rows, key=lambda row: (row.statement, row.source, row.world))
 
 
-def _world(kind: str, bound: str, bounded: bool) -> str:
-    """Return the null world of a kind of statement that a threshold turns or not."""
-    if kind == "absence" or bound == MOST_RUNS:
-        return "event"
-    if bounded:
-        return "edge"
-    return "shuffled" if kind in ("order", "trend", "existence") else "none"
+def _world(row: Mapping[str, str], bounded: bool) -> str:
+    """Return the null world of a statement that a threshold turns or not: an order by at least so much may be too large for any threshold."""
+    if row["null_world"] != "edge" or bounded:
+        return row["null_world"]
+    return "shuffled" if row["kind"] in ("order", "trend", "existence") else "none"
 
 
 def _deciding_factors(
@@ -420,7 +416,9 @@ def main(
     every = [claim.id for claim in ledger().values() if claim.paper in PAPERS]
     rows = [] if claims else read(output, draws)
     measured = {row.claim for row in rows}
-    missing = claims or [claim for claim in reversed(every) if claim not in measured]  # those of takano2006 take longest
+    missing = claims or [
+        claim for claim in reversed(every) if claim not in measured
+    ]  # those of takano2006 take longest
     with ProcessPoolExecutor(processes) as pool:
         futures = [pool.submit(draw, claim, draws, seed) for claim in missing]
         for future in progress_bar(as_completed(futures), desc="null worlds", unit="claim", total=len(futures)):
