@@ -40,7 +40,10 @@ class Tree:
     def run(self, *words: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the clone, whose package Python imports."""
         variables = (
-            os.environ | IDENTITY | {"GIT_CONFIG_GLOBAL": os.devnull, "PYTHONPATH": str(self.root)} | environment
+            os.environ
+            | IDENTITY
+            | {"GIT_CONFIG_GLOBAL": os.devnull, "PYTHONPATH": str(self.root), "COLUMNS": "400"}
+            | environment
         )
         return subprocess.run(words, cwd=self.root, env=variables, capture_output=True, text=True, check=check)
 
