@@ -308,7 +308,7 @@ def outcome(forgery: Forgery, folder: Path) -> str:
         verified = tree.python("hopflow", "data", "verify", check=False)
         if verified.returncode:
             marks = r"(?:NO LINE|NOT AS COMMITTED|CHANGED WITHOUT|EXPECTATION|Error).*|.*(?:do not add up|not the program that made).*"
-            lines = re.findall(marks, verified.stdout + verified.stderr)
+            lines = re.findall(marks, (verified.stdout + verified.stderr).replace(f"{tree.root}/", ""))
             return f"`data verify`: {_short(lines)}"
         if forgery.claim:
             checked = tree.python(*check, check=False)
