@@ -111,7 +111,7 @@ def coexist(
         Simulated time, and the part before the measurement (None: a fifth of it), in s. Four round trips at least are measured.
     starts
         When each flow starts, in s, one number or one per flow, at most ``warm_up``; None: at random
-        within the first round trip (and the warm-up), in each run anew.
+        within the first round trip (and the warm-up), again in each run.
     processing
         Largest random time that a packet waits at its sender, drawn uniformly for each, in s; None is the
         transmission time of a packet. Without it (0) deterministic flows fall into step with the

@@ -226,7 +226,7 @@ def test_a_changed_digit_of_a_published_table_is_found_and_named(published: Path
         ("published/undecidable_statements.csv", "M14,bursts", "M14,losses"),
         ("published/headlines.csv", "Yes:", "No:"),
         ("published/without_packet_level.csv", "nothing is sent", "nothing was found"),
-        ("published/without_explanation.csv", "both levels", "no level"),
+        ("published/without_explanation.csv", "no level contradicts", "one level contradicts"),
         ("published/excused_cases.csv", "claim", "other"),
         ("published/SOURCES.md", "5f7ae08", "5f7ae09"),
         ("published/yang2001_table4.csv", "290.39", "390.39"),

@@ -52,7 +52,7 @@ FEW_FLOWS = (2, 4)
 """Flows of each kind that count as few; with one of each ns-2's starts decide."""
 BOTH = (4, 16, 32, 64)
 """Flows of each kind on both links."""
-FEW = {SLOW: FEW_FLOWS, FAST: (16,)}
+FEW_FLOWS_BY_LINK = {SLOW: FEW_FLOWS, FAST: (16,)}
 """Flows of each kind that count as few, by link. On four times the rate, 16 of each lose as many of their packets as 4 on the
 slow link; 4 there are as one here, whose rates the starts decide, and 8 were not run."""
 LINKS = {SLOW: SLOW_LINK, FAST: FAST_LINK}
@@ -166,13 +166,14 @@ def growing_numbers(one: str, other: str) -> Effects:
 
 def _few(gaps: Mapping[str, Mapping[int, Estimate]]) -> Estimates:
     """Return the gaps with few flows of each kind, by link."""
-    return tuple(by_number[n] for case, by_number in gaps.items() for n in FEW[case] if n in by_number)
+    return tuple(by_number[n] for case, by_number in gaps.items() for n in FEW_FLOWS_BY_LINK[case] if n in by_number)
 
 
 def _growth(gaps: Mapping[str, Mapping[int, Estimate]]) -> Estimates:
     """Return by how much the size of the gap grows at each step of the number of flows, from the most that are few on, by link."""
     sizes = (
-        {n: size(found) for n, found in by_number.items() if n >= max(FEW[case])} for case, by_number in gaps.items()
+        {n: size(found) for n, found in by_number.items() if n >= max(FEW_FLOWS_BY_LINK[case])}
+        for case, by_number in gaps.items()
     )
     return tuple(step for by_number in sizes for step in _steps(by_number))
 

@@ -303,7 +303,7 @@ def test_each_simulator_decides_on_losses_of_vegas_by_its_own_runs() -> None:
     assert simulators(oscillation)["oscillates, without DFC"] == {"ns-2": R, "ns-3": R}
     assert simulators(small)["lossy"] == {"ns-2": C, "ns-3": N}
     assert simulators(small)["falls"] == {"ns-2": C, "ns-3": C}
-    assert simulators(small)["dfc_same"] == {"ns-3": N}
+    assert simulators(small)["dfc_same"] == {"ns-3": R}
 
 
 def test_runs_of_two_simulators_are_no_pair_with_dfc_and_without() -> None:
