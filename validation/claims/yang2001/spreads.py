@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -82,6 +83,7 @@ MORE_SEEDS = "yang2001/all-ratios-seeds"
 """Further seeds: at these ratios, or at all of them where the cases of Table 4 have not run the seed."""
 
 
+@functools.cache
 def means(environment: str, discipline: str) -> pd.DataFrame:
     """Return the mean times of the classes at the 19 ratios of the paper, a row for each ratio and seed.
 
