@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,26 +16,27 @@ from validation.claims.takano2006.matrices import matrix
 from validation.judgements.verdicts import Judgement
 
 Change = Callable[[pd.DataFrame], Any]
-REAL = evidence.table
 
 
 @pytest.fixture
-def doctor(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Let one table of some cases (None: the headline) read as a function makes it."""
+def doctor() -> Iterator[Callable[..., None]]:
+    """Let one table of some cases (None: the headline) read as a function makes it; what claims computed before is forgotten, and after."""
+    with contextlib.ExitStack() as contexts:
 
-    def change(cases: str | tuple[str, ...], how: Change, name: str | None = None) -> None:
-        wanted = (cases,) if isinstance(cases, str) else cases
+        def change(cases: str | tuple[str, ...], how: Change, name: str | None = None) -> None:
+            wanted = (cases,) if isinstance(cases, str) else cases
 
-        def fake(case: str, table: str | None = None) -> pd.DataFrame:
-            frame = REAL(case, table)
-            if case not in wanted or table != name:
-                return frame
-            changed = how(frame)
-            return frame if changed is None else changed
+            def doctored(case: str, file: str, whole: pd.DataFrame) -> pd.DataFrame:
+                first = next(iter(evidence.provenance(case)["files"]))
+                if case not in wanted or file.split(".")[0] != (name or first.split(".")[0]):
+                    return whole
+                frame = whole.copy()
+                changed = how(frame)
+                return frame if changed is None else changed
 
-        monkeypatch.setattr(evidence, "table", fake)
+            contexts.enter_context(evidence.changed(doctored))
 
-    return change
+        yield change
 
 
 @pytest.fixture
