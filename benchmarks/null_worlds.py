@@ -46,7 +46,7 @@ from validation import evidence, ledger, records
 from validation.checks import Subject, subjects
 from validation.claims import find
 from validation.evidence import Change
-from validation.judgements.judging import FACTORS, TURN_PRECISION
+from validation.judgements.judging import FACTORS, narrowed
 from validation.judgements.verdicts import Finding, Verdict
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ DECIDED = (Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE)
 HALF = 0.499
 """A level at which a verdict turns where its estimates do."""
 MAX_RATE = 0.05
-ENOUGH = {0.3: 0, 0.5: 1}
-"""Parts of the draws that suffice, if no statement holds more often in them: at a rate of 5 %, 60 or 100 draws show so few in one of 20 cases."""
+ENOUGH = {60: 0, 100: 1}
+"""Draws that suffice, if no statement holds more often in them: at a rate of 5 % they show so few in one of 20 cases."""
 POWER = 0.8
 MORE_SEEDS = (2, 4)
 """Multiples of today's seeds with which an inconclusive statement is judged again."""
@@ -259,7 +259,10 @@ def edges(subject: Subject[Any], measured: object, bounds: Mapping[str, str]) ->
         judged = at(name, value)
         return None if judged is None else judged.get(key) is Verdict.HOLDS
 
-    found: dict[Key, tuple[str, float]] = {}
+    def upheld(name: str, key: Key, value: float) -> bool:
+        return holds(name, value, key) is True
+
+    nearest: dict[Key, tuple[str, float]] = {}
     for key in verdicts(subject.in_all_readings(measured, {})):
         for name in bounds.get(key[0], "").split():
             used = thresholds.get(name, 0.0)
@@ -271,21 +274,13 @@ def edges(subject: Subject[Any], measured: object, bounds: Mapping[str, str]) ->
             ]
             if used and steps:
                 low, high = min(steps, key=lambda step: abs(math.log(step[0] * step[1]) - 2.0 * math.log(used)))
-                found[key] = name, _turn(functools.partial(holds, name, key=key), low, high)
+                stays, value = (low, high) if holds(name, low, key) else (high, low)
+                nearest[key] = (
+                    name,
+                    narrowed(functools.partial(upheld, name, key), stays, value)[1],
+                )
                 break
-    return found
-
-
-def _turn(holds: Callable[[float], bool | None], low: float, high: float) -> float:
-    """Return the value between two, at which a statement ceases to hold, on the side where it does not."""
-    at_low = holds(low)
-    while abs(high / low - 1.0) > TURN_PRECISION:
-        middle = math.sqrt(low * high)
-        if holds(middle) is at_low:
-            low = middle
-        else:
-            high = middle
-    return high if at_low else low
+    return nearest
 
 
 # The draws of a claim
@@ -319,7 +314,7 @@ def draw(claim: str, draws: int, seed: int = 0, powers: bool = True) -> list[Row
     ]
     for number, random in enumerate(streams):
         most = max((tally["holds"] for (world, _), tally in counts.items() if world != "as run"), default=0)
-        if most <= ENOUGH.get(number / draws, -1):
+        if most <= ENOUGH.get(number, -1):
             break
         as_run, *at_edges = judged(resampled(random), [{}, *({name: value} for name, value in moved)])
         for key in data:
@@ -390,14 +385,14 @@ def largest_allowed(draws: int) -> int:
 
 
 def read(path: Path, draws: int) -> list[Row]:
-    """Return the rows of a file that were measured with so many draws, or with the parts of them that suffice."""
+    """Return the rows of a file that were measured with so many draws, or with those that suffice."""
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
     types = {field.name: {"int": int, "str": str}[str(field.type)] for field in fields(Row)}
     rows = [Row(**{name: types[name](value) for name, value in line.items()}) for line in lines]
-    return [row for row in rows if row.draws / draws in (*ENOUGH, 1.0)]
+    return [row for row in rows if row.draws in (*ENOUGH, draws)]
 
 
 def too_often(rows: Sequence[Row]) -> list[Row]:

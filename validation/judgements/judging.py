@@ -128,13 +128,28 @@ def _enclosed(
 ) -> Turn:
     """Return where a verdict turns between two values with different verdicts, by bisection of their logarithms."""
     before = at(stays).over_readings(source)
+    stays, value = narrowed(lambda middle: at(middle).over_readings(source) is before, stays, value)
+    return Turn(threshold, source, stays, value, at(value).over_readings(source))
+
+
+def narrowed(same: Callable[[float], bool], stays: float, value: float) -> tuple[float, float]:
+    """Return two values within `TURN_PRECISION` of each other, the first with the verdict of ``stays`` and the second without it.
+
+    ``same`` says of a value whether it has that verdict; their logarithms are bisected.
+
+    Examples
+    --------
+    >>> stays, value = narrowed(lambda threshold: threshold < 0.3, 0.1, 0.4)
+    >>> round(stays, 6), round(value, 6)
+    (0.3, 0.3)
+    """
     while abs(value / stays - 1.0) > TURN_PRECISION:
         middle = math.sqrt(stays * value)
-        if at(middle).over_readings(source) is before:
+        if same(middle):
             stays = middle
         else:
             value = middle
-    return Turn(threshold, source, stays, value, at(value).over_readings(source))
+    return stays, value
 
 
 LARGEST_LEVEL = 0.5
