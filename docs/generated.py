@@ -500,6 +500,23 @@ def too_often() -> str:
     )
 
 
+def model_worlds() -> str:
+    """Return in how many statements models hold in each world, and which of these should not."""
+    from benchmarks.model_worlds import WORLDS, too_often
+
+    rows = [row for row in published("model_worlds") if row["verdict"] == "holds"]
+    counts = [(world, *(str(sum(row[world] == v for row in rows)) for v in VERDICTS)) for world in WORLDS]
+    head = ("World", *(verdict.capitalize() for verdict in VERDICTS))
+    lines = _statements_of_rows(
+        (row | {"source": "model"} for row in rows if too_often(row)), lambda row: tuple(row[w] for w in WORLDS)
+    )
+    exceptions = table(("Claim", "Statement", "By", *(w.capitalize() for w in WORLDS)), lines) if lines else "None."
+    return f"{table(head, counts)}\n\nHold where no cause acts, or in both reversed worlds:\n\n{exceptions}"
+
+
+VERDICTS = ("holds", "contradicted", "inconclusive", "refused")
+
+
 def weak_verdicts() -> str:
     """Return the verdicts that come again in fewer than 80 % of the draws, and how many seeds they need."""
     rows = [row for row in published("null_worlds") if row["runs"] and row["verdict"] != "inconclusive"]
@@ -852,6 +869,7 @@ MAKE: dict[str, Callable[[], str]] = {
     "allowed_sets": allowed_sets,
     "null_worlds": null_worlds,
     "too_often": too_often,
+    "model_worlds": model_worlds,
     "weak_verdicts": weak_verdicts,
     "deciding_seeds": deciding_seeds,
 }

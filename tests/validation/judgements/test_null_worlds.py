@@ -1,4 +1,4 @@
-"""What statements allow, and how often they hold where they are not so (`benchmarks.null_worlds`)."""
+"""What statements allow, and how often they hold where they are not so (`benchmarks.null_worlds`, `benchmarks.model_worlds`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import null_worlds
+from benchmarks import model_worlds, null_worlds
 from validation import evidence, records
 from validation.checks import subjects
 from validation.claims import find
@@ -18,6 +18,7 @@ from validation.judgements.verdicts import Finding, Verdict
 
 KINDS = {"absence", "bound", "equality", "existence", "identity", "order", "trend", "undecidable"}
 SETS = records.rows("allowed_sets.csv")
+MODELS = records.rows("model_worlds.csv")
 ROWS = null_worlds.read(null_worlds.RESULTS, 200)
 RARE = sorted(
     {
@@ -53,15 +54,22 @@ def test_a_drawn_statement_rarely_holds_where_it_is_not_so(claim: str, statement
     assert row.holds <= null_worlds.largest_allowed(row.draws)
 
 
-def test_a_statement_that_cannot_fail_holds_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_judging(monkeypatch: pytest.MonkeyPatch) -> None:
     in_all_readings = Judges.in_all_readings
 
-    def without_judging(self: Any, measured: object, thresholds: Any, basis: Any = None) -> Finding:
+    def all_hold(self: Any, measured: object, thresholds: Any, basis: Any = None) -> Finding:
         finding = in_all_readings(self, measured, thresholds, basis)
-        parts = (replace(part, simulators=dict.fromkeys(part.simulators, Verdict.HOLDS)) for part in finding.parts)
+        parts = (
+            replace(part, model=Verdict.HOLDS, simulators=dict.fromkeys(part.simulators, Verdict.HOLDS))
+            for part in finding.parts
+        )
         return replace(finding, parts=tuple(parts))
 
-    monkeypatch.setattr(Judges, "in_all_readings", without_judging)
+    monkeypatch.setattr(Judges, "in_all_readings", all_hold)
+
+
+def test_a_statement_that_cannot_fail_holds_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    _without_judging(monkeypatch)
     rows = null_worlds.draw("M10", 20, powers=False)
     assert {row.statement for row in null_worlds.too_often(rows)} == {"grows", "losses", "others"}
 
@@ -80,3 +88,15 @@ def test_worlds_keep_labels_and_the_number_of_rows() -> None:
         assert after["goodput_bits"].tolist() != before["goodput_bits"].tolist()
     with evidence.changed(null_worlds.resampled(np.random.default_rng(0), 3)):
         assert evidence.table(case, "flows")["seed"].nunique() == 3 * before["seed"].nunique()
+
+
+@pytest.mark.parametrize("claim", random.Random(89).sample(sorted({row["claim"] for row in MODELS}), 2))
+def test_the_answers_of_a_model_are_changed_as_in_the_table(claim: str) -> None:
+    assert model_worlds.rows_of(claim) == [row for row in MODELS if row["claim"] == claim]
+
+
+def test_a_model_that_cannot_fail_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    _without_judging(monkeypatch)
+    rows = model_worlds.rows_of("M03")
+    assert rows
+    assert all(map(model_worlds.too_often, rows))
