@@ -131,6 +131,20 @@ def of_runs(values: Sequence[float] | Values | Any, within: tuple[float, float] 
     return Estimate(float(sample.mean()), error, count - 1, within)
 
 
+def relative_difference(one: Values | Any, other: Values | Any) -> Estimate:
+    """Return the mean difference of pairs of runs, shape (runs,), over the mean of the second ones.
+
+    Its sign is that of the difference. The mean of the ratios less one is not: it exceeds zero by the variance where neither is larger.
+
+    Examples
+    --------
+    >>> print(relative_difference([1.0, 3.0, 2.0], [3.0, 1.0, 2.0]))
+    0.0 ± 2.5
+    """
+    first, second = (np.asarray(values, dtype=np.float64) for values in (one, other))
+    return of_runs((first - second) / second.mean())
+
+
 def runs_to_decide(estimate: Estimate, level: float) -> int:
     """Return how many independent runs would show the sign of a mean, at the value and the scatter of those seen.
 

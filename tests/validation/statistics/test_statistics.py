@@ -33,6 +33,7 @@ from validation.statistics import (
     ranked,
     ratio,
     ratio_gain,
+    relative_difference,
     settles,
     slope,
     swing,
@@ -77,6 +78,17 @@ def test_error_of_a_gain() -> None:
     drawn = 100 * (on / off - 1)
     assert gain.value == pytest.approx(drawn.mean(), abs=0.01)
     assert gain.error == pytest.approx(drawn.std(), rel=0.01)
+
+
+def test_relative_differences_have_the_sign_of_the_difference() -> None:
+    random = np.random.default_rng(88)
+    one, other = random.lognormal(0.0, 0.3, (2, 400, 160))
+    ratios, differences = (
+        sum(everywhere([estimate(a, b)], 0.01) is Verdict.HOLDS for a, b in zip(one, other, strict=True))
+        for estimate in (lambda a, b: of_runs(a / b - 1.0), relative_difference)
+    )
+    assert ratios > 40  # the mean of a ratio exceeds one where neither is larger
+    assert differences <= 10  # of 400 at level 0.01
 
 
 def test_combination() -> None:

@@ -35,7 +35,7 @@ from validation.claims.zheng2002.red import (
 from validation.claims.zheng2002.red import FAST as FAST_LINK
 from validation.claims.zheng2002.red import SLOW as SLOW_LINK
 from validation.networks.further_seeds import CASE as OWN_SEEDS
-from validation.statistics import LEVEL, Estimate, average, combine, difference, of_runs, slope
+from validation.statistics import LEVEL, Estimate, average, combine, difference, of_runs, relative_difference, slope
 
 SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
 LATER = "zheng2002/friendliness-15-seeds"
@@ -444,10 +444,10 @@ def _fall(found: dict[float, Estimate]) -> Estimate:
 
 def _above(frame: pd.DataFrame, upper: str, lower: str) -> Estimate:
     rates = frame.groupby(["seed", "kind"])["rate"].mean().unstack()  # noqa: PD010
-    return of_runs((rates[upper] / rates[lower] - 1.0).to_numpy())
+    return relative_difference(rates[upper], rates[lower])
 
 
 def _smoother(frame: pd.DataFrame, one: str, other: str, column: str) -> Estimate:
     """Return by how much a measure of the other kind's rates exceeds that of the first's, relative to it."""
     mean = frame.groupby(["seed", "kind"])[column].mean().unstack()  # noqa: PD010
-    return of_runs((mean[other] / mean[one] - 1.0).to_numpy())
+    return relative_difference(mean[other], mean[one])

@@ -21,7 +21,7 @@ from validation.claims.effect_statements import (
 )
 from validation.claims.zheng2002 import level
 from validation.claims.zheng2002.red import BY_EVENTS, WITH_TIMER, Group, fixed_point, variation
-from validation.statistics import Estimate, combine, difference, of_runs
+from validation.statistics import Estimate, combine, difference, of_runs, relative_difference
 
 CASE, OTHER = "zheng2002/pairs-8x8", "zheng2002/exchanged-8x8"
 LATER = "zheng2002/pairs-8x8-seeds"
@@ -135,7 +135,7 @@ def measure_of(other: str) -> str:
 def smoother(found: pd.DataFrame, one: str, other: str, measure: str | None = None) -> Estimate:
     """Return by how much one kind is smoother than the other, relative to the first; None: by `measure_of` the other."""
     values = found[measure or measure_of(other)]
-    return of_runs(values[other] / values[one] - 1.0)
+    return relative_difference(values[other], values[one])
 
 
 def smoother_by_law(one: str, other: str, reading: str, measure: str | None = None) -> float:
