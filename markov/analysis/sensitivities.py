@@ -30,6 +30,8 @@ from markov.proofs.means import bounded, bounded_mean, rows_of
 from markov.selections import as_chain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Solutions", "sensitivity_of"]
+__all__ = ["Solutions", "derivatives", "sensitivity_of"]
 
 UNIT = 2.0**-53
 EXACT = 2e-13  # relative error at which iterations for the ends of a difference stop
@@ -102,34 +104,70 @@ def sensitivity_of(
     rows = [Mean(*numbers) for numbers in rows_of(mean)]
     if near.counted:
         found = _differences(solved, near, of, rows, side or "right")
-    elif side is not None:
-        found = _from_one_side(solved, near, of, rows, tolerance, side)
     else:
-        found = _derivatives(solved, near, of, rows, tolerance)
+
+        def at(one: Side | None) -> list[Sensitivity]:
+            return [_one(solved, near, _Wanted(of, k, here, tolerance), one) for k, here in enumerate(rows)]
+
+        def jump(one: Side) -> str:
+            step = near.smallest_step * (-1.0 if one == "left" else 1.0)
+            here, beyond = (_said(_bounded_at(near, of, shift)) for shift in (0.0, step))
+            return f"{of} jumps from {here} to {beyond}"
+
+        found = derivatives(near, at, jump, side)
     return found if mean.of.ndim > 1 else found[0]
 
 
-def _derivatives(
-    solved: Solutions, near: Perturbation, of: str, rows: list[Mean], tolerance: float
+def derivatives(
+    near: Perturbation, at: Callable[[Side | None], list[Sensitivity]], jump: Callable[[Side], str], side: Side | None
 ) -> list[Sensitivity]:
-    """Return the derivatives, if there are any."""
+    """Return the derivatives of rows of a measure from one side, or from both where they agree.
+
+    Parameters
+    ----------
+    near
+        The model close to its parameter.
+    at
+        The derivatives from below, from above, or with differences to both sides.
+    jump
+        What jumps on a side, in words.
+    side
+        None: both sides.
+
+    Raises
+    ------
+    NoDerivativeError
+        Where there is none on the side that is asked for, or those from both sides differ.
+    """
+
+    def from_one_side(one: Side) -> list[Sensitivity]:
+        try:
+            return at(one)
+        except Jump:
+            said = f"{jump(one)} {WHERE[one]}"
+        except Irregular:
+            said = f"differences do not converge {WHERE[one]}"
+        raise NoDerivativeError(f"no derivative at {near.parameter} = {shortest(near.at)}: {said}")
+
+    if side is not None:
+        return from_one_side(side)
     unsure: Exception
     try:
-        return [_one(solved, near, _Wanted(of, k, here, tolerance), None) for k, here in enumerate(rows)]
+        return at(None)
     except (Kinked, ValueError) as error:
         if isinstance(error, ValueError) and STATES_CHANGE not in str(error):
             raise
         unsure = error
     sides: dict[Side, list[Sensitivity] | str] = {}
-    for side in SIDES:
+    for one in SIDES:
         try:
-            sides[side] = _from_one_side(solved, near, of, rows, tolerance, side)
+            sides[one] = from_one_side(one)
         except NoDerivativeError as error:
-            sides[side] = str(error).partition(": ")[2]
+            sides[one] = str(error).partition(": ")[2]
         except ValueError as error:
             if STATES_CHANGE not in str(error):
                 raise
-            sides[side] = f"the states change {WHERE[side]}"
+            sides[one] = f"the states change {WHERE[one]}"
     left, right = sides["left"], sides["right"]
     if isinstance(left, str) and isinstance(right, str):
         if isinstance(unsure, ValueError):
@@ -139,26 +177,8 @@ def _derivatives(
         agreed = [joined(a, b) for a, b in zip(left, right, strict=True)]
         if None not in agreed:
             return [each for each in agreed if each is not None]
-    raise no_derivative(near.parameter, near.at, left, right, single=len(rows) == 1)
-
-
-def _from_one_side(
-    solved: Solutions,
-    near: Perturbation,
-    of: str,
-    rows: list[Mean],
-    tolerance: float,
-    side: Side,
-) -> list[Sensitivity]:
-    try:
-        return [_one(solved, near, _Wanted(of, k, here, tolerance), side) for k, here in enumerate(rows)]
-    except Jump:
-        step = near.smallest_step * (-1.0 if side == "left" else 1.0)
-        at, beyond = (_said(_bounded_at(near, of, shift)) for shift in (0.0, step))
-        said = f"{of} jumps from {at} to {beyond} {WHERE[side]}"
-    except Irregular:
-        said = f"differences do not converge {WHERE[side]}"
-    raise NoDerivativeError(f"no derivative at {near.parameter} = {shortest(near.at)}: {said}")
+    rows = max(len(part) for part in (left, right) if not isinstance(part, str))
+    raise no_derivative(near.parameter, near.at, left, right, single=rows == 1)
 
 
 def _bounded_at(near: Perturbation, of: str, shift: float) -> list[Bounded]:

@@ -12,6 +12,7 @@ from markov.selections import as_any_chain, distribution, selected
 from markov.time.passages.infinite import finite_until, passage_of_infinite
 from markov.time.passages.moments import Moments
 from markov.time.passages.results import Passage
+from markov.time.passages.sensitivities import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,13 +85,13 @@ def passage(
     >>> round(found.mean, 6)  # (3 * 0.1 + 1) / (2 * 0.1**2)
     65.0
     """
-    watch = Stopwatch()
+    watch, question = Stopwatch(), Question(model, to, start, lyapunov)
     chain = as_any_chain(model)
     if isinstance(chain, InfiniteChain):
         endless = chain
         found_until = finite_until(endless, to, start)
         if found_until is None:
-            return passage_of_infinite(endless, to, start, lyapunov, on_failure)
+            return passage_of_infinite(endless, question, on_failure)
         chain, to, start = found_until
     elif lyapunov is not None:
         said = "goes with chains that have infinitely many states; this one has"
@@ -109,6 +110,7 @@ def passage(
         moments=moments,
         status=Status.CONVERGED if good else Status.INACCURATE,
         seconds=watch.seconds(),
+        question=question,
         **found,
     )
     return deliver(result, on_failure)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from markov.infinite.bases import Basis
     from markov.infinite.lyapunov import Lyapunov
     from markov.infinite.truncations import Projection
+    from markov.time.passages.sensitivities import Question
 
     Vector = NDArray[np.float64]
 
@@ -237,9 +238,7 @@ def finite_until(
     return MarkovChain.of_built(infinite.model, built), ~found.projection.inside, search.start
 
 
-def passage_of_infinite(
-    infinite: InfiniteChain, to: Any, start: Any, function: Any, on_failure: OnFailure
-) -> InfinitePassage:
+def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure: OnFailure) -> InfinitePassage:
     """Return the time until an infinite chain first enters a set.
 
     Raises
@@ -248,6 +247,7 @@ def passage_of_infinite(
         Where there is no Lyapunov function, or the rules cannot be followed.
     """
     watch = Stopwatch()
+    _, to, start, function = question
     given = None if function is None else given_basis(function)
     search = _Search(infinite, membership(infinite, to, "to"), start_of(infinite, start))
     step, lyapunov = search.answered(given)
@@ -278,5 +278,6 @@ def passage_of_infinite(
         infinite=infinite,
         lyapunov=str(lyapunov),
         left=float(step.left[place]),
+        question=question,
     )
     return deliver(result, on_failure)

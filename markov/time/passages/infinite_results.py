@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -114,6 +114,10 @@ class InfinitePassage(Passage):
     def reward(self, rewards: str | ArrayLike) -> Bounded:  # noqa: ARG002
         """Raise ValueError: not for infinitely many states."""
         self._refuse("reward")
+
+    def sensitivity(self, *_: Any, **__: Any) -> Any:
+        """Raise ValueError: not for infinitely many states."""
+        self._refuse("sensitivity")
 
     def _distribution(self, times: Vector) -> Distribution:
         """Return it with what leaves the states of ``chain``."""

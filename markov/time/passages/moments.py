@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Truth = NDArray[np.bool_]
 
-__all__ = ["Moments"]
+__all__ = ["Moments", "mean_over"]
 
 UNIT = 2.0**-53
 SHARE = 0.3  # of what the error of the means makes: to which a variance is solved
@@ -185,37 +185,46 @@ class Moments(WithoutCaches):
             if wrong.any():
                 more, rest = self._leaking.solve(wrong[inside])
                 error[inside] += np.abs(more) + rest
-        return _ratio(_mean(start, total, error), _mean(start, h, wrong))
+        return _ratio(mean_over(start, total, error), mean_over(start, h, wrong))
+
+    def rewards(self, rewards: Vector, *, certain: bool = True) -> tuple[Vector, Vector]:
+        """Return the mean reward until the set is entered from each state, and a bound on its error, shape (n,) each.
+
+        ``certain``: from the states that enter it for sure; False: from all that lead to it, until it is entered or never
+        can be. 0 from others.
+        """
+        system, states = (self._system, self._open) if certain else (self._leaking, self.possible & ~self.target)
+        values, error = np.zeros(len(rewards)), np.zeros(len(rewards))
+        if states.any():
+            values[states], error[states] = system.solve(rewards[states])
+        return values, error
 
     def reward(self, rewards: Vector, start: Vector) -> Bounded:
         """Return the mean reward until the set is entered; inf where it may never be."""
         if start[~self.certain].sum() > 0.0:
             return Bounded(math.inf, -math.inf, math.inf)
-        values, error = np.zeros(len(rewards)), np.zeros(len(rewards))
-        if self._open.any():
-            values[self._open], error[self._open] = self._system.solve(rewards[self._open])
-        value, bound = _mean(start, values, error)
+        value, bound = mean_over(start, *self.rewards(rewards))
         return Bounded(value, value - bound, value + bound)
 
     def from_start(self, start: Vector) -> dict[str, float]:
         """Return probability and mean from a distribution of shape (n,), and their bounds."""
         found: dict[str, float] = {}
-        found["probability"], found["probability_error"] = _mean(start, *self._reached)
+        found["probability"], found["probability_error"] = mean_over(start, *self._reached)
         if start[~self.certain].sum() > 0.0:
             return {**found, "mean": math.inf, "mean_error": 0.0}
-        mean, wrong = _mean(start, *self._means)
+        mean, wrong = mean_over(start, *self._means)
         return {**found, "mean": mean, "mean_error": wrong}
 
     def variance_from(self, start: Vector) -> tuple[float, float]:
         """Return the variance from a distribution of shape (n,), in s^2, and a bound on its error."""
         if start[~self.certain].sum() > 0.0:
             return math.inf, 0.0
-        mean, wrong = _mean(start, *self._means)
-        inner, error = _mean(start, *self._variances)
+        mean, wrong = mean_over(start, *self._means)
+        inner, error = mean_over(start, *self._variances)
         used = start > 0.0
         gap, off = self.mean[used] - mean, self.mean_error[used] + wrong
         with np.errstate(over="ignore", invalid="ignore"):
-            between, slack = _mean(start[used], gap**2, (2.0 * np.abs(gap) + off) * off)
+            between, slack = mean_over(start[used], gap**2, (2.0 * np.abs(gap) + off) * off)
         bound = error + slack
         return (
             inner + between,
@@ -223,7 +232,7 @@ class Moments(WithoutCaches):
         )  # of a variance beyond float64
 
 
-def _mean(start: Vector, values: Vector, error: Vector) -> tuple[float, float]:
+def mean_over(start: Vector, values: Vector, error: Vector) -> tuple[float, float]:
     """Return the mean over a distribution and its error bound; states of zero mass do not count."""
     used = start > 0.0
     parts = start[used] * values[used]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from hopflow.checks import ascending, number
+from hopflow.checks import ascending, choice, number
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, figure
 from hopflow.units import quantities
@@ -16,11 +16,13 @@ from markov.models.measures import chosen
 from markov.models.rules import scope_of_bound
 from markov.time.passages.distributions import PassageTime
 from markov.time.passages.moments import Moments
+from markov.time.passages.sensitivities import Question, sensitivity_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hopflow.results import Status
+    from markov.analysis.sensitivity_results import Sensitivity
     from markov.chains import MarkovChain
     from markov.proofs.bounded import Bounded
     from markov.time.passages.distributions import Distribution
@@ -56,6 +58,8 @@ class Passage(Result):
         CONVERGED; INACCURATE where a bound is infinite or useless.
     seconds
         Wall-clock time, in s.
+    question
+        The arguments of `passage`; None in a copy that was pickled, since functions may not be.
 
     Examples
     --------
@@ -75,6 +79,12 @@ class Passage(Result):
     mean_error: float
     status: Status
     seconds: float
+    question: Question | None = None
+    SWEPT_BY: ClassVar[str] = "markov.time.passages.sweeps"
+    NOT_COMPARED: ClassVar[tuple[str, ...]] = ("seconds", "question")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"question": None}
 
     @cached_property
     def _spread(self) -> tuple[float, float]:
@@ -128,6 +138,66 @@ class Passage(Result):
         if mean.over is not None or np.ndim(mean.of) != 1:
             raise ValueError(f"rewards = {rewards!r}: must be one number for each state")
         return self.moments.reward(np.asarray(mean.of, dtype=np.float64), self.start)
+
+    def sensitivity(
+        self, parameter: str, of: str = "mean", *, side: Literal["left", "right"] | None = None
+    ) -> Sensitivity:
+        """Return the derivative and the elasticity of the mean, or another quantity, by a parameter of the model.
+
+        A whole number (``servers=3``, not 3.0, unless the model declares it as a float) has no derivative: the result is
+        the difference to one more, and its ``kind`` says so.
+
+        Parameters
+        ----------
+        parameter
+            Its name; of one that has several entries ``"arrival_rates[0]"``.
+        of
+            ``"mean"`` (E[T], in s), ``"probability"`` (of ever entering the set), or the name of a label or reward, for `reward`.
+        side
+            ``"left"`` or ``"right"``: the derivative from below or above, at a kink; the difference to one less or to one more.
+
+        Returns
+        -------
+        Sensitivity
+            Its ``error`` bounds what the solutions leave, as for `Stationary.sensitivity`.
+
+        Raises
+        ------
+        NoDerivativeError
+            Where the derivatives from both sides differ, or a rate jumps; it states both.
+        ValueError
+            For an unknown name; for a parameter that is no number, is zero, or changes the states; for an infinite mean.
+
+        Examples
+        --------
+        The mean time to failure of two machines by the repair rate, (3 f + r) / (2 f^2) in all:
+
+        >>> from markov import explore, passage
+        >>> def rules(s, q):
+        ...     if s.up > 0:
+        ...         yield s._replace(up=s.up - 1), q.fails * s.up
+        ...     if s.up < 2:
+        ...         yield s._replace(up=s.up + 1), q.repair
+        >>> machines = explore(rules, start={"up": 2}, params={"fails": 0.1, "repair": 1.0})
+        >>> found = passage(machines, to=lambda s: s.up == 0)
+        >>> round(found.sensitivity("repair").derivative, 9)
+        50.0
+        """
+        choice("side", side, (None, "left", "right"))
+        return sensitivity_of(self, self._again, parameter, of, side)
+
+    def asked(self) -> Question:
+        """Return the question; ValueError in a copy that was pickled."""
+        if self.question is None:
+            raise ValueError("passage: a pickled one is not asked again; call `passage`")
+        return self.question
+
+    def _again(self, model: Any) -> Passage:
+        """Return the same passage of another model."""
+        from markov.time.passages.driver import passage
+
+        _, to, start, lyapunov = self.asked()
+        return passage(model, to, start=start, lyapunov=lyapunov)
 
     @cached_property
     def _time(self) -> PassageTime:

@@ -1,0 +1,56 @@
+"""Passages over ranges of the parameters of their chain, for `hopflow.sweep`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+
+from hopflow.sweeps import Row, row_of
+from markov import sweeps as chains
+from markov.time.passages.driver import passage
+from markov.time.passages.sensitivities import Question
+
+if TYPE_CHECKING:
+    from markov.time.passages.results import Passage
+
+__all__ = ["SETTINGS", "about", "rows", "units", "validate", "variant"]
+
+SETTINGS = chains.SETTINGS
+
+
+def units(thing: Passage) -> dict[str, str | None]:
+    """Return the dimensions of the parameters of the chain by name; None: it has no unit."""
+    return chains.units(thing.asked().model)
+
+
+def variant(thing: Passage, **changes: Any) -> Question:
+    """Return what was asked, of the model with other parameters."""
+    return thing.asked()._replace(model=chains.variant(thing.asked().model, **changes))
+
+
+def about(thing: Passage) -> dict[str, str]:
+    """Return the model in words."""
+    return chains.about(thing.asked().model)
+
+
+def validate(things: Iterable[Question], points: object) -> dict[str, Any]:
+    """Make every model, which checks its parameters."""
+    return chains.validate(things, points)
+
+
+def rows(things: Sequence[Question], settings: object, options: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield probability and mean of passages, with the bounds on their errors."""
+    for model, to, start, lyapunov in things:
+        found = passage(model, to, start=start, lyapunov=lyapunov)
+        yield row_of(
+            xr.Dataset(
+                {
+                    "probability": ((), found.probability, {"units": "1"}),
+                    "probability_error": ((), found.probability_error, {"units": "1"}),
+                    "mean": ((), found.mean, {"units": "s"}),
+                    "mean_error": ((), found.mean_error, {"units": "s"}),
+                }
+            )
+        )
