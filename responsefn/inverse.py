@@ -58,8 +58,10 @@ SAMPLES_PER_DECADE, FEW_PACKETS_FACTOR = 12, 8
 """Values of p per decade at which a cycle is solved before its inversion, and their factor above 0.1.
 
 Above 0.1, cycles of a few packets may alternate."""
-MIN_RATIO_OF_RATES = 2.0
-"""Minimum ratio of the rates at both ends of an interval of unique rates: a narrower interval has too few samples."""
+MIN_RATIO_OF_RATES, MIN_RATIO_OF_P = 2.0, 9.99
+"""Minimum ratios of the rates, or of the p, at both ends of an interval of unique rates.
+
+An interval that is narrower in both has too few samples. Near a capacity rates differ little over decades of p."""
 ROOT_TOLERANCE = 1e-13
 """Relative difference from the target rate at which p is a root."""
 SLOPE_STEP, FLAT = 1e-3, 1e-12
@@ -91,9 +93,9 @@ def invert(
     A numerical cycle is inverted over 1e-10..1, to a relative 1e-12 of the rate. Its rate need not
     fall with p: windows of a few packets may alternate (above p = 0.1), and at the capacity p leaves no
     trace in the rate. So the cycle is solved at 12 values of p per decade first, and only rates
-    that are met once, in an interval of a factor of 2 or more in which the rate falls with p, have an
-    inverse. There p is as sharp as the rate: to 1e-12 over the elasticity. A cycle that is solved ACK by
-    ACK and does not repeat has no inverse: its mean rate is no smooth function of p.
+    that are met once, in an interval in which the rate falls with p, over a factor of 2 of the rate or
+    a decade of p, have an inverse. There p is as sharp as the rate: to 1e-12 over the elasticity. A cycle
+    that is solved ACK by ACK and does not repeat has no inverse: its mean rate is no smooth function of p.
 
     Parameters
     ----------
@@ -329,7 +331,7 @@ class Scan:
         """Logarithms of the ends of all intervals of rates with one p that fall with p, (k, 2).
 
         Between two samples the rate is taken to fall if it has fallen and the period is the same. An interval over less
-        than a factor of 2 counts only if it is the widest one.
+        than a factor of 2 of the rate and less than a decade of p counts only if it is the widest one.
         """
         low, high = self.log_rate[:-1], self.log_rate[1:]
         excluded = (high - low <= FLAT) | (self.period[:-1] != self.period[1:]) | (self.period[1:] == 0)
@@ -340,7 +342,14 @@ class Scan:
         below = np.maximum.accumulate(edges)
         width = starts[order] - below
         wide = width >= min(math.log(MIN_RATIO_OF_RATES), width.max())
-        return np.stack([below[wide], starts[order][wide]], axis=1)
+        intervals = np.stack([below, starts[order]], axis=1)
+        spans = np.array([self._decades_of(*interval) for interval in intervals])
+        return np.asarray(intervals[wide | (spans >= math.log10(MIN_RATIO_OF_P))])
+
+    def _decades_of(self, low: float, high: float) -> float:
+        """Return the decades of p over which the samples have log rates in an interval; 0 for less than two samples."""
+        log_p = self.log_p[(self.log_rate >= low - FLAT) & (self.log_rate <= high + FLAT)]
+        return float(np.ptp(log_p)) / math.log(10.0) if log_p.size > 1 else 0.0
 
     def is_unique(self, log_rate: Floats) -> Bools:
         """Return whether rates are in one of the intervals of `unique`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -63,6 +64,8 @@ STARTS = 9  # numerical
 """Number of windows from which `WindowRule.attractors` starts."""
 DIGITS, MAX_SHOWN_OPERATIONS = 5, 100
 """Digits of numbers in displayed equations; operations above which an equation is long."""
+RTT_EVENTS = tuple((name, ("time", "rtt")) for name in ("on_ack", "on_loss", "on_timeout"))
+"""Functions whose response to a queue `WindowRule.capacity` derives, with the fields of their events."""
 _FORMULA = '<div style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
 """Formula in HTML; a long formula scrolls."""
 
@@ -404,6 +407,38 @@ def cut(s: Any, window: Any) -> Any:
     return s._replace(cwnd=maximum(1.0, window), ssthresh=maximum(2.0, window))
 
 
+class _DerivedCapacity:
+    """Default of `WindowRule.capacity`: what the functions of the class show, determined when it is needed."""
+
+    def __get__(self, rule: WindowRule | None, owner: type[WindowRule]) -> str:
+        return "needed" if _use_of_capacity(owner) else "ignored"
+
+
+def _use_of_capacity(rule: type[WindowRule]) -> str:
+    """Return how a class of rules depends on the capacity of its path, as the predicate of a sentence; empty if not."""
+    from responsefn.event_reads import use_of_field
+
+    if use := use_of_field(rule, "rtt", RTT_EVENTS):
+        return f"{use}, which a queue lengthens"
+    if rule.rate_estimates:
+        return f"estimates rates, which the capacity limits ({', '.join(rule.rate_estimates)})"
+    if _starts_by_capacity(rule):
+        return "begins with the capacity of the path"
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def _starts_by_capacity(rule: type[WindowRule]) -> bool:
+    """Return whether the first state of a class of rules depends on the capacity; True if that is unknown."""
+    if rule.start is WindowRule.start:
+        return "top_rate" in rule.State._fields
+    try:
+        starts = [rule().start(0.1, bandwidth) for bandwidth in (None, 100.0, 1000.0, 1e5)]
+    except Exception:  # noqa: BLE001  # required parameters, or a start that requires a capacity
+        return True
+    return any(start != starts[0] for start in starts)
+
+
 class WindowRule(Response, ABC):
     """Base of window rules: subclass it, name the parameters, write the updates of the window.
 
@@ -445,7 +480,10 @@ class WindowRule(Response, ABC):
     capacity
         ``"ignored"`` by a rule that does not depend on the queue, ``"needed"`` if the response is undefined
         without a capacity, ``"optional"`` if the round-trip time may also be fixed. The default is ``"needed"``
-        if `on_ack`, `on_loss` or `on_timeout` read ``e.rtt``, which a queue lengthens, otherwise ``"ignored"``.
+        if `on_ack`, `on_loss` or `on_timeout` read ``e.rtt``, which a queue lengthens, also in a function that they
+        call, or if the state begins with the capacity (``top_rate``, a `start` that uses ``bandwidth``) or holds
+        ``rate_estimates``. Otherwise it is ``"ignored"``. A rule that passes its event where neither its source nor a
+        run of random events shows what is read of it counts as reading ``e.rtt``.
     counts_acks
         Whether the effect of an ACK depends on the number of earlier ACKs, so that blocks of ACKs are not exact. Such
         a rule is solved and simulated ACK by ACK. Other rules are compared first, and are solved so if blocks
@@ -494,16 +532,7 @@ class WindowRule(Response, ABC):
     counts_in_slow_start: ClassVar[bool] = True
     sets_initial_window: ClassVar[bool] = False
     single_below: ClassVar[float] = math.inf
-    _reads_rtt: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        classes = cls.__mro__[: cls.__mro__.index(Response)]
-        if not any("capacity" in vars(update) for update in classes):
-            updates = (cls.on_ack, cls.on_loss, cls.on_timeout)
-            cls._reads_rtt = any("rtt" in update.__code__.co_names for update in updates if hasattr(update, "__code__"))
-            if cls._reads_rtt:
-                cls.capacity = "needed"
+    capacity: ClassVar[str] = cast("str", _DerivedCapacity())
 
     @staticmethod
     @abstractmethod
@@ -640,8 +669,8 @@ class WindowRule(Response, ABC):
         """Return the error message for a missing bandwidth."""
         why = f"the response of {self!r} depends on the capacity"
         remedy = ""
-        if self._reads_rtt:
-            why = f"{type(self).__name__} reads e.rtt, which a queue lengthens: its response depends on the capacity"
+        if isinstance(inspect.getattr_static(self, "capacity"), _DerivedCapacity):
+            why = f"{type(self).__name__} {_use_of_capacity(type(self))}: its response depends on the capacity"
             remedy = '; if the round-trip time is to stay fixed, write capacity = "optional" in the class'
         return f"bandwidth is missing: {why}, in packets/s, for example bandwidth=mbps(100){remedy}"
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import responsefn
-from hopflow import maximum, where
+from hopflow import maximum, minimum, where
 from responsefn import (
     BIC,
     CTCP,
@@ -151,17 +153,55 @@ def test_where_a_cycle_of_few_packets_alternates_there_is_no_inverse():
 
 
 def test_at_the_capacity_p_leaves_no_trace():
-    """H-TCP holds 2000 packets/s below 1.9e-4, whatever p is; Vegas and FAST still show p at 1e-9."""
-    for rate in HTCP().rate([1e-9, 1e-4], 0.1, CAPACITY):
-        with pytest.raises(AmbiguousRateError, match="falls with p") as e:
-            invert(HTCP(), rate, 0.1, CAPACITY)
-        assert e.value.unique[1] < CAPACITY
+    """H-TCP holds 2000 packets/s to a relative 1e-13 at 1e-9, whatever p is; Vegas and FAST still show p there."""
+    with pytest.raises(AmbiguousRateError, match="falls with p") as e:
+        invert(HTCP(), HTCP().rate(1e-9, 0.1, CAPACITY), 0.1, CAPACITY)
+    assert e.value.unique[1] < CAPACITY
+    assert invert(HTCP(), HTCP().rate(1e-4, 0.1, CAPACITY), 0.1, CAPACITY) == pytest.approx(1e-4, rel=1e-6)
     for rule in (Vegas(), FAST()):
         p = np.geomspace(1e-9, 0.1, 9)
         rate = rule.rate(p, 0.1, CAPACITY)
         found = invert(rule, rate, 0.1, CAPACITY)
         np.testing.assert_allclose(rule.rate(found, 0.1, CAPACITY), rate, rtol=1e-12)
         np.testing.assert_allclose(found, p, rtol=1e-4)
+
+
+class Holding(WindowRule):
+    """Reno that holds its window while the queue is longer than a bound in s."""
+
+    class Params(NamedTuple):
+        bound: float = 0.005
+
+    class State(NamedTuple):
+        cwnd: float = 2.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+
+    assigned = ("base_rtt",)
+
+    @staticmethod
+    def on_ack(s, q, e):
+        base = minimum(s.base_rtt, e.rtt)
+        step = where(e.rtt - base > q.bound, 0.0, 1.0) / s.cwnd
+        return s._replace(cwnd=maximum(2.0, s.cwnd + step), base_rtt=base)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd))
+
+
+@pytest.mark.parametrize(
+    ("rule", "bandwidth"),
+    [(Vegas(), 1000.0), (Vegas(1.0, 3.0), 3000.0), (Vegas(), 10000.0), (FAST(alpha=20.0), 1000.0), (Holding(), 1000.0)],
+    ids=str,
+)
+def test_near_the_capacity_rates_that_fall_over_decades_have_an_inverse(rule, bandwidth):
+    """The rates differ by less than a factor of two there, over decades of p."""
+    p = np.geomspace(1e-5, 0.03, 7)
+    many = np.geomspace(p[0], p[-1], 60)
+    assert (np.diff(rule.rate(many, 0.04, bandwidth)) < 0.0).all()
+    found = invert(rule, rule.rate(p, 0.04, bandwidth), 0.04, bandwidth)
+    np.testing.assert_allclose(found, p, rtol=1e-6)
 
 
 def test_unreachable_rates_of_numerical_cycles():

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from responsefn.rules.rates.rate_rule import notifications_place, sees_telemetry
+from responsefn.event_reads import use_of_field
+from responsefn.rules.rates.rate_rule import Feedback, RateRule, notifications_place, sees_telemetry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,19 +17,22 @@ if TYPE_CHECKING:
 
 __all__ = ["follows_telemetry", "needs_marks", "notifications_of"]
 
+FEEDBACK = (("on_feedback", Feedback._fields),)
+"""Function of rate rules that gets marks, with the fields of its event."""
 FIRST = 2
 """Place in a rule's state of the first number in ``rule_state`` of the engines' records."""
 
 
 def needs_marks(source: Source) -> bool:
-    """Return whether a rule is made for congestion marks: a window rule of that signal, or a rate rule that counts notifications.
+    """Return whether a rule is made for congestion marks: a window rule of that signal, or a rate rule that reads marks.
 
     >>> from responsefn import DCQCN, DCTCP, HPCC, Reno
     >>> [needs_marks(rule) for rule in (DCQCN(), DCTCP(), HPCC(), Reno())]
     [True, True, False, False]
     """
-    by_rate = notifications_place(type(source)) > 0
-    return by_rate or getattr(source, "signal", "loss") == "mark"
+    if not isinstance(source, RateRule):
+        return getattr(source, "signal", "loss") == "mark"
+    return notifications_place(type(source)) > 0 or bool(use_of_field(type(source), "marks", FEEDBACK))
 
 
 def follows_telemetry(source: Source) -> bool:

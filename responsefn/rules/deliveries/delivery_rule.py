@@ -76,7 +76,8 @@ class DeliveryRule(WindowRule):
     They run at packet level, with selective acknowledgements (``recovery`` is SACK). `on_ack` does nothing by
     default, `on_loss` is called when loss recovery begins, `on_timeout` at a timeout. A field ``pacing_rate``, in
     packets/s and third in the state, paces packets at that rate. The limits are 16 parameters, and 64 numbers of
-    state and parameters together. Packets are ECN-capable only if a rule defines `on_mark`.
+    state and parameters together. Packets are ECN-capable only if a rule defines `on_mark`,
+    or if its `on_delivery` reads ``e.marks``.
 
     Examples
     --------
