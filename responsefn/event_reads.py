@@ -34,7 +34,7 @@ HIDING = {"locals", "vars", "eval", "exec", "globals", "_getframe", "currentfram
 """Names in a function that can pass on its local variables unseen."""
 
 
-def use_of_field(rule: type[Any], field: str, kinds: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
+def use_of_field(rule: Any, field: str, kinds: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
     """Return how functions of a rule read a field of their events, as the predicate of a sentence; empty if not.
 
     Parameters
@@ -53,7 +53,7 @@ def use_of_field(rule: type[Any], field: str, kinds: tuple[tuple[str, tuple[str,
     >>> use_of_field(CUBIC, "rtt", kinds), use_of_field(Reno, "rtt", kinds)
     ('reads e.rtt', '')
     """
-    functions: Any = tuple(inspect.getattr_static(rule, name) for name, _ in kinds)
+    functions = tuple(inspect.getattr_static(rule, name) for name, _ in kinds)
     return str(_use_in_functions(rule, field, kinds, functions))
 
 
@@ -66,6 +66,8 @@ def _use_in_functions(rule: Any, field: str, kinds: Any, functions: Any) -> str:
         function = getattr(rule, name)
         source.fields = fields
         code = getattr(function, "__code__", None)
+        if not _takes_three(function):
+            continue  # refused before its first call, with the reason
         if code is None or not _is_event_unused(code):
             source.follow(function, (2,), {}, f"{rule.__name__}.{name}")
     if field in source.reads:
@@ -80,6 +82,15 @@ def _use_in_functions(rule: Any, field: str, kinds: Any, functions: Any) -> str:
 
 
 # Source
+
+
+def _takes_three(function: Any) -> bool:
+    """Return whether a function can be called with a state, parameters and an event."""
+    try:
+        inspect.signature(function).bind(None, None, None)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _is_event_unused(code: types.CodeType) -> bool:

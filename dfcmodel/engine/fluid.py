@@ -20,7 +20,7 @@ from hopflow.checks import check_limit, choice, flag, format_value, integer, one
 from hopflow.results import Described
 from hopflow.units import WithUnit, quantities
 from responsefn import DeliveryRule, RateRule, WindowRule
-from responsefn.rules.base import answers_marks
+from responsefn.rules.deliveries.delivery_rule import answers_marks
 from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ from responsefn.rule_events import (
     numbers_of,
     signature_of,
 )
-from responsefn.rules.base import answers_marks
+from responsefn.rules.deliveries.delivery_rule import answers_marks
 from responsefn.single_acks import acts_on_single_acks
 
 if TYPE_CHECKING:

@@ -63,7 +63,8 @@ from responsefn.rule_events import (
     refuse_fault,
     signatures_of,
 )
-from responsefn.rules.base import WindowRule, answers_marks
+from responsefn.rules.base import WindowRule
+from responsefn.rules.deliveries.delivery_rule import answers_marks
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dfcmodel.packets.ports import UNBOUNDED, Interface
 from dfcmodel.packets.recoveries import recovery_named
 from hopflow.fork_safety import cached_property
 from responsefn import DeliveryRule, RateRule, WindowRule
-from responsefn.rules.base import answers_marks
+from responsefn.rules.deliveries.delivery_rule import answers_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,7 +16,6 @@ __all__ = [
     "RenoGrowth",
     "WindowRule",
     "after",
-    "answers_marks",
     "cut",
     "grow",
     "whole",
@@ -73,16 +72,3 @@ class RenoGrowth(WindowRule):
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, 1 / cwnd above."""
         return grow(s, 1.0 / s.cwnd)
-
-
-def answers_marks(rule: type[WindowRule]) -> bool:
-    """Return whether a rule answers each mark: it has its own `on_mark`, or an `on_delivery` that reads ``e.marks``.
-
-    Of other rules a mark counts as a loss.
-    """
-    if rule.on_mark is not WindowRule.on_mark or not hasattr(rule, "on_delivery"):
-        return rule.on_mark is not WindowRule.on_mark
-    from responsefn.event_reads import use_of_field
-    from responsefn.rules.deliveries.delivery_rule import Delivery
-
-    return bool(use_of_field(rule, "marks", (("on_delivery", Delivery._fields),)))

@@ -15,7 +15,7 @@ from hopflow import maximum
 from responsefn import CUBIC, Delivery, DeliveryRule, Feedback, RateRule, Reno, WindowRule, catalogue
 from responsefn.dynamics import Event
 from responsefn.event_reads import use_of_field
-from responsefn.rules.base import answers_marks
+from responsefn.rules.deliveries.delivery_rule import answers_marks
 
 NAME = "rtt"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
+from responsefn.event_reads import use_of_field
 from responsefn.rules.base import WindowRule
 
-__all__ = ["Delivery", "DeliveryRule"]
+__all__ = ["Delivery", "DeliveryRule", "answers_marks"]
 
 
 class Delivery(NamedTuple):
@@ -134,3 +135,13 @@ class DeliveryRule(WindowRule):
         """Raise ValueError: there is no response to a loss rate."""
         why = f"has no response function of a loss rate: {self.why_no_rate}"
         raise ValueError(f"{self!r}: {why}; simulate it, dfcmodel.compare")
+
+
+def answers_marks(rule: type[WindowRule]) -> bool:
+    """Return whether a rule answers each mark: it has its own `on_mark`, or an `on_delivery` that reads ``e.marks``.
+
+    Of other rules a mark counts as a loss.
+    """
+    if rule.on_mark is not WindowRule.on_mark or not hasattr(rule, "on_delivery"):
+        return rule.on_mark is not WindowRule.on_mark
+    return bool(use_of_field(rule, "marks", (("on_delivery", Delivery._fields),)))

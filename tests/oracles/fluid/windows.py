@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.engine.kernel.quantum import TINY
 from responsefn import Feedback
-from responsefn.rules.base import Event, answers_marks
+from responsefn.rules.base import Event
+from responsefn.rules.deliveries.delivery_rule import answers_marks
 
 if TYPE_CHECKING:
     from responsefn import WindowRule

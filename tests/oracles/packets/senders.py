@@ -14,7 +14,8 @@ from dfcmodel.network.flows import first_state
 from dfcmodel.packets.ns2_random import TICK
 from dfcmodel.packets.planning import check_rate, check_window
 from responsefn import DeliveryRule, Feedback
-from responsefn.rules.base import Event, answers_marks
+from responsefn.rules.base import Event
+from responsefn.rules.deliveries.delivery_rule import answers_marks
 from tests.oracles.packets.receivers import Packet
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from dfcmodel.packets.remains import has_pauses, waiting_rows
 from dfcmodel.recoveries import LossRecovery
 from hopflow.progress import progress_bar
 from responsefn import DeliveryRule, RateRule, WindowRule
-from responsefn.rules.base import answers_marks
+from responsefn.rules.deliveries.delivery_rule import answers_marks
 from tests.oracles.packets.agents import receivers_of
 from tests.oracles.packets.arrivals import Arriving, Replayed, end_source, supply_of
 from tests.oracles.packets.backpressure import FlowQueues
