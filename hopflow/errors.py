@@ -12,6 +12,7 @@ from typing import Any
 
 __all__ = [
     "DamagedDataError",
+    "KernelError",
     "RuleError",
     "RuleWarning",
     "format_location",
@@ -104,6 +105,16 @@ class RuleError(ValueError):
         if location is not None:
             error.file, error.line = location
         return error
+
+
+class KernelError(TypeError):
+    """A rule cannot be compiled; the message names its file and line.
+
+    Examples
+    --------
+    >>> issubclass(KernelError, TypeError)
+    True
+    """
 
 
 class RuleWarning(UserWarning):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import runpy
+import traceback
 from collections.abc import Mapping
 from errno import ENOENT
 from importlib.metadata import entry_points
@@ -12,6 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from hopflow.checks import choice
 from hopflow.fork_safety import cached_property
+from hopflow.public_names import LEFT_OUT
 
 __all__ = ["Registry", "object_of_file"]
 
@@ -40,11 +42,11 @@ def object_of_file(path: Path, variable: str, base: type[T], others: tuple[type[
     FileNotFoundError
         If the file does not exist.
     ValueError
-        If it has no such object, or several.
+        If it has no such object, or several; if it cannot be read, or fails or exits while it runs, with the line.
     """
     if not path.is_file():
         raise FileNotFoundError(ENOENT, "there is no such file", str(path))
-    names = runpy.run_path(str(path), run_name=variable)
+    names = _run_file(path, variable)
     if variable in names:
         if isinstance(names[variable], (base, *others)):
             return names[variable]
@@ -63,6 +65,29 @@ def object_of_file(path: Path, variable: str, base: type[T], others: tuple[type[
         msg = f"{count} {variable}s: must have one {base.__name__}, or a variable named {variable}"
         raise ValueError(f"path = {str(path)!r}: {msg}")
     return classes[0]()
+
+
+def _run_file(path: Path, name: str) -> dict[str, Any]:
+    """Return the names that a Python file defines.
+
+    Raises
+    ------
+    ValueError
+        If it raises an error or exits, in one line.
+    ImportError
+        For a package that the light installation leaves out.
+    """
+    try:
+        return runpy.run_path(str(path), run_name=name)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ImportError) and (error.name or "").partition(".")[0] in LEFT_OUT:
+            raise
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+        message = (error.msg if isinstance(error, SyntaxError) else str(error)).splitlines()
+        problem = ": ".join([type(error).__name__, *message[:1]])
+        where = f", line {line}" if line else ""
+        raise ValueError(f"path = {str(path)!r}{where}: the file cannot be run: {problem}") from error
 
 
 class Registry(Generic[T]):

@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 
 from hopflow import __version__
 from hopflow.console.command_line import Group
-from hopflow.errors import DamagedDataError
+from hopflow.errors import DamagedDataError, KernelError
 from hopflow.public_names import LEFT_OUT, PACKAGES, check_packages, left_out
 
 __all__ = ["COMMANDS", "app", "in_the_shell", "run"]
@@ -227,6 +227,8 @@ def run() -> None:
         if name not in PACKAGES:
             raise
         _end("damaged installation", str(error), 1)
+    except KernelError as error:
+        _end("error", str(error), 2)
     except (ValueError, OSError) as error:
         _end("error", in_the_shell(error, sys.argv[1:]), 2)
     except MemoryError as error:
@@ -281,7 +283,7 @@ def _end(word: str, message: str, status: int) -> NoReturn:
     from rich.console import Console
     from rich.markup import escape
 
-    Console(stderr=True).print(f"[red]{word}:[/] {escape(message)}", highlight=False)
+    Console(stderr=True).print(f"[red]{word}:[/] {escape(message)}", highlight=False, soft_wrap=True)
     raise SystemExit(status) from None
 
 

@@ -204,6 +204,13 @@ class Module:
         """
         try:
             yield
+        except NotImplementedError as error:
+            first = next((node for tree in self.trees for node in ast.walk(tree) if hasattr(node, "file")), None)
+            if first is None:
+                raise
+            where = f"{first.file}:{first.lineno}: {getattr(first, 'name', name)}"
+            why = "needs memory, as lists and strings do: a compiled rule uses numbers and tuples"
+            raise KernelError(f"{where}, or a function that it calls, {why} ({error})") from None
         except Exception as error:
             if not type(error).__module__.startswith("numba."):
                 raise

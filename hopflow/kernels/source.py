@@ -13,13 +13,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from hopflow.errors import KernelError
 from hopflow.fork_safety import ForkSafeLock
 
 __all__ = ["KernelError", "literal", "locals_of", "parse", "refuse", "syntax_tree"]
-
-
-class KernelError(TypeError):
-    """A rule cannot be compiled; the message names its file and line."""
 
 
 def parse(function: Callable[..., Any]) -> ast.FunctionDef:

@@ -50,3 +50,26 @@ def test_a_file_that_does_not_exist_and_other_kinds(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(IMPORTS + "rule = Reno()\n", encoding="utf-8")
     assert object_of_file(path, "rule", AIMD, (Reno,)) == Reno()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"class Mine(:\n", r"', line 1: the file cannot be run: SyntaxError: invalid syntax$"),
+        (b"x = 1\0\n", r"': the file cannot be run: SyntaxError: source code string cannot contain null bytes$"),
+        (b"\xff\xfe", r"', line 1: the file cannot be run: SyntaxError: \(unicode error\) 'utf-8' codec"),
+        (b"\nimport nowhere.at_all\n", r"', line 2: .*: ModuleNotFoundError: No module named 'nowhere'$"),
+        (b"from responsefn import Nothing\n", r"', line 1: .*: ImportError: cannot import name 'Nothing'"),
+        (b"x = 1\ny = x / 0\n", r"', line 2: .*: ZeroDivisionError: division by zero$"),
+        (b"def f():\n    f()\nf()\n", r"', line 2: .*: RecursionError: maximum recursion depth"),
+        (b"raise SystemExit(0)\n", r"', line 1: .*: SystemExit: 0$"),
+        (b"raise ValueError('one\\ntwo')\n", r"', line 1: .*: ValueError: one$"),
+        (b"raise ValueError\n", r"', line 1: .*: ValueError$"),
+    ],
+    ids=["syntax", "NUL", "encoding", "module", "name", "error", "recursion", "exit", "two lines", "no message"],
+)
+def test_a_file_that_cannot_be_run_is_named_with_its_line(tmp_path: Path, text: bytes, message: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match=rf"^path = '.*mine\.py{message}"):
+        object_of_file(path, "rule", WindowRule)

@@ -37,7 +37,7 @@ from hopflow.console.command_line import (
     plain,
 )
 from hopflow.console.commands import COMMANDS, app, in_the_shell
-from hopflow.errors import DamagedDataError
+from hopflow.errors import DamagedDataError, KernelError
 from hopflow.kernels import make_kernel, native
 from hopflow.registry import Registry
 from hopflow.units import quantities
@@ -391,9 +391,34 @@ def test_the_distribution_that_has_overwritten_a_package_is_named(installed: Pat
 def test_a_module_that_a_file_of_the_user_lacks_is_no_damage(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import a_module_that_nobody_has\n", encoding="utf-8")
     done = python("-m", "hopflow", "solve", "mine.py", cwd=tmp_path)
-    assert done.returncode != 0
-    assert "No module named 'a_module_that_nobody_has'" in done.stderr
-    assert "damaged installation" not in done.stderr
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "error: 'mine.py', line 1: the file cannot be run: ModuleNotFoundError: No module named 'a_module_that_nobody_has'"
+    ]
+
+
+RANDOM_RULE = """\
+import random
+from responsefn import WindowRule
+
+
+class Mine(WindowRule):
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + random.random() / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=0.5 * s.cwnd)
+"""
+
+
+def test_a_rule_that_cannot_be_compiled_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(RANDOM_RULE, encoding="utf-8")
+    done = python("-m", "hopflow", "response", "mine.py", "--p", "1e-3", "--rtt", "50ms", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "error: mine.py:8: random: a compiled rule may not use this name"
+    assert "Traceback" not in done.stderr
 
 
 def test_a_chain_larger_than_memory_is_one_line(tmp_path: Path) -> None:
@@ -788,12 +813,13 @@ def test_names_are_those_of_the_classes_in_any_case():
         (DamagedDataError("files differ"), 1, "damaged data: files differ"),
         (ImportError("no markov", name="markov.files"), 1, "damaged installation: no markov"),
         (ImportError("no sympy", name="sympy"), 1, "error: some answers need SymPy"),
+        (KernelError("mine.py:7: np: a compiled rule may not use this name"), 2, "error: mine.py:7: np: a compiled"),
         (ValueError("rtt = 40: must be < 5"), 2, "error: rtt = 40: must be < 5"),
         (FileNotFoundError(2, "there is no such file", "a.pm"), 2, "error: a.pm: there is no such file"),
         (MemoryError("8 GB"), 1, "error: not enough memory: 8 GB"),
         (MemoryError(), 1, "error: not enough memory"),
     ],
-    ids=["data", "installation", "light", "value", "file", "memory", "memory without a message"],
+    ids=["data", "installation", "light", "rule", "value", "file", "memory", "memory without a message"],
 )
 def test_each_error_has_its_exit_status_and_message(monkeypatch, capsys, error, status, line):
     def fail() -> None:
