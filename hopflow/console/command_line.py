@@ -9,7 +9,9 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -45,6 +47,10 @@ __all__ = [
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 AsCsv = Annotated[Path | None, typer.Option("--csv", help="Write the numbers as CSV here.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print how it was computed, too.")]
+MAX_NAMES_SHARE, MIN_TABLE_WIDTH = 0.45, 80
+"""Share of the width of a terminal up to which names of options are whole in Typer's table, and its minimum width.
+
+The table has two columns of names, one of types, and descriptions."""
 SIMILAR_OPTION = 0.7
 """Least similarity of an unknown option to one that is suggested (difflib's ratio)."""
 OTHER_WORDS = {
@@ -135,8 +141,30 @@ def _invoke(invoke: Callable[[Any], Any], context: Any) -> Any:
         raise
 
 
+@contextmanager
+def _whole_names(command: Any, context: Any) -> Iterator[None]:
+    """Write the help of a command as plain text inside the context where a table would cut names of options."""
+    options = [option for option in command.get_params(context) if option.param_type_name == "option"]
+    columns = [
+        max((len(",".join(getattr(o, part))) for o in options), default=0) for part in ("opts", "secondary_opts")
+    ]
+    mode = command.rich_markup_mode
+    width = shutil.get_terminal_size().columns
+    if width < MIN_TABLE_WIDTH or sum(columns) > MAX_NAMES_SHARE * width:
+        command.rich_markup_mode = None
+    try:
+        yield
+    finally:
+        command.rich_markup_mode = mode
+
+
 class Command(TyperCommand):
     """A command that refuses repeated options."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with whole names of options at any width."""
+        with _whole_names(self, ctx):
+            super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words after the command's name."""
@@ -151,6 +179,11 @@ class Command(TyperCommand):
 
 class Group(TyperGroup):
     """A group that refuses repeated options, prints its help without arguments, and suggests a command after a typo."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with whole names of options at any width."""
+        with _whole_names(self, ctx):
+            super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words after the group's name."""

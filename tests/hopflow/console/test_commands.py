@@ -143,6 +143,16 @@ def test_help_prints_all_that_was_written(names: tuple[str, ...]) -> None:
         assert line in {f"'hopflow[{extra}]'" for extra in extras()}
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("names", ALL, ids=lambda names: " ".join(names) or "hopflow")
+def test_names_of_options_are_whole_in_the_help(names: tuple[str, ...], width: int, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    words = re.split(r"[\s,/│]+", invoke([*names, "--help"], env={"COLUMNS": str(width)}).output)
+    for option in ALL[names].params:
+        if option.param_type_name == "option" and not option.hidden:
+            assert {*option.opts, *option.secondary_opts} <= {*words}
+
+
 REPEATED = {"cable", "claim", "const", "p", "property", "rate", "set", "threshold"}
 """Options that may be repeated."""
 
