@@ -19,7 +19,7 @@ from hopflow.checks import instance, integer, one_number, refuse_options, seed_n
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.results import Interrupted
-from hopflow.sweeps import Bar, check_executor, run_tasks
+from hopflow.sweeps.executors import Bar, check_executor, run_tasks
 from hopflow.units import declares, quantities
 
 if TYPE_CHECKING:

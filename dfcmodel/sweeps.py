@@ -16,7 +16,7 @@ from dfcmodel.results.limits import LIMIT_KINDS, flags_of_limits
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.simulation import method_of, simulate
 from hopflow.checks import format_value, instances, one_number
-from hopflow.sweeps import Row
+from hopflow.sweeps.grid import Row
 from hopflow.units import quantities_of
 from responsefn import jain_index
 

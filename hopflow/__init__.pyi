@@ -9,7 +9,7 @@ import dfcmodel as dfcmodel, markov as markov, responsefn as responsefn
 from hopflow.functions import maximum as maximum, minimum as minimum, where as where
 from hopflow.results import Interrupted as Interrupted, NotSolvedError as NotSolvedError
 from hopflow.results import Status as Status
-from hopflow.sweeps import sweep as sweep
+from hopflow.sweeps.planning import sweep as sweep
 from hopflow.units import gbps as gbps, mbps as mbps, ms as ms, to_mbps as to_mbps, us as us
 
 __version__: str

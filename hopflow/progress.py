@@ -78,11 +78,11 @@ def in_notebook() -> bool:
 
 
 thread = threading.local()
-"""``stop`` of a thread of `hopflow.sweeps.run_tasks`: the event that ends its work."""
+"""``stop`` of a thread of `hopflow.sweeps.executors.run_tasks`: the event that ends its work."""
 
 
 def check_stop() -> None:
-    """Raise CancelledError on a cancelled thread of `hopflow.sweeps.run_tasks`.
+    """Raise CancelledError on a cancelled thread of `hopflow.sweeps.executors.run_tasks`.
 
     Long runs call it between parts.
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hopflow.parameters import canonical_text
-from hopflow.sweeps import Row, row_of, sweep
+from hopflow.sweeps.grid import Row
+from hopflow.sweeps.planning import row_of, sweep
 from hopflow.units import quantities_of
 from markov.chains import MarkovChain
 from markov.driver import stationary

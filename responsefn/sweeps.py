@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hopflow.parameters import canonical_text
-from hopflow.sweeps import Row
+from hopflow.sweeps.grid import Row
 from hopflow.units import quantities_of
 from responsefn.response import Response
 

@@ -36,7 +36,7 @@ from dfcmodel.simulation import simulate
 from hopflow.checks import instance, instances, integer, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.sweeps import Bar, check_executor, run_tasks
+from hopflow.sweeps.executors import Bar, check_executor, run_tasks
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:

@@ -20,7 +20,9 @@ from hopflow.intervals import half_width, prediction_half_width, spawn_seeds
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import canonical_text, in_packets_of
 from hopflow.sources import source_of
-from hopflow.sweeps import Bar, Grid, Row, over_grid, products_of
+from hopflow.sweeps.executors import Bar
+from hopflow.sweeps.grid import Grid, Row
+from hopflow.sweeps.planning import over_grid, products_of
 from hopflow.units import PACKET_SIZE, PacketUnits, bandwidth_delay_products, declares, in_units
 from responsefn import WindowRule
 

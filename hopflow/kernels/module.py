@@ -205,7 +205,7 @@ class Module:
         try:
             yield
         except NotImplementedError as error:
-            first = next((node for tree in self.trees for node in ast.walk(tree) if hasattr(node, "file")), None)
+            first: Any = next((node for tree in self.trees for node in ast.walk(tree) if hasattr(node, "file")), None)
             if first is None:
                 raise
             where = f"{first.file}:{first.lineno}: {getattr(first, 'name', name)}"

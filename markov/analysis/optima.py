@@ -19,7 +19,7 @@ from hopflow.checks import format_value, number, unwrap_scalar
 from hopflow.parameters import sweep_values
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
-from hopflow.sweeps import axis
+from hopflow.sweeps.grid import axis
 from markov.analysis.model_parameters import parameters_of
 from markov.analysis.sensitivity_results import NoDerivativeError
 from markov.driver import stationary

@@ -18,7 +18,7 @@ import numpy as np
 from hopflow.checks import dimensions, format_value, integer, one_number, seconds, unwrap_scalar
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.results import Result, figure
-from hopflow.sweeps import sweep
+from hopflow.sweeps.planning import sweep
 from hopflow.units import (
     PacketUnits,
     WholeWithUnit,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from hopflow.kernels import cache
 from hopflow.processes import process_pool
-from hopflow.sweeps import cores, run_tasks
+from hopflow.sweeps.executors import cores, run_tasks
 from validation.checks import subjects
 from validation.claims import find, ledger
 from validation.display.svg import drawn

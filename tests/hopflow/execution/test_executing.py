@@ -31,7 +31,7 @@ import hopflow
 from hopflow import sweeps
 from hopflow.processes import process_pool
 from hopflow.progress import check_stop
-from hopflow.sweeps import BATCHES_PER_WORKER, cores, run_tasks
+from hopflow.sweeps.executors import BATCHES_PER_WORKER, cores, run_tasks
 from tests.dask_clusters import dask_client
 from tests.surface import HANG, python
 
@@ -319,7 +319,7 @@ def test_on_a_scheduler_and_workers_started_by_their_commands(work, tmp_path):
 
 MPI = """
 from mpi4py.futures import MPIPoolExecutor
-from hopflow.sweeps import run_tasks
+from hopflow.sweeps.executors import run_tasks
 import hopflow_work
 
 if __name__ == "__main__":

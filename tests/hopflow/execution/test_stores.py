@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +22,9 @@ import pytest
 from dfcmodel import CBR, Scenario, all_to_all, links_from
 from hopflow import Interrupted, sweep
 from hopflow.sources import is_plain, source_of
-from hopflow.sweeps import Grid, Row, Store, _block, axis, over_grid
+from hopflow.sweeps.grid import Grid, Row, axis
+from hopflow.sweeps.planning import over_grid
+from hopflow.sweeps.store import Store, _block
 from tests.surface import printed_by, python
 
 ABOUT = {"model": "products"}
@@ -157,9 +161,9 @@ def test_values_that_are_no_numbers_are_texts_on_the_disk(tmp_path, zarr):
 KILLED = """
 import sys
 from pathlib import Path
-import hopflow.sweeps as stores
-from hopflow.sweeps import Grid, Row
-from hopflow.sweeps import over_grid
+import hopflow.sweeps.store as stores
+from hopflow.sweeps.grid import Grid, Row
+from hopflow.sweeps.planning import over_grid
 
 stores.MAX_BLOCK_POINTS, stores.SECONDS_BETWEEN_WRITES = 16, 0.0
 log = open(sys.argv[2], "a")
@@ -208,9 +212,9 @@ def test_a_killed_process_loses_nothing_that_was_written(store, tmp_path):
 MEMORY = """
 import sys, tracemalloc
 import numpy as np
-import hopflow.sweeps as stores
-from hopflow.sweeps import Grid, Row
-from hopflow.sweeps import over_grid
+import hopflow.sweeps.store as stores
+from hopflow.sweeps.grid import Grid, Row
+from hopflow.sweeps.planning import over_grid
 
 def rows(points):
     for x in points:
@@ -516,7 +520,7 @@ def rows(x):
     return 0.0 if x < 512 else float(np.random.default_rng(x).random())  # 2 kB in a chunk
 
 import zarr
-import hopflow.sweeps as stores
+import hopflow.sweeps.store as stores
 stores.MAX_BLOCK_POINTS = 256
 usual = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1800, usual[1]))
@@ -756,3 +760,85 @@ def test_values_of_arrays_and_tables_are_read() -> None:
     for make in (np.array, pd.Series, lambda values: np.array([*values, None])):
         assert source_of(abs, make([1.0, 2.0])) == source_of(abs, make([1.0, 2.0]))
         assert source_of(abs, make([1.0, 2.0])) != source_of(abs, make([1.0, 3.0]))
+
+
+def test_an_array_in_the_place_of_another_is_refused(tmp_path, zarr):
+    """Each of the folders, copied over each other one."""
+    path = tmp_path / "s.zarr"
+    points = Grid({"x": [1, 2, 3], "y": [1, 2, 3]}, dict)
+
+    def rows(tasks):
+        for task in tasks:
+            yield Row({"z": ((), float(task["x"]), {}), "w": ((), float(task["y"]), {})}, {})
+
+    over_grid(rows, points, about={}, store=path).close()
+    folders = [folder for folder in path.iterdir() if folder.is_dir()]
+    assert len(folders) == 5
+    for source, target in itertools.permutations(folders, 2):
+        copy = tmp_path / "copy.zarr"
+        shutil.copytree(path, copy)
+        shutil.rmtree(copy / target.name)
+        shutil.copytree(source, copy / target.name)
+        with pytest.raises(
+            ValueError, match=rf"copy\.zarr/{target.name}/\.zattrs has no right checksum: it is damaged"
+        ):
+            over_grid(rows, points, about={}, store=copy)
+        shutil.rmtree(copy)
+
+
+WRITER = """
+import sys
+from hopflow.sweeps.grid import Grid, Row
+from hopflow.sweeps.planning import over_grid
+
+
+def rows(tasks):
+    for task in tasks:
+        print("writes", flush=True)
+        sys.stdin.readline()
+        yield Row({"z": ((), float(task["x"]), {})}, {})
+
+
+over_grid(rows, Grid({"x": [1.0, 2.0]}, dict), about={}, store=sys.argv[1])
+"""
+
+
+def test_a_second_process_is_refused_and_the_first_is_named(tmp_path, zarr):
+    path = tmp_path / "s.zarr"
+    points = Grid({"x": [1.0, 2.0]}, dict)
+
+    def rows(tasks):
+        for task in tasks:
+            with pytest.raises(ValueError, match=rf"process {os.getpid()}, this one, writes to it"):
+                over_grid(rows, points, about={}, store=path)
+            yield Row({"z": ((), float(task["x"]), {})}, {})
+
+    command = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout.readline() == "writes\n"
+        with pytest.raises(
+            ValueError, match=rf"s\.zarr': process {first.pid} on .* writes to it; one process at a time"
+        ):
+            over_grid(rows, points, about={}, store=path)
+        first.kill()
+    with over_grid(rows, points, about={}, store=path) as data:  # a killed process holds no lock
+        assert data.z.to_numpy().tolist() == [1.0, 2.0]
+    assert not path.with_name("s.zarr.lock").exists()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() == 0, reason="needs a folder that cannot be written")
+def test_a_complete_file_is_read_in_a_folder_that_cannot_be_written(tmp_path, zarr):
+    path = tmp_path / "s.nc"
+    points = Grid({"x": [1.0, 2.0]}, dict)
+
+    def rows(tasks):
+        for task in tasks:
+            yield Row({"z": ((), float(task["x"]), {})}, {})
+
+    over_grid(rows, points, about={}, store=path).close()
+    tmp_path.chmod(0o500)
+    try:
+        with over_grid(rows, points, about={}, store=path) as data:
+            assert data.z.to_numpy().tolist() == [1.0, 2.0]
+    finally:
+        tmp_path.chmod(0o700)

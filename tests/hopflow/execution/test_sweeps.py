@@ -24,7 +24,7 @@ from dfcmodel import (
     takano2006,
 )
 from hopflow import sweep
-from markov import PauseTandem, explore, stationary
+from markov import MM1K, PauseTandem, explore, stationary
 from responsefn import CUBIC, NewReno, Reno
 from tests.surface import for_each
 
@@ -278,3 +278,17 @@ def test_a_store_is_resumed(tmp_path) -> None:
 def test_wrong_sweeps_are_refused(call, error, said) -> None:
     with pytest.raises(error, match=said):
         call()
+
+
+def test_a_sweep_of_many_points_says_its_size_before_the_first_is_checked():
+    numbers = range(1, 10**6)
+    size = r"^sweep of 999,998,000,001 points \(999,999 of capacity x 999,999 of arrival_rate\): at least 8e\+03 GB"
+    with pytest.raises(ValueError, match=size):
+        sweep(MM1K, capacity=numbers, arrival_rate=numbers)
+
+    def refuse(x: int, y: int) -> None:
+        raise RuntimeError
+
+    size = r"^sweep of 1,000,000 points \(1,000 of x x 1,000 of y\): at least 0\.008 GB for each result$"
+    with pytest.warns(UserWarning, match=size), pytest.raises(RuntimeError):
+        sweep(refuse, x=range(1000), y=range(1000))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from hopflow.sweeps import cores
+from hopflow.sweeps.executors import cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

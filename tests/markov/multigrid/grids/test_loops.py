@@ -9,7 +9,7 @@ from concurrent import futures
 import numpy as np
 import pytest
 
-from hopflow.sweeps import cores
+from hopflow.sweeps.executors import cores
 from markov import MatrixFree, PauseTandem, stationary
 from markov.multigrid.grids.coarse_levels import Coarse
 from markov.multigrid.grids.coarsening import coarsened, factors_along

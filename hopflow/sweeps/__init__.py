@@ -1,0 +1,1 @@
+"""Sweeps over grids of parameter values, with executors and stores."""
