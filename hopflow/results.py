@@ -502,6 +502,11 @@ MAX_LINE_VALUE = 130
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colour-blind-safe palette; black last."""
+FURTHER_COLOURS = (
+    *("#882255", "#117733", "#332288", "#AA4499", "#999933", "#661100", "#888888"),
+    *("#44AA99", "#DDCC77", "#6699CC", "#A6761D", "#7570B3", "#A6CE39", "#E7298A"),
+)
+"""Colours of the 8th to 21st line of a plot, mostly of Tol's palettes."""
 DECORATION = "_decoration"
 """Label of lines in a figure that show no data."""
 UNEXPLAINED = "unexplained"
@@ -537,7 +542,7 @@ def table_text(title: str, rows: Mapping[str, object]) -> str:
 
 
 def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figure, Any]:
-    """Return a new figure and its axes, in hopflow's colours.
+    """Return a new figure and its axes, in hopflow's colours; the first 21 lines differ in colour.
 
     In IPython and notebooks it is a pyplot figure, shown below the cell; elsewhere it is not
     registered with pyplot, so that it need not be closed.
@@ -554,7 +559,7 @@ def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figu
         make = plt.figure
     # outside the context: the first figure of a notebook switches the backend, and that must last
     new = make(figsize=(width, height), layout="constrained")
-    with mpl.rc_context({"axes.prop_cycle": cycler(color=COLOURS)}):
+    with mpl.rc_context({"axes.prop_cycle": cycler(color=COLOURS + FURTHER_COLOURS)}):
         axes = new.subplots(**kwargs)
     return new, axes
 

@@ -122,7 +122,7 @@ class Curve(Result):
             "rtt": f"{self.rtt:g} s",
         }
         for rule, rate, inside in zip(self.rules, self.rate, self.in_domain, strict=True):
-            beyond = f"; {(~inside).sum()} values outside of {domain_of(rule)}"
+            beyond = f"; {count_of(int((~inside).sum()), 'value')} outside of {domain_of(rule)}"
             ranges[repr(rule)] = f"{rate.min():.4g} .. {rate.max():.4g} packets/s{'' if inside.all() else beyond}"
         ranges |= self._remarks()
         return ranges

@@ -106,7 +106,7 @@ def run_tasks(
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from hopflow.sweeps import run_tasks
+    >>> from hopflow.sweeps.executors import run_tasks
     >>> with ThreadPoolExecutor(2) as pool:
     ...     results = dict(run_tasks(lambda part: [n * n for n in part], range(5), pool))
     >>> [results[n] for n in range(5)]

@@ -251,9 +251,10 @@ def sweep(
     Raises
     ------
     ValueError
-        For an unknown parameter, one without values, or a value that is refused, before anything is run; for a
-        store of another sweep, a damaged one, and one that another process writes; for more than 1e8 points; for a result that is no number or text, or has other dimensions or
-        coordinates than those at earlier points, with its name and point.
+        For an unknown parameter, one without values, a value that is refused, and more than 1e8 points, before
+        anything is run; for a store of another sweep, a damaged one, and one that another process writes; for a result
+        that is no number or text, or has other dimensions or coordinates than those at earlier points, with its name
+        and point.
     NotSolvedError
         When a chain is not solved.
 

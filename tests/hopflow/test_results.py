@@ -24,6 +24,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from markupsafe import Markup
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import dfcmodel
@@ -587,3 +588,12 @@ def test_a_result_without_its_class_is_named(tmp_path, monkeypatch):
     path.write_bytes(b"hopflow result 1\n" + pickle.dumps(3))
     with pytest.raises(ValueError, match="has no checksum, as an older version wrote it: save it again"):
         Result.load(path)
+
+
+def test_twenty_lines_of_a_figure_have_twenty_colours() -> None:
+    axes = figure()[1]
+    colours = [axes.plot([0, 1], [n, n])[0].get_color() for n in range(20)]
+    assert len(set(colours)) == 20
+    channels = np.array([to_rgb(colour) for colour in colours])
+    distances = np.abs(channels[:, None] - channels).sum(axis=2)
+    assert distances[~np.eye(20, dtype=bool)].min() > 0.2  # of three channels from 0 to 1

@@ -106,3 +106,7 @@ def test_immutable(result):
 
 def test_curve_of_rules_alone():
     np.testing.assert_allclose(curve(Reno()).p[[0, -1]], [1e-6, 0.1])
+
+
+def test_a_single_value_outside_of_a_domain_is_one_value() -> None:
+    assert "; 1 value outside of p <= 0.02" in repr(curve(Reno(), [0.01, 0.03], 0.04))

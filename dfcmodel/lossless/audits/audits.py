@@ -29,7 +29,7 @@ from dfcmodel.lossless.audits.verdicts import INSUFFICIENT, RowVerdict, verdict_
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import duration, frames_and_cell
 from hopflow.checks import format_value
-from hopflow.results import COLOURS, Result, figure
+from hopflow.results import Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class TableAudit(Result):
                 ]
                 if points:
                     axes.plot(
-                        *zip(*points, strict=True), marker, ms=4, color=COLOURS[n % len(COLOURS)], clip_on=False, zorder=20 - n,
+                        *zip(*points, strict=True), marker, ms=4, color=f"C{n}", clip_on=False, zorder=20 - n,
                         label=verdict.value + (", no xoff" if empty else ""),
                     )  # fmt: skip
         axes.plot([left, right], [left, right], color="#000000", lw=0.8, label="bytes on the cable")
