@@ -80,8 +80,8 @@ PRISM, JANI, PYTHON = (".prism", ".sm", ".pm", ".ctmc"), (".jani",), (".py",)
 SBML, LISTED, MATRIX = (".xml", ".sbml"), (".umb", ".tra"), (".mtx",)
 SUFFIXES = PRISM + JANI + SBML + LISTED + MATRIX + PYTHON
 PROOFS: dict[str, Any] = {"on": True, "tight": "tight", "off": False}
-UNDECIDED = 3
-"""Exit status for properties without a truth value; 2 is that of a wrong call."""
+UNDECIDED, INACCURATE = 3, 4
+"""Exit statuses for properties without a truth value, and for values without a useful bound; 2 is that of a wrong call."""
 commands = cli.Commands()
 solve = cli.Commands(
     cls=FilesToo,
@@ -181,6 +181,7 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -
         typer.echo(table_text(type(answer).__name__, rows))
     if plot is not None:
         cli.save_figure(answer.plot(), plot, quiet=json)
+    _end(answer.status)
 
 
 @dataclass(frozen=True)
@@ -323,6 +324,7 @@ def file(
 
     A .py file is run as Python: its variable `model`, or the one ChainModel that it defines.
     Exit status 3: a property is undecided, its number within the error of the threshold (null in JSON).
+    Exit status 4: an answer is inaccurate, no useful bound holds.
     """
     from markov.driver import stationary
 
@@ -444,7 +446,7 @@ def _of_statement(found: Statement) -> dict[str, object]:
 
 
 def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> None:
-    """Print the values of properties; exit status 3 where one of them is undecided."""
+    """Print the values of properties; exit status 4 where one is inaccurate, 3 where one is undecided."""
     found = [model.property(text, proof=proof, on_failure="return") for text in names]
     if json:
         fields = ("text", "value", "error_bound", "status", "reason", "seconds")
@@ -452,7 +454,14 @@ def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> Non
     else:
         for each in found:
             typer.echo(each)
-    if any(each.status is Status.UNDECIDED for each in found):
+    _end(*(each.status for each in found))
+
+
+def _end(*statuses: Status) -> None:
+    """End with exit status 4 if an answer is not within a useful bound, otherwise with 3 if one is undecided."""
+    if any(not status.ok and status is not Status.UNDECIDED for status in statuses):
+        raise typer.Exit(INACCURATE)
+    if Status.UNDECIDED in statuses:
         raise typer.Exit(UNDECIDED)
 
 

@@ -245,6 +245,31 @@ def ended(*arguments: object) -> tuple[int, str]:
     return found.exit_code, found.output
 
 
+CLIMB = """\
+ctmc
+module walk
+  x : [0..40];
+  [] x<40 -> 1e-3 : (x'=x+1);
+  [] x>0 & x<40 -> 1 : (x'=x-1);
+endmodule
+rewards
+  true : 1;
+endrewards
+"""
+
+
+def test_an_inaccurate_value_ends_with_status_4(tmp_path: Path) -> None:
+    """The mean time is 1e120 s, beyond what any bound of float64 proves."""
+    (tmp_path / "climb.sm").write_text(CLIMB, encoding="utf-8")
+    for further in ([], ["--json"]):
+        status, said = ended(
+            tmp_path / "climb.sm", "--property", "R=? [ F x=40 ]", "--property", "S=? [ x=40 ]", *further
+        )
+        assert status == 4
+        assert "inaccurate" in said
+    assert ended(tmp_path / "climb.sm", "--property", "S=? [ x=40 ]")[0] == 0
+
+
 def test_an_undecided_property_is_null_and_ends_with_status_3(machine: Path) -> None:
     """In the long run the machine is up for 0.8 of the time; 0.8 is no floating-point number."""
     const = "--const", "fails=0.25"
