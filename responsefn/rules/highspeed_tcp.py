@@ -9,8 +9,8 @@ from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
 from responsefn.closed_forms.printed import use_printed
 from responsefn.response import rfc
-from responsefn.rules.base import WindowRule, after, cut, grow, whole, whole_cut
-from responsefn.rules.linux import KERNEL, LinuxRule, linux_file
+from responsefn.rules.base import WindowRule, cut, grow, whole, whole_cut
+from responsefn.rules.linux import KERNEL, LinuxRule, linux_file, timeout_after
 
 if TYPE_CHECKING:
     from responsefn.closed_forms.symbolic import Formula
@@ -215,8 +215,4 @@ class LinuxHSTCP(LinuxRule):
         row = where(s.cwnd < s.ssthresh, s.row, 1.0 * table_row(w))
         return whole_cut(s, w - whole(w * DECREASES[int(row)] / 256.0))
 
-    @staticmethod
-    @after(on_loss)
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the threshold is the window after a loss."""
-        return s._replace(cwnd=1.0)
+    on_timeout = timeout_after(on_loss)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
 from responsefn.response import Reference
-from responsefn.rules.base import WindowRule, after, cut, whole
-from responsefn.rules.linux import KERNEL, OLD, LinuxRule, linux_file, of_kernel
+from responsefn.rules.base import WindowRule, cut, whole
+from responsefn.rules.linux import KERNEL, OLD, LinuxRule, linux_file, of_kernel, timeout_after
 
 __all__ = ["HTCP", "LinuxHTCP", "end_cycle", "measure"]
 
@@ -182,11 +182,7 @@ class LinuxHTCP(LinuxRule):
         top = base + 0.95 * (top - base)
         return s._replace(cwnd=window, ssthresh=window, since=-1.0, top_rtt=top)
 
-    @staticmethod
-    @after(on_loss)
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the threshold is the window after a loss."""
-        return s._replace(cwnd=1.0)
+    on_timeout = timeout_after(on_loss)
 
 
 def measure(s: Any, e: Any, since: Any, trips: float) -> Any:
@@ -268,8 +264,4 @@ class LinuxHTCP2622(LinuxHTCP):
         s = cut(s, s.beta * s.cwnd)
         return s._replace(since=e.time, top_rtt=e.rtt)
 
-    @staticmethod
-    @after(on_loss)
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the threshold is the window after a loss."""
-        return s._replace(cwnd=1.0)
+    on_timeout = timeout_after(on_loss)

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from hopflow.checks import choice
 from hopflow.parameters import param
 from responsefn.response import Reference
-from responsefn.rules.base import WindowRule
+from responsefn.rules.base import WindowRule, after
 
-__all__ = ["CURRENT", "KERNEL", "OLD", "LinuxRule", "linux_file", "of_kernel"]
+__all__ = ["CURRENT", "KERNEL", "OLD", "LinuxRule", "linux_file", "of_kernel", "timeout_after"]
 
 CURRENT, OLD = "6.12", "2.6.22"
 """The default kernel, and the kernel of ns-2.35's modules."""
@@ -58,6 +58,19 @@ class LinuxRule(WindowRule):
             name = type(self).__name__
             msg = f"must be {self.version!r} of this object; write {name}(kernel={self.params.kernel!r})"
             raise ValueError(f"kernel = {self.params.kernel!r}: {msg}")
+
+
+def enter_loss(s: Any, q: Any, e: Any) -> Any:
+    """Slow start from one packet; the threshold is the window after a loss (``tcp_enter_loss``)."""
+    return s._replace(cwnd=1.0)
+
+
+def timeout_after(on_loss: Any) -> Any:
+    """Return the `on_timeout` of a module whose state a timeout changes as a loss does, apart from the window.
+
+    Modules that reset further fields apply `after` to a function of their own.
+    """
+    return staticmethod(after(on_loss)(enter_loss))
 
 
 def of_kernel(version: str) -> Any:

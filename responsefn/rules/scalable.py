@@ -8,8 +8,8 @@ from hopflow.functions import minimum, where
 from hopflow.parameters import param
 from responsefn.closed_forms.printed import use_printed
 from responsefn.response import Reference
-from responsefn.rules.base import WindowRule, after, cut, grow, whole, whole_cut
-from responsefn.rules.linux import KERNEL, OLD, LinuxRule, linux_file, of_kernel
+from responsefn.rules.base import WindowRule, cut, grow, whole, whole_cut
+from responsefn.rules.linux import KERNEL, OLD, LinuxRule, linux_file, of_kernel, timeout_after
 
 if TYPE_CHECKING:
     from responsefn.closed_forms.symbolic import Formula
@@ -160,11 +160,7 @@ class LinuxScalable(LinuxRule):
         w = whole(s.cwnd)
         return whole_cut(s, w - whole(q.b * w))
 
-    @staticmethod
-    @after(on_loss)
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the threshold is the window after a loss."""
-        return s._replace(cwnd=1.0)
+    on_timeout = timeout_after(on_loss)
 
 
 @of_kernel(OLD)
@@ -213,8 +209,4 @@ class LinuxScalable2622(LinuxScalable):
         """Multiply the window by 1 - b."""
         return cut(s, (1.0 - q.b) * s.cwnd)
 
-    @staticmethod
-    @after(on_loss)
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the threshold is the window after a loss."""
-        return s._replace(cwnd=1.0)
+    on_timeout = timeout_after(on_loss)

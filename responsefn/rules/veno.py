@@ -7,9 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import minimum, where
 from hopflow.parameters import extends, param
-from responsefn.rules.base import after, grow, whole, whole_cut
+from responsefn.rules.base import grow, whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux import KERNEL, LinuxRule, linux_file
+from responsefn.rules.linux import KERNEL, LinuxRule, linux_file, timeout_after
 
 __all__ = ["LinuxVeno"]
 
@@ -76,8 +76,4 @@ class LinuxVeno(LinuxRule):
         """Reduce the window to four fifths if few packets wait, otherwise to half."""
         return whole_cut(s, where(s.waiting < q.beta, 0.8, 0.5) * whole(s.cwnd))
 
-    @staticmethod
-    @after(on_loss)
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet; the threshold is the window that a loss leaves."""
-        return s._replace(cwnd=1.0)
+    on_timeout = timeout_after(on_loss)
