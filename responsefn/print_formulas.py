@@ -40,8 +40,6 @@ def _formula(formula: Formula) -> dict[str, Any]:
     for name in (*ATTRIBUTES, *SCALARS, *COMPILED[1:]):
         code = formula.code(name)
         entry[name] = code and _code(code, VARIABLES if name in ATTRIBUTES else set(), name in COMPILED)
-    bounds = formula.bounds()
-    entry["bounds"] = bounds and [bounds[0], [[lower, _code(end)] for lower, end in bounds[1]]]
     return entry
 
 

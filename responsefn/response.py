@@ -48,7 +48,6 @@ __all__ = [
     "cut",
     "domain_of",
     "equation_of",
-    "range_of",
     "rfc",
     "table_of",
 ]
@@ -56,10 +55,8 @@ __all__ = [
 
 AT_END = 1e-12
 """Relative rounding of a loss event rate at an end of a domain."""
-BORDER = 1e-12
-"""Relative distance from the end of the range of a closed form within which each p is checked separately."""
-MIN_ARRAY = 64  # numerical
-"""Entries from which checking the ends of a range first is faster."""
+MAX_REMARKED = 64  # numerical
+"""Entries above which remarks on several responses are computed for the largest p alone."""
 STARTS = 9  # numerical
 """Number of windows from which `WindowRule.attractors` starts."""
 DIGITS, MAX_SHOWN_OPERATIONS = 5, 100
@@ -322,32 +319,6 @@ class Response(Parametrized):
         result = evaluate(code, values, check)
         losses.checked = True
         return result
-
-
-@lru_cache(maxsize=1024)
-def range_of(response: Response, rtt: float) -> tuple[float, float] | None:
-    """Return a range of p in which the closed form of a response holds; None if its condition is not bounds of p.
-
-    All bounds of p in the condition must hold, or one of several upper bounds. The range ends at a relative distance
-    `BORDER` inside of them.
-
-    Examples
-    --------
-    >>> from responsefn import HSTCP
-    >>> low, high = range_of(HSTCP(), 0.1)
-    >>> round(low, 9), round(high, 9)
-    (1e-07, 0.166666667)
-    """
-    bounds = response.closed_form().bounds()
-    if bounds is None:
-        return None
-    one_suffices, bound_codes = bounds
-    lows: list[float] = [0.0]
-    highs: list[float] = []
-    for lower, code in bound_codes:
-        end = float(response.value_of(code, R=np.asarray(rtt)))
-        (lows if lower else highs).append(end * (1.0 + BORDER if lower else 1.0 - BORDER))
-    return max(lows), (max if one_suffices else min)(highs, default=math.inf)
 
 
 def equation_of(entry: Response, *, latex: bool = False) -> str:
@@ -689,8 +660,8 @@ class WindowRule(Response, ABC):
             return plain(self._numerical(name, p, rtt, bandwidth))
         values = self.value_at(code, losses, rtt)
         if not formula.everywhere:
-            holds = _holds_at_ends(self, losses, rtt) or self.closed_form_holds(p, rtt)
-            if holds is not True and not holds.all():
+            holds = self.closed_form_holds(p, rtt)
+            if not holds.all():
                 values = np.broadcast_to(values, shape).copy()
                 other = ~holds
                 at_p, at_rtt = (np.broadcast_to(array, shape)[other] for array in (p, rtt))
@@ -703,7 +674,7 @@ class WindowRule(Response, ABC):
     def _remark_on_closed_form(self, p: Any, rtt: Any, bandwidth: float | None) -> None:
         """Warn about other rates where the closed form is one of several responses."""
         selected = np.flatnonzero((p.ravel() >= self.single_below) & self.closed_form_holds(p, rtt).ravel())
-        if len(selected) > MIN_ARRAY:
+        if len(selected) > MAX_REMARKED:
             selected = selected[[np.argmax(p.ravel()[selected])]]
         if len(selected):
             at = p.ravel()[selected], rtt.ravel()[selected], bandwidth
@@ -836,11 +807,3 @@ class Law(Response, ABC):
         """Return ``rate * rtt`` in packets; parameters and shapes as for `rate`."""
         rate = np.asarray(self.rate(p, rtt, unit_check=unit_check))
         return plain(rate * round_trip(rtt, unit_check))
-
-
-def _holds_at_ends(rule: WindowRule, losses: LossRates, rtt: Any) -> bool:
-    """Return whether the closed form holds at both ends of p and so between; False if unknown."""
-    if losses.values.size < MIN_ARRAY or rtt.ndim:
-        return False
-    p_range = range_of(rule, float(rtt))
-    return p_range is not None and p_range[0] <= losses.bounds[0] and losses.bounds[1] <= p_range[1]

@@ -234,14 +234,6 @@ class PrintedFormula:
             self._codes[name] = entry and self._load_code(name, entry)
         return self._codes[name]
 
-    def bounds(self) -> tuple[bool, list[tuple[bool, Code]]] | None:
-        """Return the bounds of p in the condition; see `printing.bounds_of`."""
-        entry = _contents()[self._key]["bounds"]
-        if entry is None:
-            return None
-        one_suffices, stored_bounds = entry
-        return one_suffices, [(lower, self._load_code("bounds", end)) for lower, end in stored_bounds]
-
     def _load_code(self, name: str, entry: dict[str, Any]) -> Code:
         def branches(arrays: frozenset[str]) -> list[Branch]:
             key = " ".join(sorted(arrays))

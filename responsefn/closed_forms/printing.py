@@ -15,7 +15,7 @@ from responsefn.closed_forms.printed import Branch, Code, Statements
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["bounds_of", "code_of", "statements"]
+__all__ = ["code_of", "statements"]
 
 MAX_FACTORED_OPERATIONS = 60
 """Operations up to which common factors are extracted: this saves Tahoe and TFRC two to four operations,
@@ -112,29 +112,6 @@ def _branches(expression: sp.Basic, arrays: frozenset[str]) -> list[Branch]:
         )
         for value, condition in pieces[0].args
     ]
-
-
-@cache
-def bounds_of(condition: Any, p: sp.Symbol) -> tuple[bool, list[tuple[bool, Code]]] | None:
-    """Return the bounds of ``p`` in a condition, or None if it does not consist of bounds.
-
-    Returns
-    -------
-    Whether one bound suffices, and for each bound whether it is a lower bound, with its code. A condition that holds
-    for two p holds for all p between.
-    """
-    one_suffices = isinstance(condition, sp.Or)
-    parts = condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
-    bounds = []
-    for part in parts:
-        if not hasattr(part, "lts") or (part.lts == p) == (part.gts == p):
-            return None
-        lower = part.gts == p
-        end = part.lts if lower else part.gts
-        if p in end.free_symbols or (lower and one_suffices):
-            return None
-        bounds.append((lower, code_of(end)))
-    return one_suffices, bounds
 
 
 def statements(expression: sp.Basic, varying: Collection[str], *, arrays: bool = False) -> Statements:

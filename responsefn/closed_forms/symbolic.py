@@ -97,12 +97,6 @@ class Formula:
         expression = getattr(self.growth if of_growth else self, name, None)
         return None if expression is None else code_of(sp.sympify(expression))
 
-    def bounds(self) -> tuple[bool, list[tuple[bool, Code]]] | None:
-        """Return the bounds of p in the condition; see `printing.bounds_of`."""
-        from responsefn.closed_forms.printing import bounds_of
-
-        return bounds_of(self.condition, p)
-
     def subs(self, values: Mapping[sp.Symbol, sp.Expr]) -> Formula:
         """Return the formula with parameters replaced by values."""
         forms = (self.rate, self.peak_window, self.inverse)

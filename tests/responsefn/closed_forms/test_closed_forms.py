@@ -13,13 +13,9 @@ from scipy.special import lambertw
 
 from hopflow import maximum
 from responsefn import (
-    AIMD,
     CUBIC,
-    DCTCP,
     HTCP,
     TFRC,
-    Reno,
-    Scalable,
     WindowRule,
     fused,
     invert,
@@ -30,7 +26,6 @@ from responsefn.closed_forms.cubic_region import PlateauRatio, ends
 from responsefn.closed_forms.functions import lambert_w, solve_plateau
 from responsefn.closed_forms.printed import LAMBERT_W
 from responsefn.closed_forms.printing import statements
-from responsefn.response import BORDER, range_of
 from tests.responsefn.closed_rules import RTT, SMOOTH, P
 from tests.surface import for_each
 
@@ -130,23 +125,6 @@ def test_derivatives_are_differences_of_the_root():
         up[n], down[n] = up[n] + h, down[n] - h
         difference = (solve_plateau(*up) - solve_plateau(*down)) / (2 * h)
         assert float(slope) == pytest.approx(difference, rel=1e-7)
-
-
-# Ranges of closed forms against their conditions, p by p.
-
-
-@pytest.mark.parametrize("rule", [Reno(), AIMD(b=0.125), Scalable(legacy=60.0), DCTCP()], ids=repr)
-def test_a_range_is_where_the_condition_holds(rule):
-    low, high = range_of(rule, 0.1)
-    p = np.geomspace(1e-6, 1.0, 2001)
-    np.testing.assert_array_equal((low <= p) & (p <= high), rule.closed_form_holds(p, 0.1))
-    ends = np.array([max(low, 1e-300), high])
-    assert rule.closed_form_holds(ends, 0.1).all()
-    assert not rule.closed_form_holds(high * (1.0 + 3.0 * BORDER), 0.1)
-
-
-def test_a_condition_that_is_no_bound_has_no_range():
-    assert range_of(AIMD(form="recovery"), 0.1) is None
 
 
 # Expressions as statements: what varies apart from what does not, and quarter powers as roots.
