@@ -119,6 +119,7 @@ docs: $(VENV)/.docs ## build docs/_build/html
 	$(PY) -m sphinx -b html --fail-on-warning --keep-going docs docs/_build/html
 
 wheel: $(VENV)/.dev ## build dist/hopflow-*.whl
+	$(PY) -m hopflow.kernels.build # with a line per unit, which pip would hide
 	PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
 
 wheels: $(VENV)/.dev ## build dist/hopflow-*.whl for Linux on x86-64 and on arm64, with object code

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,29 @@ PLATFORMS = {
 """Platform of the wheels for the levels that ``HOPFLOW_LEVELS`` names: the code needs nothing but the C library."""
 
 
+SOURCES = ("hopflow", "responsefn", "markov", "dfcmodel")
+"""Packages that the compilation imports, `hopflow.kernels.build.USERS` and their base."""
+ARCHIVES = Path("hopflow", "kernels", "objects")
+
+
+def compile_archives(root: Path, command: list[str]) -> None:
+    """Run the compilation on a copy of the packages, and move its archives to where they belong.
+
+    A checkout may be edited during the minutes that it takes: processes that import it at different times would
+    compile functions that do not fit together, or fail.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for name in SOURCES:
+            shutil.copytree(root / name, Path(folder, name), ignore=shutil.ignore_patterns("__pycache__"))
+        path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+        subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, check=True)
+        (root / ARCHIVES).mkdir(exist_ok=True)
+        for archive in Path(folder, ARCHIVES).glob("*.zip"):
+            scratch = root / ARCHIVES / f".{os.getpid()}.{archive.name}"
+            shutil.copyfile(archive, scratch)
+            scratch.replace(root / ARCHIVES / archive.name)  # running programs keep the old archive
+
+
 class KernelHook(BuildHookInterface[Any]):
     """Runs ``python -m hopflow.kernels.build`` for the levels of ``HOPFLOW_LEVELS``, or for this machine."""
 
@@ -26,9 +51,7 @@ class KernelHook(BuildHookInterface[Any]):
         if self.target_name != "wheel":
             return
         levels = os.environ.get("HOPFLOW_LEVELS", "").split()
-        path = os.pathsep.join(filter(None, [self.root, os.environ.get("PYTHONPATH")]))
-        command = [sys.executable, "-m", "hopflow.kernels.build", *levels]
-        subprocess.run(command, cwd=self.root, env={**os.environ, "PYTHONPATH": path}, check=True)
+        compile_archives(Path(self.root), [sys.executable, "-m", "hopflow.kernels.build", *levels])
         names = levels or [archive.stem for archive in Path(self.root, "hopflow/kernels/objects").glob("*.zip")]
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         if levels:
