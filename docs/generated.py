@@ -14,7 +14,7 @@ import inspect
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -793,6 +793,42 @@ def rules() -> str:
     return table(("Rule or law", "Kind", "Capacity", "Domain", "Source"), rows)
 
 
+def capacities() -> str:
+    """Return the rules whose rate needs the capacity of the path, and those to which it may be given."""
+    from responsefn import catalogue
+
+    kinds: dict[str, dict[str, None]] = {"needed": {}, "optional": {}}
+    for rule in catalogue("rule").entries:
+        if rule.capacity in kinds:
+            kinds[rule.capacity][f"`{type(rule).__name__}`"] = None
+    needed, optional = (listed(names) for names in kinds.values())
+    return f"{needed} require the capacity of the bottleneck (`bandwidth=`). For {optional} it is optional."
+
+
+def recoveries() -> str:
+    """Return the rules by the recovery that they have without ``recovery=``."""
+    from responsefn import catalogue
+
+    kinds: dict[str, dict[str, None]] = {}
+    for rule in catalogue("rule").entries:
+        is_linux = rule.package == "responsefn.linux"
+        name = "the modules of Linux" if is_linux else f"`{type(rule).__name__}`"
+        kinds.setdefault(rule.recovery, {})[name] = None
+    words = {"sack": "SACK", "newreno": "NewReno's recovery", "reno": "Reno's", "tahoe": "Tahoe's"}
+    parts = [f"{word}: {listed(kinds[kind])}" for kind, word in words.items() if kind in kinds]
+    return "; ".join(parts) + "."
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names in words.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def rule_parameters() -> str:
     """Return the parameters of rules and laws as their classes declare them."""
     return table(
@@ -861,6 +897,8 @@ MAKE: dict[str, Callable[[], str]] = {
     "starvation": starvation,
     "readers": readers,
     "rules": rules,
+    "capacities": capacities,
+    "recoveries": recoveries,
     "rule_parameters": rule_parameters,
     "rule_constants": rule_constants,
     "model_errors": model_errors,
@@ -873,16 +911,22 @@ MAKE: dict[str, Callable[[], str]] = {
     "weak_verdicts": weak_verdicts,
     "deciding_seeds": deciding_seeds,
 }
-PAGES = ("intervals.md", "markov.md", "power.md", "readers.md", "rules.md", "scenario-files.md")
+PAGES = ("intervals.md", "markov.md", "power.md", "readers.md", "responses.md", "rules.md", "scenario-files.md")
 SIMULATED = ("paths.md",)
 """Pages with parts that take simulations."""
 JUDGED = ("../README.md", "known-limits.md")
 """Pages with parts that are read from outcomes of claims, which take a minute unless they are cached."""
+OUTCOMES = ("model_errors",)
+"""These parts."""
 
 
-def filled(text: str) -> str:
-    """Return a page with its generated parts made again."""
-    return BLOCK.sub(lambda found: f"{found[1]}\n{MAKE[found[2]]()}\n{found[3]}", text)
+def filled(text: str, without: Container[str] = ()) -> str:
+    """Return a page with its generated parts made again, apart from some."""
+
+    def part(match: re.Match[str]) -> str:
+        return match[0] if match[2] in without else f"{match[1]}\n{MAKE[match[2]]()}\n{match[3]}"
+
+    return BLOCK.sub(part, text)
 
 
 def write_index() -> None:
@@ -896,9 +940,11 @@ def write_index() -> None:
 def main() -> None:
     """Write the generated parts, and the index of modules."""
     write_index()
-    for page in (*PAGES, *((*SIMULATED, *JUDGED) if "--simulated" in sys.argv else ())):
+    is_simulated = "--simulated" in sys.argv
+    for page in (*PAGES, *JUDGED, *(SIMULATED if is_simulated else ())):
         path = DOCS / page
-        path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        path.write_text(filled(text, () if is_simulated or page not in JUDGED else OUTCOMES), encoding="utf-8")
 
 
 if __name__ == "__main__":

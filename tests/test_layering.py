@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # below it. hopflow's lazy names are strings, not imports.
 MAY_IMPORT = {
     "hopflow": {"hopflow.kernels"},
-    "hopflow.kernels": {"hopflow.changes", "hopflow.fork_safety", "hopflow.functions", "hopflow.progress", "hopflow.whole_files"},
+    "hopflow.kernels": {"hopflow.changes", "hopflow.errors", "hopflow.fork_safety", "hopflow.functions", "hopflow.progress", "hopflow.whole_files"},
     "responsefn": {"hopflow", "responsefn"},
     "responsefn.kernel": {"hopflow.kernels"},
     "markov": {"hopflow"},

@@ -220,8 +220,7 @@ def sweep(
         Of scenarios: the settings of a level, as for `simulate`. Of chains: as for `stationary`.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or Dask's ``client.get_executor()``; None:
-        this process. Points assigned to a worker that died are recomputed. A process chooses methods and kernels by
-        their predicted costs, loading included, so that results of chains may differ by rounding, within their bounds.
+        this process. Points assigned to a worker that died are recomputed. Results do not depend on the executor.
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into it, and the same
         call after an interruption computes the missing points. The result is the same as in memory. The first value

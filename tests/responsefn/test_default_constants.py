@@ -37,10 +37,19 @@ NO_CONSTANTS = {"seed", "unit_check", "rtt", "window", "p", "loss", "duration", 
 """Parameters of functions that say where, and for how long: not constants of an algorithm."""
 
 
-@pytest.mark.parametrize("part", ["rule_constants", "rule_parameters", "rules"])
-def test_the_page_of_rules_has_the_constants_of_the_code(part: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("rules.md", "rule_constants"),
+        ("rules.md", "rule_parameters"),
+        ("rules.md", "rules"),
+        ("responses.md", "capacities"),
+        ("known-limits.md", "recoveries"),
+    ],
+)
+def test_pages_have_the_constants_and_the_lists_of_the_code(name: str, part: str) -> None:
     """The independent copy of each number: a constant that is changed by mistake differs from the page."""
-    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     table = page[page.index(f"<!-- {part}:") :].partition("<!-- end -->")
     text = table[0] + table[1]
     assert GENERATED["filled"](text) == text, "run `make generated`, and read what it changes"
