@@ -37,6 +37,8 @@ class Columns:
         Their numbers in the product space, shape (states,), or None.
     numbering
         What the numbers mean; needed without ``codes``.
+    transient
+        Values of the transient variables in the transitions that lead to the states, shape (transient variables, states).
     """
 
     def __init__(
@@ -44,8 +46,9 @@ class Columns:
         codes: NDArray[np.int64] | None,
         states: NDArray[np.int64] | None = None,
         numbering: Numbering | None = None,
+        transient: NDArray[np.float64] | None = None,
     ) -> None:
-        self.states, self._numbering = states, numbering
+        self.states, self._numbering, self._transient = states, numbering, transient
         if codes is not None:
             self.codes = codes
             self.count = codes.shape[1]
@@ -80,9 +83,16 @@ class Columns:
         if len(places) == self.count:
             return self
         states = None if self.states is None else self.states[places]
+        transient = None if self._transient is None else self._transient[:, places]
         if self._numbering is not None:
-            return Columns(None, states, self._numbering)
-        return Columns(self.codes[:, places], states)
+            return Columns(None, states, self._numbering, transient)
+        return Columns(self.codes[:, places], states, None, transient)
+
+    def transient(self, k: int) -> NDArray[np.float64]:
+        """Return the values of a transient variable in the transitions that lead to the states, shape (states,)."""
+        assert self._transient is not None
+        values: NDArray[np.float64] = self._transient[k]
+        return values
 
     def remembered(self, run: Callable[[Columns], Any]) -> Any:
         """Return the values of a formula in these states, computed once."""

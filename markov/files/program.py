@@ -18,6 +18,7 @@ __all__ = [
     "Program",
     "Reset",
     "RewardItem",
+    "Transient",
     "Variable",
 ]
 
@@ -56,11 +57,20 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Branch:
-    """A rate with its assignments; ``gains`` are rewards of the transition (JANI)."""
+    """A rate with its assignments; ``transient`` are those to transient variables (JANI)."""
 
     rate: Expression
     changes: tuple[Assignment, ...]
-    gains: tuple[Assignment, ...] = ()
+    transient: tuple[Assignment, ...] = ()
+
+
+@dataclass(frozen=True)
+class Transient:
+    """A transient variable (JANI): its value in a transition is the initial one, or that which an edge assigns."""
+
+    name: str
+    kind: str
+    start: Expression
 
 
 @dataclass(frozen=True)
@@ -157,7 +167,9 @@ class Program:
     composition
         How the modules run in parallel.
     transient
-        Names of rewards that transitions earn (JANI).
+        Transient variables that edges may assign (JANI), by name.
+    steps
+        Rewards that each transition earns (JANI), by name: expressions of the variables after all assignments.
     resets
         What happens at given times (SBML).
     reactions
@@ -174,7 +186,8 @@ class Program:
     rewards: dict[str, tuple[RewardItem, ...]] = field(default_factory=dict)
     start: Expression | None = None
     composition: Composition | None = None
-    transient: tuple[str, ...] = ()
+    transient: dict[str, Transient] = field(default_factory=dict)
+    steps: dict[str, Expression] = field(default_factory=dict)
     resets: tuple[Reset, ...] = ()
     reactions: dict[int, tuple[int, str]] = field(default_factory=dict)
 

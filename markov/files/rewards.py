@@ -43,6 +43,6 @@ def rewards_of(name: str, program: Program, found: Explored) -> tuple[NDArray[np
             states[holds] += part
         else:
             moves[holds] += part * found.action_rates[item.action][holds]
-    if name in program.transient:
-        moves += found.gains[program.transient.index(name)]
+    if name in program.steps:
+        moves += found.gains[list(program.steps).index(name)]
     return states, states + moves

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,10 @@ from markov.files.program import (
     Module,
     Program,
     RewardItem,
+    Transient,
     Variable,
 )
-from markov.files.syntax import Chain, Choice, Expression, Literal, Name
+from markov.files.syntax import Chain, Choice, Expression, Literal, Name, names_in
 from markov.generators.ways import MAX_STATES
 
 __all__ = ["read_jani"]
@@ -75,10 +77,12 @@ def read_jani(path: str | Path, *, constants: Mapping[str, Any] | None = None, m
     path = file_path("path", path)
     reader = _Reader(path.name)
     given = _json(path)
-    model = FileModel(reader.program(given), constants, most)
-    properties = JaniProperties(path.name, set(reader.transient))
-    properties.functions = reader.functions
-    model.properties = properties.read(reader.listed(given, "properties", "file"))
+    program = reader.program(given)
+    reader_of_properties = JaniProperties(path.name, reader.kinds, reader.transient)
+    reader_of_properties.functions = reader.functions
+    properties = reader_of_properties.read(reader.listed(given, "properties", "file"))
+    model = FileModel(reader.with_steps(program, reader_of_properties.steps), constants, most)
+    model.properties = properties
     return model
 
 
@@ -99,13 +103,22 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 class _Reader(JaniReader):
-    """One method per construct; ``transient`` maps transient variables to their initial values."""
+    """One method per construct.
+
+    Attributes
+    ----------
+    kinds
+        Types of constants and variables by name.
+    transient
+        Transient variables.
+    """
 
     def __init__(self, file: str) -> None:
         super().__init__(file)
-        self.transient: dict[str, tuple[str, Expression]] = {}
+        self.kinds: dict[str, str] = {}
+        self.transient: dict[str, Transient] = {}
         self.actions: set[str] = set()
-        self.in_states: dict[str, list[tuple[Expression | None, Expression]]] = {}
+        self.in_states: dict[str, list[tuple[str, Expression | None, Expression]]] = {}
 
     def program(self, given: dict[str, Any]) -> Program:
         """Return the program of the file."""
@@ -131,10 +144,9 @@ class _Reader(JaniReader):
         automata = self.of(given, "automata", "file", list)
         for k, automaton in enumerate(automata):
             self._automaton(found, automaton, f"automata[{k}]")
-        for name, (kind, start) in self.transient.items():
-            value = self._in_states(name, start)
-            found.formulas[name] = value
-            if kind == "bool":
+        for name, variable in self.transient.items():
+            found.formulas[name] = self._in_states(variable)
+            if variable.kind == "bool":
                 found.labels[name] = Name(name, 1)
             else:
                 found.rewards[name] = (RewardItem(None, Literal(True, 1), Name(name, 1), 1),)
@@ -160,10 +172,13 @@ class _Reader(JaniReader):
         given = value.get("value")
         tree = None if given is None else self.expression(given, where)
         found.check_new(name, 1)
+        self.kinds[name] = KINDS[kind]
         found.constants[name] = Constant(name, KINDS[kind], tree, 1)
 
     def _variable(self, found: Program, value: Any, where: str) -> None:
         name = self.of(value, "name", where, str)
+        if name in self.transient:
+            raise self.wrong(where, f"{name!r} is defined twice")
         found.check_new(name, 1)
         self.known(value, "variable", where)
         kind, low, high = value.get("type"), None, None
@@ -178,8 +193,9 @@ class _Reader(JaniReader):
         start = self.expression(value.get("initial-value", default), where)
         if not isinstance(value.get("transient", False), bool):
             raise self.wrong(where, f"transient = {value['transient']!r}: must be true or false")
+        self.kinds[name] = KINDS[kind]
         if value.get("transient"):
-            self.transient[name] = KINDS[kind], start
+            self.transient[name] = Transient(name, KINDS[kind], start)
             return
         if kind == "real":
             raise self.wrong(where, "real variables make the states uncountable: not read")
@@ -215,7 +231,7 @@ class _Reader(JaniReader):
                 if ref not in self.transient:
                     raise self.wrong(where, f"{ref!r} is no transient variable")
                 tree = self.expression(given.get("value"), f"{where}.locations[{number}]")
-                self.in_states.setdefault(ref, []).append((here, tree))
+                self.in_states.setdefault(ref, []).append((name, here, tree))
         commands = tuple(
             self._edge(edge, names, place, f"{where}.edges[{k}]")
             for k, edge in enumerate(self.of(value, "edges", where, list))
@@ -273,25 +289,31 @@ class _Reader(JaniReader):
         if not _is_one(share):
             rate = Chain(rate, (("*", self.expression(share, where)),), 1)
         changes: list[Assignment] = []
-        gains: list[Assignment] = []
+        transient: list[Assignment] = []
         for assignment in [*shared, *self.listed(given, "assignments", where)]:
             ref = self._ref(assignment, where)
             value = self.expression(assignment.get("value"), where)
-            (gains if ref in self.transient else changes).append(Assignment(ref, value, 1))
+            if ref in {assigned.name for assigned in transient}:
+                raise self.wrong(where, f"{ref!r} is assigned twice")
+            (transient if ref in self.transient else changes).append(Assignment(ref, value, 1))
         target = self.of(given, "location", where, str)
         if target not in names:
             raise self.wrong(where, f"location {target!r} is not defined")
         if len(names) > 1:
             changes.append(Assignment(place, Literal(names.index(target), 1), 1))
-        return Branch(rate, tuple(changes), tuple(gains))
+        return Branch(rate, tuple(changes), tuple(transient))
 
-    def _in_states(self, name: str, start: Expression) -> Expression:
-        cases = self.in_states.get(name, [])
-        if len(cases) == 1 and cases[0][0] is None:
-            return cases[0][1]
-        if any(here is None for here, _ in cases):
-            raise self.wrong(name, "a value in several automata: not read")
-        return Choice(tuple(cases), start, 1) if cases else start  # type: ignore[arg-type]
+    def _in_states(self, variable: Transient) -> Expression:
+        """Return the value of a transient variable in states: that of the location, or the initial one."""
+        cases = self.in_states.get(variable.name, [])
+        if len({automaton for automaton, _, _ in cases}) > 1:
+            raise self.wrong(variable.name, "a value in several automata: not read")
+        if len(cases) > len({repr(condition) for _, condition, _ in cases}):
+            raise self.wrong(variable.name, "two values in one location")
+        by_condition = tuple((condition, value) for _, condition, value in cases if condition is not None)
+        if len(by_condition) < len(cases):
+            return cases[0][2]
+        return Choice(by_condition, variable.start, 1) if cases else variable.start
 
     def _composed(self, found: Program, given: dict[str, Any]) -> Program:
         system = self.of(given, "system", "file", dict)
@@ -314,11 +336,25 @@ class _Reader(JaniReader):
                     raise self.wrong(f"system.syncs[{k}]", said)
             vectors.append((tuple(actions), result or ""))
         composition = Composition("vectors", parts, tuple(vectors))
-        earned = {g.name for m in found.modules.values() for c in m.commands for b in c.branches
-                  for g in b.gains}  # fmt: skip
-        numbers = tuple(n for n, (kind, _) in self.transient.items() if kind != "bool")
-        transient = tuple(name for name in numbers if name in earned)
-        return Program(**{**vars(found), "composition": composition, "transient": transient})
+        return Program(**{**vars(found), "composition": composition})
+
+    def with_steps(self, program: Program, asked_for: Mapping[str, Expression]) -> Program:
+        """Return the program with the rewards of its transitions: those of variables, and those that properties ask for."""
+        branches = [b for m in program.modules.values() for c in m.commands for b in c.branches]
+        assigned = {assignment.name for branch in branches for assignment in branch.transient}
+        steps: dict[str, Expression] = {
+            variable.name: Name(variable.name, 1)
+            for variable in self.transient.values()
+            if variable.kind != "bool" and (variable.name in assigned or not _is_zero(variable.start))
+        }
+        steps |= {name: tree for name, tree in asked_for.items() if name not in self.transient}
+        read = {name for tree in steps.values() for name in names_in(tree)}
+        transient = {name: variable for name, variable in self.transient.items() if name in read}
+        return replace(program, transient=transient, steps=steps)
+
+
+def _is_zero(tree: Expression) -> bool:
+    return isinstance(tree, Literal) and tree.value == 0
 
 
 def _at(place: str, number: int) -> Expression:

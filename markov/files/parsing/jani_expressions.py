@@ -67,7 +67,7 @@ KEYS = {
     "function": "name type parameters body", "parameter": "name type", "property": "name expression",
     "action": "name", "filter": "op fun values states", "initial": "op",
     "expression": "op left right exp if then else function args constant",
-    "query": "op exp left right", "path": "op exp left right time-bounds step-bounds reward-bounds",
+    "query": "op exp left right accumulate", "path": "op exp left right time-bounds step-bounds reward-bounds",
     "bounds": "lower upper",
     "expected": "op exp accumulate reach time-instant step-instant reward-instants",
 }  # fmt: skip

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markov.files.errors import FileError
 from markov.files.parsing.jani_expressions import JaniReader
-from markov.files.properties.queries import Filter, Interval, Operator, Path, Properties
-from markov.files.syntax import Literal
+from markov.files.properties.queries import Accumulated, Filter, Interval, Operator, Path, Properties
+from markov.files.syntax import Chain, Choice, Expression, Literal, Name, Negation
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 __all__ = ["JaniProperties"]
 
@@ -24,13 +27,21 @@ class JaniProperties(JaniReader):
     ----------
     file
         In messages.
+    kinds
+        Types of the model's constants and variables by name.
     transient
-        Names of transient variables, which are rewards.
+        Names of transient variables.
+
+    Attributes
+    ----------
+    steps
+        Expressions that properties accumulate at each transition, by a name.
     """
 
-    def __init__(self, file: str, transient: set[str]) -> None:
+    def __init__(self, file: str, kinds: Mapping[str, str], transient: Collection[str]) -> None:
         super().__init__(file)
-        self.transient = transient
+        self.kinds, self.transient = kinds, transient
+        self.steps: dict[str, Expression] = {}
 
     def read(self, given: Any) -> Properties:
         """Return the properties by name; one that is not read is a `FileError` that says why."""
@@ -75,10 +86,13 @@ class JaniProperties(JaniReader):
         if operator in ("Pmin", "Pmax"):
             return Operator("P", None, None, self._path(value.get("exp"), where), 1)
         if operator in ("Smin", "Smax"):
-            inside = value.get("exp")
-            if isinstance(inside, str) and inside in self.transient:
-                return Operator("SR", None, None, Path("S"), 1, inside)
-            return Operator("S", None, None, self.expression(inside, where), 1)
+            tree = self.expression(value.get("exp"), where)
+            if not self._is_boolean(tree):
+                accumulate = value.get("accumulate", ["steps", "time"])
+                return Operator("SR", None, None, Path("S"), 1, self._accumulated(tree, accumulate, where))
+            if "accumulate" in value:
+                raise self.wrong(where, f"{operator!r} of a truth value: 'accumulate' is not read")
+            return Operator("S", None, None, tree, 1)
         if operator in ("Emin", "Emax"):
             return self._expected(value, where)
         raise self.wrong(where, f"operator {operator!r} is not read")
@@ -104,7 +118,9 @@ class JaniProperties(JaniReader):
 
     def _expected(self, value: dict[str, Any], where: str) -> Operator:
         self.known(value, "expected", where)
-        accumulate, reward = value.get("accumulate", []), self._reward(value, where)
+        accumulate = value.get("accumulate", [])
+        tree = self.expression(value.get("exp", 1), where)
+        reward = self._accumulated(tree, accumulate or ["time"], where)
         if any(name in value for name in ("step-instant", "reward-instants")):
             raise self.wrong(where, "instants in steps or rewards are not read")
         if "reach" in value:
@@ -117,12 +133,32 @@ class JaniProperties(JaniReader):
             path = Path("C")
         return Operator("R", None, None, path, 1, reward)
 
-    def _reward(self, value: dict[str, Any], where: str) -> Any:
-        """Return the reward as ``(expression, on transitions)``."""
-        accumulate, inside = value.get("accumulate", []), value.get("exp", Literal(1, 1))
-        tree = self.expression(inside, where)
-        if accumulate in ([], ["time"]):
-            return tree, None
-        if isinstance(inside, str) and inside in self.transient and "exit" not in accumulate:
-            return (tree if "time" in accumulate else None), inside
-        raise self.wrong(where, f"accumulate {accumulate!r} of this expression is not read")
+    def _accumulated(self, tree: Expression, accumulate: Any, where: str) -> Accumulated:
+        """Return an expression as a reward of states, of transitions and of leaving states."""
+        if not isinstance(accumulate, list) or not all(event in ("steps", "time", "exit") for event in accumulate):
+            raise self.wrong(where, f"accumulate {accumulate!r}: must be a list of steps, time and exit")
+        if self._is_boolean(tree) and not (isinstance(tree, Name) and tree.name not in self.kinds):
+            raise self.wrong(where, "a truth value is accumulated: must be a number")
+        step = None
+        if "steps" in accumulate:
+            step = (
+                tree.name if isinstance(tree, Name) and tree.name in self.transient else f"{where}: {len(self.steps)}"
+            )
+            self.steps[step] = tree
+        state, leaving = (tree if event in accumulate else None for event in ("time", "exit"))
+        return Accumulated(state, step, leaving)
+
+    def _is_boolean(self, tree: Expression) -> bool:
+        """Whether an expression is a truth value; so are names that are not declared."""
+        match tree:
+            case Literal(value):
+                return isinstance(value, bool)
+            case Name(name):
+                return self.kinds.get(name, "bool") == "bool"
+            case Negation(sign):
+                return sign == "!"
+            case Chain(_, rest):
+                return rest[0][0] not in ("+", "-", "*", "/")
+            case Choice(_, otherwise):
+                return self._is_boolean(otherwise)
+        return False

@@ -9,7 +9,7 @@ from markov.files.errors import FileError
 from markov.files.parsing.expression_parsing import RANKS, ExpressionParser
 from markov.files.parsing.tokens import Cursor, Token, read_text, tokens_of
 from markov.files.program import Constant
-from markov.files.properties.queries import Filter, Interval, Operator, Path, Properties
+from markov.files.properties.queries import Accumulated, Filter, Interval, Operator, Path, Properties
 from markov.files.syntax import Literal
 
 __all__ = ["parse_properties", "parse_property"]
@@ -179,7 +179,7 @@ class _Parser(ExpressionParser):
         cursor = self.cursor
         token = cursor.take()
         kind = {"LRA": "S", "T": "R"}.get(token.text, token.text)
-        reward: Any = (Literal(1, token.line), None) if token.text == "T" else None
+        reward: Any = Accumulated(Literal(1, token.line)) if token.text == "T" else None
         if token.text == "R" and cursor.accept("{"):
             given = cursor.take()
             reward = given.text[1:-1] if given.kind == "text" else self._index(given.text)

@@ -167,6 +167,14 @@ class Evaluation(Scope):
         with np.errstate(all="ignore"):
             return np.broadcast_to(np.asarray(value.run(self.explored.columns)), self.n)
 
+    def earned_in_steps(self, name: str) -> Vector:
+        """Return the reward per second of transitions, shape (n,), by its name in the program."""
+        program = self.explored.bound.program
+        if name not in program.steps:
+            return np.zeros(self.n)
+        earned: Vector = self.explored.gains[list(program.steps).index(name)]
+        return earned
+
     def number(self, expression: Any, what: str) -> float:
         """Return the value of an expression that does not depend on the state."""
         if self.has_operator(expression):

@@ -14,7 +14,7 @@ import numpy as np
 from markov.files.errors import FileError
 from markov.files.properties.csl import Checker
 from markov.files.properties.enclosures import Known, Truth
-from markov.files.properties.queries import Interval, Operator, Path
+from markov.files.properties.queries import Accumulated, Interval, Operator, Path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +38,9 @@ class States(Protocol):
 
     def over_states(self, expression: Any) -> NDArray[Any]:
         """Return the values of an expression without operators in all states, shape (n,)."""
+
+    def earned_in_steps(self, name: str) -> NDArray[np.float64]:
+        """Return the reward per second of transitions, shape (n,), by its name in `Program.steps`."""
 
 
 class Operators:
@@ -158,16 +161,22 @@ class Operators:
     def _rewards_of(self, operator: Operator) -> tuple[Vector, Vector]:
         """Return rewards per second in states, and with those on transitions, shape (n,) each."""
         place = self.scope.file, operator.line
-        if not isinstance(operator.reward, tuple):
+        if not isinstance(operator.reward, Accumulated):
             return self.rewards(operator.reward, place)
-        tree, earned = operator.reward  # of JANI: an expression, and what transitions earn
-        states = np.zeros(self.n)
-        if tree is not None:
-            states = np.array(self.scope.over_states(tree), dtype=np.float64)
-        if earned is None:
-            return states, states
-        mine, both = self.rewards(earned, place)
-        return states, states + (both - mine)
+        reward = operator.reward
+        states = self._over_states(reward.state)
+        total = states
+        if reward.leaving is not None:
+            total = total + self._over_states(reward.leaving) * (self.checker.loops - self.checker.Q.diagonal())
+        if reward.step is not None:
+            total = total + self.scope.earned_in_steps(reward.step)
+        return states, total
+
+    def _over_states(self, tree: Any) -> Vector:
+        """Return the numbers of an expression in all states, shape (n,); zeros of None."""
+        if tree is None:
+            return np.zeros(self.n)
+        return np.array(self.scope.over_states(tree), dtype=np.float64)
 
 
 def _growing(function: Callable[..., Known], *sets: Truth) -> Known:

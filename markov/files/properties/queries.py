@@ -8,12 +8,12 @@ D. Parker, Stochastic model checking, SFM 2007.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from markov.files.program import Constant
 from markov.files.syntax import Expression
 
-__all__ = ["Filter", "Interval", "Operator", "Path", "Properties"]
+__all__ = ["Accumulated", "Filter", "Interval", "Operator", "Path", "Properties"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,24 @@ class Path:
     line: int = 1
 
 
+class Accumulated(NamedTuple):
+    """An expression as a reward (JANI); None where it does not count.
+
+    Attributes
+    ----------
+    state
+        Earned per second in states.
+    step
+        Name in `Program.steps` of what each transition earns.
+    leaving
+        Earned when a state is left: by each transition out of it, those to itself among them.
+    """
+
+    state: Expression | None = None
+    step: str | None = None
+    leaving: Expression | None = None
+
+
 @dataclass(frozen=True)
 class Operator:
     """``P``, ``S`` or ``R`` with a threshold, or with =? for the number.
@@ -65,8 +83,7 @@ class Operator:
     of
         A `Path`; of S a set of states.
     reward
-        Name or number of the rewards; None: the first ones; a tuple (JANI): an expression over the
-        states or None, and the name of what transitions earn or None.
+        Name or number of the rewards; None: the first ones; or an expression that is accumulated.
     start, how
         An older way to write a filter: ``{states}{min}``.
     written

@@ -9,17 +9,30 @@ import numpy as np
 
 from markov.computing.memory import check_room
 from markov.files.binding import Bound
-from markov.files.program import Branch, Command, Module
+from markov.files.program import Branch, Command, Module, Program
 from markov.files.values import Value, boolean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.files.columns import Columns
+    from markov.files.syntax import Expression
 
-__all__ = ["NEGATIVE", "TOO_FEW", "Guarded", "ModuleMoves", "Rows", "joined", "together"]
+__all__ = [
+    "NEGATIVE",
+    "NO_ONE_VALUE",
+    "TOO_FEW",
+    "Guarded",
+    "ModuleMoves",
+    "Rows",
+    "joined",
+    "together",
+    "transient_changes",
+]
 
-WRONG_RATE, OUTSIDE = 1, 2
+WRONG_RATE, OUTSIDE, NO_VALUE = 1, 2, 3
+"""Faults of a transition: its rate, a variable out of its range, a transient variable without one finite value."""
+NO_ONE_VALUE = "edges must assign it one finite value"
 NEGATIVE = "; a law that is a difference has to be written as two reactions"
 TOO_FEW = "; its law must be 0 where there are fewer molecules than it takes, such as X (X - 1) for two"
 """What to write instead where a reaction has such a fault."""
@@ -39,15 +52,15 @@ class Rows:
         By how much the state's number changes, shape (rows,).
     fault
         0, or line * 4 plus what is wrong with the command there; None: nothing is.
-    gains
-        Rewards that are earned on the way, shape (rewards, rows); None: nothing.
+    transient
+        Values that are assigned to transient variables, shape (variables, rows): NaN where none is; None: there are none.
     """
 
     source: NDArray[np.int64]
     rate: NDArray[np.float64]
     change: NDArray[np.int64]
     fault: NDArray[np.int64] | None = None
-    gains: NDArray[np.float64] | None = None
+    transient: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -59,25 +72,24 @@ class Rows:
     def taken(self, places: NDArray[np.int64]) -> Rows:
         """Return some of the rows."""
         fault = None if self.fault is None else self.fault[places]
-        gains = None if self.gains is None else self.gains[:, places]
-        return Rows(self.source[places], self.rate[places], self.change[places], fault, gains)
+        transient = None if self.transient is None else self.transient[:, places]
+        return Rows(self.source[places], self.rate[places], self.change[places], fault, transient)
 
 
 def together(parts: list[Rows]) -> Rows:
     """Return rows of several parts, in the order of their sources."""
     if len(parts) == 1:
         return parts[0]
-    fault = gains = None
+    fault = transient = None
     if any(part.fault is not None for part in parts):
         fault = np.concatenate([np.zeros(len(p), np.int64) if p.fault is None else p.fault for p in parts])
-    widths = [len(part.gains) for part in parts if part.gains is not None]
-    if widths:
-        shape = widths[0]
-        gains = np.concatenate([np.zeros((shape, len(p))) if p.gains is None else p.gains for p in parts], axis=1)
+    assigned = [part.transient for part in parts if part.transient is not None]
+    if assigned:
+        transient = np.concatenate(assigned, axis=1)  # all parts have them, or none
     sources = np.concatenate([part.source for part in parts])
     rates = np.concatenate([part.rate for part in parts])
     changes = np.concatenate([part.change for part in parts])
-    rows = Rows(sources, rates, changes, fault, gains)
+    rows = Rows(sources, rates, changes, fault, transient)
     return rows.taken(np.argsort(sources, kind="stable"))
 
 
@@ -92,8 +104,20 @@ def joined(a: Rows, b: Rows, states: int) -> Rows:
     within = np.arange(total) - np.repeat(np.cumsum(times) - times, times)
     x, y = a.taken(left), b.taken(starts[a.source[left]] + within)
     fault = x.fault if y.fault is None else y.fault if x.fault is None else np.maximum(x.fault, y.fault)
-    gains = x.gains if y.gains is None else y.gains if x.gains is None else x.gains + y.gains
-    return Rows(x.source, x.rate * y.rate, x.change + y.change, fault, gains)
+    transient = None
+    if x.transient is not None and y.transient is not None:
+        transient = np.where(np.isnan(x.transient), y.transient, x.transient)
+        twice = ~np.isnan(y.transient) & (transient != y.transient)
+        if twice.any():
+            fault = np.zeros(total, np.int64) if fault is None else fault
+            fault[twice.any(axis=0)] = 4 + NO_VALUE
+    return Rows(x.source, x.rate * y.rate, x.change + y.change, fault, transient)
+
+
+def transient_changes(program: Program, branch: Branch) -> list[tuple[int, Expression]]:
+    """Return what a branch assigns to transient variables, by their numbers."""
+    numbers = {name: k for k, name in enumerate(program.transient)}
+    return [(numbers[change.name], change.value) for change in branch.transient if change.name in numbers]
 
 
 class _Branch:
@@ -119,9 +143,14 @@ class _Branch:
             if names[name] in self.writes:
                 raise fault(change.line, f"{name}' is assigned twice")
             self.changes.append((names[name], value))
-        rewards = {name: k for k, name in enumerate(owner.program.transient)}
-        self.width = len(rewards)
-        self.gains = [(rewards[gain.name], owner.scope.value(gain.value, renamed)) for gain in branch.gains]
+        self.width = len(owner.program.transient)
+        self.transient = [
+            (k, owner.scope.value(value, renamed)) for k, value in transient_changes(owner.program, branch)
+        ]
+        variables = list(owner.program.transient.values())
+        for k, value in self.transient:
+            if value.kind != variables[k].kind and (value.kind, variables[k].kind) != ("int", "double"):
+                raise fault(command.line, f"{variables[k].name!r} = a {value.kind}: must be {variables[k].kind}")
 
     @property
     def writes(self) -> set[int]:
@@ -152,12 +181,15 @@ class _Branch:
                     fault = np.zeros(c.count, np.int64) if fault is None else fault
                     fault[np.broadcast_to(out, c.count)] = 4 * self.line + OUTSIDE
             change += self.weights[k] * r.in_steps(new.astype(np.int64) - c.variable(k))
-        gains = None
+        transient = None
         if self.width:
-            gains = np.zeros((self.width, c.count))
-            for k, value in self.gains:
-                gains[k] = value.run(c)
-        return Rows(sources, rate, change, fault, gains)
+            transient = np.full((self.width, c.count), np.nan)
+            for k, value in self.transient:
+                transient[k] = value.run(c)
+                if (wrong := ~np.isfinite(transient[k])).any():
+                    fault = np.zeros(c.count, np.int64) if fault is None else fault
+                    fault[wrong] = 4 * self.line + NO_VALUE
+        return Rows(sources, rate, change, fault, transient)
 
 
 class Guarded(NamedTuple):

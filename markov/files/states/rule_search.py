@@ -77,7 +77,7 @@ def explored_by_rules(bound: Bound, most: int) -> Explored:
     items = (item for rewards in program.rewards.values() for item in rewards)
     wanted = sorted({item.action for item in items if item.action is not None})
     actions = {action: array("d") for action in wanted}
-    gains = [array("d") for _ in program.transient]
+    gains = [array("d") for _ in program.steps]
     counts, targets, rates = array("q"), array("q"), array("d")
     with Counter(f"states of {program.file}") as bar:
         for done, state in enumerate(states):  # grows on the way

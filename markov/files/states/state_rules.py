@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,8 +16,9 @@ import numpy as np
 from markov.files.binding import Bound, bound
 from markov.files.errors import FileError
 from markov.files.names import field_names
-from markov.files.states.commands import NEGATIVE, TOO_FEW
+from markov.files.states.commands import NEGATIVE, NO_ONE_VALUE, TOO_FEW, transient_changes
 from markov.files.states.moves import moves_of
+from markov.files.states.steps import initial_values, with_transient_names
 from markov.files.states.tables import groups_of
 from markov.files.syntax import Call, Chain, Choice, Expression, Label, Name, Negation
 from markov.files.values import REAL
@@ -41,11 +42,13 @@ class StateExpressions:
     ----------
     owner
         The program with its constants; expressions have the types that it has checked.
+    more
+        Names of values that follow those of the variables in a state.
     """
 
-    def __init__(self, owner: Bound) -> None:
+    def __init__(self, owner: Bound, more: Iterable[str] = ()) -> None:
         self.owner = owner
-        self.places = {r.name: k for k, r in enumerate(owner.ranges)}
+        self.places = {name: k for k, name in enumerate((*(r.name for r in owner.ranges), *more))}
         self._formulas: dict[Any, Function] = {}
 
     def function(self, expression: Expression, renamed: Mapping[str, str] | None = None) -> Function:
@@ -80,6 +83,12 @@ class StateExpressions:
         if key not in self._formulas:
             self._formulas[key] = self.function(self.owner.program.formulas[name], renamed)
         return self._formulas[key]
+
+
+def step_functions(owner: Bound) -> list[Function]:
+    """Return the rewards of transitions, as functions of the state after one and its transient variables."""
+    expressions = StateExpressions(with_transient_names(owner), owner.program.transient)
+    return [expressions.function(tree) for tree in owner.program.steps.values()]
 
 
 def _always(value: Any) -> Function:
@@ -206,11 +215,11 @@ def is_plain(value: Any) -> bool:
 
 
 class _Outcome(NamedTuple):
-    """A rate, the new values of variables by their places, and rewards of the transition."""
+    """A rate, and the new values of variables and of transient variables by their numbers."""
 
     rate: Function
     changes: tuple[tuple[int, Function], ...]
-    gains: tuple[tuple[int, Function], ...]
+    transient: tuple[tuple[int, Function], ...]
     line: int
 
 
@@ -255,6 +264,8 @@ class FileRules(ChainModel):
         own(self, "_groups", self._made_groups(expressions))
         own(self, "_named_labels", {n: expressions.function(e) for n, e in program.labels.items()})
         own(self, "_named_rewards", self._made_rewards(expressions))
+        own(self, "_initial_values", initial_values(owner))
+        own(self, "_steps", step_functions(owner))
 
     def start(self) -> Any:
         """Return the initial state."""
@@ -278,15 +289,15 @@ class FileRules(ChainModel):
             by_action[move.action] = by_action.get(move.action, 0) + move.rate
             for k, gain in move.gains.items():
                 earned[k] = earned.get(k, 0) + move.rate * gain
-        found = {}
+        found, steps = {}, {name: k for k, name in enumerate(self.program.steps)}
         for k, (name, items) in enumerate(self._named_rewards.items(), start=1):
             total: Any = 0
             for action, guard, value in items:
                 if guard(s):
                     weight = 1 if not action else by_action.get(action[0], 0)
                     total = total + value(s) * weight
-            if name in self.program.transient:
-                total = total + earned.get(self.program.transient.index(name), 0)
+            if name in steps:
+                total = total + earned.get(steps[name], 0)
             found[name or f"reward {k}"] = total
         return found
 
@@ -303,7 +314,8 @@ class FileRules(ChainModel):
                     rate = rate * outcome.rate(s)
                 if is_plain(rate):
                     self.check_rate(s, rate, way[0].line)
-                yield _Move(action, self._target(s, way, rate), rate, _gains(s, way))
+                target = self._target(s, way, rate)
+                yield _Move(action, target, rate, self._gains(s, way, target))
 
     def check_rate(self, s: Any, rate: float, line: int = 0) -> None:
         """Refuse a rate that is negative or no finite number."""
@@ -322,6 +334,24 @@ class FileRules(ChainModel):
                     said = f"{r.name!r} leaves its range from state {tuple(s)}"
                     raise self.program.fault(outcome.line, said, TOO_FEW)
         return self.State(*values)
+
+    def _gains(self, s: Any, way: tuple[_Outcome, ...], target: Any) -> dict[int, Any]:
+        """Return the rewards of a transition by their numbers."""
+        if not self._steps:
+            return {}
+        values = dict(enumerate(self._initial_values))
+        assigned: set[int] = set()
+        for outcome in way:
+            for k, function in outcome.transient:
+                value = function(s)
+                if (k in assigned and value != values[k]) or (is_plain(value) and not math.isfinite(value)):
+                    name = list(self.program.transient)[k]
+                    said = f"{name!r} in a transition from state {tuple(s)}: {NO_ONE_VALUE}"
+                    raise self.program.fault(outcome.line, said)
+                assigned.add(k)
+                values[k] = value
+        after = (*target, *values.values())
+        return {k: step(after) for k, step in enumerate(self._steps)}
 
     # ------------------------------------------------------------------ from the program
 
@@ -344,7 +374,6 @@ class FileRules(ChainModel):
     def _outcome(
         self, expressions: StateExpressions, branch: Branch, renamed: Mapping[str, str], line: int
     ) -> _Outcome:
-        transient = self.program.transient
         changes = (
             (
                 expressions.places[renamed.get(c.name, c.name)],
@@ -352,9 +381,10 @@ class FileRules(ChainModel):
             )
             for c in branch.changes
         )
-        gains = ((transient.index(g.name), expressions.function(g.value, renamed)) for g in branch.gains)
+        assigned = transient_changes(self.program, branch)
+        transient = ((k, expressions.function(value, renamed)) for k, value in assigned)
         rate = expressions.function(branch.rate, renamed)
-        return _Outcome(rate, tuple(changes), tuple(gains), line)
+        return _Outcome(rate, tuple(changes), tuple(transient), line)
 
     def _made_rewards(self, expressions: StateExpressions) -> dict[str, list[Any]]:
         return {
@@ -399,11 +429,3 @@ class FileRules(ChainModel):
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value}" for name, value in self.owner.constants.items())
         return f"FileModel({self.name!r}, {given})"
-
-
-def _gains(s: Any, way: tuple[_Outcome, ...]) -> dict[int, Any]:
-    found: dict[int, Any] = {}
-    for outcome in way:
-        for k, gain in outcome.gains:
-            found[k] = found.get(k, 0) + gain(s)
-    return found

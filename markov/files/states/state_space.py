@@ -12,10 +12,11 @@ from markov.computing.progress import Counter
 from markov.files.binding import Bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
-from markov.files.states.commands import NEGATIVE, TOO_FEW, WRONG_RATE, Rows, together
+from markov.files.states.commands import NEGATIVE, NO_ONE_VALUE, NO_VALUE, TOO_FEW, WRONG_RATE, Rows, together
 from markov.files.states.explored import Explored
 from markov.files.states.moves import Moves, moves_of
 from markov.files.states.rule_search import explored_by_rules, with_reached_windows
+from markov.files.states.steps import StepRewards
 from markov.files.states.table_search import TableSearch
 from markov.files.states.tables import tabulated
 from markov.files.values import boolean
@@ -111,6 +112,7 @@ class _Search:
         self.bound, self.most = bound, most
         self.moves: Moves = moves_of(bound)
         items = (i for rewards in bound.program.rewards.values() for i in rewards)
+        self.steps = StepRewards(bound)
         self.actions = sorted({item.action for item in items if item.action is not None})
         self.numbers: list[NDArray[np.int64]] = []  # of states, in the order of their discovery
         self.edges: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
@@ -200,22 +202,37 @@ class _Search:
             sources = rows.source + self.count
             if action in self.actions:
                 self.earned.append((action, sources, rows.rate))
-            if rows.gains is not None:
-                for k, gain in enumerate(rows.gains):
-                    if gain.any():
-                        self.earned.append((k, sources, rows.rate * gain))
             ends = numbers[rows.source] + rows.change
             live = rows.rate > 0.0
             if not live.all():
                 sources, ends, rates = sources[live], ends[live], rows.rate[live]
             else:
                 rates = rows.rate
+            if len(self.steps) and len(ends):
+                self._earn(
+                    sources, ends, rates, rows.transient if live.all() else rows.taken(np.flatnonzero(live)).transient
+                )
             self.edges.append((sources, ends, rates))
             self.transitions += len(ends)
             targets.append(ends)
         self.numbers.append(numbers)
         self.count += len(numbers)
         return np.concatenate(targets)
+
+    def _earn(
+        self,
+        sources: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        rates: NDArray[np.float64],
+        assigned: NDArray[np.float64] | None,
+    ) -> None:
+        """Add the rewards of some transitions to those of their sources."""
+        earned = self.steps.earned(assigned, lambda values: Columns(None, ends, self.bound, values))
+        if not np.isfinite(earned).all():
+            raise FileError((self.bound.program.file, None), "a reward of a transition that is no finite number")
+        for k, amounts in enumerate(earned):
+            if amounts.any():
+                self.earned.append((k, sources, rates * amounts))
 
     def _assembled(self, initial: NDArray[np.int64]) -> Explored:
         numbers = np.concatenate(self.numbers)
@@ -233,7 +250,7 @@ class _Search:
         own = sources == targets
         loops = np.bincount(sources[own], rates[own], minlength=n).astype(np.float64)
         action_rates: dict[str, NDArray[np.float64]] = {a: np.zeros(n) for a in self.actions}
-        gains = np.zeros((len(self.bound.program.transient), n))
+        gains = np.zeros((len(self.steps), n))
         for key, where, amounts in self.earned:
             row = gains[key] if isinstance(key, int) else action_rates[key]
             row += np.bincount(rank[where], amounts, minlength=n)
@@ -289,6 +306,8 @@ def _check(bound: Bound, moves: Moves, rows: Rows, c: Columns) -> None:
     if what == WRONG_RATE:
         said = f"rate {rows.rate[k]:g} in state {state}: must be finite, >= 0"
         raise bound.program.fault(line, said, NEGATIVE if rows.rate[k] < 0.0 else "")
+    if what == NO_VALUE:
+        raise bound.program.fault(line, f"a transient variable in a transition from state {state}: {NO_ONE_VALUE}")
     bound.left.clear()
     moves.rows(c.take(rows.source[[k]]))  # notes the variables that leave their windows
     if any(bound.ranges[k].is_window for k in bound.left):

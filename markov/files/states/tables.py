@@ -105,7 +105,7 @@ def tabulated(moves: Moves, bound: Bound, rewarded: Collection[str]) -> Tabulate
     rewarded
         Actions with rewards, in the order in which they are numbered.
     """
-    if bound.program.transient or bound.shifts is None:
+    if bound.program.steps or bound.shifts is None:
         return None
     groups = groups_of(moves)
     if groups is None:

@@ -218,7 +218,7 @@ def test_an_entry_must_be_there_and_of_its_type() -> None:
 
 def read(values: Any, fun: str = "values") -> Any:
     given = {"op": "filter", "fun": fun, "values": values, "states": {"op": "initial"}}
-    reader = JaniProperties("m.jani", {"r"})
+    reader = JaniProperties("m.jani", {"r": "double"}, {"r"})
     return reader.read([{"name": "p", "expression": given}]).properties["p"]
 
 
@@ -244,13 +244,17 @@ def test_rewards_are_earned_in_states_or_on_transitions() -> None:
     time = queries.Interval(Literal(3, 1), Literal(3, 1))
     until = {"op": "Emax", "exp": "r", "reach": "n"}
     at_three = {"op": "Emax", "exp": "r", "time-instant": 3}
-    assert read(until) == queries.Operator("R", None, None, queries.Path("F", right=Name("n", 1)), 1, (r, None))
+    earned = queries.Accumulated
+    assert read(until) == queries.Operator("R", None, None, queries.Path("F", right=Name("n", 1)), 1, earned(r))
     assert read(at_three).of == queries.Path("I", interval=time)
     both = read({**at_three, "accumulate": ["steps", "time"]})
     assert both.of == queries.Path("C", interval=queries.Interval(high=Literal(3, 1)))
-    assert both.reward == (r, "r")
-    assert read({**until, "accumulate": ["steps"]}).reward == (None, "r")
-    assert read({"op": "Smin", "exp": "r"}) == queries.Operator("SR", None, None, queries.Path("S"), 1, "r")
+    assert both.reward == earned(r, "r")
+    assert read({**until, "accumulate": ["steps"]}).reward == earned(None, "r")
+    assert read({**until, "accumulate": ["exit"]}).reward == earned(leaving=r)
+    long_run = queries.Operator("SR", None, None, queries.Path("S"), 1, earned(r, "r"))
+    assert read({"op": "Smin", "exp": "r"}) == long_run
+    assert read({"op": "Smin", "exp": "r", "accumulate": ["time"]}).reward == earned(r)
 
 
 def test_filters_over_the_initial_states() -> None:
@@ -265,7 +269,9 @@ def test_filters_over_the_initial_states() -> None:
         ({"op": "Pmax", "exp": {"op": "Q"}}, "path operator 'Q' is not read"),
         ({"op": "Pmax", "exp": {"op": "F", "exp": "n", "step-bounds": {}}}, "bounds on steps"),
         ({"op": "Emax", "exp": "r", "step-instant": 3}, "instants in steps"),
-        ({"op": "Emax", "exp": "n", "accumulate": ["exit"]}, "accumulate ['exit'] of this expression is not read"),
+        ({"op": "Emax", "exp": "n", "accumulate": ["exits"]}, "accumulate ['exits']: must be a list of steps, time and exit"),
+        ({"op": "Emax", "exp": True, "accumulate": ["time"]}, "a truth value is accumulated: must be a number"),
+        ({"op": "Smax", "exp": "n", "accumulate": ["time"]}, "of a truth value: 'accumulate' is not read"),
         ("n", "operator None is not read"),
     ],
 )  # fmt: skip
@@ -274,6 +280,133 @@ def test_what_is_not_read_says_why_when_it_is_asked_for(values: Any, message: st
     assert isinstance(found, FileError)
     assert message in str(found)
     assert str(found).startswith("m.jani: properties[0]: ")
+
+
+# Transient variables: in a transition they have their initial value, or the one that an edge assigns.
+
+
+def transient_model(
+    query: Any,
+    *,
+    initial: Any = 1,
+    kind: str = "real",
+    up: Any = None,
+    both: Any = None,
+    upper: int | None = 2,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return n from 0 to 2, up at rate 2, down at rate 1, in JANI; ``up`` and ``both`` are assigned to r by edges.
+
+    A second automaton synchronises with the edge up, and assigns ``both``.
+    """
+
+    def edge(rate: Any, guard: Any, action: str | None, assigned: list[Any]) -> dict[str, Any]:
+        named = {} if action is None else {"action": action}
+        return {"location": "l", "rate": {"exp": rate}, "guard": {"exp": guard},
+                "destinations": [{"location": "l", "assignments": assigned}], **named}  # fmt: skip
+
+    def step(sign: str) -> dict[str, Any]:
+        return {"ref": "n", "value": {"op": sign, "left": "n", "right": 1}}
+
+    def assigned(value: Any) -> list[Any]:
+        return [] if value is None else [{"ref": "r", "value": value}]
+
+    n = {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": upper} if upper else "int"
+    edges = [
+        edge(2, {"op": "<", "left": "n", "right": 2}, "up", [step("+"), *assigned(up)]),
+        edge(1, {"op": ">", "left": "n", "right": 0}, None, [step("-")]),
+    ]
+    location = {"name": "l", "transient-values": more.pop("in_states", [])}
+    one: dict[str, Any] = {"name": "a", "locations": [location], "initial-locations": ["l"], "edges": edges}
+    other = {
+        "name": "b",
+        "locations": [{"name": "l"}],
+        "initial-locations": ["l"],
+        "edges": [edge(1, True, "up", assigned(both))],
+    }
+    expression = {"op": "filter", "fun": "values", "values": query, "states": {"op": "initial"}}
+    return {
+        "jani-version": 1, "name": "three", "type": "ctmc", "actions": [{"name": "up"}],
+        "variables": [{"name": "n", "type": n, "initial-value": 0},
+                      {"name": "r", "type": kind, "transient": True, "initial-value": initial}],
+        "properties": [{"name": "p", "expression": expression}], "automata": [one, other],
+        "system": {"elements": [{"automaton": "a"}, {"automaton": "b"}], "syncs": [{"synchronise": ["up", "up"], "result": "up"}]}, **more,
+    }  # fmt: skip
+
+
+# From n = 0 until n = 2: 2.5 steps up, 0.5 down, 1.25 s. In the long run n has the weights 1, 2, 4 of 7.
+UNTIL = {"op": "Emin", "reach": {"op": "=", "left": "n", "right": 2}}
+LONG_RUN = {"op": "Smin"}
+THREE_OR_ONE = {"op": "ite", "if": "r", "then": 3, "else": 1}
+
+
+@pytest.mark.parametrize(("query", "options", "expected"), [
+    (UNTIL | {"exp": "r", "accumulate": ["steps"]}, {}, 3.0),
+    (UNTIL | {"exp": "r", "accumulate": ["steps"]}, {"initial": 0}, 0.0),
+    (UNTIL | {"exp": "r", "accumulate": ["steps"]}, {"up": 5}, 2.5 * 5 + 0.5),
+    (UNTIL | {"exp": "r", "accumulate": ["steps"]}, {"up": 0.1}, 2.5 * 0.1 + 0.5),
+    (UNTIL | {"exp": "r", "accumulate": ["steps"]}, {"both": 5}, 2.5 * 5 + 0.5),
+    (UNTIL | {"exp": "r", "accumulate": ["steps"]}, {"up": 5, "both": 5}, 2.5 * 5 + 0.5),
+    (UNTIL | {"exp": "r", "accumulate": ["steps"]}, {"up": 5, "initial": -2}, 2.5 * 5 - 1.0),
+    # the values of an edge are those before it: n is 0 at 1.5 of the steps up, and 1 at the last one
+    (UNTIL | {"exp": "r", "accumulate": ["steps"]}, {"up": "n"}, 1.5 * 0 + 1.0 + 0.5),
+    (UNTIL | {"exp": "r", "accumulate": ["steps", "time"]}, {}, 4.25),
+    (UNTIL | {"exp": "r", "accumulate": ["time"]}, {"up": 5}, 1.25),
+    (UNTIL | {"exp": "r", "accumulate": ["steps"]}, {"in_states": [{"ref": "r", "value": 9}]}, 3.0),
+    (UNTIL | {"exp": "r", "accumulate": ["exit"]}, {"up": 5}, 3.0),
+    (UNTIL | {"exp": "r", "accumulate": ["exit"]}, {"in_states": [{"ref": "r", "value": 9}]}, 27.0),
+    (UNTIL | {"exp": 1, "accumulate": ["steps"]}, {}, 3.0),
+    # after all assignments n is 1 at 1.5 of the steps up, 2 at the last one and 0 at those down
+    (UNTIL | {"exp": {"op": "*", "left": "r", "right": "n"}, "accumulate": ["steps"]}, {"up": 5}, 5 * 1.5 + 5 * 2),
+    (UNTIL | {"exp": THREE_OR_ONE, "accumulate": ["steps"]}, {"kind": "bool", "initial": False, "up": True}, 2.5 * 3 + 0.5),
+    (UNTIL | {"exp": THREE_OR_ONE, "accumulate": ["steps"]}, {"kind": "bool", "initial": True, "up": False}, 2.5 + 0.5 * 3),
+    (LONG_RUN | {"exp": "r"}, {}, 1.0 + 12.0 / 7.0),
+    (LONG_RUN | {"exp": "r", "accumulate": ["steps"]}, {"up": 5}, (6.0 * 5 + 6.0) / 7.0),
+    (LONG_RUN | {"exp": "r", "accumulate": ["exit"]}, {"up": 5}, 12.0 / 7.0),
+    (LONG_RUN | {"exp": {"op": "*", "left": 2, "right": "r"}, "accumulate": ["time"]}, {"initial": 3}, 6.0),
+    (LONG_RUN | {"exp": "r"}, {"kind": "bool", "initial": False,
+                               "in_states": [{"ref": "r", "value": {"op": "=", "left": "n", "right": 2}}]}, 4.0 / 7.0),
+    ({"op": "Emin", "exp": "r", "accumulate": ["steps"], "time-instant": 1e-6}, {"up": 5}, 1e-5),
+])  # fmt: skip
+@pytest.mark.parametrize("upper", [2, None])
+def test_a_transient_variable_in_all_accumulations(
+    tmp_path: Path, query: Any, options: dict[str, Any], expected: float, upper: int | None
+) -> None:
+    """By hand, from the numbers above; without an upper bound the states are searched one by one."""
+    path = tmp_path / "m.jani"
+    path.write_text(json.dumps(transient_model(query, upper=upper, **options)))
+    assert read_jani(path).property("p").value == pytest.approx(
+        expected, rel=1e-5 if "time-instant" in query else 1e-12
+    )
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"up": 5, "both": 4}, "transient variable in a transition .*: edges must assign it one finite value"),
+    ({"up": {"op": "/", "left": 0, "right": "n"}}, "edges must assign it one finite value"),
+    ({"kind": "int", "up": 0.5}, "'r' = a double: must be int"),
+    ({"initial": "n"}, "initial value of 'r': must be a constant of type double, and finite"),
+    ({"kind": "int", "initial": 0.5}, "initial value of 'r': must be a constant of type int"),
+])  # fmt: skip
+def test_a_transient_variable_without_one_value_is_refused(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "m.jani"
+    path.write_text(json.dumps(transient_model(UNTIL | {"exp": "r", "accumulate": ["steps"]}, **options)))
+    with pytest.raises(FileError, match=message):
+        read_jani(path).property("p")
+
+
+def test_two_values_of_a_transient_variable_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.jani"
+    model = transient_model(UNTIL | {"exp": "r"}, in_states=[{"ref": "r", "value": 1}])
+    model["automata"][1]["locations"][0]["transient-values"] = [{"ref": "r", "value": 2}]
+    for change, message in (
+        (model, "r: a value in several automata: not read"),
+        (transient_model(UNTIL, in_states=[{"ref": "r", "value": 1}] * 2), "r: two values in one location"),
+    ):
+        path.write_text(json.dumps(change))
+        with pytest.raises(FileError, match=message):
+            read_jani(path)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +424,7 @@ def test_words_of_storm_are_those_of_prism(storm: str, prism: str) -> None:
 
 def test_a_constant_called_t_is_no_operator() -> None:
     assert parse_property("S=? [ T=2 ]") == parse_property("S=? [ (T=2) ]")
-    assert parse_property("T=? [ F n ]").reward == (Literal(1, 1), None)
+    assert parse_property("T=? [ F n ]").reward == queries.Accumulated(Literal(1, 1))
     with pytest.raises(FileError, match="expected"):
         parse_property("S=? [ n & & m ]")
 
