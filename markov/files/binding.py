@@ -318,7 +318,7 @@ def _first_windows(ranges: list[Range]) -> list[Range]:
 
 def _changed(program: Program) -> set[str]:
     """Return the names of the variables that a command or a reset assigns."""
-    found = {change.name for reset in program.resets for change in reset.changes}
+    found = {change.name for reset in program.resets for change in (*reset.changes, *reset.exceeding)}
     for module in program.modules.values():
         names = (c.name for command in module.commands for b in command.branches for c in b.changes)
         found.update(module.renamed.get(name, name) for name in names)

@@ -133,21 +133,30 @@ class RewardItem:
 
 @dataclass(frozen=True)
 class Reset:
-    """Assignments at a given time, from the values before it (SBML).
+    """Assignments at a given time, all from the values before them (SBML).
 
     Attributes
     ----------
+    name
+        Of the event, in messages.
     time
         In s, > 0, without variables.
     after
         Whether the state at that very time is the one before the assignments.
+    at_execution
+        Whether the values are those when the event is executed, which other events of that time may have changed.
     changes
         To variables.
+    exceeding
+        Assignments in place of them where a value exceeds its limit; none: it is refused.
     """
 
+    name: str
     time: Expression
     after: bool
+    at_execution: bool
     changes: tuple[Assignment, ...]
+    exceeding: tuple[Assignment, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ FIELDS: dict[str, Fields] = {
     "modifierSpeciesReference": Fields("species", "id"),
     "kineticLaw": Fields("", "id", "math listOfParameters listOfLocalParameters"),
     "listOfEvents": Fields(elements="event"),
-    "event": Fields("id", "useValuesFromTriggerTime", "trigger listOfEventAssignments"),
+    "event": Fields("id useValuesFromTriggerTime", "", "trigger listOfEventAssignments"),
     "trigger": Fields("initialValue", "id persistent", "math"),
     "listOfEventAssignments": Fields(elements="eventAssignment"),
     "eventAssignment": Fields("variable", "id", "math"),

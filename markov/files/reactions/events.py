@@ -75,12 +75,11 @@ def read_event(
         changes.append(Assignment(name, value, value.line))
     if CLOCK in (name for change in changes for name in names_in(change.value)):
         raise refuse(where, "assigns a value that depends on the time: not read")
+    at_trigger = _truth(event, "useValuesFromTriggerTime", where, refuse)
     if CLOCK not in names_in(condition):
-        initial = trigger.get("initialValue", "true")
-        if initial not in ("true", "false", "1", "0"):
-            raise refuse(where, f"initialValue = {initial[:40]!r}: must be true or false")
+        initial = _truth(trigger, "initialValue", where, refuse)
         wholes = (replace(c, value=Call("whole", (c.value,), c.line)) for c in changes)
-        return Trigger(condition, tuple(wholes), initial in ("false", "0"))
+        return Trigger(condition, tuple(wholes), not initial)
     match condition:
         case Chain(first, ((sign, second),)):
             sides = first, second
@@ -90,8 +89,16 @@ def read_event(
                 if not isinstance(clock, Name) or clock.name != CLOCK or late is None:
                     continue
                 if not {*variables, CLOCK} & set(names_in(other)):
-                    return Reset(other, late, tuple(changes))
+                    return Reset(where, other, late, not at_trigger, tuple(changes))
     raise refuse(where, "a trigger by time must be time >= or > a number")
+
+
+def _truth(element: Element, name: str, where: str, refuse: Callable[[str, str], Exception]) -> bool:
+    """Return an attribute that is true where it is left out."""
+    text = element.get(name, "true")
+    if text not in ("true", "false", "1", "0"):
+        raise refuse(where, f"{name} = {text[:40]!r}: must be true or false")
+    return text in ("true", "1")
 
 
 def triggered(command: Command, step: Mapping[str, int], event: Trigger) -> tuple[Command, Command]:

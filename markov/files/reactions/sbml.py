@@ -9,6 +9,7 @@ Munsky, M. Khammash, The finite state projection algorithm, Journal of Chemical 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -404,7 +405,16 @@ class _Reader:
             raise self.wrong("listOfEvents", said)
         if triggers and set(names_in(triggers[0].condition)) & self.rules.keys():
             raise self.wrong("listOfEvents", "a trigger that depends on a rule is not read")
+        if self.limited:
+            resets = tuple(
+                replace(reset, exceeding=self._leaving(1)) if self._of_amounts(reset) else reset for reset in resets
+            )
         return resets, triggers[0] if triggers else None
+
+    def _of_amounts(self, reset: Reset) -> bool:
+        """Whether a value that an event assigns depends on an amount, and may exceed its limit in some states alone."""
+        variable = self.counts.keys() | self.rules.keys()
+        return any(variable & set(names_in(change.value)) for change in reset.changes)
 
     # ------------------------------------------------------------------ the program
 
@@ -444,7 +454,8 @@ class _Reader:
             for number, reaction in enumerate(self.each("Reactions"), FIRST_REACTION)
             for command in self._reaction(found, reaction, number)
         ]
-        if not commands:
+        if not commands and not reactions and not self.resets:
+            self.line = self.model.line
             raise self.wrong("model", "has no reactions")
         found.modules["network"] = Module("network", tuple(commands), 1)
         return found
@@ -511,9 +522,12 @@ class _Reader:
             leaves: Expression = exceeds[0]
             for each in exceeds[1:]:
                 leaves = Chain(leaves, (("|", each),), 1)
-            gone = [Assignment(species, Literal(0, 1), number) for species in self.counts]
-            gone.append(Assignment(OUTSIDE, Literal(True, 1), number))
-            yield Command("", _and(there, leaves), (Branch(rate, tuple(gone)),), number)
+            yield Command("", _and(there, leaves), (Branch(rate, self._leaving(number)),), number)
+
+    def _leaving(self, line: int) -> tuple[Assignment, ...]:
+        """Return the assignments of leaving the limits."""
+        gone = [Assignment(species, Literal(0, 1), line) for species in self.counts]
+        return (*gone, Assignment(OUTSIDE, Literal(True, 1), line))
 
     def _needed(self, changes: Mapping[str, int], rate: Expression) -> Iterator[str]:
         """Yield species of which a reaction consumes, and on which its law depends without being 0 where there is none.

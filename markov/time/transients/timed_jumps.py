@@ -24,7 +24,7 @@ class TimedJump(NamedTuple):
     after
         Whether the state at that very time is the one before the jump.
     targets
-        Where each state goes, shape (states,).
+        Where each state goes, shape (states,); -1 where that is not known, since the start does not lead there by then.
     """
 
     time: float
@@ -77,6 +77,8 @@ def through(
         steps, done = steps + cost, last
         words += [how] if how not in words else []
         if jump is not None:
-            vector = np.bincount(jump.targets, found[-1], minlength=len(start)).astype(np.float64)
+            if found[-1][jump.targets < 0].any():
+                raise ValueError("start: must be the initial state of a model with events, or one that it leads to")
+            vector = np.bincount(np.maximum(jump.targets, 0), found[-1], minlength=len(start)).astype(np.float64)
             error, begin = error + float(wrong[-1]), jump.time
     return pi, errors, steps, "; ".join(words) + f"; {len(jumps)} jumps at given times"

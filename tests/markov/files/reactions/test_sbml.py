@@ -247,6 +247,97 @@ def test_events_follow_each_other_and_may_depend_on_the_state(read_with_events: 
     assert found["X"][1] == pytest.approx(expected, rel=1e-11)
 
 
+def test_reactions_that_change_nothing_leave_the_state(read: Any) -> None:
+    constant = SPECIES.format("X", 4).replace("/>", " constant='true'/>")
+    model = read(network(constant + SPECIES.format("Y", 3), DEATH, MU))
+    assert model.chain.size == 1
+    assert stationary(model)["Y"] == 3.0
+    with pytest.raises(FileError, match="model: has no reactions"):
+        read(network(SPECIES.format("Y", 3), "", MU))
+
+
+# Doses: an event adds to an amount, once.
+
+
+def more_of(variable: str, dose: int) -> str:
+    return assigned(variable, f"<apply><plus/><ci>{variable}</ci>{number(dose)}</apply>")
+
+
+def test_doses_add_to_the_amount_of_their_time(read_with_events: Any) -> None:
+    """The mean follows a linear equation; the limits of 60 are exceeded with a probability below 1e-9."""
+    model = read_with_events(event(at(1.0), more_of("X", 5)), event(at(2.0), more_of("X", 7)), start=3)
+    found = transient(model, [1.0, 1.5, 2.0, 4.0])
+    first = 6 + (3 - 6) * math.exp(-0.5) + 5
+    second = 6 + (first - 6) * math.exp(-0.5) + 7
+    expected = [first, 6 + (first - 6) * math.exp(-0.25), second, 6 + (second - 6) * math.exp(-1.0)]
+    np.testing.assert_allclose(found["X"], expected, rtol=1e-9)
+
+
+def test_a_dose_beyond_the_limit_leads_out_of_the_limits(read_with_events: Any) -> None:
+    """By the distribution before the dose: numbers above 10 exceed 60 with 50 more."""
+    model = read_with_events(event(at(1.0, "gt"), more_of("X", 50)), start=3)
+    found = transient(model, [1.0, 1.0 + 1e-12])
+    numbers = np.asarray(found.chain.states.X)
+    inside = ~np.asarray(found.chain.states.outside, dtype=bool)
+    stays = inside & (numbers <= 10)
+    assert found.pi[1][~inside].sum() == pytest.approx(1.0 - found.pi[0][stays].sum(), rel=1e-9)
+    assert found["X"][1] == pytest.approx(found.pi[0][stays] @ (numbers[stays] + 50.0), rel=1e-9)
+
+
+def test_a_start_that_an_event_has_no_value_for_is_refused(read_two_species: Any) -> None:
+    model = read_two_species(event(at(1.0), more_of("X", 5)))
+    numbers = np.asarray(model.chain_between_events.states.X)
+    assert sorted(set(numbers.tolist())) == [2, 7]
+    start = (numbers == 7) / np.sum(numbers == 7)
+    with pytest.raises(ValueError, match="start: must be the initial state of a model with events"):
+        transient(model, [2.0], start=start)
+
+
+def two_events(execution: tuple[str, str], *values: tuple[str, str]) -> list[str]:
+    """Return two events at time 1 on X and Y, with their attributes useValuesFromTriggerTime."""
+    return [
+        event(at(1.0), assigned(variable, value)).replace('id="e"', f'id="e{k}" useValuesFromTriggerTime="{word}"')
+        for k, (word, (variable, value)) in enumerate(zip(execution, values, strict=True))
+    ]
+
+
+@pytest.fixture
+def read_two_species(tmp_path: Any) -> Any:
+    def reader(*events: str, rule: str = "") -> Any:
+        path = tmp_path / "two.xml"
+        listed = f"{rule}<listOfEvents>{''.join(events)}</listOfEvents>"
+        text = network(
+            SPECIES.format("X", 2) + SPECIES.format("Y", 7),
+            DEATH,
+            "<parameter id='mu' value='0'/><parameter id='double'/>" if rule else "<parameter id='mu' value='0'/>",
+            listed,
+        )
+        path.write_text(text, encoding="utf-8")
+        return read_sbml(path, limits=20)
+
+    return reader
+
+
+def test_values_at_the_trigger_are_exchanged_and_those_at_execution_need_an_order(read_two_species: Any) -> None:
+    swap = ("X", "<ci>Y</ci>"), ("Y", "<ci>X</ci>")
+    found = transient(read_two_species(*two_events(("true", "true"), *swap)), [1.5])
+    assert (round(found["X"][0]), round(found["Y"][0])) == (7, 2)
+    for execution in (("false", "false"), ("true", "0"), ("false", "1")):
+        with pytest.raises(
+            FileError, match="useValuesFromTriggerTime = false and uses '[XY]', which .*: their order is not given"
+        ):
+            transient(read_two_species(*two_events(execution, *swap)), [1.5])
+    rule = "<listOfRules><assignmentRule variable='double'><math><apply><plus/><ci>Y</ci><ci>Y</ci></apply></math></assignmentRule></listOfRules>"
+    through_rule = two_events(("false", "true"), ("X", "<ci>double</ci>"), ("Y", number(3)))
+    with pytest.raises(FileError, match="'Y', which event 'e1' assigns"):
+        transient(read_two_species(*through_rule, rule=rule), [1.5])
+    apart = two_events(("false", "false"), ("X", f"<apply><plus/><ci>X</ci>{number(5)}</apply>"), ("Y", number(3)))
+    found = transient(read_two_species(*apart), [1.5])
+    assert (round(found["X"][0]), round(found["Y"][0])) == (7, 3)
+    with pytest.raises(FileError, match="event 'e0': useValuesFromTriggerTime = 'no': must be true or false"):
+        read_two_species(*two_events(("no", "true"), *swap))
+
+
 def test_what_is_asked_of_constant_rates_is_refused(read_with_events: Any) -> None:
     model = read_with_events(event(at(2.0), assigned("X", number(30))))
     for ask in (
