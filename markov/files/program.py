@@ -106,7 +106,7 @@ class Composition:
     Attributes
     ----------
     how
-        ``"module"`` (of: its name), ``"shared"`` (parts synchronise on actions that both have),
+        ``"module"`` (of: its name), ``"system"`` (while a file is read; of: the name of another system), ``"shared"`` (parts synchronise on actions that both have),
         ``"interleaved"`` (on none), ``"only"`` (on ``actions``), ``"hidden"`` (``actions`` of the part
         become internal), ``"renamed"`` (``actions`` is a mapping), ``"vectors"`` (``actions`` lists
         (action of each part or None, action of the whole)).

@@ -132,6 +132,12 @@ class ExpressionParser:
             raise self.cursor.error(f"{name!r} is no function: must be one of {FUNCTIONS}")
         return name
 
+    def check_no_call(self) -> None:
+        """Raise FileError where the next word is the parenthesis of an unknown function."""
+        before = self.cursor.tokens[max(self.cursor.place - 1, 0)]
+        if self.cursor.at("(") and before.kind == "name":
+            self._function(before.text)
+
     def _arguments(self) -> tuple[Expression, ...]:
         found = [self.expression()]
         while self.cursor.accept(","):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hopflow.checks import file_path
 from markov.files.errors import FileError
@@ -25,12 +26,21 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
-from markov.files.syntax import Expression, Literal
+from markov.files.syntax import Expression, Literal, Name
 
 __all__ = ["parse_prism"]
 
 KINDS = {"ctmc": "ctmc", "stochastic": "ctmc", "dtmc": "dtmc", "probabilistic": "dtmc"}
-OTHERS = ("mdp", "nondeterministic", "pta", "pomdp", "popta", "imdp", "idtmc", "lts", "smg", "csg")
+OTHERS = ("mdp", "nondeterministic", "pta", "pomdp", "popta", "imdp", "ipomdp", "idtmc", "lts", "smg", "csg")
+REFUSED = {
+    "clock": "clocks of timed automata",
+    "invariant": "invariants of timed automata",
+    "observables": "observations of partially observable models",
+    "observable": "observations of partially observable models",
+    "player": "players of games",
+    "array": "arrays",
+}
+"""Words of the language that are refused, with what they begin."""
 MAX_MODULES = 10_000
 MAX_PARENTHESES = 60
 
@@ -55,10 +65,12 @@ class _Parser(ExpressionParser):
         self.found = Program(file, "")
         self.kind: str | None = None
         self.start: Expression | None = None
-        self.system: Composition | None = None
+        self.systems: dict[str, tuple[Token, Composition]] = {}  # by name; the one without a name is called ""
         self.own: dict[str, list[Variable]] = {}  # variables of each module, for copies of it
         self.declarations = {
             "const": self._constant,
+            "rate": self._old_constant,
+            "prob": self._old_constant,
             "formula": self._formula,
             "label": self._label,
             "global": self._variable,
@@ -72,6 +84,7 @@ class _Parser(ExpressionParser):
         """Read the whole file."""
         cursor = self.cursor
         while cursor.token.kind != "end":
+            self._check_refused()
             token = cursor.take()
             if token.text in KINDS or token.text in OTHERS:
                 self._kind(token)
@@ -84,8 +97,14 @@ class _Parser(ExpressionParser):
         if not self.found.modules:
             raise cursor.error("no module")
         every = tuple(Composition("module", (name,)) for name in self.found.modules)
-        system = self.system or Composition("shared", every)
+        system = self._main_system() if self.systems else Composition("shared", every)
         return replace(self.found, kind=self.kind, start=self.start, composition=system)
+
+    def _check_refused(self) -> None:
+        """Raise FileError where a word comes next that is not read."""
+        token = self.cursor.token
+        if token.kind == "name" and token.text in REFUSED:
+            raise self.cursor.error(f"{token.text!r}: {REFUSED[token.text]} are not read")
 
     def _kind(self, token: Token) -> None:
         place = self.cursor.file, token.line
@@ -95,6 +114,13 @@ class _Parser(ExpressionParser):
         if self.kind is not None:
             raise FileError(place, "a second type of model")
         self.kind = KINDS[token.text]
+
+    def primary(self) -> Any:
+        """Parse a primary expression; nothing in a model follows a name in parentheses but the arguments of a function."""
+        result = super().primary()
+        if isinstance(result, Name):
+            self.check_no_call()
+        return result
 
     def _new_name(self) -> Token:
         name = self.cursor.kind("name", "a name")
@@ -106,6 +132,14 @@ class _Parser(ExpressionParser):
     def _constant(self) -> None:
         cursor = self.cursor
         kind = token.text if (token := cursor.accept("int", "double", "bool")) else "int"
+        self._constant_of(kind)
+
+    def _old_constant(self) -> None:
+        """Read ``rate name = value;`` or ``prob name = value;``, older words for ``const double``."""
+        self._constant_of("double")
+
+    def _constant_of(self, kind: str) -> None:
+        cursor = self.cursor
         name = self._new_name()
         value = self.expression() if cursor.accept("=") else None
         cursor.expect(";")
@@ -161,6 +195,8 @@ class _Parser(ExpressionParser):
             return
         commands, before = [], len(self.found.variables)
         while not cursor.accept("endmodule"):
+            if cursor.peek().text != ":":  # also the name of a variable
+                self._check_refused()
             if cursor.at("["):
                 commands.append(self._command())
             else:
@@ -178,6 +214,7 @@ class _Parser(ExpressionParser):
             high = self.expression()
             cursor.expect("]")
         else:
+            self._check_refused()
             kind = cursor.expect("bool", "int").text
         start = self.expression() if cursor.accept("init") else None
         cursor.expect(";")
@@ -234,6 +271,8 @@ class _Parser(ExpressionParser):
         """Read ``rate: (x'=...) & (y'=...)``; without a rate it is 1."""
         cursor = self.cursor
         rate: Expression = Literal(1, cursor.token.line)
+        if cursor.at("["):
+            raise cursor.error("'[': intervals of rates or probabilities are not read")
         if not self._changes_next():
             rate = self.expression()
             cursor.expect(":")
@@ -265,24 +304,64 @@ class _Parser(ExpressionParser):
     # ------------------------------------------------------------------ system ... endsystem
 
     def _system(self) -> None:
-        if self.system is not None:
-            raise self.cursor.error("a second system ... endsystem")
-        self.system = self._parallel()
-        self.cursor.expect("endsystem")
+        """Read ``system ... endsystem``, which may have a name in quotes."""
+        cursor = self.cursor
+        begins = cursor.token
+        starts_part = cursor.peek().text in ("|", "/", "{", "endsystem")
+        name = cursor.take().text[1:-1] if begins.kind == "text" and not starts_part else ""
+        if name in self.systems:
+            raise FileError((cursor.file, begins.line), f"a second system{f' {name!r}' if name else ' without a name'}")
+        self.systems[name] = begins, self._parallel()
+        cursor.expect("endsystem")
+
+    def _main_system(self) -> Composition:
+        """Return the system without a name, or the first one, with those that it names in place of their names."""
+        first = "" if "" in self.systems else next(iter(self.systems))
+        return self._resolved(self.systems[first][1], (first,))
+
+    def _resolved(self, part: Composition, inside: tuple[str, ...]) -> Composition:
+        if part.how == "module":
+            return part
+        if part.how != "system":
+            return replace(part, of=tuple(self._resolved(inner, inside) for inner in part.of))
+        (token,) = part.of
+        name, place = token.text[1:-1], (self.cursor.file, token.line)
+        if name not in self.systems:
+            raise FileError(place, f"named system {token.text} is not defined")
+        if name in inside:
+            raise FileError(place, f"{' -> '.join([*inside, name])}: named systems in a circle")
+        if len(inside) > MAX_PARENTHESES:
+            raise FileError(place, f"named systems nested more than {MAX_PARENTHESES} deep")
+        return self._resolved(self.systems[name][1], (*inside, name))
 
     def _parallel(self) -> Composition:
-        """Read parts joined by ||, ||| or |[a, b]|, from the left."""
-        cursor, found = self.cursor, self._part()
-        while cursor.accept("|"):
-            if cursor.accept("["):
-                actions = self._actions("]")
+        """Read parts joined by || or by |||; both of them need parentheses between."""
+        cursor, result, first = self.cursor, self._by_actions(), ""
+        while cursor.at("|") and cursor.peek().text == "|":
+            sign = "|||" if cursor.peek(2).text == "|" else "||"
+            if first and sign != first:
+                raise cursor.error(
+                    f"{sign!r} after {first!r}: write parentheses, since their order is not the same in all versions"
+                )
+            first = sign
+            for _ in sign:
                 cursor.expect("|")
-                found = Composition("only", (found, self._part()), actions)
-            else:
-                cursor.expect("|")
-                how = "interleaved" if cursor.accept("|") else "shared"
-                found = Composition(how, (found, self._part()))
-        return found
+            result = Composition("interleaved" if sign == "|||" else "shared", (result, self._by_actions()))
+        return result
+
+    def _by_actions(self) -> Composition:
+        """Read one part, or two joined by |[a, b]|, which binds more tightly than || and |||."""
+        cursor, result = self.cursor, self._part()
+        if not (cursor.at("|") and cursor.peek().text == "["):
+            return result
+        cursor.expect("|")
+        cursor.expect("[")
+        actions = self._actions("]")
+        cursor.expect("|")
+        result = Composition("only", (result, self._part()), actions)
+        if cursor.at("|") and cursor.peek().text == "[":
+            raise cursor.error("'|[': a second one needs parentheses")
+        return result
 
     def _part(self) -> Composition:
         cursor = self.cursor
@@ -292,8 +371,10 @@ class _Parser(ExpressionParser):
         if cursor.accept("("):
             found = self._parallel()
             cursor.expect(")")
+        elif cursor.token.kind == "text":
+            found = Composition("system", (cursor.take(),))
         else:
-            name = cursor.kind("name", "a module").text
+            name = cursor.kind("name", "a module or a named system").text
             found = Composition("module", (name,))
         while cursor.at("/", "{"):
             if cursor.take().text == "/":

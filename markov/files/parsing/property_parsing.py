@@ -37,6 +37,7 @@ def parse_property(text: str, name: str = "property") -> Any:
     found = parser.expression()
     parser.cursor.accept(";")
     if parser.cursor.token.kind != "end":
+        parser.check_no_call()
         raise parser.cursor.error(f"{parser.cursor.token.text!r} after the end of the property")
     return found
 
@@ -142,6 +143,10 @@ class _Parser(ExpressionParser):
         """Parse an operator, a filter, or a primary expression."""
         cursor = self.cursor
         after = cursor.peek().text
+        if cursor.at("multi") and after == "(":
+            raise cursor.error("several objectives (multi) are not read")
+        if (cursor.at("<") and after == "<") or (cursor.at("[") and after == "["):
+            raise cursor.error("coalitions of players are not read")
         if self._at_storm_operator():
             return self._operator()
         if cursor.at("P", "S", "R") and after in ("=", "<", "<=", ">", ">=", "{", "min", "max"):
@@ -184,6 +189,8 @@ class _Parser(ExpressionParser):
             given = cursor.take()
             reward = given.text[1:-1] if given.kind == "text" else self._index(given.text)
             cursor.expect("}")
+            if cursor.at("{", "\\"):
+                raise cursor.error("two rewards in one operator are not read")
         sign, threshold, written = None, None, ""
         if cursor.at(*COMPARED):
             sign = cursor.take().text

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from functools import reduce
 from pathlib import Path
 from pathlib import Path as File
 from typing import Any
 
+import numpy as np
 import pytest
 
-from markov import read_jani, transient
+from markov import read_jani, read_prism, transient
 from markov.errors import FileError
 from markov.files.parsing.expression_parsing import ExpressionParser
 from markov.files.parsing.jani_expressions import JaniReader
 from markov.files.parsing.jani_properties import JaniProperties
+from markov.files.parsing.prism_grammar import GRAMMAR, Construct
 from markov.files.parsing.prism_parsing import parse_prism
 from markov.files.parsing.property_parsing import parse_properties, parse_property
 from markov.files.parsing.tokens import Cursor, tokens_of
@@ -280,6 +283,73 @@ def test_what_is_not_read_says_why_when_it_is_asked_for(values: Any, message: st
     assert isinstance(found, FileError)
     assert message in str(found)
     assert str(found).startswith("m.jani: properties[0]: ")
+
+
+# Each construct of the PRISM language is read, or refused by name.
+
+MODULES = """ctmc
+module A x : [0..1]; [a] x=0 -> 1:(x'=1); [] x=1 -> 1:(x'=0); endmodule
+module B y : [0..1]; [a] y=0 -> 2:(y'=1); [] y=1 -> 1:(y'=0); endmodule
+"""
+
+
+@pytest.mark.parametrize("construct", GRAMMAR, ids=lambda construct: construct.name)
+def test_each_construct_of_the_prism_language(tmp_path: Path, construct: Construct) -> None:
+    path, text, query = tmp_path / "m.prism", construct.example, "S=? [ x=1 ]"
+    if construct.part == "property":
+        query, text = text, 'rewards "r" true : 1; endrewards rewards "s" true : 1; endrewards'
+    elif construct.part == "expression":
+        text = f"formula f = {text};"
+        query = "S=? [ f = f ]"
+    path.write_text(MODULES + text)
+    if construct.refused:
+        with pytest.raises(FileError, match=re.escape(construct.refused)):
+            read_prism(path).property(query)
+    else:
+        assert read_prism(path).property(query).value is not None
+
+
+@pytest.mark.parametrize(("named", "plain"), [
+    ('system "S" ||| "T" endsystem system "T" A endsystem system "S" B endsystem', "B ||| A"),
+    ('system "S" || "T" endsystem system "T" A endsystem system "S" B endsystem', "A || B"),
+    ('system "T" "S" endsystem system "S" A || B endsystem', "A || B"),
+    ('system "S" B endsystem system "S" || A endsystem', "A || B"),
+    ('system "S" / {a} || B endsystem system "S" A endsystem', "(A / {a}) || B"),
+    ('system "S" endsystem system "S" A |[a]| "T" endsystem system "T" B endsystem', "A || B"),
+])  # fmt: skip
+def test_named_systems_are_those_that_they_name(tmp_path: Path, named: str, plain: str) -> None:
+    path, chains = tmp_path / "m.prism", []
+    for systems in (named, f"system {plain} endsystem"):
+        path.write_text(MODULES + systems)
+        chains.append(read_prism(path).chain)
+    np.testing.assert_array_equal(chains[0].Q.toarray(), chains[1].Q.toarray())
+
+
+def test_systems_on_given_actions_bind_more_tightly_than_others(tmp_path: Path) -> None:
+    """A and B move together by ``a``, and C by itself; if ||| had come first, C would wait for ``a``."""
+    path = tmp_path / "m.prism"
+    third = "module C z : [0..1]; [a] z=0 -> 5:(z'=1); [] z=1 -> 1:(z'=0); endmodule\n"
+    chains = []
+    for systems in ("C ||| A |[a]| B", "C ||| (A |[a]| B)", "(C ||| A) |[a]| B"):
+        path.write_text(f"{MODULES}{third}system {systems} endsystem")
+        chains.append(read_prism(path).chain.Q.toarray())
+    np.testing.assert_array_equal(chains[0], chains[1])
+    assert not np.array_equal(chains[0], chains[2])
+
+
+@pytest.mark.parametrize(("systems", "message"), [
+    ('system "S" || A endsystem system "S" "T" || B endsystem system "T" "S" endsystem', "S -> T -> S: named systems in a circle"),
+    ('system "S" || A endsystem', 'line 4: named system "S" is not defined'),
+    ('system "S" A endsystem system "S" B endsystem', "a second system 'S'"),
+    ("system A endsystem system B endsystem", "a second system without a name"),
+    ('system "S" || A endsystem system "S" A endsystem', "system: module 'A' occurs twice"),
+    ('system "S" endsystem system "S" A endsystem', "system: module 'B' does not occur"),
+])  # fmt: skip
+def test_named_systems_that_cannot_be_used_are_refused(tmp_path: Path, systems: str, message: str) -> None:
+    path = tmp_path / "m.prism"
+    path.write_text(MODULES + systems)
+    with pytest.raises(FileError, match=re.escape(message)):
+        read_prism(path).chain  # noqa: B018
 
 
 # Transient variables: in a transition they have their initial value, or the one that an edge assigns.

@@ -324,7 +324,7 @@ def test_values_at_the_trigger_are_exchanged_and_those_at_execution_need_an_orde
     assert (round(found["X"][0]), round(found["Y"][0])) == (7, 2)
     for execution in (("false", "false"), ("true", "0"), ("false", "1")):
         with pytest.raises(
-            FileError, match="useValuesFromTriggerTime = false and uses '[XY]', which .*: their order is not given"
+            FileError, match=r"useValuesFromTriggerTime = false and uses '[XY]', which .*: their order is not given"
         ):
             transient(read_two_species(*two_events(execution, *swap)), [1.5])
     rule = "<listOfRules><assignmentRule variable='double'><math><apply><plus/><ci>Y</ci><ci>Y</ci></apply></math></assignmentRule></listOfRules>"
