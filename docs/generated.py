@@ -565,6 +565,38 @@ def readers() -> str:
     return "\n".join(f"## {title}\n\n{table(('', ''), rows)}" for title, rows in tables)
 
 
+def prism_grammar() -> str:
+    """Return the constructs of the PRISM language, and which of them are read."""
+    from markov.files.parsing.prism_grammar import GRAMMAR
+
+    rows = (
+        (
+            construct.part.capitalize(),
+            construct.name.replace("|", r"\|"),
+            f"`{construct.example}`".replace("|", r"\|"),
+            f"refused: {construct.refused}" if construct.refused else "read",
+        )
+        for construct in GRAMMAR
+    )
+    return table(("Part", "Construct", "Example", ""), rows)
+
+
+def expression_functions() -> str:
+    """Return the functions of the expressions of model files, by their names in the languages."""
+    from markov.files.functions import FUNCTIONS
+    from markov.proofs.prism_expressions import EXACT
+
+    exact = {name for entry in EXACT for name in (entry.prism, entry.jani) if name}
+    rows = []
+    for entry in FUNCTIONS.values():
+        words = (entry.prism, entry.jani, entry.mathml)
+        if any(words):
+            arguments = "any" if entry.arguments is None else str(entry.arguments)
+            shown = (f"`{word}`" if word else "" for word in words)
+            rows.append((*shown, arguments, entry.meaning, "yes" if exact & {entry.prism, entry.jani} else ""))
+    return table(("PRISM", "JANI", "MathML (SBML)", "Arguments", "Value", "In certificates"), rows)
+
+
 def _reader(title: str, *calls: Any, **rows: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the heading and the rows of a reader; what is refused is in the docstring of the first function."""
     names = ", ".join(f"`{call.__module__.partition('.')[0]}.{call.__qualname__}`" for call in calls)
@@ -727,8 +759,8 @@ def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
 
     texts = f"{_size(tokens.MAX_BYTES)} of text."
     yield _reader(
-        "Models in the PRISM language", markov.read_prism, formats="Text, `ctmc` and `dtmc`; properties in CSL and PCTL.",
-        used="The whole language of these two kinds of models.", skipped="Comments.",
+        "Models in the PRISM language", markov.read_prism, formats="Text, `ctmc`; properties in CSL. A `dtmc` is parsed, and refused where its chain or a property is asked for.",
+        used="[The language](#the-prism-language), as the table below says, with its [functions](#functions-of-expressions).", skipped="Comments.",
         notes=section(markov.read_prism, "Notes"), limits=texts,
     )  # fmt: skip
     keys = "; ".join(f"`{kind}`: {_names(names.split())}" for kind, names in jani_expressions.KEYS.items())
@@ -896,6 +928,8 @@ MAKE: dict[str, Callable[[], str]] = {
     "worst_shares": worst_shares,
     "starvation": starvation,
     "readers": readers,
+    "prism_grammar": prism_grammar,
+    "expression_functions": expression_functions,
     "rules": rules,
     "capacities": capacities,
     "recoveries": recoveries,

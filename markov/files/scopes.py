@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from markov.files.errors import FileError
+from markov.files.functions import function
 from markov.files.syntax import Call, Chain, Choice, Expression, Label, Literal, Name, Negation
-from markov.files.values import Value, chained, chosen, constant, function, negated
+from markov.files.values import Value, chained, chosen, constant, negated
 
 __all__ = ["Scope"]
 

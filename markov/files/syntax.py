@@ -74,7 +74,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function: min, max, floor, ceil, round, pow, mod, log; in SBML also those of `markov.files.values.REAL`."""
+    """A function of `markov.files.functions.FUNCTIONS`."""
 
     name: str
     of: tuple[Expression, ...]

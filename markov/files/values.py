@@ -7,7 +7,6 @@ is computed. Division is that of real numbers, as in PRISM, and 1/0 is infinite.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -24,38 +23,19 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPARISONS",
     "LARGE",
-    "REAL",
     "Value",
+    "as_real",
     "boolean",
     "chained",
+    "check_numbers",
     "chosen",
+    "combined",
     "constant",
-    "function",
     "negated",
 ]
 
 LARGE = 2**62
 """Whole numbers stay below."""
-FACTORIALS = np.array([math.factorial(n) for n in range(171)], dtype=np.float64)
-"""All that float64 holds."""
-
-
-def _factorial(value: Any) -> Any:
-    """Return factorials: infinite beyond float64, NaN of negative numbers and of fractions."""
-    value = np.asarray(value, dtype=np.float64)
-    whole = (value >= 0.0) & (value == np.floor(value))
-    small = whole & (value < len(FACTORIALS))
-    exact = FACTORIALS[np.where(small, value, 0.0).astype(np.int64)]
-    return np.where(small, exact, np.where(whole, np.inf, np.nan))
-
-
-REAL: dict[str, Callable[[Any], Any]] = {
-    "exp": np.exp, "ln": np.log, "log10": np.log10, "sqrt": np.sqrt, "factorial": _factorial,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
-    "arcsin": np.arcsin, "arccos": np.arccos, "arctan": np.arctan,
-    "arcsinh": np.arcsinh, "arccosh": np.arccosh, "arctanh": np.arctanh,
-}  # fmt: skip
-"""Functions of one real number (SBML), of arrays: NaN where they are not defined."""
 NOWHERE = Columns(np.zeros((0, 1), dtype=np.int64))
 Run = Callable[[Columns], Any]
 
@@ -109,12 +89,13 @@ def boolean(value: Value, place: Any, what: str) -> Value:
     return value
 
 
-def _numbers(values: list[Value], place: Any, sign: str) -> None:
+def check_numbers(values: list[Value], place: Any, sign: str) -> None:
+    """Raise FileError where an operand is a truth value."""
     if any(value.kind == "bool" for value in values):
         raise FileError(place, f"{sign!r} of a truth value: must be of numbers")
 
 
-def _made(kind: str, parts: list[Value], run: Run, **about: Any) -> Value:
+def combined(kind: str, parts: list[Value], run: Run, **about: Any) -> Value:
     """Return an expression of others; one of fixed parts is evaluated once for all."""
     fails = about.pop("fails", False) or any(part.fails for part in parts)
     reads = frozenset[int]().union(*(part.reads for part in parts))
@@ -135,9 +116,9 @@ def negated(sign: str, of: Value, place: Any) -> Value:
     """Return ``!x`` or ``-x``."""
     if sign == "!":
         boolean(of, place, "what ! applies to")
-        return _made("bool", [of], lambda c: np.logical_not(of.run(c)))
-    _numbers([of], place, "-")
-    return _made(of.kind, [of], lambda c: -of.run(c), low=-of.high, high=-of.low)
+        return combined("bool", [of], lambda c: np.logical_not(of.run(c)))
+    check_numbers([of], place, "-")
+    return combined(of.kind, [of], lambda c: -of.run(c), low=-of.high, high=-of.low)
 
 
 def chained(first: Value, rest: list[tuple[str, Value]], place: Any) -> Value:
@@ -165,7 +146,7 @@ def _all_or_any(sign: str, parts: list[Value], place: Any) -> Value:
             found = _where_open(found, part, c, stop=stop) if part.fails else join(found, part.run(c))
         return found
 
-    return _made("bool", kept, run)
+    return combined("bool", kept, run)
 
 
 def _where_open(found: Any, part: Value, c: Columns, *, stop: bool) -> Any:
@@ -195,20 +176,18 @@ def _joined(sign: str, a: Value, b: Value, place: Any) -> Value:
         boolean(b, place, f"an operand of {sign}")
         if sign == "=>":
             return _all_or_any("|", [negated("!", a, place), b], place)
-        return _made("bool", [a, b], lambda c: np.equal(a.run(c), b.run(c)))
+        return combined("bool", [a, b], lambda c: np.equal(a.run(c), b.run(c)))
     if sign in COMPARISONS:
         if (a.kind == "bool") != (b.kind == "bool") or (a.kind == "bool" and sign not in ("=", "!=")):
             raise FileError(place, f"{sign!r} of a {a.kind} and a {b.kind}")
         compare = COMPARISONS[sign]
-        return _made("bool", [a, b], lambda c: compare(a.run(c), b.run(c)))
-    _numbers([a, b], place, sign)
+        return combined("bool", [a, b], lambda c: compare(a.run(c), b.run(c)))
+    check_numbers([a, b], place, sign)
     if sign == "/":
-        return _made("double", [a, b], lambda c: _quotient(_real(a.run(c)), _real(b.run(c))))
-    if sign == "^":
-        return function("pow", [a, b], place)
+        return combined("double", [a, b], lambda c: _quotient(as_real(a.run(c)), as_real(b.run(c))))
     if "double" in (a.kind, b.kind):
         real = {"+": np.add, "-": np.subtract, "*": np.multiply}[sign]
-        return _made("double", [a, b], lambda c: real(_real(a.run(c)), _real(b.run(c))))
+        return combined("double", [a, b], lambda c: real(as_real(a.run(c)), as_real(b.run(c))))
     return _whole(sign, a, b, place)
 
 
@@ -217,7 +196,8 @@ def _quotient(a: Any, b: Any) -> Any:
         return np.true_divide(a, b)
 
 
-def _real(value: Any) -> Any:
+def as_real(value: Any) -> Any:
+    """Return an array or a number in float64."""
     return np.asarray(value, dtype=np.float64) if isinstance(value, np.ndarray) else float(value)
 
 
@@ -236,15 +216,15 @@ def _whole(sign: str, a: Value, b: Value, place: Any) -> Value:
     def looked_at(c: Columns) -> Any:
         x, y = a.run(c), b.run(c)
         with np.errstate(over="ignore"):
-            about = np.abs(run(_real(x), _real(y)))
+            about = np.abs(run(as_real(x), as_real(y)))
         if np.size(about) and float(np.max(about)) >= LARGE:
             raise FileError(place, f"{sign!r}: a whole number beyond 2^62")
         return run(x, y)
 
     if safe:
-        return _made("int", [a, b], lambda c: run(a.run(c), b.run(c)), low=low, high=high)
+        return combined("int", [a, b], lambda c: run(a.run(c), b.run(c)), low=low, high=high)
     limits = {"low": max(low, -LARGE), "high": min(high, LARGE)}
-    return _made("int", [a, b], looked_at, fails=True, **limits)
+    return combined("int", [a, b], looked_at, fails=True, **limits)
 
 
 def chosen(cases: list[tuple[Value, Value]], otherwise: Value, place: Any) -> Value:
@@ -272,115 +252,4 @@ def chosen(cases: list[tuple[Value, Value]], otherwise: Value, place: Any) -> Va
         return found if c is not NOWHERE else found[0]
 
     low, high = min(value.low for value in values), max(value.high for value in values)
-    return _made(kind, [*(c for c, _ in cases), *values], run, low=low, high=high)
-
-
-def function(name: str, of: list[Value], place: Any) -> Value:
-    """Return a function of numbers.
-
-    Raises
-    ------
-    FileError
-        When the number of arguments or their types are not what it takes.
-    """
-    _numbers(of, place, name)
-    counts = {"pow": 2, "power": 2, "mod": 2, "log": 2, "min": None, "max": None}
-    wanted = counts.get(name, 1)
-    if (wanted is not None and len(of) != wanted) or not of:
-        raise FileError(place, f"{name} takes {wanted or 'at least one'} argument(s), not {len(of)}")
-    if name in ("min", "max"):
-        return _extreme(name, of)
-    if name in ("floor", "ceil", "round"):
-        return _rounded(name, of[0], place)
-    if name in REAL:
-        real = REAL[name]
-        return _made("double", of, lambda c: real(_array(of[0].run(c))))
-    if name == "abs":
-        high = max(abs(of[0].low), abs(of[0].high))
-        return _made(of[0].kind, of, lambda c: np.abs(of[0].run(c)), low=0, high=high)
-    if name == "whole":
-        return _as_whole(of[0], place)
-    if name == "log":
-        return _made(
-            "double",
-            of,
-            lambda c: np.divide(_log(of[0].run(c)), _log(of[1].run(c))),
-        )
-    if name == "power" or any(value.kind == "double" for value in of):
-        if name == "mod":
-            raise FileError(place, "mod of a real number: must be of whole numbers")
-        a, b = of
-        return _made("double", of, lambda c: np.power(_array(a.run(c)), _real(b.run(c))))
-    return (_whole_power if name == "pow" else _modulo)(of[0], of[1], place)
-
-
-def _array(value: Any) -> Any:
-    return np.asarray(value, dtype=np.float64)
-
-
-def _log(value: Any) -> Any:
-    return np.log(_array(value))
-
-
-def _extreme(name: str, of: list[Value]) -> Value:
-    pick: Any = np.minimum if name == "min" else np.maximum
-    kind = "double" if any(value.kind == "double" for value in of) else "int"
-    best = min if name == "min" else max
-    low, high = best(value.low for value in of), best(value.high for value in of)
-    convert = _real if kind == "double" else (lambda value: value)
-    return _made(kind, of, lambda c: reduce(pick, [convert(v.run(c)) for v in of]), low=low, high=high)
-
-
-def _rounded(name: str, of: Value, place: Any) -> Value:
-    if of.kind == "int":
-        return of
-
-    def run(c: Columns) -> Any:
-        value = _array(of.run(c))
-        found = {"floor": np.floor, "ceil": np.ceil}.get(name, lambda x: np.floor(x + 0.5))(value)
-        if not (np.abs(found) < LARGE).all():
-            raise FileError(place, f"{name} of {float(np.ravel(value)[0])}: no whole number")
-        return found.astype(np.int64)
-
-    return _made("int", [of], run, fails=True)
-
-
-def _as_whole(of: Value, place: Any) -> Value:
-    """Return a number that must be whole, as one (SBML: a plain ``cn`` is a real number)."""
-    if of.kind == "int":
-        return of
-
-    def run(c: Columns) -> Any:
-        value = _array(of.run(c))
-        wrong = ~((np.abs(value) < LARGE) & (value == np.floor(value)))
-        if wrong.any():
-            first = float(np.ravel(value)[np.ravel(wrong)][0])
-            raise FileError(place, f"{first:g}: must be a whole number")
-        return value.astype(np.int64)
-
-    return _made("int", [of], run, fails=True)
-
-
-def _whole_power(base: Value, exponent: Value, place: Any) -> Value:
-    def run(c: Columns) -> Any:
-        x, n = np.asarray(base.run(c)), np.asarray(exponent.run(c))
-        if (n < 0).any():
-            raise FileError(place, "pow of whole numbers with an exponent below 0: write 1.0 * x")
-        with np.errstate(over="ignore"):
-            about = np.abs(np.power(_array(x), _array(n)))
-        if not (about < LARGE).all():
-            raise FileError(place, "pow: a whole number beyond 2^62")
-        return np.power(x.astype(np.int64), n.astype(np.int64))
-
-    return _made("int", [base, exponent], run, fails=True)
-
-
-def _modulo(a: Value, b: Value, place: Any) -> Value:
-    def run(c: Columns) -> Any:
-        x, y = np.asarray(a.run(c)), np.asarray(b.run(c))
-        if (y <= 0).any():
-            raise FileError(place, "mod by a number that is not positive")
-        return np.mod(x, y)
-
-    high = min(b.high - 1, LARGE)
-    return _made("int", [a, b], run, fails=b.low <= 0, low=0, high=max(high, 0))
+    return combined(kind, [*(c for c, _ in cases), *values], run, low=low, high=high)

@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import operator
 from fractions import Fraction
-from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markov.proofs.checker import CertificateError
 from markov.proofs.model_rows import Command, ModelRows, State
-from markov.proofs.prism_expressions import always, power, remainder
+from markov.proofs.prism_expressions import EXACT, always
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,11 +27,12 @@ __all__ = ["JaniRows"]
 LONGEST = 400  # digits and powers of ten of a number
 FEATURES = {"derived-operators", "state-exit-rewards", "functions"}
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": lambda a, b: Fraction(a) / b, "%": remainder,
-    "pow": power, "min": min, "max": max, "=": operator.eq, "≠": operator.ne, "<": operator.lt, "≤": operator.le,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": lambda a, b: Fraction(a) / b,
+    **{entry.jani: entry.call for entry in EXACT if entry.jani and entry.arguments != 1}, "=": operator.eq, "≠": operator.ne, "<": operator.lt, "≤": operator.le,
     ">": operator.gt, "≥": operator.ge,
 }  # fmt: skip
-ROUNDINGS: dict[str, Callable[[Any], Any]] = {"floor": floor, "ceil": ceil}
+FUNCTIONS = {entry.jani: entry.call for entry in EXACT if entry.jani and entry.arguments == 1}
+"""Of one operand."""
 KEYS = {
     "model": "jani-version name metadata type features actions constants variables restrict-initial properties automata "
     "system functions",
@@ -187,9 +187,9 @@ class JaniRows(ModelRows):
             self._object(value, "binary expression")
             left, right = map(self._expression, (value["left"], value["right"]))
             return _joined(OPERATORS[sign], left, right) if sign in OPERATORS else _decided(left, right, sign)
-        if sign == "¬" or sign in ROUNDINGS:
+        if sign == "¬" or sign in FUNCTIONS:
             self._object(value, "unary expression")
-            return _applied(ROUNDINGS.get(sign, operator.not_), self._expression(value["exp"]))
+            return _applied(FUNCTIONS.get(sign, operator.not_), self._expression(value["exp"]))
         if sign == "ite":
             self._object(value, "if-then-else")
             return _chosen(*(self._expression(value[part]) for part in ("if", "then", "else")))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from math import ceil, floor
-from typing import TYPE_CHECKING, Any
+from math import ceil, floor, trunc
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markov.proofs.checker import CertificateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Tokens", "always", "exact", "power", "remainder"]
+__all__ = ["EXACT", "ExactFunction", "Tokens", "always", "exact"]
 
 TOKEN = re.compile(
     r"\s+|//[^\n]*|(?P<number>\d+\.\d*(?:[eE][+-]?\d+)?|\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+)"
@@ -210,9 +210,33 @@ def exact(value: Any) -> Any:
     return value if isinstance(value, int) else Fraction(str(value))
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "min": min, "max": max, "floor": floor, "ceil": ceil, "mod": remainder, "pow": power,
-}  # fmt: skip
+def sign(value: Any) -> int:
+    """Return -1, 0 or 1."""
+    return int(value > 0) - int(value < 0)
+
+
+def rounded(value: Any) -> int:
+    """Return the nearest whole number, halves upwards."""
+    return int(floor(value + Fraction(1, 2)))
+
+
+class ExactFunction(NamedTuple):
+    """A function in exact arithmetic: its names in the languages, and the number of its arguments, None: any."""
+
+    call: Callable[..., Any]
+    prism: str
+    jani: str
+    arguments: int | None
+
+
+EXACT = (
+    ExactFunction(min, "min", "min", None), ExactFunction(max, "max", "max", None), ExactFunction(floor, "floor", "floor", 1),
+    ExactFunction(ceil, "ceil", "ceil", 1), ExactFunction(rounded, "round", "", 1), ExactFunction(trunc, "", "trc", 1),
+    ExactFunction(abs, "", "abs", 1), ExactFunction(sign, "", "sgn", 1), ExactFunction(remainder, "mod", "%", 2),
+    ExactFunction(power, "pow", "pow", 2),
+)  # fmt: skip
+"""All functions of exact readers; it is independent of `markov.files.functions`, as these readers are."""
+FUNCTIONS = {entry.prism: entry.call for entry in EXACT if entry.prism}
 
 
 def always(value: Any) -> Callable[[Any], Any]:

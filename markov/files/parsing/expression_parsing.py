@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from markov.files.functions import names
 from markov.files.parsing.tokens import Cursor
 from markov.files.syntax import Call, Chain, Choice, Expression, Label, Literal, Name, Negation
 
-__all__ = ["FUNCTIONS", "ExpressionParser"]
+__all__ = ["ExpressionParser"]
 
 DEEPEST = 60  # parentheses and the like inside of each other
 LONGEST_NUMBER = 400  # characters
@@ -26,7 +27,8 @@ RANKS = (
 )
 NOT = RANKS.index(("!",))
 _RANK_OF = {sign: rank for rank, signs in enumerate(RANKS) for sign in signs if rank != NOT}
-FUNCTIONS = ("min", "max", "floor", "ceil", "round", "pow", "mod", "log")
+POWER = RANKS.index(("^",))
+FUNCTIONS = names("prism")
 
 
 class ExpressionParser:
@@ -72,7 +74,11 @@ class ExpressionParser:
             while self._rank() == rank:
                 sign = self.cursor.take().text
                 rest.append((sign, self._ranked(rank + 1)))
-            found = Chain(found, tuple(rest), line)
+            if rank == POWER:
+                for _, exponent in rest:
+                    found = Call("pow", (found, exponent), line)
+            else:
+                found = Chain(found, tuple(rest), line)
         return found
 
     def _rank(self) -> int:
@@ -124,13 +130,13 @@ class ExpressionParser:
             cursor.expect(",")
             return Call(self._function(name), self._arguments(), line)
         if name in FUNCTIONS and cursor.accept("("):  # F<=T (a | b) calls no function T
-            return Call(name, self._arguments(), line)
+            return Call(FUNCTIONS[name], self._arguments(), line)
         return Name(name, line)
 
     def _function(self, name: str) -> str:
         if name not in FUNCTIONS:
-            raise self.cursor.error(f"{name!r} is no function: must be one of {FUNCTIONS}")
-        return name
+            raise self.cursor.error(f"{name!r} is no function: must be one of {', '.join(FUNCTIONS)}")
+        return FUNCTIONS[name]
 
     def check_no_call(self) -> None:
         """Raise FileError where the next word is the parenthesis of an unknown function."""

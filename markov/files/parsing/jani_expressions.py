@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from hopflow.checks import count_of
 from markov.files.errors import FileError
+from markov.files.functions import FUNCTIONS, names
 from markov.files.syntax import (
     Call,
     Chain,
@@ -39,8 +40,8 @@ BINARY = {
     "*": "*",
     "/": "/",
 }
-FUNCTIONS = {"%": "mod", "pow": "pow", "log": "log", "min": "min", "max": "max"}
-ROUNDINGS = {"floor": "floor", "ceil": "ceil"}
+CALLED = names("jani")
+"""Operators that are functions: of one operand, or of two."""
 DEEPEST = 150
 LARGEST = 2**62
 
@@ -222,10 +223,10 @@ class JaniReader:
             return Negation("!", part("exp"), 1)
         if operator == "ite":
             return Choice(((part("if"), part("then")),), part("else"), 1)
-        if operator in FUNCTIONS:
-            return Call(FUNCTIONS[operator], (part("left"), part("right")), 1)
-        if operator in ROUNDINGS:
-            return Call(ROUNDINGS[operator], (part("exp"),), 1)
+        if operator in CALLED:
+            name = CALLED[operator]
+            operands = ("exp",) if FUNCTIONS[name].arguments == 1 else ("left", "right")
+            return Call(name, tuple(part(operand) for operand in operands), 1)
         raise self.wrong(where, f"operator {operator!r} is not read")
 
 

@@ -65,6 +65,7 @@ class _Parser(ExpressionParser):
         self.found = Program(file, "")
         self.kind: str | None = None
         self.start: Expression | None = None
+        self.renamed_actions: set[str] = set()  # in systems
         self.systems: dict[str, tuple[Token, Composition]] = {}  # by name; the one without a name is called ""
         self.own: dict[str, list[Variable]] = {}  # variables of each module, for copies of it
         self.declarations = {
@@ -96,9 +97,19 @@ class _Parser(ExpressionParser):
             raise FileError((cursor.file, 1), "no type of model: ctmc or dtmc is expected")
         if not self.found.modules:
             raise cursor.error("no module")
+        self._check_rewards()
         every = tuple(Composition("module", (name,)) for name in self.found.modules)
         system = self._main_system() if self.systems else Composition("shared", every)
         return replace(self.found, kind=self.kind, start=self.start, composition=system)
+
+    def _check_rewards(self) -> None:
+        """Refuse rewards of actions that neither a command nor a renaming has."""
+        actions = set().union(*(module.alphabet for module in self.found.modules.values()), self.renamed_actions)
+        for items in self.found.rewards.values():
+            for item in items:
+                if item.action and item.action not in actions:
+                    known = f"must be one of {', '.join(sorted(actions))}" if actions else "no command has an action"
+                    raise FileError((self.cursor.file, item.line), f"rewards of action [{item.action}]: {known}")
 
     def _check_refused(self) -> None:
         """Raise FileError where a word comes next that is not read."""
@@ -381,7 +392,9 @@ class _Parser(ExpressionParser):
                 cursor.expect("{")
                 found = Composition("hidden", (found,), self._actions("}"))
             else:
-                found = Composition("renamed", (found,), self._renaming())
+                renaming = self._renaming()
+                self.renamed_actions.update(renaming.values())
+                found = Composition("renamed", (found,), renaming)
         self._depth -= 1
         return found
 

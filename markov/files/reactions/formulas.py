@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopflow.checks import count_of
+from markov.files.functions import FUNCTIONS, names
 from markov.files.parsing.tokens import decimal
 from markov.files.syntax import (
     Call,
@@ -42,11 +43,11 @@ BINARY = {"minus": "-", "divide": "/", "neq": "!=", "implies": "=>"}
 ASCENDING = {"gt": ">", "geq": ">=", "lt": "<", "leq": "<=", "eq": "="}
 """Comparisons, which may have more than two operands: each with the next."""
 CALLED = {
-    "floor": "floor", "ceiling": "ceil", "exp": "exp", "ln": "ln", "abs": "abs", "factorial": "factorial",
-    "sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
-    "arcsin": "arcsin", "arccos": "arccos", "arctan": "arctan",
-    "arcsinh": "arcsinh", "arccosh": "arccosh", "arctanh": "arctanh",
-}  # fmt: skip
+    word: name
+    for word, name in names("mathml").items()
+    if FUNCTIONS[name].arguments == 1 and word not in ("log", "root")
+}
+"""Functions of one number; ``log`` and ``root`` may have a qualifier."""
 OF_INVERSE = {"arcsec": "arccos", "arccsc": "arcsin", "arccot": "arctan",
               "arcsech": "arccosh", "arccsch": "arcsinh", "arccoth": "arctanh"}  # fmt: skip
 INVERSE_OF = {

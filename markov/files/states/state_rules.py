@@ -11,18 +11,15 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from markov.files.binding import Bound, bound
 from markov.files.errors import FileError
+from markov.files.functions import FUNCTIONS, is_plain, quotient
 from markov.files.names import field_names
 from markov.files.states.commands import NEGATIVE, NO_ONE_VALUE, TOO_FEW, transient_changes
 from markov.files.states.moves import moves_of
 from markov.files.states.steps import initial_values, with_transient_names
 from markov.files.states.tables import groups_of
 from markov.files.syntax import Call, Chain, Choice, Expression, Label, Name, Negation
-from markov.files.values import REAL
-from markov.generators.unbounded.polynomials import FUNCTIONS, logarithm
 from markov.models.bare import named_state
 from markov.models.rules import ChainModel
 
@@ -99,15 +96,8 @@ def _negated(sign: str, of: Function) -> Function:
     return (lambda s: not of(s)) if sign == "!" else (lambda s: -of(s))
 
 
-def _quotient(a: Any, b: Any) -> Any:
-    """Return the quotient of real numbers; 1/0 is infinite, as in PRISM."""
-    if b == 0:
-        return math.nan if a == 0 else math.copysign(math.inf, a)
-    return a / b
-
-
 _JOINED: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": _quotient, "^": lambda a, b: _power(a, b),
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": quotient,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "=": operator.eq, "!=": operator.ne, "<=>": operator.eq,
 }  # fmt: skip
@@ -134,71 +124,8 @@ def _chosen(cases: list[tuple[Function, Function]], otherwise: Function) -> Func
     return chosen
 
 
-def _power(a: Any, b: Any) -> Any:
-    if not (is_plain(a) and is_plain(b)):
-        return a ** int(b) if isinstance(b, float) and b.is_integer() else a**b
-    plain = isinstance(a, int)
-    if plain and abs(a) > 1 and b * math.log2(abs(a)) > 62:
-        if isinstance(b, int):
-            raise ValueError("a whole number beyond 2^62")
-        a = float(a)  # others may be stand-ins, and are followed exactly
-    if isinstance(b, float) and b.is_integer() and not isinstance(a, float):
-        return a ** int(b) if b >= 0 else _quotient(1.0, a ** int(-b))
-    if isinstance(b, float) or isinstance(a, float):
-        try:
-            found = float(a) ** float(b)
-        except ZeroDivisionError:
-            return math.inf
-        except OverflowError:
-            return math.inf
-        return math.nan if isinstance(found, complex) else found
-    if b < 0:
-        raise ValueError("pow of whole numbers with an exponent below 0: write 1.0 * x")
-    return a**b
-
-
-def _modulo(a: Any, b: Any) -> Any:
-    if b <= 0:
-        raise ValueError("mod by a number that is not positive")
-    return a % b
-
-
-def _logarithm(a: Any, b: Any) -> Any:
-    if not (is_plain(a) and is_plain(b)):
-        return logarithm(a, b)
-    top, bottom = (math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan) for x in (a, b))
-    return _quotient(top, bottom)
-
-
-def _as_whole(a: Any) -> Any:
-    if isinstance(a, float) and not a.is_integer():
-        raise ValueError(f"{a:g}: must be a whole number")
-    return math.floor(a)
-
-
-def _real(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function of arrays as one of a number, with the same digits."""
-    followed = FUNCTIONS.get({"ln": "log", "arctan": "atan"}.get(name, name))
-
-    def call(a: Any) -> Any:
-        if followed is not None and not is_plain(a):
-            return followed(a)
-        with np.errstate(all="ignore"):
-            return float(function(float(a)))
-
-    return call
-
-
-_CALLED: dict[str, Callable[..., Any]] = {
-    **{name: _real(name, call) for name, call in REAL.items()}, "abs": abs, "whole": _as_whole,
-    "power": lambda a, b: _power(a, float(b) if isinstance(b, int) and b < 0 else b),
-    "min": min, "max": max, "pow": _power, "mod": _modulo, "log": _logarithm, "floor": math.floor,
-    "ceil": math.ceil, "round": lambda a: math.floor(a + 0.5) if isinstance(a, float) else math.floor(a),
-}  # fmt: skip
-
-
 def _called(name: str, of: list[Function], place: Any) -> Function:
-    call = _CALLED[name]
+    call = FUNCTIONS[name].single
 
     def called(s: Any) -> Any:
         try:
@@ -207,11 +134,6 @@ def _called(name: str, of: list[Function], place: Any) -> Function:
             raise FileError(place, f"{name}: {error}") from None
 
     return called
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a number is one of Python and no stand-in, which has terms, for those of a box of states."""
-    return isinstance(value, (int, float)) and not hasattr(value, "terms")
 
 
 class _Outcome(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,12 @@ import numpy as np
 import pytest
 
 from markov.errors import FileError
+from markov.files.columns import Columns
+from markov.files.functions import FUNCTIONS, function, names
+from markov.files.parsing.jani_expressions import JaniReader
+from markov.files.scopes import Scope
+from markov.files.values import Value
+from markov.proofs.prism_expressions import EXACT
 from tests.markov.files.conftest import model_of
 
 MODEL = """ctmc
@@ -156,3 +163,73 @@ def test_a_name_is_taken_by_a_constant_a_variable_or_a_formula(tmp_path: Path, n
     text = "ctmc\nconst int N = 2;\nformula busy = x > 0;\nmodule m x : [0..N]; endmodule\n"
     with pytest.raises(FileError, match=rf"model\.sm, line 5: '{name}' is defined twice"):
         model_of(tmp_path, f"{text}formula {name} = 3;\n").chain  # noqa: B018
+
+
+# The functions of the expression languages: one table, with a rule for arrays and one for a number.
+
+SAMPLES = {None: (2.5, -3.0, 1.0), 1: (2.5,), 2: (2.5, 1.5)}
+WHOLES = {None: (7, -3, 1), 1: (-3,), 2: (7, 3)}
+
+
+def numbers_of(sample: Any) -> list[Value]:
+    """Return variables with these values in two states."""
+    kinds = ["double" if isinstance(x, float) else "int" for x in sample]
+    dtype = {"double": np.float64, "int": np.int64}
+    arrays = [np.array([x, x], dtype=dtype[kind]) for kind, x in zip(kinds, sample, strict=True)]
+    return [Value(kind, lambda _c, a=array: a) for kind, array in zip(kinds, arrays, strict=True)]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_both_rules_of_a_function_are_equal(name: str) -> None:
+    entry, compared = FUNCTIONS[name], 0
+    points = [
+        SAMPLES[entry.arguments],
+        WHOLES[entry.arguments],
+        *([(0.5,), (-0.5,), (0,), (-2.5,)] if entry.arguments == 1 else []),
+    ]
+    for point in points:
+        try:
+            value = function(name, numbers_of(point), ("f", 1))
+            with np.errstate(all="ignore"):
+                result = np.asarray(value.run(Columns(np.zeros((0, 2), dtype=np.int64))))
+        except FileError:
+            if name == "mod":  # by its type: not of the rule of one state
+                continue
+            with pytest.raises(ValueError, match=".*"):
+                entry.single(*point)
+            continue
+        expected = entry.single(*point)
+        # powers of whole numbers stay whole in one state, where they may be followed exactly
+        assert isinstance(expected, float) == (value.kind == "double") or name == "power"
+        np.testing.assert_array_equal(result, [expected, expected])
+        compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize(("operator", "value", "expected"), [
+    ("abs", -2, 2), ("abs", -2.5, 2.5), ("sgn", -2.5, -1), ("sgn", 0, 0), ("sgn", 3, 1), ("trc", -2.5, -2), ("trc", 2.5, 2),
+    ("trc", 2, 2), ("floor", -2.5, -3), ("ceil", -2.5, -2),
+])  # fmt: skip
+def test_operators_of_jani_that_are_derived_from_others(operator: str, value: float, expected: float) -> None:
+    tree = JaniReader("m.jani").expression({"op": operator, "exp": value}, "guard")
+    result = Scope("m.jani", {}).value(tree).single()
+    assert result == expected
+    assert type(result) is type(expected)
+
+
+def test_the_sign_of_no_number_is_refused() -> None:
+    (nan,) = numbers_of((math.nan,))
+    with pytest.raises(FileError, match="sgn of a number that is none"):
+        function("sgn", [nan], ("f", 1)).run(Columns(np.zeros((0, 2), dtype=np.int64)))
+
+
+@pytest.mark.parametrize("entry", EXACT, ids=lambda entry: entry.jani or entry.prism)
+def test_exact_functions_are_those_of_the_table(entry: Any) -> None:
+    """The exact reader has a table of its own; names, numbers of arguments and values agree."""
+    languages = {"prism": entry.prism, "jani": entry.jani}
+    (name,) = {names(language)[word] for language, word in languages.items() if word}
+    assert (FUNCTIONS[name].prism, FUNCTIONS[name].jani) == (entry.prism, entry.jani)
+    assert FUNCTIONS[name].arguments == entry.arguments
+    for point in (WHOLES[entry.arguments], *((SAMPLES[1], (-2.5,), (-0.5,)) if entry.arguments == 1 else ())):
+        exact = entry.call(*(Fraction(x) if isinstance(x, float) else x for x in point))
+        assert exact == FUNCTIONS[name].single(*point)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import read_jani, read_prism, transient
+from markov import read_jani, read_prism, stationary, transient
 from markov.errors import FileError
 from markov.files.parsing.expression_parsing import ExpressionParser
 from markov.files.parsing.jani_expressions import JaniReader
@@ -307,6 +307,26 @@ def test_each_construct_of_the_prism_language(tmp_path: Path, construct: Constru
             read_prism(path).property(query)
     else:
         assert read_prism(path).property(query).value is not None
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ('rewards "r" [A] true : 1; endrewards', "m.prism, line 4: rewards of action [A]: must be one of a"),
+    ("module C = A [x = z, a = c] endmodule rewards [d] true : 1; endrewards", "rewards of action [d]: must be one of a, c"),
+])  # fmt: skip
+def test_rewards_of_an_action_that_no_command_has_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "m.prism"
+    path.write_text(MODULES + text)
+    with pytest.raises(FileError, match=re.escape(message)):
+        read_prism(path)
+
+
+def test_rewards_of_renamed_actions_are_read(tmp_path: Path) -> None:
+    """A and B move together at rate 2, as [c]."""
+    path = tmp_path / "m.prism"
+    path.write_text(f"{MODULES}system (A || B) {{a <- c}} endsystem rewards [c] true : 1; endrewards")
+    both = stationary(read_prism(path))
+    zero = (both.states.x == 0) & (both.states.y == 0)
+    assert both["reward 1"] == pytest.approx(2.0 * both.pi[zero].sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize(("named", "plain"), [
