@@ -273,6 +273,9 @@ class _Asked:
     ] = None
     proof: Annotated[str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")] = "on"
     exact: Annotated[bool, typer.Option("--exact", help="Bounds of long-run means evaluated in integers.")] = False
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Refuse a property over a time that is predicted to take longer: 60.")
+    ] = None
 
     def without_properties(self, path: Path) -> Any:
         """Return the chain of a Python file or of a matrix, with parameters of ``const``."""
@@ -343,6 +346,10 @@ def file(
                 raise ValueError("proof = 'off': must be on or tight, a property has a bound")
             if by is not None:
                 raise ValueError(f"method = {method!r}: is for stationary distributions, not for properties")
+            if asked.max_seconds is not None and asked.exact:
+                raise ValueError(
+                    f"max_seconds = {asked.max_seconds:g}: goes with properties over a time, not with --exact"
+                )
             if output.certificate is not None or asked.exact:
                 functions = model.long_run_functions(names)
             if output.certificate is not None:
@@ -350,8 +357,10 @@ def file(
             if asked.exact:
                 _evaluate_exactly(stationary(model, proof=proof), functions, output.json)
             else:
-                _evaluate(model, names, proof, output.json)
+                _evaluate(model, names, output.json, proof=proof, max_seconds=asked.max_seconds)
             return
+    if asked.max_seconds is not None:
+        raise ValueError(f"max_seconds = {asked.max_seconds:g}: goes with --property")
     if asked.exact:
         raise ValueError("exact = True: is for long-run properties of PRISM, JANI and SBML files, with --property")
     answer = stationary(model, by, proof=proof)
@@ -445,9 +454,12 @@ def _of_statement(found: Statement) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> None:
+def _evaluate(model: FileModel, names: list[str], json: bool, *, proof: Any, max_seconds: float | None) -> None:
     """Print the values of properties; exit status 4 where one is inaccurate, 3 where one is undecided."""
-    found = [model.property(text, proof=proof, on_failure="return") for text in names]
+    from markov.computing.time_limits import MAX_SECONDS
+
+    seconds = MAX_SECONDS if max_seconds is None else max_seconds
+    found = [model.property(text, proof=proof, max_seconds=seconds, on_failure="return") for text in names]
     if json:
         fields = ("text", "value", "error_bound", "status", "reason", "seconds")
         typer.echo(cli.as_json([{name: getattr(each, name) for name in fields} for each in found]))

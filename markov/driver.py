@@ -16,6 +16,7 @@ from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError, available
 from markov.computing.progress import watched
+from markov.computing.rate_range import rates_in_range
 from markov.exploration import InfiniteChain
 from markov.methods.choice import choose
 from markov.methods.exact import exact_distribution
@@ -273,6 +274,12 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
 
 
 def _solve(chain: MarkovChain, number: int, method: Method | None, proof: Proof, on_failure: OnFailure) -> Stationary:
+    with rates_in_range(chain.Q):
+        result = _solved(chain, number, method, proof)
+    return deliver(result, on_failure)
+
+
+def _solved(chain: MarkovChain, number: int, method: Method | None, proof: Proof) -> Stationary:
     watch = Stopwatch()
     states, Q = chain.recurrent_classes[number], chain.irreducible(number)
     components = chain.components_of(states) if method is not None or len(states) > ELIMINATED_STATES else None
@@ -293,7 +300,7 @@ def _solve(chain: MarkovChain, number: int, method: Method | None, proof: Proof,
     bound = math.inf if certificate is None else certificate.distance
     pi = np.zeros(chain.size)
     pi[states] = part
-    result = Stationary(
+    return Stationary(
         chain=chain,
         pi=pi,
         method=method,
@@ -309,7 +316,6 @@ def _solve(chain: MarkovChain, number: int, method: Method | None, proof: Proof,
         history=tuple(history),
         levels=() if solution.hierarchy is None else solution.hierarchy.sizes,
     )
-    return deliver(result, on_failure)
 
 
 def _status(pi: NDArray[np.float64], met: bool, asked: bool, bound: float) -> Status:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hopflow.checks import choice, instance, integer
+from hopflow.checks import choice, instance, integer, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, deliver, same
 from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
+from markov.computing.rate_range import rates_in_range
+from markov.computing.time_limits import MAX_SECONDS, time_limit
 from markov.files.binding import Bound, bound, constants_of
 from markov.files.errors import FileError
 from markov.files.parsing.prism_parsing import parse_prism
@@ -213,6 +215,7 @@ class FileModel:
         *,
         constants: Mapping[str, Any] | None = None,
         proof: Literal[True, "tight"] = True,
+        max_seconds: float = MAX_SECONDS,
         on_failure: OnFailure = "raise",
     ) -> PropertyResult:
         """Return the value of a property, with a bound on its error.
@@ -227,6 +230,8 @@ class FileModel:
         proof
             Of stationary distributions, as for `stationary`: ``"tight"`` bounds them sharply for methods
             that iterate too. The bound of the value is that of the measure either way.
+        max_seconds
+            In s: an operator with a time that is predicted to take longer is refused, with the time that it would take.
         on_failure
             ``"raise"`` or ``"return"``: what to do where the property is undecided, or without a bound.
 
@@ -239,12 +244,15 @@ class FileModel:
             result, whose value is None.
         """
         choice("proof", proof, (True, "tight"))
+        seconds = one_number("max_seconds", max_seconds, above=0.0)
         watch = Stopwatch()
         query, given = self._query(text)
         text = given.shown(text)
         try:
             with _depth_named(self.name):
-                result = answered(self._evaluation(given, constants, proof), query, text)
+                evaluation = self._evaluation(given, constants, proof)
+                with rates_in_range(evaluation.checker.Q), time_limit(seconds):
+                    result = answered(evaluation, query, text)
         except TooLargeError:
             declared = self._declared(given, constants)
             unlisted = Unlisted(self.bound, declared, self.most)

@@ -217,7 +217,8 @@ def sign(value: Any) -> int:
 
 def rounded(value: Any) -> int:
     """Return the nearest whole number, halves upwards."""
-    return int(floor(value + Fraction(1, 2)))
+    nearest: int = floor(value + Fraction(1, 2))
+    return nearest
 
 
 class ExactFunction(NamedTuple):

@@ -140,11 +140,14 @@ def answered(evaluation: Evaluation, query: Any, text: str) -> PropertyResult:
     initial = evaluation.explored.initial
     if isinstance(inner, Operator) and how in ("default", "state") and states is None and len(initial) == 1:
         evaluation.asked = inner, int(initial[0])
+    evaluation.checker.settled = False
     found = evaluation.enclosed(inner)
     value, error, why = evaluation.filtered(Filter(how, inner, states, getattr(query, "line", 1)))
     open_ = value is None or (isinstance(value, list) and None in value)
     n, notes = evaluation.n, evaluation.undecided
     reason = "" if math.isfinite(error) else "no bound was found"
+    if evaluation.checker.settled and not reason:
+        reason = "long-run values, which are reached within the bound before the time"
     if open_:
         several = len(notes) > 1
         said = [f"{note.operator}: {note.text(n)}" if several else note.text(n) for note in notes]

@@ -21,7 +21,7 @@ from markov.files.properties.enclosures import Known, Truth, probability
 from markov.time.exponentials.squaring import Evolution, worthwhile
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.distributions import PassageTime, stopping_rates
-from markov.time.transients.uniformization import Uniformized
+from markov.time.transients.uniformization import FAR_JUMPS, Limit, Uniformized
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +54,7 @@ class Checker:
     def __init__(self, Q: sp.csr_matrix, loops: Vector, proof: Proof = True) -> None:
         self.Q, self.loops, self.proof = Q, loops, proof
         self._answers: dict[int, Any] = {}  # by the number of the class
+        self.settled = False  # whether a value was the long-run one, which is reached before the time
         self.n = Q.shape[0]
         self.chain = MarkovChain(Q) if self.n else None
         self.rates = off_diagonal(Q)
@@ -137,7 +138,14 @@ class Checker:
                 values, error = np.full((2, len(given) - 2), 0.5)
                 values[place], error[place] = alone
                 return values, error
-        found = jumps.expectation(given, time, TOLERANCE)
+        limit = None
+        if jumps.rate * time > FAR_JUMPS:
+            ever = self.until(running, right)
+            ever = ever.negated() if given[-2] == 0.0 else ever
+            if np.isfinite(ever.error).all():
+                limit = Limit(np.append(ever.values[running], given[-2:]), float(ever.error[running].max(initial=0.0)))
+        found = jumps.expectation(given, time, TOLERANCE, limit)
+        self.settled |= found.settled
         error = np.full(len(given) - 2, found.error + self._merging(found.steps))
         values = np.clip(found.values[:-2], 0.0, 1.0)
         if place >= 0 and error[place] > RARE * values[place]:
@@ -193,8 +201,11 @@ class Checker:
         if left.any():
             part, _ = stopped(self.rates, left, np.zeros(self.n, dtype=bool))
             given = np.append(later.values[left], [0.0, 0.0])
-            found = Uniformized(part).expectation(given, time, TOLERANCE)
-            values[left] = found.values[:-2]
+            jumps = Uniformized(part)
+            limit = Checker(part, np.zeros(len(given)), self.proof)._limit(jumps, given, time)
+            found = jumps.expectation(given, time, TOLERANCE, limit)
+            self.settled |= found.settled
+            values[left] = np.clip(found.values[:-2], 0.0, 1.0)
             error[left] = found.error + self._merging(found.steps) + float(later.error[left].max())
         positive = later.positive.map(lambda marks: self.leads_to(left & marks, left))
         partial = later.partial.map(lambda marks: self.leads_to(~left | marks))
@@ -226,6 +237,30 @@ class Checker:
         partial = later.partial.map(lambda marks: follows(marks) | ~always)
         return probability(mean * span, wrong + most * UNIT * np.abs(mean), positive, partial)
 
+    def _evolved(self, rewards: Vector, time: float) -> Known | None:
+        """Return the mean reward per second at a time by squaring; None of too many states, or where nothing is proved."""
+        lowest = float(rewards.min())
+        if not worthwhile(self.n, -float(self.Q.diagonal().min()) * time, self.Q.nnz):
+            return None
+        rates = np.zeros((2, self.n, self.n))
+        rates[0] = self.rates.toarray()
+        try:
+            evolution = Evolution(rates, time, time)
+        except ValueError:  # nothing is proved
+            return None
+        above = evolution.backward(rewards - lowest, [time])  # its terms are not negative
+        values = above.values[0]
+        wrong = (above.relative[0] + 4.0 * UNIT) * values + above.absolute[0] + 4.0 * UNIT * abs(lowest)
+        return Known(values + lowest, wrong)
+
+    def _limit(self, jumps: Uniformized, values: Vector, time: float) -> Limit | None:
+        """Return the long-run means of a function from each state, where a time is far; None: it is not, or they are not known."""
+        if jumps.rate * time <= FAR_JUMPS:
+            return None
+        mean = self.long_run(values)
+        error = float(mean.error.max(initial=0.0))
+        return Limit(mean.values, error) if np.isfinite(error) else None
+
     # ------------------------------------------------------------------ rewards
 
     def reward_until(self, rewards: Vector, target: Marks) -> Known:
@@ -240,12 +275,22 @@ class Checker:
 
     def reward_within(self, rewards: Vector, time: float) -> Known:
         """Return the mean reward earned until a time."""
-        found = Uniformized(self.Q).accumulated(rewards, time, TOLERANCE)
+        jumps = Uniformized(self.Q)
+        found = jumps.accumulated(rewards, time, TOLERANCE, self._limit(jumps, rewards, time))
+        self.settled |= found.settled
         return Known(found.values, np.full(self.n, found.error))
 
     def reward_at(self, rewards: Vector, time: float) -> Known:
         """Return the mean reward per second at a time."""
-        found = Uniformized(self.Q).expectation(rewards, time, TOLERANCE)
+        jumps = Uniformized(self.Q)
+        try:
+            found = jumps.expectation(rewards, time, TOLERANCE, self._limit(jumps, rewards, time))
+        except ValueError:  # too many products
+            evolved = self._evolved(rewards, time)
+            if evolved is None:
+                raise
+            return evolved
+        self.settled |= found.settled
         return Known(found.values, np.full(self.n, found.error))
 
     def reward_in_all(self, rewards: Vector) -> Known:

@@ -114,6 +114,7 @@ def probability(values: Vector, error: Vector, positive: Truth, partial: Truth) 
     """Return probabilities, exactly zero and one where the graph says so."""
     zero, one = ~positive.possibly, ~partial.possibly
     values = np.where(one, 1.0, np.where(zero, 0.0, values))
+    error = np.where(np.isfinite(error), np.minimum(error, 1.0), error)  # both lie between 0 and 1
     return Known(values, np.where(zero | one, 0.0, error), positive, partial)
 
 

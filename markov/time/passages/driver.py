@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver
+from markov.computing.rate_range import rates_in_range
 from markov.exploration import InfiniteChain
 from markov.selections import as_any_chain, distribution, selected
 from markov.time.passages.infinite import finite_until, passage_of_infinite
@@ -98,8 +99,9 @@ def passage(
         raise ValueError(f"lyapunov: {said} {chain.size}")
     target = selected(chain, to, "to")
     first = distribution(chain, start)
-    moments = Moments(chain.Q, target)
-    found = moments.from_start(first)
+    with rates_in_range(chain.Q):
+        moments = Moments(chain.Q, target)
+        found = moments.from_start(first)
     good = found["probability_error"] <= USEFUL and (
         math.isinf(found["mean"]) or found["mean_error"] <= USEFUL * found["mean"]
     )

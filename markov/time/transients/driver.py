@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,19 +12,23 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver
 from hopflow.units import quantities
 from markov.chains import MarkovChain
+from markov.computing.rate_range import rates_in_range
+from markov.computing.time_limits import MAX_SECONDS, time_limit
 from markov.driver import stationary
 from markov.exploration import InfiniteChain
 from markov.selections import as_any_chain, distribution
+from markov.time.exponentials.poisson_probabilities import UNIT
 from markov.time.exponentials.squaring import MAX_STATES, Evolution, worthwhile
+from markov.time.passages.absorbing import Absorbing
 from markov.time.transients.infinite import transient_of_infinite
 from markov.time.transients.rational import Resolvents, cheaper_order
 from markov.time.transients.results import Transient
 from markov.time.transients.timed_jumps import TimedJump, through
 from markov.time.transients.uniformization import (
+    FAR_JUMPS,
     MOST_JUMPS,
     Limit,
     Uniformized,
-    check_horizon,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +53,7 @@ def transient(
     *,
     start: Any = None,
     tolerance: float = TOLERANCE,
+    max_seconds: float = MAX_SECONDS,
     on_failure: OnFailure = "raise",
 ) -> Transient:
     """Return the distribution of a chain at some times, with a bound on its error.
@@ -64,6 +70,8 @@ def transient(
     tolerance
         Of the total-variation distance at each time, for truncation; rounding comes on top, and
         both are in the bound.
+    max_seconds
+        In s: a computation that is predicted to take longer is refused, with the time that it would take.
     on_failure
         ``"raise"`` or ``"return"``: what to do with a result whose bound is above 1000 tolerances
         and above 1e-6, as with many millions of jumps.
@@ -82,7 +90,8 @@ def transient(
     matrix are predicted to be cheaper, only as long as fast changes last, then a rational Krylov space;
     if its bound is not as small, uniformization alone. Where a time has too many jumps for both, or their bound is
     useless, chains of at most 500 states are solved by squaring, at any stiffness and time: every entry then has
-    a proved relative error.
+    a proved relative error. Where the distribution has reached its long-run one within the bound, that is the answer at
+    all later times, and ``method`` says so: the distance between the two does not grow.
 
     Of infinitely many states as many are used as needed: what leaves them is missing, and is in the bound.
 
@@ -98,28 +107,15 @@ def transient(
     moments = ascending("times", times)
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     timed: tuple[TimedJump, ...] = getattr(model, "timed_jumps", ())
+    seconds = one_number("max_seconds", max_seconds, above=0.0)
     chain = as_any_chain(model.chain_between_events if timed else model)
     if isinstance(chain, InfiniteChain):
-        return transient_of_infinite(chain, moments, start, tolerance, on_failure, _of_chain)
+        with time_limit(seconds):
+            return transient_of_infinite(chain, moments, start, tolerance, on_failure, _of_chain)
     begins = distribution(chain, start)
-    jumps = Uniformized(chain.Q)
     acceptable = max(1000.0 * tolerance, 1e-6)
-    count = jumps.rate * float(moments[-1])
-    quick = not timed and (count > MOST_JUMPS or worthwhile(chain.size, count, chain.Q.nnz))
-    squared = _by_squaring(chain.Q, begins, moments) if quick else None
-    if squared is None:
-        check_horizon("times", jumps, float(moments[-1]))
-
-    def solve(first: NDArray[np.float64], later: NDArray[np.float64]) -> _Found:
-        return _between(chain, jumps, first, later, tolerance / (len(timed) + 1))
-
-    if timed:
-        found = _Found(*through(timed, begins, moments, solve))
-    else:
-        found = squared.found if squared else solve(begins, moments)
-        if squared is None and found.errors[-1] > acceptable:
-            squared = _by_squaring(chain.Q, begins, moments)
-            found = squared.found if squared else found
+    with rates_in_range(chain.Q), time_limit(seconds):
+        found, squared = _solved(chain, timed, begins, moments, tolerance, acceptable)
     good = found.errors[-1] <= acceptable
     result = Transient(
         chain=chain,
@@ -137,6 +133,33 @@ def transient(
     )
     deliver(result, on_failure)
     return result
+
+
+def _solved(
+    chain: MarkovChain,
+    timed: tuple[TimedJump, ...],
+    begins: NDArray[np.float64],
+    moments: NDArray[np.float64],
+    tolerance: float,
+    acceptable: float,
+) -> tuple[_Found, _Squared | None]:
+    """Return the distributions at some times, and how they were found by squaring if they were."""
+    jumps = Uniformized(chain.Q)
+    count = jumps.rate * float(moments[-1])
+    quick = not timed and (count > MOST_JUMPS or worthwhile(chain.size, count, chain.Q.nnz))
+    squared = _by_squaring(chain.Q, begins, moments) if quick else None
+
+    def solve(first: NDArray[np.float64], later: NDArray[np.float64]) -> _Found:
+        return _between(chain, jumps, first, later, tolerance / (len(timed) + 1))
+
+    if timed:
+        found = _Found(*through(timed, begins, moments, solve))
+    else:
+        found = squared.found if squared else solve(begins, moments)
+        if squared is None and found.errors[-1] > acceptable:
+            squared = _by_squaring(chain.Q, begins, moments)
+            found = squared.found if squared else found
+    return found, squared
 
 
 def _between(
@@ -197,12 +220,14 @@ def _by_powers(
 ) -> _Found:
     """Return the distributions at some times by uniformization from each to the next."""
     pi, errors = np.empty((len(moments), len(start))), np.empty(len(moments))
-    vector, error, steps, before = start, 0.0, 0, 0.0
+    vector, error, steps, before, method = start, 0.0, 0, 0.0, "uniformization"
     for k, moment in enumerate(moments.tolist()):
         found = jumps.distribution(vector, moment - before, tolerance / len(moments), limit)
         vector, error, steps = found.values, error + found.error, steps + found.steps
         pi[k], errors[k], before = vector, error, moment
-    return _Found(pi, errors, steps, "uniformization")
+        if found.settled:
+            method = "uniformization until the long-run distribution, within the bound"
+    return _Found(pi, errors, steps, method)
 
 
 def _by_resolvents(
@@ -222,7 +247,21 @@ def _by_resolvents(
     order = cheaper_order(Q, powers)
     if order is None:
         return None
-    resolvents = Resolvents(Q, float(moments[-1]), order)
+    with suppress(RuntimeError):  # a factor is singular: the time is too far for float64
+        return _until_a_layer(Resolvents(Q, float(moments[-1]), order), jumps, start, moments, tolerance, limit)
+    return None
+
+
+def _until_a_layer(
+    resolvents: Resolvents,
+    jumps: Uniformized,
+    start: NDArray[np.float64],
+    moments: NDArray[np.float64],
+    tolerance: float,
+    limit: Limit | None,
+) -> _Found | None:
+    """Return the distributions by uniformization until some time, and by resolvents after it; None where it would be too long."""
+    powers = jumps.rate * float(moments[-1])
     layer, before, error, steps, vector = LAYER / jumps.rate, 0.0, 0.0, 0, start
     while jumps.rate * layer <= SHARE * powers:
         part = jumps.distribution(vector, layer - before, 0.1 * tolerance, limit)
@@ -244,19 +283,25 @@ def _by_resolvents(
 
 
 def limit_of(chain: MarkovChain, start: NDArray[np.float64], powers: float) -> Limit | None:
-    """Return the limit of a long horizon, if it is worthwhile and independent of random absorption.
+    """Return the limit of a long horizon, if it is worthwhile.
 
-    That is where all states lead to one recurrent class, or the start is inside of recurrent classes.
+    That is where all states lead to one recurrent class, or the start is inside of recurrent classes; over a far time
+    also where several classes are reached with probabilities that are computed.
     """
     if powers < MIN_POWERS_FOR_LIMIT:
         return None
     classes = chain.closed_classes
-    shares = np.array([start[states].sum() for states in classes])
-    if len(classes) > 1 and shares.sum() < 1.0 - 1e-15:
-        return None
+    shares, error = np.array([start[states].sum() for states in classes]), 0.0
     if len(classes) == 1:
         shares = np.ones(1)
-    values, error = np.zeros(chain.size), 0.0
+    elif shares.sum() < 1.0 - 1e-15:
+        if powers <= FAR_JUMPS:
+            return None
+        more, error = _absorbed(chain, start)
+        shares += more
+    if not np.isfinite(error):
+        return None
+    values = np.zeros(chain.size)
     for states, share in zip(classes, shares.tolist(), strict=True):
         if share > 0.0:
             whole = len(states) == chain.size
@@ -267,3 +312,19 @@ def limit_of(chain: MarkovChain, start: NDArray[np.float64], powers: float) -> L
             values[states] += share * answer.pi
             error += share * answer.error_bound
     return Limit(values, error)
+
+
+def _absorbed(chain: MarkovChain, start: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return the probabilities with which each recurrent class is reached from the other states, and a bound on their errors."""
+    classes = chain.closed_classes
+    open_ = np.ones(chain.size, dtype=bool)
+    open_[np.concatenate(classes)] = False
+    system, first = Absorbing(chain.Q, open_), start[open_]
+    shares, error = np.zeros(len(classes)), 0.0
+    for k, states in enumerate(classes):
+        inside = np.zeros(chain.size, dtype=bool)
+        inside[states] = True
+        values, wrong = system.solve(system.rates_into(inside))
+        shares[k] = float(first @ values)
+        error += float(first @ wrong)
+    return shares, error + 4.0 * len(first) * UNIT

@@ -10,10 +10,11 @@ import numpy as np
 
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, figure
+from markov.computing.time_limits import MAX_SECONDS, time_limit
 from markov.models.measures import functionals, measures_of
 from markov.models.rules import scope_of_bound
 from markov.selections import selected
-from markov.time.transients.uniformization import Uniformized, check_horizon
+from markov.time.transients.uniformization import FAR_JUMPS, Uniformized
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -142,20 +143,24 @@ class Transient(Result):
 
     @cached_property
     def _occupied(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        from markov.time.transients.driver import limit_of  # the driver makes these results
+
         if self.timed:
             raise ValueError("occupancy: of a model with events at given times it is not found")
         jumps, before = Uniformized(self.chain.Q), 0.0
         total, error = np.zeros(self.chain.size), 0.0
-        check_horizon("times", jumps, float(self.times[-1]))
+        powers = jumps.rate * float(self.times[-1])
+        limit = limit_of(self.chain, self.start, powers) if powers > FAR_JUMPS else None
         found, errors = np.empty_like(self.pi), np.empty(len(self.times))
         vector, wrong = self.start, 0.0
-        for k, moment in enumerate(self.times.tolist()):
-            span = moment - before
-            part = jumps.occupancy(vector, span, self.tolerance / len(self.times))
-            total = total + part.values
-            error += part.error + span * wrong
-            found[k], errors[k] = total, error
-            vector, wrong, before = self.pi[k], float(self.error_bound[k]), moment
+        with time_limit(MAX_SECONDS, adjustable=False):
+            for k, moment in enumerate(self.times.tolist()):
+                span = moment - before
+                part = jumps.occupancy(vector, span, self.tolerance / len(self.times), limit)
+                total = total + part.values
+                error += part.error + span * wrong
+                found[k], errors[k] = total, error
+                vector, wrong, before = self.pi[k], float(self.error_bound[k]), moment
         return found, errors
 
     @cached_property

@@ -9,6 +9,7 @@ distance to the limit: from either follows when the remaining powers need not be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.progress import Counter
+from markov.computing.time_limits import Prediction
 from markov.time.exponentials.poisson_probabilities import UNIT, poisson_weights
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ FASTER = 1.02  # q over the largest exit rate: with 1, P may be periodic
 LOOK = 32  # powers between two looks at the change
 SHARE = 0.25  # of the tolerance, that stopping early may cost
 MOST_JUMPS = 1e11  # expected, beyond which the terms of the sum are too many
+FAR_JUMPS = 1e9  # expected, beyond which the limit is the answer, where powers come near to it before
+FIRST_JUMPS = 1000.0  # expected until the time from which on rewards are those of the limit: at least
 
 
 @dataclass(frozen=True)
@@ -43,11 +47,14 @@ class Evaluated:
         bound on the largest absolute error.
     steps
         Products with P.
+    settled
+        Whether they are those of the limit, which was reached within the error before.
     """
 
     values: NDArray[np.float64]
     error: float
     steps: int
+    settled: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,9 +117,11 @@ class Uniformized:
         """Return the distribution at a time in s, shape (n,), from one at 0."""
         return self._at(self.forward(), start, time, tolerance, limit)
 
-    def expectation(self, values: NDArray[np.float64], time: float, tolerance: float) -> Evaluated:
+    def expectation(
+        self, values: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
+    ) -> Evaluated:
         """Return E[f(X(t)) | X(0) = x] for all x, shape (n,), for f of shape (n,)."""
-        return self._at(self.backward(), values, time, tolerance, None)
+        return self._at(self.backward(), values, time, tolerance, limit)
 
     def occupancy(
         self, start: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
@@ -123,9 +132,17 @@ class Uniformized:
         """
         return self._until(self.forward(), start, time, tolerance, limit)
 
-    def accumulated(self, rewards: NDArray[np.float64], time: float, tolerance: float) -> Evaluated:
+    def accumulated(
+        self, rewards: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
+    ) -> Evaluated:
         """Return E[integral of r(X(s)) over 0 <= s <= t | X(0) = x] for all x, shape (n,)."""
-        return self._until(self.backward(), rewards, time, tolerance, None)
+        return self._until(self.backward(), rewards, time, tolerance, limit)
+
+    def _check_jumps(self, time: float) -> None:
+        """Raise ValueError for a time in which the chain jumps too often for its distribution to be summed."""
+        if (jumps := self.rate * time) > MOST_JUMPS:
+            hint = "no long-run distribution is known that it reaches before"
+            raise ValueError(f"time {time:g}: about {jumps:.1e} jumps, more than {MOST_JUMPS:.0e}; {hint}")
 
     def _at(
         self,
@@ -136,6 +153,10 @@ class Uniformized:
         limit: Limit | None,
     ) -> Evaluated:
         size = powers.norm(vector)
+        if limit is not None and self.rate * time > FAR_JUMPS:
+            error, steps = powers.settled(vector, SHARE * tolerance * size, limit, self.rate * time)
+            return Evaluated(limit.values, error, steps, settled=True)
+        self._check_jumps(time)
         weights = poisson_weights(self.rate * time, tolerance / 2)
         kept = _Weights(0.0, weights.left, weights.weights)
         found, steps, wrong = powers.summed(vector, kept, SHARE * tolerance * size, limit)
@@ -153,6 +174,9 @@ class Uniformized:
         size = powers.norm(vector)
         if self.rate == 0.0:
             return Evaluated(vector * time, size * time * UNIT, 0)
+        if limit is not None and self.rate * time > FAR_JUMPS:
+            return self._until_far(powers, vector, time, tolerance, limit)
+        self._check_jumps(time)
         weights = poisson_weights(self.rate * time, tolerance / 4)
         survival = weights.survival() / self.rate
         kept = _Weights(1.0 / self.rate, weights.left, survival)
@@ -161,6 +185,21 @@ class Uniformized:
         cut = 2.0 * weights.error * (weights.right + 2) / self.rate + abs(total - time)
         found, steps, wrong = powers.summed(vector, kept, SHARE * tolerance * size * time, limit)
         return Evaluated(found, wrong + size * cut, steps)
+
+    def _until_far(
+        self, powers: _Powers, vector: NDArray[np.float64], time: float, tolerance: float, limit: Limit
+    ) -> Evaluated:
+        """Return the integral until a far time: the limit's from an earlier time on."""
+        size = powers.norm(vector)
+        error, steps = powers.settled(vector, SHARE * tolerance * size, limit, self.rate * time)
+        jumps = max(2.0 * steps, FIRST_JUMPS)
+        # at that time there were fewer jumps than half the mean with a probability below e^(-0.15 jumps)
+        error += size * math.exp(-0.15 * jumps)
+        early = self._until(powers, vector, jumps / self.rate, tolerance / 2, None)
+        remaining = time - jumps / self.rate
+        values = early.values + remaining * limit.values
+        rounded = 4.0 * UNIT * powers.norm(values)
+        return Evaluated(values, early.error + remaining * error + rounded, steps + early.steps, settled=True)
 
 
 @dataclass(frozen=True)
@@ -194,6 +233,7 @@ class _Powers:
         """
         size, rests = self.norm(vector), weights.rests()
         total, left, right = np.zeros_like(vector), weights.left, weights.right
+        prediction = Prediction()
         whole = weights.before * left + float(rests[0])
         with Counter("powers of the jump matrix") as bar:
             for k in range(right + 1):
@@ -211,13 +251,41 @@ class _Powers:
                     change = self.norm(after - vector) * (right - k) * rest
                     if change <= allowed:
                         return total + rest * after, k + 1, change + rounded
+                    ends = {"change": (change, allowed)}
                     if limit is not None:
                         away = self.norm(after - limit.values) * rest
                         if away <= allowed:  # and no power from here on is farther away
                             wrong = away + 2.0 * limit.error * rest + rounded
                             return total + rest * limit.values, k + 1, wrong
+                        ends["away"] = away, allowed
+                    prediction.check(k + 1, right - k, ends)
                 vector = after
         return total, right, size * whole * (right + 2) * self.rounding
+
+    def settled(self, vector: NDArray[np.float64], allowed: float, limit: Limit, jumps: float) -> tuple[float, int]:
+        """Return a bound on the distance of the limit from all powers from some number on, and that number.
+
+        The distance of powers to the limit does not grow. It is at most what is ``allowed``, besides the errors of the
+        limit and of rounding. The number is at most half of ``jumps``, those expected.
+
+        Raises
+        ------
+        ValueError
+            Where that is predicted to take too long.
+        """
+        size, k, prediction = self.norm(vector), 0, Prediction()
+        with Counter("powers of the jump matrix") as bar:
+            while 2 * k < jumps:
+                for _ in range(LOOK):
+                    vector = self.matrix @ vector
+                k += LOOK
+                bar.show(k)
+                away, rounded = self.norm(vector - limit.values), size * k * self.rounding
+                enough = allowed + limit.error + rounded
+                if away <= enough:
+                    return away + rounded + 2.0 * limit.error, k
+                prediction.check(k, 0.5 * jumps, {"away": (away, enough)})
+        raise ValueError(f"about {jumps:.1e} jumps, in which the chain does not come near to its long-run distribution")
 
 
 def check_horizon(name: str, jumps: Uniformized, time: float) -> None:

@@ -54,15 +54,44 @@ def test_a_stiff_chain_at_a_late_time_has_a_relative_error_of_every_entry() -> N
                 assert abs(Decimal(entry) - known) <= Decimal(float(relative)) * known
     assert "squaring" in found.summary()["method"]
     assert "relative error of every entry" in found.summary()
-    with pytest.raises(ValueError, match=r"times = 1e\+09: about .* jumps"):
+    with pytest.raises(ValueError, match=r"about .* s for .* products .*; choose an earlier time"):
         _ = found.occupancy
 
 
-def test_too_many_jumps_of_too_many_states_are_refused() -> None:
-    Q = np.diag(np.full(600, 1e6), 1) + np.diag(np.full(600, 1e6), -1)
+def far(down: float) -> Any:
+    """Return a queue of 600 states, up at rate 1e6."""
+    Q = np.diag(np.full(600, 1e6), 1) + np.diag(np.full(600, down), -1)
     np.fill_diagonal(Q, -Q.sum(axis=1))
-    with pytest.raises(ValueError, match=r"times = 1e\+09: about .* jumps, more than 1e\+11"):
-        transient(Q, [1e9], start=0)
+    return Q
+
+
+@pytest.mark.parametrize("time", [1e6, 1e15, 1e290])
+def test_far_times_have_the_long_run_distribution(time: float) -> None:
+    """Ratios of 1.5 between neighbours, from the balance of flows."""
+    found = transient(far(1.5e6), [1e-9, time], start=0)
+    expected = 1.5 ** -np.arange(601.0)
+    np.testing.assert_allclose(found.pi[1], expected / expected.sum(), atol=1e-10)
+    assert found.error_bound[1] < 1e-9
+    assert found.method == "uniformization until the long-run distribution, within the bound"
+    occupied = found.occupancy
+    np.testing.assert_allclose(occupied[1] / time, expected / expected.sum(), atol=1e-8)
+
+
+def test_far_times_of_a_chain_with_several_ends() -> None:
+    """From 0 at rates 1 and 2 to two ends, of which one is a pair of states with rates 1 and 3."""
+    Q = np.zeros((4, 4))
+    Q[0, 1], Q[0, 2], Q[2, 3], Q[3, 2] = 1.0, 2.0, 1.0, 3.0
+    np.fill_diagonal(Q, -Q.sum(axis=1))
+    found = transient(Q, [1e300], start=0)
+    np.testing.assert_allclose(found.pi[0], [0.0, 1 / 3, 2 / 3 * 0.75, 2 / 3 * 0.25], atol=1e-12)
+    assert found.error_bound[0] < 1e-12
+
+
+def test_a_far_time_that_takes_too_long_is_refused_with_the_time_and_the_argument() -> None:
+    with pytest.raises(
+        ValueError, match=r"about .* s for .* products .*, more than max_seconds = 2: .*; max_seconds=\S+ allows it"
+    ):
+        transient(far(1e6), [1e9], start=0, max_seconds=2.0)
 
 
 def repairs(s: Any, q: Any) -> Any:

@@ -1,0 +1,67 @@
+"""A limit on the predicted time of computations whose cost grows with the time that a chain is followed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from hopflow.kernels.stopwatch import Stopwatch
+
+__all__ = ["MAX_SECONDS", "Prediction", "time_limit"]
+
+MAX_SECONDS = 60.0
+"""Default of ``max_seconds``, in s."""
+FIRST_PREDICTION = 2.0
+"""Time in s after which the rest is predicted: until then it varies too much."""
+
+_limit: ContextVar[tuple[float, bool] | None] = ContextVar("time_limit", default=None)
+
+
+@contextmanager
+def time_limit(seconds: float, *, adjustable: bool = True) -> Iterator[None]:
+    """Refuse computations within that are predicted to take longer, in s; ``adjustable`` by the argument ``max_seconds``."""
+    token = _limit.set((seconds, adjustable))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+class Prediction:
+    """Prediction of the time of a sum of powers, from the time and the decay so far."""
+
+    def __init__(self) -> None:
+        self._watch, self._limit = Stopwatch(), _limit.get()
+        self._before: dict[str, tuple[int, float]] = {}
+
+    def check(self, done: int, remaining: float, decays: dict[str, tuple[float, float]]) -> None:
+        """Raise ValueError where the products that remain are predicted to exceed the limit.
+
+        Parameters
+        ----------
+        done
+            Number of products so far.
+        remaining
+            Number of products at most.
+        decays
+            Distances that end the sum before, and the values below which they do so, by name.
+        """
+        if self._limit is None or (elapsed := self._watch.seconds()) < FIRST_PREDICTION:
+            return
+        for name, (distance, enough) in decays.items():
+            steps, first = self._before.setdefault(name, (done, distance))
+            if done > 2 * steps:
+                self._before[name] = done, distance
+            if done > steps and 0.0 < distance < first and enough > 0.0:
+                per_step = math.log(first / distance) / (done - steps)
+                remaining = min(remaining, max(math.log(distance / enough), 0.0) / per_step)
+            else:
+                return  # nothing to predict from yet
+        seconds, (limit, adjustable) = elapsed * (1.0 + remaining / done), self._limit
+        if seconds > limit:
+            about = f"{seconds:.0f} s" if seconds < 1e4 else f"{seconds:.1e} s"
+            said = f"about {about} for {done + remaining:.1e} products of the jump matrix, more than max_seconds = {limit:g}"
+            hint = f"max_seconds={1.2 * seconds:.2g} allows it" if adjustable else "choose an earlier time"
+            raise ValueError(f"{said}: the chain is not near its long-run distribution before; {hint}")
