@@ -272,6 +272,8 @@ def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
         place = path.name, number
         if len(words) not in (3, 4):
             raise FileError(place, "a line is FROM TO RATE, and an action after it")
+        if len(words) == 4 and not words[3].isidentifier():
+            raise FileError(place, f"{words[3][:20]!r} after the rate: must be the name of an action")
         rows[k], columns[k] = _state(words[0], n, place), _state(words[1], n, place)
         rates[k] = _ratio(words[2], place)
         if rates[k] < 0.0:

@@ -48,7 +48,7 @@ def read_prism(path: str | File, *, constants: Mapping[str, Any] | None = None, 
     Parameters
     ----------
     path
-        The file: a continuous-time (``ctmc``) or discrete-time (``dtmc``) Markov chain.
+        The file: a continuous-time Markov chain (``ctmc``). A ``dtmc`` is parsed, and refused where its chain or a property is asked for.
     constants
         Values of constants by name: of those that the file leaves open, and in place of others.
     most

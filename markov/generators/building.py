@@ -25,7 +25,7 @@ from markov.generators.boxes import WaysInBox, WaysInGrowingBox
 from markov.generators.regions import STATES_PER_RUN, predicted_count
 from markov.generators.ways import FEW_STATES, MAX_STATES, Ways
 from markov.models.rules import ChainModel
-from markov.models.spaces import NUMBERED
+from markov.models.spaces import NO_END, NUMBERED
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -106,7 +106,10 @@ def build_chain(model: ChainModel, *, reachable: bool = True, by: str | None = N
         when ``by`` names a way that these rules cannot go.
     TooLargeError
         When the states are more than ``most``, or would not fit into memory.
+    ValueError
+        For a component without a last value, where the start leads to many of its values.
     """
+    _check_ends(model, reachable, most)
     ways = Ways(model, reachable, most)
     built = _chosen(ways) if by is None else _BY[by](ways)
     if built is None:
@@ -114,6 +117,21 @@ def build_chain(model: ChainModel, *, reachable: bool = True, by: str | None = N
     if ways.start is not None and built.Q.shape[0] > most:
         raise StateLimitError(model.name, most)
     return ways.finite(built._replace(led_to=ways.start is not None))
+
+
+def _check_ends(model: ChainModel, reachable: bool, most: int) -> None:
+    """Refuse a chain of infinitely many levels at once, before its states are searched for."""
+    if not model.has_space:
+        return
+    endless = [name for name, values in model.space().items() if isinstance(values, range) and values.stop >= NO_END]
+    if not endless:
+        return
+    begins = reachable and model.start() is not None
+    if not begins or not Ways(model, reachable, most).search().run(FEW_STATES):
+        said = f"{model.name}: {endless[0]!r} has infinitely many values (NO_END)"
+        raise ValueError(
+            f"{said}: stationary_by_level solves chains of infinitely many levels, or give it a last value"
+        )
 
 
 def _chosen(ways: Ways) -> Built:

@@ -38,6 +38,8 @@ from hopflow.units import WithUnit, quantities
 __all__ = ["load_connection_matrix", "read_connection_matrix"]
 
 HEADER = {"Nodes": "nodes", "Connections": "connections", "Triggers": "triggers"}
+LATEST_START = 2.0**64
+"""In ps: htsim counts them in 64 bits."""
 OF_CONNECTIONS = ("start", "size", "id", "trigger", "send_done_trigger", "recv_done_trigger")
 NOT_READ = {
     "failure": "failures of links are not read",
@@ -226,9 +228,11 @@ def _connection(n: int, words: list[str]) -> _Connection:
     size = whole_in(n, "size", found["size"])
     start = None
     if "start" in found:
-        start = 1e-12 * float(found["start"]) if NUMBER.fullmatch(found["start"]) else math.inf
-        if start == math.inf:
-            raise ValueError(f"line {n}: start {found['start'][:40]}: must be in picoseconds")
+        picoseconds = float(found["start"]) if NUMBER.fullmatch(found["start"]) else math.inf
+        if picoseconds >= LATEST_START:
+            below = ", below 2^64" if NUMBER.fullmatch(found["start"]) else ""
+            raise ValueError(f"line {n}: start {found['start'][:40]}: must be in picoseconds{below}")
+        start = 1e-12 * picoseconds
         if start and OF_SAVE.fullmatch(found["start"]):
             said = "htsim writes microseconds with six decimals and reads picoseconds: write whole picoseconds"
             raise ValueError(f"line {n}: start {found['start'][:40]}: {said}")

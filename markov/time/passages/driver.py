@@ -102,6 +102,8 @@ def passage(
     with rates_in_range(chain.Q):
         moments = Moments(chain.Q, target)
         found = moments.from_start(first)
+        if math.isinf(found["mean"]) and found["probability"] == 1.0 and found["probability_error"] == 0.0:
+            raise OverflowError
     good = found["probability_error"] <= USEFUL and (
         math.isinf(found["mean"]) or found["mean_error"] <= USEFUL * found["mean"]
     )

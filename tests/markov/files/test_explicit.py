@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import pickle
+from fractions import Fraction
 from pathlib import Path
 
 import networkx as nx
@@ -20,7 +22,7 @@ from markov import (
     to_networkx,
     write_explicit,
 )
-from markov.errors import FileError
+from markov.errors import ConvergenceError, FileError
 from tests.surface import invoke
 
 TRA = "3 4\n0 1 0.5\n1 2 0.25\n2 0 1e0\n1 0 3\n"
@@ -401,3 +403,41 @@ def test_comments_and_tabulators_of_other_writers(tmp_path: Path) -> None:
     entries = "1\t2\t0.5\n2\t3\t0.5\n2\t1\t1.0\n3\t2\t1.0\n"
     text = f"%%MatrixMarket matrix coordinate real general\n%\n% Note indices are 1-based.\n%\n3\t3\t4\n{entries}"
     assert stationary(read_explicit(files(tmp_path, mtx=text))).pi == pytest.approx(np.array([4, 2, 1]) / 7)  # fmt: skip
+
+
+# Rates near the ends of float64: the right answer, or one message.
+
+
+@pytest.mark.parametrize("ending", [".mtx", ".tra"])
+@pytest.mark.parametrize(("up", "down"), [
+    (1e-320, 1e300), (5e-324, 5e-324), (1e308, 1e308), (1.7e308, 1e-308), (1e200, 1e-200), (1e-310, 1.0), (1e-150, 1e150),
+])  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_extreme_rates_have_right_answers_or_are_refused(tmp_path: Path, ending: str, up: float, down: float) -> None:
+    path = tmp_path / f"m{ending}"
+    head = "%%MatrixMarket matrix coordinate real general\n2 2 2" if ending == ".mtx" else "2 2"
+    first = 1 if ending == ".mtx" else 0
+    path.write_text(f"{head}\n{first} {first + 1} {up!r}\n{first + 1} {first} {down!r}\n")
+    model = read_explicit(path)
+    total = Fraction(up) + Fraction(down)
+    computations = [
+        (lambda: stationary(model).pi[1], float(Fraction(up) / total)),
+        (lambda: passage(model, to=1, start=0).mean, float(1 / Fraction(up)) if up > 1e-307 else math.inf),
+    ]
+    for compute, expected in computations:
+        try:
+            value = float(compute())
+        except (ValueError, ConvergenceError) as error:
+            assert "rates from" in str(error) or "tolerance was not reached" in str(error)  # noqa: PT017
+        else:
+            assert math.isfinite(value)
+            assert value == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+def test_a_word_after_the_rate_is_the_name_of_an_action(tmp_path: Path) -> None:
+    path = tmp_path / "m.tra"
+    path.write_text("2 2\n0 1 3 go\n1 0 4\n")
+    assert stationary(read_explicit(path)).pi.tolist() == pytest.approx([4 / 7, 3 / 7])
+    path.write_text("2 2\n0 1 3 10.0\n1 0 4\n")
+    with pytest.raises(FileError, match=r"line 2: '10\.0' after the rate: must be the name of an action"):
+        read_explicit(path)

@@ -295,3 +295,55 @@ def test_markovian_commands_of_storm_are_refused(tmp_path: Path) -> None:
     (tmp_path / "m.sm").write_text(chain_of({(0, 1): "4"}).replace("[] x=0", "<> x=0"))
     with pytest.raises(FileError, match=r"m\.sm, line 4: '<'"):
         _ = read_prism(tmp_path / "m.sm").chain
+
+
+# Far times: long-run values within the bound, or a refusal with the time.
+
+LINE = """ctmc
+module q
+  n : [0..{top}] init 0;
+  [] n < {top} -> {up} : (n' = n + 1);
+  [] n > 0 -> 3 : (n' = n - 1);
+endmodule
+rewards "n" true : n; endrewards
+"""
+
+
+@pytest.mark.parametrize("time", ["1e12", "1e20", "1e300"])
+@pytest.mark.parametrize("top", [3, 600])
+def test_far_times_have_long_run_values(tmp_path: Path, time: str, top: int) -> None:
+    """Ratios of 2/3 between neighbours."""
+    model = model_of(tmp_path, LINE.format(top=top, up=2))
+    weights = (2 / 3) ** np.arange(top + 1.0)
+    pi = weights / weights.sum()
+    mean = float(pi @ np.arange(top + 1.0))
+    for text, expected in (
+        (f'R{{"n"}}=? [ I={time} ]', mean),
+        (f'R{{"n"}}=? [ C<={time} ]', float(time) * mean),
+        (f"P=? [ true U[{time},{time}] n=0 ]", pi[0]),
+    ):
+        found = model.property(text)
+        assert abs(found.value - expected) <= found.error_bound + 1e-12 * expected
+        assert found.error_bound <= 1e-7 * expected
+        assert found.reason == "long-run values, which are reached within the bound before the time"
+
+
+def test_a_far_time_of_a_slow_chain_is_found_by_squaring_or_refused(tmp_path: Path) -> None:
+    """Two states with rates 1e-12 and 1, and two fast ones: 1e16 jumps until the long run."""
+    text = """ctmc
+module q n : [0..2] init 0;
+  [] n = 0 -> 1e4 : (n' = 1);
+  [] n = 1 -> 1e4 : (n' = 0) + 1e-9 : (n' = 2);
+  [] n = 2 -> 1e-9 : (n' = 0);
+endmodule
+rewards "n" n = 2 : 1; endrewards
+"""
+    model = model_of(tmp_path, text)
+    time = 1e9  # n = 2 is reached at 0.5e-9 and left at 1e-9 per s
+    expected = (1.0 - math.exp(-1.5)) / 3.0
+    found = model.property(f'R{{"n"}}=? [ I={time:g} ]', max_seconds=3.0)
+    assert found.value == pytest.approx(expected, rel=1e-8)
+    with pytest.raises(
+        ValueError, match=r"about .* s for .* products .*, more than max_seconds = 3: .*; max_seconds=\S+ allows it"
+    ):
+        model.property(f'R{{"n"}}=? [ C<={time:g} ]', max_seconds=3.0)

@@ -14,6 +14,7 @@ from markov import (
     ChainModel,
     JacksonTandem,
     PauseTandem,
+    PhaseQueue,
     QuasiBirthDeath,
     generator,
     stationary,
@@ -113,6 +114,13 @@ class Bursts(ChainModel):
 
     def measures(self, pi):
         return {"mean_queue": ((), float(pi @ self.states().n), {"units": "packets"})}
+
+
+@pytest.mark.parametrize("model", [Bursts(), PhaseQueue()], ids=["without a start", "with a start"])
+@pytest.mark.parametrize("solve", [stationary, generator])
+def test_infinitely_many_levels_are_refused_at_once_by_others(model: Any, solve: Any) -> None:
+    with pytest.raises(ValueError, match=r"'n' has infinitely many values \(NO_END\): stationary_by_level solves"):
+        solve(model)
 
 
 def test_infinitely_many_levels_from_rules():
