@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from hopflow.checks import file_path, format_value
 from hopflow.whole_files import replacing
 
-__all__ = ["MAX_BYTES", "parse_json", "parse_toml", "read_rows", "read_text", "unique_fields", "write_rows"]
+__all__ = ["MAX_BYTES", "packed", "parse_json", "parse_toml", "read_rows", "read_text", "unique_fields", "write_rows"]
 
 MAX_BYTES = 64 * 2**20
 """Size of the largest text file that is read."""
@@ -83,9 +83,13 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
         text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        packed = "; it is compressed with gzip, and must be unpacked before" if content.startswith(b"\x1f\x8b") else ""
-        raise ValueError(f"{name} = {str(path)!r}, line {line}: must be UTF-8 text{packed}") from None
+        raise ValueError(f"{name} = {str(path)!r}, line {line}: must be UTF-8 text{packed(content)}") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def packed(content: bytes) -> str:
+    """Return what a message adds for a file that gzip has compressed; an empty string for others."""
+    return "; it is compressed with gzip, and must be unpacked before" if content.startswith(b"\x1f\x8b") else ""
 
 
 def parse_json(text: str) -> Any:

@@ -193,7 +193,7 @@ class ChainModel(Parametrized):
 
     @property
     def size(self) -> int:
-        """Number of states of the product space."""
+        """Number of states of the product space; of a chain, ``size`` counts those that the start leads to."""
         return self._space.size
 
     @property

@@ -100,6 +100,8 @@ def named_port(name: str) -> tuple[float, float] | None:
 def whole_number(place: str, name: str, value: Any) -> int:
     """Return a whole number from a file."""
     text = str(value).strip()
+    if re.fullmatch(r"[0-9]{16,}", text):
+        raise ValueError(f"{place}: {name} = {format_value(value)}: must be a whole number below 10^15")
     if not re.fullmatch(r"[0-9]{1,15}", text):
         raise ValueError(f"{place}: {name} = {format_value(value)}: must be a whole number")
     return int(text)

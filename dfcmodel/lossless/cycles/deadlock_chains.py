@@ -10,9 +10,11 @@ A queue is a whole number. Its binary digits behind the first one are the packet
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hopflow.checks import integer, one_number
+from hopflow.kernels.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,6 +74,7 @@ def cycle_passage(buffers: int, load: float, room: int) -> Passage:
     """
     from markov import explore, passage
 
+    watch = Stopwatch()
     load = one_number("load", load, above=0.0, hint="over the rate of the links")
     room = integer("room", room, 1, MOST_ROOM, why="packets per buffer")
     combinations = (2 ** (room + 1) - 1) ** buffers
@@ -82,4 +85,5 @@ def cycle_passage(buffers: int, load: float, room: int) -> Passage:
         raise ValueError(f"room = {room}: {msg}")
     full = 2**room
     chain = explore(_rules, start={"n": (EMPTY,) * buffers}, params={"load": load, "full": full})
-    return passage(chain, to=lambda s: all(queue >= full and queue % 2 == 1 for queue in s.n))
+    result = passage(chain, to=lambda s: all(queue >= full and queue % 2 == 1 for queue in s.n))
+    return replace(result, seconds=watch.seconds())

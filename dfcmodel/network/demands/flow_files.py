@@ -15,6 +15,7 @@ from dfcmodel.network.demands.exchanges import NONE
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Links
 from hopflow.checks import file_path, one_number
+from hopflow.text_files import packed
 from hopflow.units import PACKET_SIZE, PacketUnits, whole_packets
 
 __all__ = [
@@ -71,10 +72,11 @@ def read_text(path: str | os.PathLike[str], at_most: int = MAX_FILE_BYTES) -> st
         When it cannot be read.
     """
     name = f"{file_path('path', path)}"
+    content = read_bytes(path, at_most)
     try:
-        return read_bytes(path, at_most).decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        msg = f"byte {error.start}: must be a text in UTF-8"
+        msg = f"byte {error.start}: must be a text in UTF-8{packed(content)}"
         raise ValueError(f"path = {name!r}, {msg}") from None
 
 

@@ -117,7 +117,8 @@ class PropertyResult(Result):
         about = {"status": f"{self.status}{told}", "property": self.text, "value": shown}
         if not undecided and not isinstance(self.value, (bool, list)):
             about["error bound"] = f"{self.error_bound:.1e}, {self.relative_bound:.1e} of the value"
-        return {**about, "states": len(self.values), "time": f"{self.seconds:.3f} s"}
+        states = len(self.values) or "infinitely many, or too many for a list: the value is that of the initial one"
+        return {**about, "states": states, "time": f"{self.seconds:.3f} s"}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the values over the states, sorted."""

@@ -63,7 +63,7 @@ class InfinitePassage(Passage):
     """The time T until a chain with infinitely many states first enters a set.
 
     ``chain`` has finitely many of the states, those of the set that are entered from them, and the rates between
-    them. ``means`` and ``probabilities`` are of these states. ``variance`` is not computed: NaN. In `distribution`
+    them. ``means`` and ``probabilities`` are of these states. ``variance`` and ``standard_deviation`` are not computed: NaN. In `distribution`
     ``cdf`` is a lower and ``survival`` an upper value; the density has no bound.
 
     Attributes
@@ -141,7 +141,7 @@ class InfinitePassage(Passage):
     def summary(self) -> dict[str, object]:
         """Return status, chain, probability and mean, and the cost."""
         found = super().summary()
-        del found["standard deviation"]
+        found["standard deviation"] = "not computed for infinitely many states"
         model = self.infinite.model
         more = {
             "chain": repr(model),

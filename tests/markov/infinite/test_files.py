@@ -174,6 +174,13 @@ def test_functions_whose_rates_tend_to_zero(rate: str, births: Any, tmp_path: Pa
     assert np.abs(found - weights[:6] / weights.sum()).max() <= answer.error_bound + 1e-13 < 1e-7
 
 
+def test_a_property_without_a_list_of_states_does_not_say_how_many(tmp_path: Path) -> None:
+    text = "ctmc module m n : int; [] true -> 1 : (n' = n + 1); [] n > 0 -> 2 : (n' = n - 1); endmodule"
+    found = read_prism(written(tmp_path, text)).property("S=? [ n = 0 ]")
+    assert found.value == pytest.approx(0.5, abs=1e-8)
+    assert str(found.summary()["states"]).startswith("infinitely many, or too many for a list")
+
+
 def test_what_needs_a_list_of_states_names_the_way_out(queues: Any, tmp_path: Path) -> None:
     with pytest.raises(TooLargeError, match="infinitely many states, which stationary"):
         queues.chain  # noqa: B018

@@ -32,6 +32,7 @@ def test_mean_of_one_queue_is_the_known_one():
     assert isinstance(found, InfinitePassage)
     assert math.isnan(found.variance)
     assert "infinitely many" in str(found.summary()["states"])
+    assert found.summary()["standard deviation"] == "not computed for infinitely many states"
     lengths = found.chain.states
     off = np.abs(found.means - 10.0 * lengths)
     assert (off <= found.moments.mean_error).all()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+import time
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
 
+import markov
 from dfcmodel.lossless import deadlock, torus
 
 RING = deadlock(nx.DiGraph(["ab", "bc", "ca"]), routes=[tuple("abc"), tuple("bca"), tuple("cab")])
@@ -44,6 +47,20 @@ def test_mean_and_distribution_are_those_of_simulated_queues(graph: nx.DiGraph |
     part = float(soon.distribution([soon.mean]).cdf[0])
     spread = (part * (1.0 - part) / len(times)) ** 0.5
     assert part == pytest.approx((times <= soon.mean).mean(), abs=4.0 * spread)
+
+
+def test_its_time_has_that_of_the_search_for_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    search, begun = markov.explore, []
+
+    def explore_and_note(*arguments: Any, **options: Any) -> Any:
+        begun.append(time.perf_counter())
+        chain = search(*arguments, **options)
+        while time.perf_counter() < begun[0] + 0.05:
+            pass
+        return chain
+
+    monkeypatch.setattr(markov, "explore", explore_and_note)
+    assert RING.passage(0.5, room=1).seconds >= 0.05
 
 
 @pytest.mark.slow

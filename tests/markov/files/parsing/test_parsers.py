@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
@@ -526,6 +527,14 @@ def test_a_rate_missing_in_a_sum_is_warned_of(tmp_path: File) -> None:
         parse_prism(path)
     path.write_text("ctmc module m\nx:[0..2];\n[] x=0 -> (x'=1) + (x'=2);\nendmodule")
     parse_prism(path)
+
+
+@pytest.mark.parametrize("read", [read_prism, read_jani])
+def test_a_file_that_gzip_has_compressed_is_named(tmp_path: Path, read: Any) -> None:
+    path = tmp_path / "m.prism.gz"
+    path.write_bytes(gzip.compress(b"ctmc"))
+    with pytest.raises(FileError, match="not UTF-8 text; it is compressed with gzip, and must be unpacked before"):
+        read(path)
 
 
 def test_keys_that_are_unknown_or_doubled_and_undeclared_actions_are_named(tmp_path: File) -> None:
