@@ -19,7 +19,8 @@ import numpy as np
 
 from hopflow.checks import count_of, file_path, integer
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.samples import MAX_GAP, MAX_RTT, Samples
+from responsefn.measurements.samples import Samples
+from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
 __all__ = ["read_pcap"]
@@ -33,8 +34,6 @@ MAX_BLOCK = 16 << 20
 """Maximum size of a block of pcapng in bytes, as in Wireshark."""
 ETHERNET_MSS = 1460
 """Bytes of data in the largest segment of an Ethernet frame; an offload or another medium makes larger segments."""
-MAX_BACKWARD = 3600.0
-"""Maximum time in s by which a packet may be earlier than the one before it. Several queues reorder by less."""
 MAGICS = {
     b"\xd4\xc3\xb2\xa1": ("<", 1e-6),
     b"\xa1\xb2\xc3\xd4": (">", 1e-6),
@@ -75,14 +74,28 @@ PPP = {0x0021: IPV4, 0x0057: IPV6}
 TCP, FRAGMENT, AUTHENTICATION = 6, 44, 51
 EXTENSIONS = (0, 43, FRAGMENT, AUTHENTICATION, 60, 135)
 """Extension headers of IPv6 (RFC 8200, 4)."""
-FIN, SYN, ACK = 1, 2, 16
+SYN, RST, PSH, ACK = 2, 4, 8, 16
 MSS_OPTION, TIMESTAMP_OPTION, TIMESTAMP_BYTES = 2, 8, 12
+TCP_CHECKSUM = slice(16, 18)
+"""Bytes of the checksum in a TCP header; offloads leave it incomplete in one of two copies of a frame."""
+COPY_TIME = 1.0
+"""Maximum time in s between copies of one frame that are told by identification or hop limit."""
+UNMEASURED_COPY_TIME = 1e-3
+"""The same in s for frames without identification before the first round trip is measured."""
+COPIED_SHIFT = 0.01
+"""Fraction of a round trip by which a copy of its ACK must be later to replace the ACK: it was recorded nearer the sender."""
+MIN_REPEATED, REPEATED_SHARE = 10, 0.25
+"""Segments without identification that are repeated unchanged: more than these are frames recorded twice."""
 
 Address = tuple[bytes, int]
 
 
 class _Segment(NamedTuple):
-    """A TCP segment: time in s, addresses, header fields, options of a SYN, and bytes of data."""
+    """A TCP segment: time in s, addresses, header fields, options of a SYN, and bytes of data.
+
+    ``identification`` is that of IPv4, 0 without (IPv6, and IPv4 where RFC 6864 allows it). ``hops`` is the time to live
+    or hop limit. ``header`` is the TCP header without its checksum.
+    """
 
     time: float
     source: Address
@@ -92,6 +105,10 @@ class _Segment(NamedTuple):
     flags: int
     options: dict[int, bytes]
     length: int
+    window: int
+    identification: int
+    hops: int
+    header: bytes
 
 
 @dataclass
@@ -110,6 +127,55 @@ class _Handshake:
 
 
 @dataclass
+class _Frame:
+    """First record of a frame: time in s, time to live, and the round trips in `_Direction.rtts` that its ACK gave."""
+
+    time: float
+    hops: int
+    rtts: range = range(0)
+
+
+@dataclass
+class _Frames:
+    """Recent frames of one direction, for the recognition of copies.
+
+    A frame recorded twice (mirror port, bridge, several interfaces, both sides of a router) has the same TCP header and
+    identification. A retransmission has another identification. IPv6 has none, and a stack may leave it constant
+    (RFC 6864). Copies are then told by a smaller hop limit or by time: a sender learns of a loss after a round trip.
+    """
+
+    recent: dict[tuple[int, int, bytes], _Frame] = field(default_factory=dict)
+    older: dict[tuple[int, int, bytes], _Frame] = field(default_factory=dict)
+    since: float = -math.inf
+    constant: bool = False
+    latest: dict[bool, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, segment: _Segment, limit: float) -> tuple[_Frame, bool, bool]:
+        """Return the first record of a frame, whether the segment is a copy of it, and whether that is certain.
+
+        Without identification and with an equal hop limit a copy is at most ``limit`` seconds later.
+        """
+        if abs(segment.time - self.since) > COPY_TIME:
+            self.older, self.recent, self.since = self.recent, {}, segment.time
+        has_data, identification = segment.length > 0, segment.identification
+        number = segment.sequence if has_data else segment.acknowledged
+        before = self.latest.get(has_data)
+        if identification and before is not None and before[0] == identification and before[1] != number:
+            self.constant = True
+        self.latest[has_data] = identification, number
+        if self.constant:
+            identification = 0
+        key = identification, segment.length, segment.header
+        frame = self.recent.get(key) or self.older.get(key)
+        if frame is not None:
+            is_certain = identification > 0 or segment.hops < frame.hops
+            if abs(segment.time - frame.time) <= (COPY_TIME if is_certain else limit):
+                return frame, True, is_certain
+        frame = self.recent[key] = _Frame(segment.time, segment.hops)
+        return frame, False, True
+
+
+@dataclass
 class _Direction:
     """The data segments of one direction of a connection, by the sequence of their first byte.
 
@@ -125,8 +191,15 @@ class _Direction:
     first_time: float = math.nan
     last_time: float = math.nan
     acked: int = 0
+    window_was_open: bool = False
+    window_is_closed: bool = False
+    min_rtt: float = math.inf
+    repeated: int = 0
+    frames: _Frames = field(default_factory=_Frames)
     starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
+    sent: list[float] = field(default_factory=list)
     unacked: deque[tuple[int, float]] = field(default_factory=deque)
     resent: set[int] = field(default_factory=set)
     rtts: list[float] = field(default_factory=list)
@@ -138,9 +211,25 @@ class _Direction:
         away = (number - self.first - self.highest + WRAP // 2) % WRAP - WRAP // 2
         return self.highest + away
 
-    def send(self, time: float, number: int, length: int, limit: int) -> None:
-        """Process a data segment, new or retransmitted."""
+    def copy_limit(self) -> float:
+        """Return the time in s within which equal bytes are a copy: half a round trip, as later ones may be shorter."""
+        return UNMEASURED_COPY_TIME if math.isinf(self.min_rtt) else 0.5 * self.min_rtt
+
+    def send(self, segment: _Segment, limit: int, *, has_identification: bool) -> None:
+        """Process a data segment, new or retransmitted, of a maximum of ``limit`` bytes per packet."""
+        time, length = segment.time, segment.length
+        number = (segment.sequence + bool(segment.flags & SYN)) % WRAP
+        if self.first is None and length == 1 and not segment.flags & PSH and self.handshake.sequence is None:
+            self.first = (number + 1) % WRAP  # a keep-alive is the first frame: data would be pushed
+            return
         start = self.unwrap(number)
+        end = start + length
+        if self._is_probe(start, length):
+            return
+        is_new = end > self.highest
+        covered = range(0) if is_new else self._covered(start, end)
+        if self._is_resegmented(covered, start, end) and time - min(self.sent[n] for n in covered) <= self.copy_limit():
+            return
         self.largest = max(self.largest, length)
         self.mss = max(self.mss, min(length, limit))
         self.packets += math.ceil(length / self.mss)
@@ -148,29 +237,77 @@ class _Direction:
             (time if math.isnan(self.first_time) else self.first_time),
             time,
         )
-        if start + length <= self.highest:
-            index = bisect.bisect_right(self.starts, start) - 1
-            if index >= 0:
-                self.resent.add(index)
+        if not is_new:
+            if covered:
+                self.resent.add(covered[0])
+                self.repeated += not has_identification
+                for n in covered:
+                    self.sent[n] = time
             self.unacked.clear()  # an ACK may be of either transmission (Karn)
             return
-        self.highest = max(self.highest, start + length)
+        self.highest = end
         self.starts.append(start)
+        self.ends.append(end)
         self.times.append(time)
-        self.unacked.append((start + length, time))
+        self.sent.append(time)
+        self.unacked.append((end, time))
 
-    def acknowledge(self, time: float, number: int) -> None:
-        """Process an ACK; it gives a round-trip time if it acknowledges the end of a segment that was sent once."""
+    def _is_probe(self, start: int, length: int) -> bool:
+        """Return whether a segment is a keep-alive with a byte, or a probe of a closed window (RFC 9293, 3.8.4, 3.8.6.1)."""
+        if length == 1 and start + 1 == self.acked >= self.highest:
+            return True
+        return self.window_is_closed and start >= self.acked and (length == 1 or self.window_was_open)
+
+    def _covered(self, start: int, end: int) -> range:
+        """Return the indices of the segments from the last that begins at or before ``start`` up to ``end``.
+
+        Empty if there is none. Bytes between segments are missing in the capture.
+        """
+        index = bisect.bisect_right(self.starts, start) - 1
+        return range(0) if index < 0 else range(index, bisect.bisect_left(self.starts, end))
+
+    def _is_resegmented(self, covered: range, start: int, end: int) -> bool:
+        """Return whether all bytes were recorded in other segments, as on both sides of an offload."""
+        if not covered or (len(covered) == 1 and (start, end) == (self.starts[covered[0]], self.ends[covered[0]])):
+            return False
+        following = (*(self.starts[n] for n in covered[1:]), end)
+        return all(self.ends[n] >= begin for n, begin in zip(covered, following, strict=True))
+
+    def acknowledge(self, segment: _Segment) -> range:
+        """Process an ACK, and return the indices of the round trips that it gives.
+
+        It gives one if it acknowledges the end of a segment that was sent once.
+        """
+        count = len(self.rtts)
         if self.first is None:
-            return
-        acknowledged = self.unwrap(number)
+            self._set_window(segment)
+            return range(0)
+        acknowledged = self.unwrap(segment.acknowledged)
+        if acknowledged >= self.acked:
+            self._set_window(segment)
         if acknowledged <= self.acked:
-            return
+            return range(0)
         self.acked = acknowledged
         while self.unacked and self.unacked[0][0] <= acknowledged:
             end, sent = self.unacked.popleft()
             if end == acknowledged:
-                self.rtts.append(time - sent)
+                self.rtts.append(segment.time - sent)
+                self.min_rtt = min(self.min_rtt, max(self.rtts[-1], 0.0))
+        return range(count, len(self.rtts))
+
+    def _set_window(self, segment: _Segment) -> None:
+        """Store whether the receiver's window is closed."""
+        if not segment.flags & RST:
+            self.window_is_closed = not segment.window
+            self.window_was_open = self.window_was_open or segment.window > 0
+
+    def delay(self, frame: _Frame, time: float) -> None:
+        """Let the round trips that an ACK gave end at its last copy, which was recorded nearest to the sender."""
+        delay = time - frame.time
+        if any(delay > COPIED_SHIFT * self.rtts[n] for n in frame.rtts):
+            for n in frame.rtts:
+                self.rtts[n] += delay
+            frame.time = time
 
     def row(self) -> tuple[float, float, float, float]:
         """Return loss event rate, mean round-trip time in s, packets/s, and packets."""
@@ -185,13 +322,23 @@ class _Direction:
 def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | None = None) -> Samples:
     """Read a packet capture taken at, or near, the senders of TCP connections: pcap or pcapng.
 
-    Each direction of each connection that carries data is one sample. A segment is lost when all its
-    bytes are sent again; spurious retransmissions count as losses. p is loss events per packet sent.
-    Losses of segments first sent within a round trip are one event (`loss_events`). The round-trip
-    time is the mean over ACKs of the end of a segment that was sent once (Karn). It includes the delay
-    of delayed ACKs. The rate is packets sent, retransmissions included, over the time from the first to
-    the last. A segment larger than the MSS, as offloads make them, counts as several packets. The MSS
-    comes from the handshake, and is ``mss`` for a connection that began before the capture.
+    Each direction of each connection that carries data is one sample. A segment whose bytes were all
+    sent before is a retransmission. The segment that first carried its first byte counts as lost once,
+    also where only a part of a segment is sent again. Spurious retransmissions count as losses. p is
+    loss events per packet sent. Losses of segments first sent within a round trip are one event
+    (`loss_events`). The round-trip time is the mean over ACKs of the end of a segment that was sent
+    once (Karn). It includes the delay of delayed ACKs. The rate is packets sent, retransmissions
+    included, over the time from the first to the last. A segment larger than the MSS, as offloads make
+    them, counts as several packets, of which a retransmission of some makes one loss. The MSS comes
+    from the handshake, and is ``mss`` for a connection that began before the capture.
+
+    Keep-alives of one byte and probes of a closed window (RFC 9293, 3.8.4 and 3.8.6.1) are not counted.
+
+    Copies of a frame, as of a mirror port, a bridge or several interfaces, count once. A copy has the same
+    TCP header and the same IP identification within 1 s; link layer, VLAN and time to live may differ. IPv6
+    and many datagrams of IPv4 have no identification (0, or one number throughout). There a copy has
+    a smaller hop limit, or follows within half of the shortest round trip so far, 1 ms before the first.
+    So do the same bytes in other segments, as offloads record them.
 
     Supported are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags and PPPoE), Linux cooked captures, loopback and
     raw IP, up to 4 GiB uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets, tunnels
@@ -222,7 +369,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     ValueError
         For another format or link type, IP fragments of TCP, truncated or invalid headers, or segments of more than
         1,460 bytes without a handshake and ``mss``; for times that go back by more than an hour, that leap by more than
-        a year, or ACKs more than 4 minutes after their segment; if no connection has that many packets, an ACK and more
+        a year, or ACKs more than 4 minutes after their segment; if more than a quarter of the segments are sent again
+        without an identification, as in a file of two captures; if no connection has that many packets, an ACK and more
         than one time.
 
     Examples
@@ -251,12 +399,18 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
             direction = directions[sender, receiver]
         if segment.flags & SYN:
             _read_syn(path, direction.handshake, segment)
+        reverse = directions[receiver, sender]
+        frame, is_copy, is_certain = direction.frames.add(segment, direction.copy_limit())
+        if is_copy:
+            if is_certain:
+                reverse.delay(frame, segment.time)
+            continue
         if segment.length:
+            has_identification = segment.identification > 0 and not direction.frames.constant
             limit = direction.handshake.mss() or full or WRAP
-            begin = segment.sequence + bool(segment.flags & SYN)
-            direction.send(segment.time, begin, segment.length, limit)
+            direction.send(segment, limit, has_identification=has_identification)
         if segment.flags & ACK:
-            directions[receiver, sender].acknowledge(segment.time, segment.acknowledged)
+            frame.rtts = reverse.acknowledge(segment)
     for remark in remarks:
         warnings.warn(remark, stacklevel=3)
     measured_flows = [
@@ -268,6 +422,10 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         if flow.largest > ETHERNET_MSS and flow.handshake.mss() is None and full is None:
             message = f"{name} has segments of {flow.largest} bytes and no handshake"
             hint = "give mss=, the bytes of data in a full packet, such as mss=1448"
+            raise ValueError(f"source = {str(path)!r}: {message}; {hint}")
+        if flow.repeated > max(MIN_REPEATED, REPEATED_SHARE * len(flow.starts)):
+            message = f"{name} repeats {flow.repeated} of {len(flow.starts)} segments without an IP identification"
+            hint = "frames are recorded twice: capture on one interface, or remove the copies"
             raise ValueError(f"source = {str(path)!r}: {message}; {hint}")
         if min(flow.rtts) < 0.0:
             message = f"{name} has ACKs before their segments; sort the packets by time"
@@ -365,14 +523,15 @@ def _segment(time: float, data: bytes, length: int, kind: int, start: int) -> _S
     The length of a packet is that of its IP header, or the frame's if that is 0.
     """
     if kind == IPV4:
-        size, fragment, protocol = struct.unpack_from(">H2xHxB", data, start + 2)
+        size, identification, fragment, hops, protocol = struct.unpack_from(">HHHBB", data, start + 2)
         offset, hosts = start + 4 * (data[start] & 15), (start + 12, start + 16, start + 20)
         pieces = bool(fragment & 0x3FFF)
         if offset < start + 20:
             raise ValueError("an IPv4 header of fewer than 20 bytes")
         end = start + (size or length - start)
     elif kind == IPV6:
-        size, protocol = struct.unpack_from(">HB", data, start + 4)
+        size, protocol, hops = struct.unpack_from(">HBB", data, start + 4)
+        identification = 0
         offset, hosts, pieces = start + 40, (start + 8, start + 24, start + 40), False
         end = offset + size if size else length
         while protocol in EXTENSIONS:
@@ -388,15 +547,26 @@ def _segment(time: float, data: bytes, length: int, kind: int, start: int) -> _S
     if pieces:
         raise ValueError("IP fragments of TCP are not read")
     ports = struct.unpack_from(">HH", data, offset)
-    sequence, acknowledged, words, flags = struct.unpack_from(">IIBB", data, offset + 4)
+    sequence, acknowledged, words, flags, window = struct.unpack_from(">IIBBH", data, offset + 4)
     header = 4 * (words >> 4)
     if header < 20 or offset + header > end:
         message = f"a TCP header of {header} bytes in {end - offset}"
         raise ValueError(f"{message}: must be at least 20, and fit")
     source, target = data[hosts[0] : hosts[1]], data[hosts[1] : hosts[2]]
-    options = _options(data[offset + 20 : offset + header]) if flags & SYN else {}
+    fields = data[offset : offset + header]
     return _Segment(
-        time, (source, ports[0]), (target, ports[1]), sequence, acknowledged, flags, options, end - offset - header
+        time,
+        (source, ports[0]),
+        (target, ports[1]),
+        sequence,
+        acknowledged,
+        flags,
+        _options(fields[20:]) if flags & SYN else {},
+        end - offset - header,
+        window,
+        identification,
+        hops,
+        fields[: TCP_CHECKSUM.start] + fields[TCP_CHECKSUM.stop :],
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 from hopflow.checks import count_of, format_value, instances, one_number
 from hopflow.text_files import MAX_BYTES, read_text, unique_fields
+from responsefn.measurements.time_limits import MAX_BACKWARD, MAX_GAP
 
 __all__ = ["LOST", "METRICS", "PARAMETERS", "SENT", "STATE", "Event", "Qlog"]
 
@@ -239,8 +241,8 @@ class Qlog:
         Raises
         ------
         ValueError
-            For unknown versions, formats, events and fields, for impossible values, and for events of unclear
-            connection.
+            For unknown versions, formats, events and fields, for impossible values, for times that go back by more than
+            an hour or leap by more than a year, and for events of unclear connection.
         """
         for trace_location, trace, events in self._parts():
             used_events = list(self._events(trace_location, trace, events))
@@ -380,6 +382,7 @@ class Qlog:
         ]
         columns, column_format = self._columns(trace_location, trace)
         now, origins, paths = 0.0, set[str](), dict[str, Any]()
+        before = math.nan
         grouped: bool | None = None
         for location, item in events:
             if item == [] and columns is not None:  # some converters end a trace with it
@@ -396,6 +399,10 @@ class Qlog:
                 origins.add(form)
             if len(origins) > 1:
                 raise self.error(location, f"time_format = {form!r}: times of one trace from two origins")
+            gap, before = unit * now - before, unit * now
+            if not (math.isnan(gap) or -MAX_BACKWARD <= gap <= MAX_GAP):
+                message = f"time = {format_value(time)}: {gap:.6g} s after the event before it"
+                raise self.error(location, f"{message}: must be {-MAX_BACKWARD:g} to {MAX_GAP:g} s; repair the times")
             kind = self._kind(location, event)
             if kind is None:
                 continue

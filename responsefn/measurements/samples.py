@@ -13,6 +13,7 @@ from hopflow.checks import format_value, instances, integer, one_number
 from hopflow.text_files import read_text
 from hopflow.units import WithUnit, quantities
 from responsefn.measurements.qlog_events import LOST, METRICS, SENT, Event, Qlog
+from responsefn.measurements.time_limits import MAX_DISORDER, MAX_RTT
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
 if TYPE_CHECKING:
@@ -27,10 +28,6 @@ __all__ = ["Samples", "read_qlog", "read_ss"]
 
 MAX_SS = 16 * 2**20
 """Maximum size of an output of ``ss``: about 30,000 connections."""
-MAX_GAP = 366 * 86400.0
-"""Maximum time in s between two packets of a capture or trace."""
-MAX_RTT = 240.0
-"""Maximum time in s from a segment to its ACK: two maximum segment lifetimes of 2 minutes (RFC 9293, 3.4.2)."""
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 DECIMAL = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[+-]?[0-9]{1,2})?")
 _DAY, _MONTH = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)", "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -283,8 +280,9 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None, *, skip: 
     ------
     ValueError
         For unknown events, fields, formats and versions; for an impossible number, round-trip times of more than
-        4 minutes and leaps of more than a year among them; if packets, times or round-trip times are missing. The
-        message names file and location.
+        4 minutes among them; for times that go back by more than an hour or leap by more than a year, and packets more
+        than 1 s before one of a smaller number; if packets, times or round-trip times are missing. The message names
+        file and location.
 
     Examples
     --------
@@ -323,6 +321,7 @@ def _sender(qlog: Qlog, events: list[Event], packet_size: float | None) -> tuple
     None without a round-trip time or two packets.
     """
     sent: dict[tuple[str, float], float] = {}
+    locations: dict[tuple[str, float], str] = {}
     lost, rtts, size = list[Event](), list[float](), 0.0
     for event in events:
         if event.kind == LOST:
@@ -338,23 +337,35 @@ def _sender(qlog: Qlog, events: list[Event], packet_size: float | None) -> tuple
             if key in sent:
                 message = f"packet {key[1]:.0f} is sent twice: more than one connection without group_id"
                 raise qlog.error(event.location, message)
-            sent[key] = event.time
+            sent[key], locations[key] = event.time, event.location
             if packet_size is not None:
                 if "length" not in event.data:
                     raise qlog.error(event.location, "raw.length is missing, which packet_size needs")
                 size += event.data["length"]
     if len(sent) < 2 or not rtts:
         return None
+    _check_order(qlog, sent, locations)
     rtt, first, last = float(np.mean(rtts)), min(sent.values()), max(sent.values())
     if last <= first:
         raise qlog.error(events[0].location, "all packets are sent at one time")
-    gap = float(np.diff(sorted(sent.values())).max())
-    if gap > MAX_GAP:
-        raise qlog.error(events[0].location, f"{gap:.6g} s between two packets: must be at most {MAX_GAP:g} s")
     times = sorted({key: sent[key] for key in _lost_keys(qlog, sent, lost)}.values())
     loss_starts = loss_events(range(len(times)), times, rtt, unit_check=False)
     packets = len(sent) if packet_size is None else size / packet_size
     return len(loss_starts) / len(sent), rtt, packets / (last - first), float(len(sent))
+
+
+def _check_order(qlog: Qlog, sent: dict[tuple[str, float], float], locations: dict[tuple[str, float], str]) -> None:
+    """Raise ValueError for a packet that was sent long before one with a smaller number."""
+    latest: tuple[str, float] | None = None
+    for key in sorted(sent):
+        if latest is None or key[0] != latest[0]:
+            latest = key
+        early = sent[latest] - sent[key]
+        if early > MAX_DISORDER:
+            message = f"packet {key[1]:.0f} is sent {early:.6g} s before packet {latest[1]:.0f} ({locations[latest]})"
+            raise qlog.error(locations[key], f"{message}: must be at most {MAX_DISORDER:g} s; repair the times")
+        if early <= 0.0:
+            latest = key
 
 
 def _lost_keys(qlog: Qlog, sent: dict[tuple[str, float], float], lost: list[Event]) -> Iterator[tuple[str, float]]:

@@ -41,7 +41,8 @@ def write_capture(
 
     Packet n is the bytes from 1 + n (``packet_size`` - 40) on, after a SYN without data, which is packet 0, those from
     1 + (n - 1) (``packet_size`` - 40) on. Node number n is 10.0.0.0 + n + 1, the port of flow number f is 10,000 + f,
-    that of every receiver 5001. SYN, SYN-ACK and FIN are there where flows have a handshake.
+    that of every receiver 5001. SYN, SYN-ACK and FIN are there where flows have a handshake. The IP identification counts
+    the packets of a flow and direction, so that a retransmission has another one and a packet the same one at each node.
 
     Parameters
     ----------
@@ -76,12 +77,15 @@ def write_capture(
     path.parent.mkdir(parents=True, exist_ok=True)
     order = np.argsort(times, kind="stable")[: np.isfinite(times).sum()]
     columns = [events[name][order].tolist() for name in ("flow", "ack", "marked", "number", "blocks")]
+    identifications = _identifications(events)[order].tolist()
     with (
         replacing(path) as scratch,
         PcapWriter(str(scratch), linktype=RAW_IP, nano=True) as writer,
     ):
         writer.write_header(None)
-        for time, f, ack, marked, number, blocks in zip(times[order].tolist(), *columns, strict=True):
+        for time, identification, f, ack, marked, number, blocks in zip(
+            times[order].tolist(), identifications, *columns, strict=True
+        ):
             flow = scenario.flows[f]
             before = int(flow.handshake is True)  # packets without data
             edges = [1 + (edge - before) * data for pair in blocks for edge in pair if edge >= 0]
@@ -99,10 +103,20 @@ def write_capture(
                     told = (ACK_AT, first + data + (number == _last(flow)))
                 places = enumerate(edges, start=EDGES_AT // 4)
                 head = _with_numbers(head, [told, *((4 * n, edge) for n, edge in places)])
-            head = _with_identification(head, number)
+            head = _with_identification(head, identification)
             second, rest = divmod(round(time * 1e9), 10**9)
             writer.write_packet(head, sec=second, usec=rest, caplen=len(head), wirelen=length)
     return path
+
+
+def _identifications(events: NDArray[Any]) -> NDArray[np.int64]:
+    """Return for each packet how many its flow has sent in its direction up to it."""
+    streams = 2 * events["flow"].astype(np.int64) + events["ack"]
+    counts = np.zeros(len(events), np.int64)
+    for stream in np.unique(streams):
+        members = np.flatnonzero(streams == stream)
+        counts[members] = np.arange(1, members.size + 1)
+    return counts
 
 
 def _last(flow: Flow) -> float:

@@ -114,7 +114,7 @@ def test_a_file_without_a_connection_is_refused(scapy, tmp_path) -> None:
         read_pcap(tmp_path / "none.pcap", least_packets=0)
 
 
-# Captures written here, byte by byte: 20 segments of 1,448 bytes in 1.9 s, the tenth sent again, each acknowledged after 40 ms.
+# Captures written here, byte by byte: 20 segments of 1,448 bytes in 1.9 s, the 11th sent again 30 ms later, each acknowledged after 40 ms.
 
 MSS, COUNT, AGAIN = 1448, 20, 10
 EXPECTED = ([1 / 21], [0.04], [21 / 1.9], [21.0])
@@ -146,7 +146,7 @@ def ipv6(tcp: bytes, length: int | None = None, extensions: bytes = b"", followi
 
 
 def transfer_of(wrap: Any, per: int = 1, handshake: bool = False) -> list[tuple[float, bytes]]:
-    """Return times and packets of the connection; each segment is of some packets, the 11th is sent again at once."""
+    """Return times and packets of the connection; each segment is of some packets, the 11th is sent again."""
     packets = []
     if handshake:
         for flags, ack in ((2, 0), (18, 1)):
@@ -156,7 +156,7 @@ def transfer_of(wrap: Any, per: int = 1, handshake: bool = False) -> list[tuple[
         start = 1000 + n * per * MSS
         packets.append((1.0 + 0.1 * n, wrap(segment(start, 1, per * MSS))))
         if n == AGAIN:
-            packets.append((1.0 + 0.1 * n, wrap(segment(start, 1, MSS))))
+            packets.append((1.03 + 0.1 * n, wrap(segment(start, 1, MSS))))
         packets.append((1.04 + 0.1 * n, wrap(segment(1, start + per * MSS, 0))))
     return packets
 
@@ -429,3 +429,189 @@ def test_captures_of_tcpdump(name: str) -> None:
     found = dict(zip(("p", "rtt", "rate", "packets"), found, strict=True))
     for key, values in expected.items():
         np.testing.assert_allclose(found[key], values, rtol=0.02, err_msg=key)
+
+
+# Copies of frames and probes: 40 segments of 1,000 bytes, 10 ms apart, each acknowledged after 40 ms, some sent again after 60 ms.
+
+COPIED, LOST_SEGMENTS, TRIP = 40, (5, 25), 0.04
+
+
+def dialogue(version: int = 4, numbered: bool = True, extra: float = 0.0) -> list[tuple[float, int, bytes]]:
+    """Return times, directions and IP packets of a transfer; ``extra`` is added to the times."""
+    identification, packets = [100, 9000], []
+
+    def add(time: float, back: int, number: int, ack: int, length: int) -> None:
+        tcp = segment(number, ack, length)
+        identification[back] += 1
+        word = identification[back] if numbered else 7
+        data = ipv6(tcp) if version == 6 else ipv4(tcp)
+        packets.append((time + extra, back, data if version == 6 else data[:4] + struct.pack(">H", word) + data[6:]))
+
+    for n in range(COPIED):
+        sent = 1.0 + 0.01 * n
+        add(sent, 0, 1000 * n, 1, 1000)
+        if n in LOST_SEGMENTS:
+            add(sent + 0.06, 0, 1000 * n, 1, 1000)
+        else:
+            add(sent + TRIP, 1, 1, 1000 * (n + 1), 0)
+    return sorted(packets, key=lambda packet: packet[0])
+
+
+def routed(data: bytes) -> bytes:
+    """Return an IP packet after a router: with a smaller time to live or hop limit."""
+    at = 8 if data[0] >> 4 == 4 else 7
+    return data[:at] + bytes([data[at] - 1]) + data[at + 1 :]
+
+
+def framed(data: bytes, tags: bytes = b"") -> bytes:
+    return ethernet(0x0800 if data[0] >> 4 == 4 else 0x86DD, data, tags)
+
+
+def on_interfaces(packets: list[tuple[float, int, bytes]]) -> bytes:
+    """Return a pcapng file of interfaces with Ethernet, raw IP and cooked frames."""
+    faces = [struct.pack("<HHI", link, 0, 0) for link in (1, 101, 113)]
+    out = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)), *(block(1, face) for face in faces)]
+    for time, face, data in packets:
+        data = (framed(data), data, bytes(14) + framed(data)[12:14] + data)[face]
+        ticks = round(time * 1e6)
+        out.append(block(6, struct.pack("<IIIII", face, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data)) + data))
+    return b"".join(out)
+
+
+@for_each([
+    ("all", lambda packets: [(t + d, framed(x)) for t, _, x in packets for d in (0.0, 5e-6)]),
+    ("three times", lambda packets: [(t + d, framed(x)) for t, _, x in packets for d in (0.0, 5e-6, 9e-6)]),
+    ("the second half", lambda packets: [(t + d, framed(x)) for t, _, x in packets for d in (0.0, 5e-6) if not d or t > 1.2]),
+    ("data", lambda packets: [(t + d, framed(x)) for t, back, x in packets for d in (0.0, 5e-6) if not d or not back]),
+    ("VLAN", lambda packets: [(t + d, framed(x, b"\x81\0\0\2" * bool(d))) for t, _, x in packets for d in (0.0, 1e-4)]),
+    ("router", lambda packets: [(t + d, framed(routed(x) if d else x)) for t, _, x in packets for d in (0.0, 3e-4)]),
+    ("router, later than half a round trip", lambda packets: [
+        (t + d, framed(routed(x) if d else x)) for t, back, x in packets for d in (0.0, 0.03) if not d or not back]),
+])  # fmt: skip
+def test_copies_of_frames_count_once(name: str, copies: Any) -> None:
+    """A mirror port, `tcpdump -i any` and both sides of a router record frames twice."""
+    assert name
+    for version in (4, 6):
+        expected = _read(pcap([(t, framed(x)) for t, _, x in dialogue(version)], 1))
+        assert expected[3].tolist() == [COPIED + len(LOST_SEGMENTS)]
+        assert expected[0].tolist() == [2 / 42]
+        frames = sorted(copies(dialogue(version)), key=lambda frame: frame[0])
+        np.testing.assert_allclose(_read(pcap(frames, 1)), expected, rtol=1e-9, err_msg=f"IPv{version}")
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_copies_of_several_interfaces_count_once(version: int) -> None:
+    """Ethernet, raw IP and cooked frames in one file."""
+    expected = _read(pcap([(t, x) for t, _, x in dialogue(version)]))
+    copies = [(t + 1e-5 * face, face, x) for t, _, x in dialogue(version) for face in range(3)]
+    np.testing.assert_allclose(_read(on_interfaces(copies)), expected, rtol=1e-9)
+
+
+def test_both_ends_of_a_path_in_one_file_have_the_round_trip_of_the_sender() -> None:
+    """Data are recorded 20 ms later at the receiver, its ACKs 20 ms before they are at the sender; identifications are equal."""
+    expected = _read(pcap([(t, x) for t, _, x in dialogue()]))
+    both = [(t + d, x) for t, back, x in dialogue() for d in ((0.0, -0.02) if back else (0.0, 0.02))]
+    np.testing.assert_allclose(_read(pcap(sorted(both, key=lambda frame: frame[0]))), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"numbered": False}, {"version": 6}])
+def test_two_captures_in_one_file_without_identification_are_refused(options: dict[str, Any]) -> None:
+    """Where nothing tells a copy from a retransmission: a constant identification, or none."""
+    packets = [(t + d, x) for t, _, x in dialogue(**options) for d in (0.0, 0.5)]
+    with pytest.raises(ValueError, match=r"repeats \d+ of 40 segments without an IP identification; frames are recorded twice"):  # fmt: skip
+        _read(pcap(sorted(packets, key=lambda frame: frame[0])))
+    assert _read(pcap([(t, x) for t, _, x in dialogue(**options)]))[0].tolist() == [2 / 42]
+
+
+@pytest.mark.parametrize("identical", [True, False])
+def test_another_identification_is_a_retransmission(identical: bool) -> None:
+    """The same bytes 1 ms later are a copy if the identification is the same."""
+    packets = [(t, x) for t, _, x in dialogue()]
+    copy = packets[60][1] if len(packets[60][1]) > 500 else packets[61][1]
+    again = copy if identical else copy[:4] + b"\xff\xfe" + copy[6:]
+    time = next(t for t, x in packets if x == copy)
+    packets = sorted([*packets, (time + 1e-3, again)], key=lambda frame: frame[0])
+    assert _read(pcap(packets))[3].tolist() == [42 if identical else 43]
+
+
+def test_segments_on_both_sides_of_an_offload_count_once() -> None:
+    """A segment of four packets on one interface, and the four packets on the next: the same bytes within microseconds."""
+    packets, word = [], 0
+    for n in range(20):
+        start = 4000 * n
+        pieces = [(0.0, start, 4000), *((2e-6 * (k + 1), start + 1000 * k, 1000) for k in range(4))]
+        for delay, number, length in pieces if n % 2 else [*pieces[1:], (1e-5, start, 4000)]:
+            word += 1
+            data = ipv4(segment(number, 1, length))
+            packets.append((1.0 + 0.1 * n + delay, data[:4] + struct.pack(">H", word) + data[6:]))
+        packets.append((1.04 + 0.1 * n, ipv4(segment(1, start + 4000, 0))))
+    p, _, _, count = _read(pcap(packets), mss=1000)
+    assert (p.tolist(), count.tolist()) == ([0.0], [80.0])
+
+
+def windowed(data: bytes, window: int) -> bytes:
+    """Return an IPv4 packet with another window."""
+    return data[:34] + struct.pack(">H", window) + data[36:]
+
+
+@pytest.mark.parametrize("length", [0, 1])
+@pytest.mark.parametrize("start", ["data", "keep-alives"])
+def test_keep_alives_are_no_packets(length: int, start: str) -> None:
+    """RFC 9293, 3.8.4: a byte that is acknowledged already, between two transfers and before the first."""
+    packets = [(t, ipv4(segment(*numbers))) for t, numbers in (
+        [(1.0 + n, (999, 1, length)) for n in range(3)] if start == "keep-alives" else [])]  # fmt: skip
+    for n in range(40):
+        time = 10.0 + 0.1 * n + 60.0 * (n >= 20)
+        packets += [
+            (time, ipv4(segment(1000 + 500 * n, 1, 500, 24))),
+            (time + 0.04, ipv4(segment(1, 1500 + 500 * n, 0))),
+        ]
+    for n in range(5):
+        packets += [
+            (20.0 + n, ipv4(segment(1000 + 500 * 20 - 1, 1, length))),
+            (20.04 + n, ipv4(segment(1, 1000 + 500 * 20, 0))),
+        ]
+    packets = [packet for packet in packets if packet[1][20:22] == b"\3\xe8" or packet[0] > 5.0]
+    p, rtt, rate, count = _read(pcap(sorted(packets, key=lambda frame: frame[0])))
+    assert (p.tolist(), count.tolist()) == ([0.0], [40.0])
+    assert rate.tolist() == [pytest.approx(40 / 63.9)]
+    assert rtt.tolist() == [pytest.approx(0.04)]
+
+
+@for_each(
+    [
+        ("a byte that is not accepted", 1, 0),
+        ("a byte that is accepted", 1, 1),
+        ("a full segment that is not accepted", 500, 0),
+    ]
+)
+def test_probes_of_a_closed_window_are_no_packets(name: str, length: int, accepted: int) -> None:
+    """RFC 9293, 3.8.6.1: the receiver's window is 0 after 20 segments; five probes, then it opens."""
+    assert name
+    packets = []
+    for n in range(40):
+        start = 1000 + 500 * n + accepted * (n >= 20)
+        time = 10.0 + 0.1 * n + 60.0 * (n >= 20)
+        ack = windowed(ipv4(segment(1, start + 500, 0)), 0 if n == 19 else 1000)
+        packets += [(time, ipv4(segment(start, 1, 500, 24))), (time + 0.04, ack)]
+    edge = 1000 + 500 * 20
+    for n in range(5):
+        ack = windowed(ipv4(segment(1, edge + accepted * (n == 4), 0)), 0)
+        packets += [(20.0 + n, ipv4(segment(edge, 1, length))), (20.04 + n, ack)]
+    packets.append((65.0, windowed(ipv4(segment(1, edge + accepted, 0)), 1000)))
+    p, rtt, _, count = _read(pcap(sorted(packets, key=lambda frame: frame[0])))
+    assert (p.tolist(), count.tolist()) == ([0.0], [40.0])
+    assert rtt.tolist() == [pytest.approx(0.04)]
+
+
+def test_a_lost_segment_beside_keep_alives_and_probes_is_counted() -> None:
+    """A segment that is sent again before its ACK, of one byte too, is lost."""
+    packets = []
+    for n in range(40):
+        start, length = 1000 + 500 * n, 500 if n < 39 else 1
+        packets.append((10.0 + 0.1 * n, ipv4(segment(start, 1, length, 24))))
+        if n in (10, 39):
+            packets.append((10.06 + 0.1 * n, ipv4(segment(start, 1, length, 24))))
+        packets.append((10.09 + 0.1 * n, ipv4(segment(1, start + length, 0))))
+    p, _, _, count = _read(pcap(packets))
+    assert (p.tolist(), count.tolist()) == ([2 / 42], [42.0])

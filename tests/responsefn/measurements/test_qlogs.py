@@ -391,3 +391,25 @@ def test_files_of_the_visualizer_without_round_trips_or_with_other_events(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         read_qlog(of_qvis(9, 0.0, 80.0, trips, more))
+
+
+@for_each([
+    (10, 4e6, None, "event before it: must be -3600 to"),
+    (10, 4e5, None, "packet 11 is sent 399.89 s before packet 10"),
+    (10, -4e5, None, "packet 10 is sent 400.09 s before packet 9"),
+    (10, 4e11, None, "event before it: must be -3600 to 3.16224e"),
+    (10, 600.0, 20, None),
+])  # fmt: skip
+def test_a_garbled_time_is_refused(number: int, time: float, packets: int | None, message: str | None) -> None:
+    """One time of 20 packets, 10 ms apart, is another; packets that are logged half a second late are read."""
+    events: list[dict[str, Any]] = [
+        {"name": "transport:packet_sent", "time": 10.0 * n, "data": {"header": {"packet_number": n}}} for n in range(20)
+    ]
+    events.append({"name": "recovery:metrics_updated", "time": 190.0, "data": {"smoothed_rtt": 40.0}})
+    events[number]["time"] = time
+    text = json.dumps({"traces": [{"events": events}]})
+    if message is None:
+        assert read_qlog(text).packets.tolist() == [packets]
+        return
+    with pytest.raises(ValueError, match=message):
+        read_qlog(text)
