@@ -15,10 +15,27 @@ from typing import Any, TextIO
 from hopflow.checks import file_path, format_value
 from hopflow.whole_files import replacing
 
-__all__ = ["MAX_BYTES", "packed", "parse_json", "parse_toml", "read_rows", "read_text", "unique_fields", "write_rows"]
+__all__ = [
+    "MAX_BYTES",
+    "compression_hint",
+    "parse_json",
+    "parse_toml",
+    "read_rows",
+    "read_text",
+    "unique_fields",
+    "write_rows",
+]
 
 MAX_BYTES = 64 * 2**20
 """Size of the largest text file that is read."""
+COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ": "xz",
+    b"BZh": "bzip2",
+    b"PK\x03\x04": "zip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+"""Programs by the first bytes of their files."""
 MAX_KEY_PARTS = 256
 """Maximum number of parts of a dotted TOML key; the time of tomllib grows quadratically."""
 MAX_PATH_LENGTH = 4096
@@ -83,13 +100,22 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
         text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{name} = {str(path)!r}, line {line}: must be UTF-8 text{packed(content)}") from None
+        raise ValueError(
+            f"{name} = {str(path)!r}, line {line}: must be UTF-8 text{compression_hint(content)}"
+        ) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def packed(content: bytes) -> str:
-    """Return what a message adds for a file that gzip has compressed; an empty string for others."""
-    return "; it is compressed with gzip, and must be unpacked before" if content.startswith(b"\x1f\x8b") else ""
+def compression_hint(content: bytes) -> str:
+    r"""Return the end of a message on a file that is no text; empty unless it is compressed.
+
+    >>> compression_hint(b"\x1f\x8b\x08"), compression_hint(b"\xff")
+    ('; it is compressed with gzip, and must be unpacked before', '')
+    """
+    for magic, program in COMPRESSED.items():
+        if content.startswith(magic):
+            return f"; it is compressed with {program}, and must be unpacked before"
+    return ""
 
 
 def parse_json(text: str) -> Any:

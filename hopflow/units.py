@@ -68,14 +68,28 @@ else:
 
 `WithUnits` is a sequence of such values."""
 
-TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
-PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "\N{MICRO SIGN}s": 1e-6, "ns": 1e-9, "min": 60.0}
+TIMES["\N{GREEK SMALL LETTER MU}s"] = TIMES["us"]
+PREFIXES = {
+    "": 1.0,
+    "k": 1e3,
+    "m": 1e6,
+    "g": 1e9,
+    "t": 1e12,
+    "ki": 2.0**10,
+    "mi": 2.0**20,
+    "gi": 2.0**30,
+    "ti": 2.0**40,
+}
+"""Factors of decimal and binary prefixes of bits and bytes, in lower case."""
+PREFIX = r"((?:[kKmMgGtT]i?)?)"
+"""Pattern of a prefix of bits or bytes."""
 FORMS = {
-    "rate": "packets/s, b/s, kb/s, Mb/s, Gb/s or Tb/s (also pkt/s, bps, kbps, Mbps, ...)",
-    "bit_rate": "b/s, kb/s, Mb/s, Gb/s or Tb/s (also bps, kbps, Mbps, ...)",
+    "rate": "packets/s, b/s, kb/s, Mb/s, Gb/s or Tb/s (also pkt/s, bps, kbps, Mbps, Kibit/s, ...)",
+    "bit_rate": "b/s, kb/s, Mb/s, Gb/s or Tb/s (also bps, kbps, Mbps, Kibit/s, ...)",
     "time": "s, ms, us, ns or min",
-    "amount": "packets, B, kB, MB, GB, KiB or MiB (also pkt)",
-    "size": "B, kB, MB, GB, KiB or MiB",
+    "amount": "packets, B, kB, MB, GB, TB, KiB, MiB, GiB or TiB (also pkt)",
+    "size": "B, kB, MB, GB, TB, KiB, MiB, GiB or TiB",
     "length": "m, km or ft",
     "share": "%",
 }
@@ -95,7 +109,6 @@ PERCENTAGE_HINTS = {
 }
 """Quantity that a rejected percentage probably refers to."""
 LENGTHS = {"m": 1.0, "km": 1e3, "ft": 0.3048}
-BINARY = {"KiB": 1024.0, "MiB": 1048576.0}
 SHOWN = {
     "bit/s": ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")),
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
@@ -220,6 +233,7 @@ def quantity(
 
     Rates are in bits, amounts in bytes, and either may be in packets; rates in bytes and amounts in
     bits are refused as probable mistakes. The case of k, M, G and T does not matter.
+    Ki, Mi, Gi and Ti are powers of 1024.
 
     Parameters
     ----------
@@ -669,14 +683,12 @@ def _unit(dimension: Dimension, unit: str, packet_size: float, bare: bool) -> tu
     if dimension in ("time", "length"):
         units = TIMES if dimension == "time" else LENGTHS
         return (units[unit], 1.0) if unit in units else None
-    if dimension in ("size", "amount") and unit in BINARY:
-        return (BINARY[unit], 1.0) if dimension == "size" else (8.0 * BINARY[unit], 8.0 * packet_size)
     ending, letter, bits = (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension in ("rate", "bit_rate") else ("", "B", 8.0)
     if dimension in ("size", "bit_rate"):
         packet_size = 1.0 if dimension == "size" else 0.125
     elif re.fullmatch("(packets?|pkts?)" + ending, unit) or (dimension, unit) == ("rate", "pps"):
         return 1.0, 1.0
-    match = re.fullmatch(f"([kKmMgGtT]?){letter}{ending}", unit)
+    match = re.fullmatch(f"{PREFIX}{letter}{ending}", unit)
     return (bits * PREFIXES[match.group(1).lower()], 8.0 * packet_size) if match else None
 
 

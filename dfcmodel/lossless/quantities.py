@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from dfcmodel.network.queueing.pause_responses import QUANTUM, RESPONSE_QUANTA
 from hopflow.checks import format_value, one_number
-from hopflow.units import BINARY, in_units, quantity
+from hopflow.units import PREFIX, PREFIXES, in_units, quantity
 
 __all__ = [
     "LONGEST_CABLE",
@@ -41,7 +41,7 @@ LONGEST_CABLE = 200e3
 """Upper limit of the cable length, m."""
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
-_SIZES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, **BINARY}
+_DATA = re.compile(_NUMBER + PREFIX + "(B|bits?)")
 
 
 def _within(name: str, given: Given, found: float, low: float, high: float, allowed: str) -> float:
@@ -126,16 +126,17 @@ def bit_times(name: str, value: Given, rate: int) -> int:
     if not isinstance(value, str):
         seconds = one_number(name, value, at_least=0.0, at_most=1.0, hint="in s, or a string: '1.2 us'")
         return whole_bits(seconds * rate)
-    sizes = {"quanta": 512.0, "quantum": 512.0, "bits": 1.0, "bit": 1.0}
-    sizes |= {unit: 8.0 * factor for unit, factor in _SIZES.items()}
-    found = re.fullmatch(_NUMBER + r"(\S+)", value.strip())
-    if found and found.group(2) in sizes:
-        bits = float(found.group(1)) * sizes[found.group(2)]
+    text = value.strip()
+    if match := re.fullmatch(_NUMBER + "(?:quanta|quantum)", text):
+        bits = float(match[1]) * QUANTUM
+    elif match := _DATA.fullmatch(text):
+        bits = float(match[1]) * (8.0 if match[3] == "B" else 1.0) * PREFIXES[match[2].lower()]
+    if match:
         return whole_bits(_within(name, value, bits, 0.0, rate, "from 0 to 1 s at line rate"))
     try:
         seconds = quantity(name, value, "time")
     except ValueError:
-        allowed = "s, ms, us, ns, quanta, bits, B, kB, KiB"
+        allowed = "s, ms, us, ns, quanta, bits, B, kB, MB, KiB, MiB"
         raise ValueError(f"{name} = {value!r}: must be a number and one of {allowed}") from None
     return whole_bits(_within(name, value, seconds, 0.0, 1.0, "from 0 to 1 s") * rate)
 

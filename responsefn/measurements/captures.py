@@ -83,7 +83,7 @@ COPY_TIME = 1.0
 UNMEASURED_COPY_TIME = 1e-3
 """The same in s for frames without identification before the first round trip is measured."""
 COPIED_SHIFT = 0.01
-"""Fraction of a round trip by which a copy of its ACK must be later to replace the ACK: it was recorded nearer the sender."""
+"""Fraction of a round trip by which a copy of an ACK must be later to replace it, as recorded nearer to the sender."""
 MIN_REPEATED, REPEATED_SHARE = 10, 0.25
 """Segments without identification that are repeated unchanged: more than these are frames recorded twice."""
 
@@ -93,8 +93,8 @@ Address = tuple[bytes, int]
 class _Segment(NamedTuple):
     """A TCP segment: time in s, addresses, header fields, options of a SYN, and bytes of data.
 
-    ``identification`` is that of IPv4, 0 without (IPv6, and IPv4 where RFC 6864 allows it). ``hops`` is the time to live
-    or hop limit. ``header`` is the TCP header without its checksum.
+    ``identification`` is that of IPv4, 0 without (IPv6, and IPv4 where RFC 6864 allows it). ``hops`` is the time to
+    live or hop limit. ``header`` is the TCP header without its checksum.
     """
 
     time: float
@@ -253,7 +253,7 @@ class _Direction:
         self.unacked.append((end, time))
 
     def _is_probe(self, start: int, length: int) -> bool:
-        """Return whether a segment is a keep-alive with a byte, or a probe of a closed window (RFC 9293, 3.8.4, 3.8.6.1)."""
+        """Return whether a segment is a keep-alive of a byte or probes a closed window (RFC 9293, 3.8.4, 3.8.6.1)."""
         if length == 1 and start + 1 == self.acked >= self.highest:
             return True
         return self.window_is_closed and start >= self.acked and (length == 1 or self.window_was_open)

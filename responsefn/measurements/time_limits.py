@@ -7,7 +7,7 @@ __all__ = ["MAX_BACKWARD", "MAX_DISORDER", "MAX_GAP", "MAX_RTT"]
 MAX_GAP = 366 * 86400.0
 """Maximum time in s between two packets of a capture or trace."""
 MAX_BACKWARD = 3600.0
-"""Maximum time in s by which a packet or event may be earlier than the one before it. Several queues reorder by less."""
+"""Maximum time in s by which a packet or event may be earlier than the one before it; queues reorder by less."""
 MAX_DISORDER = 1.0
 """Maximum time in s by which a packet of QUIC may be earlier than one of a smaller number.
 

@@ -11,6 +11,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable
 
 from dfcmodel.lossless.audits.profiles import (
     PROFILE_FIELDS,
@@ -35,6 +36,13 @@ BINDING = ("for", *SCOPES, "import", "from")
 """Statements besides ``set`` that may bind names."""
 OPENING = re.compile(r"\{[#%{]")
 OBJECT = re.compile(r'"([^"{}]*)"\s*:\s*\{([^{}]*)\}')
+KEY = re.compile(
+    rf"""(pg_lossless_(?:[^\s"'{{}}:,\[\]|{EXPRESSION}]|{EXPRESSION}[^{EXPRESSION}]*{EXPRESSION})*)["']?\s*:\s*(\S?)""",
+    re.IGNORECASE,
+)
+"""Name of a lossless profile that is a key, in any notation, and what its value begins with."""
+PROFILE = re.compile(r"pg_lossless_[\w.+-]+_profile", re.ASCII | re.IGNORECASE)
+LOSSLESS = re.compile("pg_lossless_", re.IGNORECASE)
 FIELD = re.compile(r'"([^"]*)"\s*:\s*(?:"([^"]*)"|([^\s",]+))')
 LITERAL = re.compile(r"\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|([0-9]+))\s*")
 WORD = re.compile(r"[^\W\d]\w*")
@@ -51,16 +59,25 @@ def read_template(text: str) -> Found:
     rows: list[DraftRow] = []
     skipped = plain.skipped
     names: set[str] = set()
+    visited: set[int] = set()
+    _check_closed(plain)
     for match in OBJECT.finditer(plain.text):
         name, body = _readable(match[1]), match[2]
-        fields = _fields(name, body) if '"xoff"' in body else {}
-        if not fields or "type" in fields:  # pools have a type
+        is_lossless = LOSSLESS.match(bare_name(name)) is not None
+        fields = _fields(name, body) if '"xoff"' in body or is_lossless else {}
+        if "type" in fields or not (fields or is_lossless):  # pools have a type
             continue
+        visited.add(match.start())
         branch = plain.branch_at(match.start())
         if branch:
             skipped.append((name, f"it is within {branch}"))
         elif STATEMENT in body or EXPRESSION in match[1]:
             skipped.append((name, "its name or its fields depend on statements"))
+        elif FIELD.sub("", body).strip(", \t\r\n"):
+            rest = FIELD.sub("", body).strip(", \t\r\n")
+            skipped.append((name, f"it is not JSON: {format_value(rest)} is no field"))
+        elif "xoff" not in fields:
+            skipped.append((name, f"no xoff among its fields: {', '.join(fields) or 'none'}"))
         elif bare_name(name) in names:
             raise ValueError(f"{name}: the profile is given twice")
         else:
@@ -73,7 +90,36 @@ def read_template(text: str) -> Found:
             known = {key: value for key, value in values.items() if "{" not in value}
             rate, cable = named_port(name) or (None, None)
             rows.append(DraftRow(name, rate, cable, *numbers_of(name, known), name))
+    for match in KEY.finditer(plain.text):
+        start = plain.text.rfind('"', 0, match.start())
+        if start not in visited:
+            what = "its value is no object" if match[2] not in ("{", STATEMENT) else "it is not JSON"
+            skipped.append((_readable(match[1]), f'{what}: must be as in "name": {{"xoff": "44032"}}'))
+    listed = {bare_name(name) for name, _ in skipped} | names
+    for name in _unused_names(plain.text):
+        if name not in listed:
+            listed.add(name)
+            skipped.append((name, "it is neither the key of an object nor a reference"))
     return rows, skipped
+
+
+def _unused_names(text: str) -> Iterable[str]:
+    """Yield names of lossless profiles in the text that are neither in expressions nor a value."""
+    for match in PROFILE.finditer(text):
+        before = text[max(0, match.start() - 100) : match.start()]
+        in_expression = text.count(EXPRESSION, 0, match.start()) % 2
+        if not in_expression and not re.search(r""":\s*["'\[]*(?:BUFFER_PROFILE(?:_TABLE)?[|:])?$""", before):
+            yield match[0]
+
+
+def _check_closed(plain: _PlainTemplate) -> None:
+    """Raise ValueError for an object that does not end; alternatives of branches may begin it twice."""
+    last = plain.text.rfind("{")
+    unequal = plain.text.count("{") - plain.text.count("}")
+    if last > plain.text.rfind("}") or (unequal > 0 and not plain.has_branches):
+        name = re.findall(r"""["']([^"'{}]*)["']\s*:\s*$""", plain.text[:last])
+        of = f" of {_readable(name[0])}" if name and last > plain.text.rfind("}") else ""
+        raise ValueError(f"an object{of} does not end: the file is cut or lacks a '}}'")
 
 
 class _PlainTemplate:
@@ -148,6 +194,11 @@ class _PlainTemplate:
             self._bound.update(names)
         elif word in BINDING:
             self._bound.update(WORD.findall(rest) * 2)
+
+    @property
+    def has_branches(self) -> bool:
+        """Whether there are branches or loops."""
+        return len(self._branches) > 1
 
     def branch_at(self, position: int) -> str:
         """Return the statement of the innermost branch or loop at a position of the text; empty outside of all."""

@@ -61,8 +61,10 @@ class DraftRow(NamedTuple):
     """Tables that the file does not have, in whose place the profile's name may stand."""
 
 
-MIN_SPEED = 1000
-"""Smallest speed in Mb/s."""
+MIN_SPEED, MAX_SPEED = 1000, 10_000_000
+"""Speeds in Mb/s of rows that are judged."""
+MAX_DIGITS = 15
+"""Digits of the largest whole number of a file."""
 Found = tuple[list[DraftRow], list[tuple[str, str]]]
 """Rows, and profiles without a row with the reason."""
 
@@ -100,27 +102,30 @@ def named_port(name: str) -> tuple[float, float] | None:
 def whole_number(place: str, name: str, value: Any) -> int:
     """Return a whole number from a file."""
     text = str(value).strip()
-    if re.fullmatch(r"[0-9]{16,}", text):
-        raise ValueError(f"{place}: {name} = {format_value(value)}: must be a whole number below 10^15")
-    if not re.fullmatch(r"[0-9]{1,15}", text):
+    if not re.fullmatch(r"[0-9]+", text, re.ASCII):
         raise ValueError(f"{place}: {name} = {format_value(value)}: must be a whole number")
+    if len(text.lstrip("0")) > MAX_DIGITS:
+        raise ValueError(f"{place}: {name} = {format_value(value)}: must be less than 1e{MAX_DIGITS}")
     return int(text)
 
 
 def rate_of(place: str, speed: Any) -> float:
-    """Return the rate in b/s of a speed in Mb/s.
+    """Return the rate in b/s of a speed in Mb/s."""
+    return whole_number(place, "speed", speed) * 1e6
 
-    Raises
-    ------
-    ValueError
-        Also for less than 1 Gb/s, where no port has priority flow control: 100 stands for 100G then.
+
+def unjudged_speed(rate: float) -> str:
+    """Return why a row with the rate of a file in b/s is not judged; empty for a row that is.
+
+    No port below 1 Gb/s has priority flow control. A speed of 100 may stand for 100G.
+
+    >>> unjudged_speed(1e8), unjudged_speed(1e9)
+    ('speed 100 is in Mb/s: judged are 1000 to 10000000; 100G is 100000', '')
     """
-    number = whole_number(place, "speed", speed)
-    if number < MIN_SPEED:
-        raise ValueError(
-            f"{place}: speed = {format_value(speed)}: is in Mb/s, must be at least {MIN_SPEED}; 100G is 100000"
-        )
-    return number * 1e6
+    speed = rate / 1e6
+    if MIN_SPEED <= speed <= MAX_SPEED:
+        return ""
+    return f"speed {speed:.12g} is in Mb/s: judged are {MIN_SPEED} to {MAX_SPEED}; 100G is 100000"
 
 
 def numbers_of(place: str, fields: Any) -> tuple[int, int | None, int | None]:
@@ -141,7 +146,9 @@ def check_fields(place: str, fields: Iterable[str], allowed: Iterable[str]) -> N
 
 
 def fill(drafts: Iterable[DraftRow], given: Given) -> tuple[list[BufferRow], list[tuple[str, str]]]:
-    """Return rows with the rate and cable given where they lack their own, and profiles that lack them still.
+    """Return rows with the rate and cable given where they lack their own, and the others with the reason.
+
+    The others are profiles that still lack a rate or cable, and rows whose speed is not judged.
 
     Raises
     ------
@@ -154,6 +161,9 @@ def fill(drafts: Iterable[DraftRow], given: Given) -> tuple[list[BufferRow], lis
     alike: dict[tuple[float, float], DraftRow] = {}
     lacking = [False, False]
     for draft in drafts:
+        if draft.rate is not None and (reason := unjudged_speed(draft.rate)):
+            skipped.append((draft.place, reason))
+            continue
         lacks = (draft.rate is None, draft.cable is None)
         lacking = [a or b for a, b in zip(lacking, lacks, strict=True)]
         rate = given[0] if draft.rate is None else draft.rate
@@ -162,6 +172,9 @@ def fill(drafts: Iterable[DraftRow], given: Given) -> tuple[list[BufferRow], lis
         named = named_port(draft.profile)
         if rate is None and named is not None and "PORT" in draft.absent:
             rate = named[0]
+            if reason := unjudged_speed(rate):
+                skipped.append((draft.place, reason))
+                continue
             remarks.append(f"no table PORT: {rate / 1e9:g}G as in the profile's name")
         if cable is None and named is not None and "CABLE_LENGTH" in draft.absent:
             cable = named[1]

@@ -33,9 +33,14 @@ __all__ = ["FORMATS", "read_table"]
 LOOKUP = ("speed", "cable", "size", "xon", "xoff", "threshold", "xon_offset")
 """Columns of a lookup file without a heading; the last two may be missing."""
 COLUMNS = (*LOOKUP, "profile", "port")
-"""Columns of a lookup or CSV file. Threshold and xon_offset are skipped."""
+"""Columns of a lookup or CSV file. Threshold and xon_offset are numbers that are not used."""
 MAX_BYTES = 16 * 2**20
 """Size of a table's file; the largest configurations have about 1 MB."""
+MIN_FRAME = 64
+"""Bytes of the smallest frame of Ethernet; no headroom of a lookup file is smaller."""
+MAX_DYNAMIC_THRESHOLD = 8
+"""Largest exponent of a dynamic threshold in SONiC; a static one is in bytes."""
+BLANK = "a number with a blank or a unit is two columns"
 MAX_ROWS = 5_000
 """Rows of a table; a switch of 512 ports with 8 lossless classes has 4,096."""
 
@@ -59,8 +64,12 @@ def read_table(
     Notes
     -----
     *lookup*: the columns speed (Mb/s), cable, size, xon, xoff, threshold and xon_offset, or those of a comment that
-    names speed, cable and xoff. *csv*: a heading with xoff, speed (Mb/s) and cable, and optionally size, xon, profile and
-    port. Both skip threshold and xon_offset and refuse other columns.
+    names speed, cable and xoff. Numbers have neither blanks nor units. *csv*: a heading with xoff, speed (Mb/s) and cable, and
+    optionally size, xon, profile and port. In both threshold and xon_offset must be numbers and are not used. Other
+    columns are refused.
+
+    Rows with a speed below 1 Gb/s, where no port has priority flow control, or above 10 Tb/s are ``skipped`` with the
+    reason, in all formats.
 
     *config*: a row for each lossless class of each port, with the rate of ``PORT``, the length of
     ``CABLE_LENGTH``, and the xoff of the profile that its group has in ``BUFFER_PG`` and ``BUFFER_PROFILE``. A class with
@@ -71,7 +80,9 @@ def read_table(
     database are read as well, with keys such as ``BUFFER_PG|Ethernet0|3-4`` or ``BUFFER_PG_TABLE:Ethernet0:3-4``.
 
     *template*: profiles whose numbers are constants of the file. Others are ``skipped``, with the reason: profiles within
-    ``if`` and ``for``, and numbers that are computed, such as a variable that is set twice or in a branch.
+    ``if`` and ``for``, and numbers that are computed, such as a variable that is set twice or in a branch. Each
+    profile ``pg_lossless_...`` is a row or ``skipped``, also one without xoff or in another notation than JSON. An object
+    that does not end is refused.
 
     Raises
     ------
@@ -129,20 +140,39 @@ def _lookup(text: str) -> Found:
     """Return the rows of a lookup file: columns by its heading, the comment that names them."""
     columns: tuple[str, ...] = LOOKUP
     rows: list[DraftRow] = []
+    width, lines = 0, list[tuple[int, str]]()  # columns of the heading; columns and threshold of each row
     for number, line in enumerate(text.splitlines(), 1):
         code, _, comment = line.partition("#")
         words = code.split()
         heading = tuple(comment.split())
         if not words and {"speed", "cable", "xoff"} <= set(heading) and heading[0] in COLUMNS:
             _check_columns(f"line {number}", heading)
-            columns = LOOKUP if heading == LOOKUP[: len(heading)] else heading
+            columns, width = LOOKUP if heading == LOOKUP[: len(heading)] else heading, len(heading)
         elif words:
             needed = columns.index("xoff") + 1
-            if not needed <= len(words) <= len(columns):
-                raise ValueError(f"line {number}: {count_of(len(words), 'column')}, must be {' '.join(columns)}")  # fmt: skip
-            rows.append(_row(number, dict(zip(columns, words, strict=False))))
+            if not needed <= len(words) <= min(len(columns), width or len(columns)):
+                named = columns[:width] if width else columns
+                raise ValueError(f"line {number}: {count_of(len(words), 'column')}, must be {' '.join(named)}")
+            fields = dict(zip(columns, words, strict=False))
+            rows.append(_row(number, fields))
+            lines.append((len(words), fields.get("threshold", "0")))
+            _check_sizes(rows[-1])
             _check_count(rows)
+    if len({count for count, _ in lines}) > 1:
+        for row, (count, threshold) in zip(rows, lines, strict=True):
+            if abs(float(threshold)) > MAX_DYNAMIC_THRESHOLD:
+                of = f"{row.place}: threshold = {threshold} in {count_of(count, 'column')}, other rows have more or fewer"
+                raise ValueError(f"{of}: must be -{MAX_DYNAMIC_THRESHOLD} to {MAX_DYNAMIC_THRESHOLD}; {BLANK}")
     return _marked(rows), []
+
+
+def _check_sizes(row: DraftRow) -> None:
+    """Raise ValueError for sizes below that of a frame: a number with a blank or a unit is two columns."""
+    for name in ("size", "xon", "xoff"):
+        if 0 < (getattr(row, name) or 0) < MIN_FRAME:
+            raise ValueError(
+                f"{row.place}: {name} = {getattr(row, name)}: must be 0 or at least {MIN_FRAME} bytes; {BLANK}"
+            )
 
 
 def _csv(text: str) -> Found:
@@ -187,6 +217,10 @@ def _check_columns(place: str, columns: Sequence[str]) -> None:
 def _row(number: int, fields: Mapping[str, str]) -> DraftRow:
     """Return a row from columns of strings; speed in Mb/s, cable with its unit."""
     place = f"line {number}"
+    for name in ("threshold", "xon_offset"):
+        text = fields.get(name, "").strip()
+        if text and not re.fullmatch(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?", text, re.ASCII):
+            raise ValueError(f"{place}: {name} = {format_value(text)}: must be a number")
     speed, cable = (fields.get(name, "").strip() for name in ("speed", "cable"))
     try:
         return DraftRow(

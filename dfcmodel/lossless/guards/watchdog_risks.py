@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.guards.watchdogs import Watchdog, check_times
+from dfcmodel.lossless.guards.watchdogs import Watchdog, check_times, watchdog_time
 from dfcmodel.lossless.quantities import duration
 from hopflow.checks import format_value, instance, one_number
 from hopflow.results import Result, figure
@@ -186,7 +186,7 @@ def recommend_watchdog(
     if isinstance(pollings, str) or not isinstance(pollings, Iterable):
         raise TypeError(f"pollings = {format_value(pollings)}: must be a list of times")
     tried = []
-    for period in sorted((duration("pollings", each) for each in pollings), reverse=True):
+    for period in sorted((watchdog_time("pollings", each) for each in pollings), reverse=True):
         count = math.floor(limit / period - share + 1e-9)
         if count >= 1:
             dog = Watchdog(period, count * period, 2 * count * period, share)

@@ -23,7 +23,24 @@ if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
     from markov import PhaseType
 
-__all__ = ["Watchdog", "check_times", "simulate_watchdog"]
+__all__ = ["Watchdog", "check_times", "simulate_watchdog", "watchdog_time"]
+
+
+MAX_BARE_TIME = 60.0
+"""Longest time in s that is taken from a number without a unit: the longest that SONiC allows, 60,000 ms."""
+
+
+def watchdog_time(name: str, value: Given) -> float:
+    """Return a time of a watchdog in s; numbers in ms are refused.
+
+    >>> watchdog_time("polling", "200 ms"), watchdog_time("polling", 0.2)
+    (0.2, 0.2)
+    """
+    time = duration(name, value)
+    if not isinstance(value, str) and time > MAX_BARE_TIME:
+        hint = f"must be at most {MAX_BARE_TIME:g} s without a unit; files of switches have ms: write '{time:g} ms', or '{time:g} s'"
+        raise ValueError(f"{name} = {time:g}: {hint}")
+    return time
 
 
 @declares(polling="time", detection="time", restoration="time", fraction="share")
@@ -43,7 +60,8 @@ class Watchdog:
     Raises
     ------
     ValueError
-        For a polling interval above the detection time, more than 10,000 polls, and a fraction outside 0 to 1.
+        For a polling interval above the detection time, more than 10,000 polls, a fraction outside 0 to 1, and numbers
+        of more than 60 s without a unit: files of switches have ms.
 
     Examples
     --------
@@ -61,7 +79,7 @@ class Watchdog:
     def __post_init__(self) -> None:
         """Convert to s and check."""
         for name in ("polling", "detection", "restoration"):
-            object.__setattr__(self, name, duration(name, getattr(self, name)))
+            object.__setattr__(self, name, watchdog_time(name, getattr(self, name)))
         if self.polling > self.detection:  # type: ignore[operator]
             msg = f"polling = {self.polling:g} s: must be at most detection, {self.detection:g} s"
             raise ValueError(msg)

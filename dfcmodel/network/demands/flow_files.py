@@ -15,7 +15,7 @@ from dfcmodel.network.demands.exchanges import NONE
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Links
 from hopflow.checks import file_path, one_number
-from hopflow.text_files import packed
+from hopflow.text_files import compression_hint
 from hopflow.units import PACKET_SIZE, PacketUnits, whole_packets
 
 __all__ = [
@@ -76,8 +76,8 @@ def read_text(path: str | os.PathLike[str], at_most: int = MAX_FILE_BYTES) -> st
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        msg = f"byte {error.start}: must be a text in UTF-8{packed(content)}"
-        raise ValueError(f"path = {name!r}, {msg}") from None
+        message = f"byte {error.start}: must be a text in UTF-8{compression_hint(content)}"
+        raise ValueError(f"path = {name!r}, {message}") from None
 
 
 def read_bytes(path: str | os.PathLike[str], at_most: int = MAX_FILE_BYTES) -> bytes:

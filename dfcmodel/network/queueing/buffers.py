@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 from hopflow.checks import one_number
-from hopflow.units import WithUnit, declares, quantities, quantity
+from hopflow.units import PacketUnits, WithUnit, declares, quantities, quantity
 
 __all__ = ["ByteBuffer", "buffer_of"]
 
@@ -29,7 +28,7 @@ class ByteBuffer:
     Parameters
     ----------
     size
-        Bytes, or a string with a unit: ``"150 kB"``, ``"12 MB"`` (powers of 1000), from 1 B to 1 PB. What is less than
+        Bytes, or a string with a unit: ``"150 kB"``, ``"12 MB"`` (powers of 1000), ``"64 KiB"`` (of 1024), from 1 B to 1 PB. What is less than
         a cell is not used.
     cell
         Bytes of a cell, a whole number or a string with a unit; 1 counts bytes.
@@ -94,6 +93,5 @@ def buffer_of(name: str, text: str) -> float | ByteBuffer:
     >>> buffer_of("buffer", "80pkt"), buffer_of("buffer", "150 kB")
     (80.0, ByteBuffer(size=150000, cell=1))
     """
-    if re.search(r"[\d.\s][kKmMgGtT]?B\s*$", text):
-        return ByteBuffer(text)
-    return quantity(name, text, "amount")
+    amount = quantity(name, text, "amount")
+    return ByteBuffer(text) if isinstance(amount, PacketUnits) else amount

@@ -404,7 +404,7 @@ def test_lookup_files_of_switches(device: str) -> None:
         # a symbolic link that a checkout without links has as a file of its target's path
         ("BALANCED/pg_profile_lookup.ini", "line 1: 1 column, must be speed cable size"),
         # speeds in Gb/s
-        ("100 5m 19456 19456 44032 0\n", "line 1: speed = '100': is in Mb/s, must be at least 1000; 100G is 100000"),
+        ("100 5m 19456 19456 44032 0\n", r"must have at least one row with an xoff \(line 1: speed 100 is in Mb/s: judged are 1000 to 10000000; 100G is 100000\)"),
         # device/arista/x86_64-arista_7060x6_32pe: a head, and no rows
         ("# PG lossless profiles.\n# speed cable size    xon  xoff threshold xon_offset\n", "must have at least one row with an xoff"),
     ],
@@ -426,3 +426,102 @@ def test_lookup_files_without_rows_are_refused(text: str, message: str) -> None:
 def test_templates_of_switches_without_rows_say_why(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_table(io.StringIO(text), kind="template")
+
+
+# Rows whose speed is not judged, and rows that are not as in the form.
+
+SLOW = """# speed cable size xon xoff threshold
+{} 5m 49152 19456 29696 0
+1000 5m 49152 19456 29696 0
+10000 300m 49152 19456 29696 0
+"""
+
+
+@pytest.mark.parametrize("speed", ["100", "10", "0", "99999999"])
+@pytest.mark.parametrize("kind", ["lookup", "csv", "template", "config"])
+def test_rows_whose_speed_is_not_judged_are_listed(kind: str, speed: str) -> None:
+    """Ports of 10 and 100 Mb/s have no priority flow control; the other rows are judged."""
+    text = SLOW.format(speed)
+    lines = [line.split() for line in text.splitlines()[1:]]
+    profiles = {f"pg_lossless_{row[0]}_{row[1]}_profile": {"xoff": row[4]} for row in lines}
+    if kind == "csv":
+        text = "speed,cable,xoff\n" + "".join(f"{row[0]},{row[1]},{row[4]}\n" for row in lines)
+    elif kind == "template":
+        text = json.dumps({"BUFFER_PROFILE": profiles})
+    elif kind == "config":
+        text = json.dumps({
+            "BUFFER_PROFILE": profiles,
+            "PORT": {f"Ethernet{n}": {"speed": row[0]} for n, row in enumerate(lines)},
+            "CABLE_LENGTH": {"AZURE": {f"Ethernet{n}": row[1] for n, row in enumerate(lines)}},
+            "BUFFER_PG": {f"Ethernet{n}|3-4": {"profile": name} for n, name in enumerate(profiles)},
+        })  # fmt: skip
+    table = read_table(io.StringIO(text), kind=kind)
+    places = {"lookup": ["line 2"], "csv": ["line 2"], "config": ["Ethernet0|3", "Ethernet0|4"]}.get(
+        kind, list(profiles)[:1]
+    )
+    assert [name for name, _ in table.skipped] == places
+    assert {why for _, why in table.skipped} == {
+        f"speed {speed} is in Mb/s: judged are 1000 to 10000000; 100G is 100000"
+    }
+    assert table.rates == [1e9, 1e10]
+    assert len(audit_headroom(table).rows) == 2 * len(places)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("100000 5m 19456 19456 1 MiB", "line 3: threshold = 'MiB': must be a number"),
+        ("100000 5m 19456 19456 44 032 0", "line 3: threshold = '032': must be a number"),
+        ("100000 5m 19456 19456 44 132 0", "line 3: xoff = 44: must be 0 or at least 64 bytes; a number with a blank"),
+        ("100000 5m 19456 19456 440 132 0", "line 3: threshold = 132 in 7 columns, other rows have more or fewer: must be -8 to 8"),
+        ("100000 5m 194 56 19456 44032 0", "line 3: xon = 56: must be 0 or at least 64 bytes"),
+        ("100000 5m 1945 600 19456 44032 0", "line 3: threshold = 44032 in 7 columns"),
+        ("100000 5m 19456 19456 44032B 0", "line 3: xoff = '44032B': must be a whole number"),
+        ("100000 5m 19456 19456 44032 zz", "line 3: threshold = 'zz': must be a number"),
+        ("100000 5m 19456 19456 44032 nan", "line 3: threshold = 'nan': must be a number"),
+        ("100000 5m 19456 19456 44032 0 0x8", "line 3: xon_offset = '0x8': must be a number"),
+        ("100000 5m 19456 19456 44032 0 2,288", "line 3: xon_offset = '2,288': must be a number"),
+        ("99999999999999999999 5m 19456 19456 44032 0", "line 3: speed = '99999999999999999999': must be less than 1e15"),
+        ("100000 5m 19456 19456 44032 0 2288 7", "line 3: 8 columns, must be speed cable size xon xoff threshold xon_offset"),
+    ],
+)  # fmt: skip
+def test_numbers_of_lookup_files_have_neither_blanks_nor_units(row: str, message: str) -> None:
+    text = f"# speed cable size xon xoff threshold xon_offset\n400000 300m 19456 19456 225280 0\n{row}\n"
+    with pytest.raises(ValueError, match=message):
+        read_table(io.StringIO(text), kind="lookup")
+
+
+@pytest.mark.parametrize(
+    ("profile", "reason"),
+    [
+        ('"{0}": {{"pool": "p", "xof": "44032"}}', "no xoff among its fields: pool, xof"),
+        ('"{0}": {{"pool": "p", "XOFF": "44032"}}', "no xoff among its fields: pool, XOFF"),
+        ('"{0}": {{}}', "no xoff among its fields: none"),
+        ("'{0}': {{'xoff': '44032'}}", "it is not JSON"),
+        ("{0}: {{xoff: 44032}}", "it is not JSON"),
+        ('"{0}": [{{"xoff": "44032"}}]', "its value is no object"),
+        ('"{0}": {{"xoff"= "44032"}}', "it is not JSON"),
+        ('"{0}": {{"xoff": "xoff": "44032"}}', "it is not JSON"),
+        ('"{0}": {{"xo"xoff"ff": "44032"}}', "it is not JSON"),
+        ('"{0}": {{"xoff": "44032", "more": {{"y": 1}}}}', "it is not JSON"),
+        ('"{0}": "{0}_2": {{"xoff": "44032"}}', "its value is no object"),
+        ('"pg_loss"{0}"less": {{"xoff": "44032"}}', "it is neither the key of an object nor a reference"),
+        ('"{0}": {{% if x %}}{{"xoff": "44032"}}{{% endif %}}', "it is not JSON"),
+    ],
+)  # fmt: skip
+def test_each_lossless_profile_of_a_template_is_a_row_or_listed(profile: str, reason: str) -> None:
+    name = "pg_lossless_100000_5m_profile"
+    text = '{"BUFFER_PROFILE": {"pg_lossless_400000_300m_profile": {"xoff": "225280"}, ' + profile.format(name) + "}}"
+    table = read_table(io.StringIO(text), kind="template")
+    assert table.at(400e9, 300.0).xoff == 225280
+    assert reason in dict(table.skipped)[name]
+
+
+@pytest.mark.parametrize("cut", [2, 1, 5, 20, 36])
+def test_a_template_that_is_cut_is_refused(cut: int) -> None:
+    text = '{"BUFFER_PROFILE": {"pg_lossless_400000_300m_profile": {"xoff": "225280"}, "pg_lossless_100000_5m_profile": {"xoff": "44032"}}}'
+    assert len(read_table(io.StringIO(text), kind="template").rows) == 2
+    with pytest.raises(
+        ValueError, match=r"an object(?: of pg_lossless_100000_5m_profile)? does not end: the file is cut"
+    ):
+        read_table(io.StringIO(text[:-cut]), kind="template")

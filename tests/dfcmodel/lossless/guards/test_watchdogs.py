@@ -188,3 +188,18 @@ def test_an_endless_storm_is_never_restored() -> None:
     (alarm,) = watch_packets(replace(scenario, links=tuple(links)), DOG).alarms
     assert np.isnan(alarm.restored)
     assert not alarm.false
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ((200, 400, 400), r"^polling = 200: must be at most 60 s without a unit; files of switches have ms: write '200 ms'"),
+        ((1, 400, 400), r"^detection = 400: must be at most 60 s without a unit"),
+        ((0.2, 0.4, 60000), r"^restoration = 60000: must be at most 60 s without a unit"),
+    ],
+)  # fmt: skip
+def test_times_in_ms_without_a_unit_are_refused(times, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        Watchdog(*times)
+    assert Watchdog("200 s", "400 s", "400 s").polling == 200.0
+    assert Watchdog(0.2, 0.4, 60).restoration == 60.0
