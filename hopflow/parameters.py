@@ -26,6 +26,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, cast
 import numpy as np
 
 from hopflow.checks import choice, format_value, one_number
+from hopflow.labels import refuse_labels
 from hopflow.results import table_html
 from hopflow.units import BARE, Dimension, PacketUnits, quantity
 
@@ -350,6 +351,27 @@ class Parametrized:
                 raise TypeError(msg)
         cls.__signature__ = inspect.signature(cls.Params)  # type: ignore[attr-defined]
 
+    HAS_NAMED_CONSTANTS: ClassVar[bool] = False
+    """Whether two positional arguments that are each other's defaults are refused as exchanged."""
+
+    @classmethod
+    def _refuse_exchanged(cls, args: tuple[Any, ...]) -> None:
+        """Raise ValueError for two positional arguments that are the defaults of each other; 0 and 1 are too common."""
+        names, defaults = cls.Params._fields, tuple(cls.Params._field_defaults.values())
+        if len(defaults) != len(names):
+            return
+        constants = [
+            (name, value, default)
+            for name, value, default in zip(names, args, defaults, strict=False)
+            if type(value) in (int, float) and type(default) in (int, float) and default not in (0, 1)
+        ]
+        for n, (name, value, default) in enumerate(constants):
+            for other, second, other_default in constants[n + 1 :]:
+                if (value, second) == (other_default, default) and value != second:
+                    hint = f"write {cls.__name__}({name}={value:g}, {other}={second:g}) if this is meant"
+                    exchanged = f"are the defaults of each other, {default:g} and {other_default:g}"
+                    raise ValueError(f"{name} = {value:g}, {other} = {second:g}: {exchanged}; {hint}")
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         try:
             params = self.Params(*args, **kwargs)
@@ -358,7 +380,11 @@ class Parametrized:
             reason = str(error).split("__new__() ")[-1]
             msg = f"{type(self).__name__}: {reason}; its parameters: {allowed}"
             raise TypeError(msg) from None
+        if self.HAS_NAMED_CONSTANTS and len(args) > 1:
+            self._refuse_exchanged(args)
         declared = getattr(self.Params, "__annotations__", {})
+        for name, value in params._asdict().items():
+            refuse_labels(name, value)
         frozen = {k: _freeze(v, declared.get(k, "")) for k, v in params._asdict().items()}
         frozen |= {
             name: _in_units(name, frozen[name], of, declared.get(name, ""))

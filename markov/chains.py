@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from hopflow.checks import choice, count_of, format_value
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
+from hopflow.labels import square
 from hopflow.results import same, table_html
 from markov.computing.graphs import led_to
 from markov.computing.matrices import with_diagonal
@@ -106,6 +107,7 @@ class MarkovChain:
         elif callable(Q):
             raise RuleError(f"Q = {Q!r}: rules need a start: explore(rules, start=...)")
         else:
+            Q, states = labelled_matrix("Q", Q, states)
             matrix = _checked(Q)
             self._set(None, (None, None, matrix, "given by its generator"))
             self._names = None if states is None else _names(states, matrix.shape[0])
@@ -374,6 +376,28 @@ def _classes_of(pattern: Pattern) -> tuple[NDArray[np.int64], ...]:
     for states in found:
         states.flags.writeable = False
     return tuple(found)
+
+
+def labelled_matrix(name: str, matrix: Any, states: Any) -> tuple[Any, Any]:
+    """Return a matrix in the order of its states, and their names: those of a labelled table where none are given.
+
+    Raises
+    ------
+    ValueError
+        For rows and columns with other labels, or labels that are not the names of the states.
+    """
+    matrix, labels = square(name, matrix)
+    if labels is None:
+        return matrix, states
+    if states is None:
+        return matrix, labels
+    names = _names(states, len(labels))
+    position = {label: n for n, label in enumerate(labels)}
+    if position.keys() != set(names):
+        listed = ", ".join(map(repr, labels[:4])) + (", ..." if len(labels) > 4 else "")
+        raise ValueError(f"states = {format_value(names)}: must be the labels of {name} ({listed}) in any order")
+    order = [position[state] for state in names]
+    return matrix[np.ix_(order, order)], names
 
 
 def _names(states: Any, count: int) -> tuple[Any, ...]:

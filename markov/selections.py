@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import choice, count_of, format_value
+from hopflow.labels import aligned, labels_of
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError
 from markov.exploration import InfiniteChain
@@ -58,7 +59,8 @@ def selected(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
         The states.
     states
         A function of a state that returns whether it is in the set, as Python reads conditions; the
-        name of a label of the model; truth values of shape (n,); one state; or a list or set of states.
+        name of a label of the model; truth values of shape (n,), also a series of pandas labelled by the states; one
+        state; or a list or set of states.
     name
         Of the parameter, in messages.
 
@@ -78,6 +80,8 @@ def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
         return members_of(states, chain.table, f"{name} = {called(states)}")
     if isinstance(states, str):
         return _named(chain, states, name)
+    if hasattr(states, "__array__") and np.ndim(states):
+        states = np.asarray(aligned(name, states, chain.table.plain()) if labels_of(states) else states)
     if isinstance(states, np.ndarray) and states.dtype == bool:
         if states.shape != (chain.size,):
             raise ValueError(f"{name} has shape {states.shape}: must have shape ({chain.size},)")
@@ -174,6 +178,10 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
             raise ValueError("start: the chain has none of its own; give a state or probabilities")
     if isinstance(start, np.ndarray) and not start.ndim:
         start = start.item()
+    if labels_of(start) is not None:
+        start = aligned("start", start, chain.table.plain())
+    elif hasattr(start, "__array__") and np.ndim(start):
+        start = np.asarray(start)
     if isinstance(start, np.ndarray):
         if start.shape != (chain.size,) or start.dtype.kind not in "iuf":
             raise ValueError(f"start: probabilities of shape ({chain.size},) are expected")

@@ -15,12 +15,14 @@ from hopflow.public_names import ROOT
 
 __all__ = [
     "AmbiguousRateError",
+    "OutsideDomainWarning",
     "RuleError",
     "SeveralAttractorsWarning",
     "SlowApproachWarning",
     "UnreachableRateError",
     "collect_remarks",
     "collector",
+    "is_called_by_user",
     "quiet",
     "warn",
     "warns",
@@ -30,6 +32,13 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 _remarks: ContextVar[list[Any] | None] = ContextVar("remarks", default=None)
 INTERNAL_FOLDERS = (str(Path(__file__).parent), str(ROOT / "hopflow"))
 """Folders whose frames are skipped when a warning names its caller."""
+
+
+PACKAGE_FOLDERS = tuple(
+    str(ROOT / package) for package in ("dfcmodel", "hopflow", "markov", "responsefn", "validation")
+)
+WRAPPERS = (str(Path(__file__).parent / "inputs.py"), str(ROOT / "hopflow" / "units.py"))
+"""Files of the decorators of public functions."""
 
 
 class UnreachableRateError(ValueError):
@@ -114,6 +123,21 @@ class SeveralAttractorsWarning(UserWarning):
         self.rates = rates
 
 
+class OutsideDomainWarning(UserWarning):
+    """The rate of a loss event rate for which the rule is not meant, such as p = 0.1 of a rule with p <= 0.02.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from responsefn import Reno
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     rate = Reno().rate(0.1, 1e-3)
+    >>> print(caught[0].message)
+    p: 0.1 is outside of the domain of Reno(), p <= 0.02; p is the first argument and rtt the second
+    """
+
+
 class SlowApproachWarning(UserWarning):
     """A connection needs more than 10,000 loss events to come within 1 % of a rate.
 
@@ -167,6 +191,16 @@ def quiet() -> Iterator[None]:
 def warns() -> bool:
     """Return whether rates are commented by warnings."""
     return not _quiet.get()
+
+
+def is_called_by_user() -> bool:
+    """Return whether the public function that is running was called from outside of hopflow's packages."""
+    frame = sys._getframe(2)  # a method of the response
+    while frame.f_back is not None and (
+        frame.f_code.co_filename in WRAPPERS or frame.f_code.co_name in ("rate", "_warn_outside_domain")
+    ):
+        frame = frame.f_back
+    return not frame.f_code.co_filename.startswith(PACKAGE_FOLDERS)
 
 
 def warn(warning: Warning) -> None:

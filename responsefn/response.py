@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from hopflow.checks import one_number
+from hopflow.checks import format_value, one_number
 from hopflow.functions import maximum
 from hopflow.parameters import Parametrized, param
 from hopflow.results import grid_html
 from hopflow.units import WithUnit, quantities
 from responsefn.closed_forms.printed import Code, evaluate, formula_of
-from responsefn.diagnostics import quiet, warns
+from responsefn.diagnostics import OutsideDomainWarning, is_called_by_user, quiet, warn, warns
 from responsefn.inputs import (
     LossRates,
     capacity,
@@ -135,6 +135,7 @@ class Response(Parametrized):
     catalogue_kind: ClassVar[str] = "law"
     catalogue_rows: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     reference: ClassVar[Reference | None] = None
+    HAS_NAMED_CONSTANTS = True
     domain: ClassVar[tuple[float, float]] = (0.0, 1.0)
     monotone: ClassVar[bool] = True
     why_no_inverse: ClassVar[str] = "its rate does not fall with p everywhere"
@@ -231,8 +232,27 @@ class Response(Parametrized):
             For an invalid argument, with its value and the allowed range.
         ArithmeticError
             If the window of a rule without a closed form still drifts after four million loss events.
+
+        Warns
+        -----
+        OutsideDomainWarning
+            For loss event rates outside of ``domain``; `curve` marks them.
         """
-        return self._rate(p, rtt, bandwidth, unit_check)
+        rates = self._rate(p, rtt, bandwidth, unit_check)
+        if not (type(p) is float and self.domain[0] <= p <= self.domain[1]):
+            self._warn_outside_domain(p, rtt)
+        return rates
+
+    def _warn_outside_domain(self, p: Any, rtt: Any) -> None:
+        """Warn of loss event rates outside of the domain in a call from outside of hopflow's packages."""
+        inside = self.in_domain(p)
+        if inside.all() or not (warns() and is_called_by_user()):
+            return
+        beyond = f"{format_value(p)} is" if inside.ndim == 0 else f"{(~inside).sum()} of {inside.size} values are"
+        message = f"p: {beyond} outside of the domain of {self!r}, {domain_of(self)}"
+        if inside.ndim == 0 and np.ndim(rtt) == 0 and self.in_domain(rtt):
+            message += "; p is the first argument and rtt the second"
+        warn(OutsideDomainWarning(message))
 
     def _rate(
         self,

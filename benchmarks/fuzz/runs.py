@@ -27,9 +27,9 @@ from benchmarks.fuzz.contradictions import Question, contradiction
 from benchmarks.fuzz.judging import fault_of_error, has_nan, same_answer
 from benchmarks.fuzz.targets import Target, targets
 from benchmarks.fuzz.values import HOSTILE, NEVER, equivalents
-from responsefn.errors import SeveralAttractorsWarning, SlowApproachWarning
+from responsefn.errors import OutsideDomainWarning, SeveralAttractorsWarning, SlowApproachWarning
 
-REMARKS = SeveralAttractorsWarning, SlowApproachWarning
+REMARKS = OutsideDomainWarning, SeveralAttractorsWarning, SlowApproachWarning
 """Warnings on a right answer."""
 
 

@@ -65,7 +65,7 @@ MADE_BY_THE_LIBRARY = {
     # errors, warnings, statuses
     "Interrupted", "NotSolvedError", "ConvergenceError", "UndecidedError", "NoDerivativeError", "TooLargeError", "FileError", "FitWarning", "RuleError", "RuleWarning",
     "AmbiguousRateError", "UnreachableRateError", "ScenarioFileError", "DamagedDataError", "Status",
-    "SeveralAttractorsWarning", "SlowApproachWarning",
+    "OutsideDomainWarning", "SeveralAttractorsWarning", "SlowApproachWarning",
     "Verdict",
     # bases to subclass
     "DeliveryRule",

@@ -16,6 +16,7 @@ from dfcmodel.network.demands.arrivals import ArrivalProcess
 from dfcmodel.network.endpoints.stacks import COUNTED
 from dfcmodel.network.level_options import refuse_discipline
 from dfcmodel.network.path_elements import RateTrace
+from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import CLASSES
 from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import (
@@ -27,6 +28,7 @@ from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.network.queueing.programs import SwitchProgram
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery, RackRecovery, recovery_named
 from hopflow.checks import choice, one_number
+from hopflow.units import PacketUnits
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
@@ -79,6 +81,7 @@ def _check(scenario: Scenario, method: Packets) -> None:
         raise ValueError(f"count_smoothing = {method.count_smoothing:g}: {msg}")
     checked = set()  # disciplines that links share
     for link in scenario.link_table.kinds:
+        _check_room(link)
         rule = link.discipline
         key = (FIFO if type(rule) is FIFO else id(rule), link.shared)
         if key in checked:
@@ -102,6 +105,15 @@ def _check(scenario: Scenario, method: Packets) -> None:
         _check_flow(scenario, scenario.flows[f], method)
     if method.is_ns2:
         check_agents(scenario, method, 'use convention="standard"')
+
+
+def _check_room(link: Link) -> None:
+    """Raise ValueError for a buffer of a fraction of a packet; one given in bytes has room for the packets that fit."""
+    buffer = link.buffer
+    if isinstance(buffer, (ByteBuffer, PacketUnits)) or buffer == int(buffer):
+        return
+    hint = f"write buffer={int(buffer)}, or its bytes: ByteBuffer(...)"
+    raise ValueError(f"buffer of link {link.name} = {buffer:g}: must be whole packets at packet level; {hint}")
 
 
 def _check_elements(scenario: Scenario, method: Packets) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from hopflow.checks import dimensions, format_value
+from hopflow.labels import aligned
 from markov.models.functions.evaluation import called, numbers_of, values_of
 from markov.models.means import Mean
 from markov.models.state_tables import StateBlocks, StateTable
@@ -107,11 +108,19 @@ def chosen(measure: Any, model: Measurable | None, states: Any, over: NDArray[np
     else:
         pair = isinstance(measure, tuple) and len(measure) == 2 and dimensions(measure[0]) != ()
         mean = Mean(*measure) if pair else Mean(measure)
-    of = _checked(mean.of, table.count, over, measure)
-    above = None if mean.over is None else _checked(mean.over, table.count, over, measure)
+    of, above = (
+        None if part is None else _checked(_by_state(part, table), table.count, over, measure)
+        for part in (mean.of, mean.over)
+    )
+    assert of is not None
     if above is not None and above.shape != of.shape:
         raise ValueError(f"measure: shapes {of.shape} and {above.shape} of a ratio differ")
     return mean._replace(of=of, over=above)
+
+
+def _by_state(value: Any, table: StateTable) -> Any:
+    """Return an array whose labels are states in the order of the states."""
+    return aligned("measure", value, table.plain()) if hasattr(value, "__array__") and np.ndim(value) else value
 
 
 def _checked(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from hopflow.checks import count_of, format_value, integer, number, one_number
 from hopflow.fork_safety import cached_property
+from hopflow.labels import aligned, refuse_labels, square
 from hopflow.results import ByValue
 from hopflow.units import WithUnit, quantities
 from markov.methods.gth import GTH
@@ -75,7 +76,13 @@ class MAP(ByValue):
 
     def __post_init__(self) -> None:
         """Check and freeze both matrices."""
-        D0, D1 = number("D0", self.D0), number("D1", self.D1, at_least=0.0)
+        (D0, phases), (D1, others) = square("D0", self.D0), square("D1", self.D1)
+        if phases != others:
+            if phases is None or others is None or set(phases) != set(others):
+                raise ValueError("D1: must have the labels of D0, in any order, or both none")
+            order = [others.index(phase) for phase in phases]
+            D1 = D1[np.ix_(order, order)]
+        D0, D1 = number("D0", D0), number("D1", D1, at_least=0.0)
         if D0.ndim != 2 or D0.shape[0] != D0.shape[1] or not 1 <= len(D0) <= MOST_PHASES:
             raise ValueError(f"D0 has shape {D0.shape}: a square matrix is expected")
         if D1.shape != D0.shape:
@@ -121,7 +128,10 @@ class MAP(ByValue):
         rates
             Of arrivals in each state in 1/s, shape (m,).
         """
-        given, generator = number("rates", rates, at_least=0.0), number("Q", Q)
+        matrix, phases = square("Q", Q)
+        rates = rates if phases is None else aligned("rates", rates, phases)
+        refuse_labels("rates", rates)
+        given, generator = number("rates", rates, at_least=0.0), number("Q", matrix)
         if generator.ndim != 2 or given.shape != generator.shape[:1]:
             shapes = f"rates has shape {given.shape}, Q {generator.shape}"
             raise ValueError(f"{shapes}: must be (m,) and (m, m)")

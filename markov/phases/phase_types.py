@@ -15,6 +15,7 @@ import numpy as np
 from hopflow.checks import count_of, integer, number, one_number, random_generator
 from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
+from hopflow.labels import aligned, labels_of, square
 from hopflow.results import ByValue
 from hopflow.units import WithUnit, WithUnits, quantities
 
@@ -82,7 +83,9 @@ class PhaseType(ByValue):
 
     def __post_init__(self) -> None:
         """Check and freeze both arrays."""
-        alpha, T = number("alpha", self.alpha, at_least=0.0, at_most=1.0), number("T", self.T)
+        T, phases = square("T", self.T)
+        alpha = self.alpha if labels_of(self.alpha) == phases else aligned("alpha", self.alpha, phases or range(len(T)))
+        alpha, T = number("alpha", alpha, at_least=0.0, at_most=1.0), number("T", T)
         if alpha.ndim != 1 or not 1 <= len(alpha) <= MOST_PHASES:
             raise ValueError(f"alpha has shape {alpha.shape}: one number for each phase is expected")
         if T.shape != (len(alpha), len(alpha)):

@@ -161,7 +161,8 @@ class Stationary(Solved):
         (0.5, 0.25)
         """
         is_label = isinstance(states, str) and states in self._measures
-        if callable(states) or is_label or isinstance(states, (list, set, frozenset, np.ndarray)):
+        is_array = hasattr(states, "__array__") and np.ndim(states) > 0
+        if callable(states) or is_label or is_array or isinstance(states, (list, set, frozenset)):
             return math.fsum(self.pi[selected(self.chain, states, "states")])
         return float(self.pi[self.chain.number_of(states)])
 

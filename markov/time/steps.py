@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from hopflow.checks import count_of, integer, number
 from hopflow.fork_safety import cached_property
-from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
+from markov.chains import ROW_SUM_TOLERANCE, MarkovChain, labelled_matrix
 from markov.driver import stationary
 from markov.proofs.bounded import Bounded
 from markov.selections import distribution, selected
@@ -77,9 +77,10 @@ class DiscreteChain:
     Parameters
     ----------
     P
-        Probabilities of steps, shape (n, n), dense or any SciPy sparse format: rows that sum to one.
+        Probabilities of steps, shape (n, n), dense or any SciPy sparse format: rows that sum to one. A table of pandas or
+        xarray with labels has the same ones for rows and columns, in any order.
     states
-        Names of the states, n different ones; None: their numbers.
+        Names of the states, n different ones; None: the labels of P, otherwise their numbers.
 
     Raises
     ------
@@ -101,6 +102,7 @@ class DiscreteChain:
     """
 
     def __init__(self, P: Any, states: Any = None) -> None:
+        P, states = labelled_matrix("P", P, states)
         self.P = _checked(P)
         self._chain = MarkovChain(_generator(self.P), states=states)
 

@@ -1,6 +1,7 @@
 # The public names of the module by the modules that define them: read on first use, and by type checkers.
 from ..diagnostics import (
     AmbiguousRateError,
+    OutsideDomainWarning,
     RuleError,
     SeveralAttractorsWarning,
     SlowApproachWarning,
@@ -9,6 +10,7 @@ from ..diagnostics import (
 
 __all__ = [
     "AmbiguousRateError",
+    "OutsideDomainWarning",
     "RuleError",
     "SeveralAttractorsWarning",
     "SlowApproachWarning",

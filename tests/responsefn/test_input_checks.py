@@ -45,6 +45,7 @@ from responsefn.closed_forms.printed import formula_of
 from responsefn.diagnostics import collect_remarks, quiet, warns
 from responsefn.errors import (
     AmbiguousRateError,
+    OutsideDomainWarning,
     RuleError,
     SeveralAttractorsWarning,
     UnreachableRateError,
@@ -271,3 +272,41 @@ def test_long_arrays_have_the_rates_of_short_ones(rule):
     p = np.geomspace(1e-7, 0.4, 100)
     halves = np.concatenate([rule.rate(p[:50], RTT), rule.rate(p[50:], RTT)])
     np.testing.assert_allclose(rule.rate(p, RTT), halves, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("p", "message"),
+    [
+        (0.1, r"^p: 0\.1 is outside of the domain of Reno\(\), p <= 0\.02; p is the first argument and rtt the second$"),
+        ("10%", r"^p: 0\.1 is outside of the domain"),
+        ([0.01, 0.1, 0.2], r"^p: 2 of 3 values are outside of the domain of Reno\(\), p <= 0\.02$"),
+    ],
+)  # fmt: skip
+def test_a_loss_event_rate_outside_of_the_domain_is_warned_of(p, message) -> None:
+    with pytest.warns(OutsideDomainWarning, match=message) as caught:
+        Reno().rate(p, 1e-3)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_no_warning_within_the_domain_and_of_what_marks_it_otherwise() -> None:
+    """At the ends of the domain, of rules for all rates, and of functions that call `rate` themselves."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Reno().rate(0.02, 0.1)
+        Reno().rate([1e-3, 0.02], 0.1)
+        PFTK().rate(0.3, 0.1)
+        curve([Reno()], p=[0.1], rtt=0.1)
+        Reno().elasticity(0.1, 0.1)
+        invert(Reno(), 30.0, 0.1)
+        with quiet():
+            Reno().rate(0.1, 0.1)
+
+
+def test_positional_parameters_that_are_exchanged_are_refused() -> None:
+    """0.7 and 0.4 are beta and C of RFC 9438; names say that another rule is meant."""
+    with pytest.raises(ValueError, match=r"^C = 0\.7, beta = 0\.4: are the defaults of each other, 0\.4 and 0\.7; write CUBIC\(C=0\.7, beta=0\.4\)"):  # fmt: skip
+        CUBIC(0.7, 0.4)
+    assert CUBIC(C=0.7, beta=0.4).params[:2] == (0.7, 0.4)
+    assert CUBIC(0.4, 0.7) == CUBIC()
+    assert CUBIC(0.5, 0.4).params[:2] == (0.5, 0.4)
+    assert AIMD(0.5, 1.0).params[:2] == (0.5, 1.0)  # 1 is too common a default

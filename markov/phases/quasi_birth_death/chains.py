@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import format_value, integer, number
+from hopflow.labels import refuse_labels
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
 from markov.methods.block_reduction import Rows
 from markov.methods.gth import GTH
@@ -168,6 +169,7 @@ class QuasiBirthDeath:
 
 
 def _block(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    refuse_labels(name, value)
     block = number(name, value)
     if block.ndim != 2 or not block.size:
         raise ValueError(f"{name} has shape {block.shape}: a matrix with at least one row is expected")

@@ -194,3 +194,17 @@ def test_what_simulators_do_not_have_is_refused() -> None:
         dfc.to_ns3(one(dfc.ByteBuffer(9000, cell=80)))
     with pytest.raises(ValueError, match="must be in packets"):
         dfc.to_ns3(one(dfc.ByteBuffer(9000), discipline=dfc.CoDel()))
+
+
+def test_a_buffer_of_a_fraction_of_a_packet_is_refused() -> None:
+    """The fluid has room for parts of packets; packets that fit into bytes are counted."""
+    flow = dfc.Flow("one", ("a", "b"), NewReno())
+    links = [dfc.Link("a", "b", 1000.0, 0.01, 20.5)]
+    scenario = dfc.Scenario("fraction", links, [flow], duration=0.1)
+    with pytest.raises(ValueError, match=r"^buffer of link a->b = 20\.5: must be whole packets at packet level; write buffer=20, or its bytes: ByteBuffer\(\.\.\.\)"):  # fmt: skip
+        dfc.simulate(scenario, dfc.Packets(seed=1))
+    assert dfc.simulate(scenario, level="fluid").status.ok
+    for buffer in (20, 20.0, "20pkt", "30.7 kB", dfc.ByteBuffer(30_700)):
+        assert dfc.simulate(
+            dfc.Scenario("whole", [dfc.Link("a", "b", 1000.0, 0.01, buffer)], [flow], duration=0.1), dfc.Packets(seed=1)
+        ).status.ok

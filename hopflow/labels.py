@@ -1,0 +1,103 @@
+"""Labels of arrays of pandas and xarray: they are aligned with names, or refused, and never ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hopflow.checks import format_value
+
+__all__ = ["aligned", "labels_of", "refuse_labels", "square"]
+
+UNUSED = "without labels: .to_numpy()"
+
+
+def labels_of(value: Any, axis: int = 0) -> tuple[Hashable, ...] | None:
+    """Return the labels along an axis of an array of pandas or xarray; None for others, and for 0, 1, 2, ... in order.
+
+    >>> import pandas as pd
+    >>> labels_of(pd.Series([1.0, 2.0], index=["a", "b"])), labels_of(pd.Series([1.0, 2.0])), labels_of([1.0])
+    (('a', 'b'), None, None)
+    """
+    library = type(value).__module__.partition(".")[0]
+    index: Any = None
+    if library == "pandas" and hasattr(value, "axes"):
+        index = value.axes[axis]
+    elif library == "xarray" and hasattr(value, "dims") and np.ndim(value):
+        index = value.indexes.get(value.dims[axis])
+    if index is None:
+        return None
+    names = tuple(index.tolist())
+    in_order = names == tuple(range(len(names))) and all(type(name) is int for name in names)
+    return None if in_order else names
+
+
+def aligned(name: str, value: Any, names: Iterable[Hashable], axis: int = -1) -> Any:
+    """Return an array in the order of names along an axis; a value without labels is returned unchanged.
+
+    Raises
+    ------
+    ValueError
+        For labels that are not these names, each once.
+
+    >>> import pandas as pd
+    >>> aligned("f", pd.Series([1.0, 2.0], index=["b", "a"]), ["a", "b"]).tolist()
+    [2.0, 1.0]
+    """
+    labels = labels_of(value, axis)
+    return value if labels is None else np.take(np.asarray(value), _order(name, labels, tuple(names)), axis=axis)
+
+
+def square(name: str, value: Any) -> tuple[Any, tuple[Hashable, ...] | None]:
+    """Return a square matrix with columns in the order of its rows, and the labels of the rows; None without labels.
+
+    Raises
+    ------
+    ValueError
+        For rows and columns with other labels, or a label that occurs twice.
+
+    >>> import pandas as pd
+    >>> matrix, names = square("P", pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["b", "a"]))
+    >>> matrix.tolist(), names
+    ([[2, 1], [4, 3]], ('a', 'b'))
+    """
+    if not hasattr(value, "shape") or len(value.shape) != 2:
+        return value, None
+    rows, columns = labels_of(value, 0), labels_of(value, 1)
+    if rows is None and columns is None:
+        return value, None
+    rows = tuple(range(value.shape[0])) if rows is None else rows
+    columns = tuple(range(value.shape[1])) if columns is None else columns
+    return np.asarray(value)[:, _order(f"columns of {name}", columns, rows)], rows
+
+
+def refuse_labels(name: str, value: Any) -> None:
+    """Raise ValueError for an array with labels, where entries have no names.
+
+    >>> import pandas as pd
+    >>> refuse_labels("births", pd.Series([1.0, 2.0], index=[1, 0]))
+    Traceback (most recent call last):
+    ...
+    ValueError: births has labels 1, 0: must be in order 0, 1, ..., or without labels: .to_numpy()
+    """
+    for axis in range(np.ndim(value) if hasattr(value, "__array__") else 0):
+        if (labels := labels_of(value, axis)) is not None:
+            raise ValueError(f"{name} has labels {_listed(labels)}: must be in order 0, 1, ..., or {UNUSED}")
+
+
+def _order(name: str, labels: Sequence[Hashable], names: Sequence[Hashable]) -> list[int]:
+    """Return the position of each name among the labels."""
+    position = {label: n for n, label in enumerate(labels)}
+    if len(position) != len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(f"{name}: the label {format_value(twice)} occurs twice")
+    if len(labels) != len(names) or any(label not in position for label in names):
+        raise ValueError(f"{name}: labels {_listed(labels)}: must be {_listed(names)} in any order, or {UNUSED}")
+    return [position[label] for label in names]
+
+
+def _listed(labels: Sequence[Hashable]) -> str:
+    """Return the first labels for a message."""
+    return ", ".join(map(format_value, labels[:4])) + (", ..." if len(labels) > 4 else "")

@@ -1,0 +1,156 @@
+"""Labels of pandas and xarray in chains: aligned with the states, or refused, and never ignored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from hopflow.labels import labels_of
+from markov import (
+    MAP,
+    BirthDeath,
+    DiscreteChain,
+    MarkovChain,
+    PhaseType,
+    QuasiBirthDeath,
+    SemiMarkov,
+    passage,
+    stationary,
+    transient,
+)
+
+P = [[0.5, 0.5], [0.25, 0.75]]
+Q = [[-3.0, 3.0], [2.0, -2.0]]
+PI = [0.4, 0.6]
+
+
+def table(rows: Any, index: list[Any], columns: list[Any], kind: str = "pandas") -> Any:
+    if kind == "xarray":
+        return xr.DataArray(rows, dims=("source", "target"), coords={"source": index, "target": columns})
+    return pd.DataFrame(rows, index=index, columns=columns)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "xarray"])
+@pytest.mark.parametrize("names", [("a", "b"), ((0, 1), (1, 0)), (1, 0), (2.5, 7)])
+def test_columns_of_a_chain_are_those_of_their_labels(names: tuple[Any, ...], kind: str) -> None:
+    """From a to b with 1/2, from b to a with 1/4: columns b, a have each row backwards."""
+    if kind == "xarray" and isinstance(names[0], tuple):
+        pytest.skip("xarray has no labels of tuples")
+    a, b = names
+    index, columns = list(names), [b, a]
+    if isinstance(a, tuple):
+        index, columns = pd.MultiIndex.from_tuples(index), pd.MultiIndex.from_tuples(columns)  # type: ignore[assignment]
+    # rows a, b; columns b, a
+    steps = table([[0.6, 0.4], [0.6, 0.4]], index, columns, kind)
+    chain = DiscreteChain(steps)
+    assert chain.stationary().pi.tolist() == pytest.approx([0.4, 0.6])
+    assert tuple(chain.stationary().states) == names
+    rates = MarkovChain(table([[3.0, -3.0], [-2.0, 2.0]], index, columns, kind))
+    assert stationary(rates).pi.tolist() == pytest.approx(PI)
+    assert tuple(rates.states) == names
+    assert rates.Q.toarray().tolist() == Q
+
+
+def test_the_example_of_two_orders() -> None:
+    frame = pd.DataFrame([[0.5, 0.5], [0.25, 0.75]], index=["a", "b"], columns=["b", "a"])
+    assert DiscreteChain(frame).stationary().pi.tolist() == pytest.approx([0.6, 0.4])
+
+
+def test_states_are_the_order_of_a_labelled_matrix() -> None:
+    frame = pd.DataFrame(Q, index=["a", "b"], columns=["a", "b"])
+    chain = MarkovChain(frame, states=["b", "a"])
+    assert chain.Q.toarray().tolist() == [[-2.0, 2.0], [3.0, -3.0]]
+    assert stationary(frame).probability("b") == pytest.approx(0.6)
+    with pytest.raises(ValueError, match=r"states = \('x', 'y'\): must be the labels of Q \('a', 'b'\) in any order"):
+        MarkovChain(frame, states=["x", "y"])
+
+
+@pytest.mark.parametrize(
+    ("index", "columns", "message"),
+    [
+        (["a", "b"], ["a", "c"], "columns of P: labels 'a', 'c': must be 'a', 'b' in any order, or without labels"),
+        (["a", "b"], [0, 1], "columns of P: labels 0, 1: must be 'a', 'b'"),
+        ([0, 1], ["a", "b"], "columns of P: labels 'a', 'b': must be 0, 1"),
+        (["a", "b"], ["a", "a"], "columns of P: the label 'a' occurs twice"),
+    ],
+)
+def test_other_labels_are_refused(index: list[Any], columns: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        DiscreteChain(table(P, index, columns))
+
+
+def test_numbers_in_order_are_no_labels() -> None:
+    assert labels_of(pd.DataFrame(P), 1) is None
+    assert DiscreteChain(pd.DataFrame(P)).stationary().pi.tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert DiscreteChain(xr.DataArray(P)).stationary().pi.tolist() == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_measures_sets_and_distributions_are_aligned() -> None:
+    chain = MarkovChain(Q, states=["a", "b"])
+    answer = stationary(chain)
+    reward = pd.Series({"b": 1.0, "a": 10.0})
+    assert answer.bound(reward).value == pytest.approx(0.4 * 10 + 0.6)
+    assert answer.bound((reward, pd.Series({"b": 1.0, "a": 1.0}))).value == pytest.approx(4.6)
+    assert answer.bound(xr.DataArray([1.0, 10.0], dims="state", coords={"state": ["b", "a"]})).value == pytest.approx(
+        4.6
+    )
+    assert answer.bound(pd.Series([10.0, 1.0])).value == pytest.approx(4.6)
+    assert answer.probability(pd.Series({"b": True, "a": False})) == pytest.approx(0.6)
+    start = pd.Series({"b": 1.0, "a": 0.0})
+    late = transient(chain, 1e-9, start=start)
+    assert late.pi.ravel().tolist() == pytest.approx([0.0, 1.0], abs=1e-6)
+    time = passage(chain, to=pd.Series({"b": False, "a": True}), start="b")
+    assert time.mean == pytest.approx(0.5)
+    numbered = stationary(Q)
+    assert numbered.bound(pd.Series([1.0, 10.0], index=[1, 0])).value == pytest.approx(4.6)
+
+
+@pytest.mark.parametrize("call", [
+    lambda answer, series: answer.bound(series),
+    lambda answer, series: answer.variance(series),
+    lambda answer, series: answer.probability(series > 1.0),
+    lambda answer, series: transient(answer.chain, 1.0, start=series / series.sum()),
+    lambda answer, series: passage(answer.chain, to=series > 1.0, start="b"),
+], ids=["bound", "variance", "probability", "start", "to"])  # fmt: skip
+def test_labels_that_are_no_states_are_refused(call: Any) -> None:
+    answer = stationary(MarkovChain(Q, states=["a", "b"]))
+    with pytest.raises(ValueError, match=r"labels 'x', 'a': must be 'a', 'b' in any order, or without labels"):
+        call(answer, pd.Series({"x": 1.0, "a": 10.0}))
+
+
+def test_phases_are_aligned() -> None:
+    D0, D1 = np.array([[-4.0, 1.0], [2.0, -3.0]]), np.array([[3.0, 0.0], [0.0, 1.0]])
+    expected = MAP(D0, D1)
+    frame = pd.DataFrame(D0[:, ::-1], index=["x", "y"], columns=["y", "x"])
+    other = pd.DataFrame(D1[::-1], index=["y", "x"], columns=["x", "y"])
+    assert MAP(frame, other) == expected
+    assert MAP(pd.DataFrame(D0), pd.DataFrame(D1)) == expected
+    with pytest.raises(ValueError, match="D1: must have the labels of D0"):
+        MAP(frame, D1)
+    rates = pd.Series({"y": 1.0, "x": 3.0})
+    generator = pd.DataFrame([[-1.0, 1.0], [2.0, -2.0]], index=["x", "y"], columns=["x", "y"])
+    assert MAP.modulated(generator, rates) == MAP.modulated([[-1.0, 1.0], [2.0, -2.0]], [3.0, 1.0])
+    with pytest.raises(ValueError, match="rates has labels 'y', 'x'"):
+        MAP.modulated([[-1.0, 1.0], [2.0, -2.0]], rates)
+    T = [[-3.0, 1.5], [0.0, -1.0]]
+    service = PhaseType(pd.Series({"y": 0.7, "x": 0.3}), pd.DataFrame(T, index=["x", "y"], columns=["x", "y"]))
+    assert service == PhaseType([0.3, 0.7], T)
+    with pytest.raises(ValueError, match="alpha: labels 'y', 'x': must be 0, 1"):
+        PhaseType(pd.Series({"y": 0.7, "x": 0.3}), T)
+
+
+def test_labels_of_parameters_without_names_are_refused() -> None:
+    with pytest.raises(ValueError, match="deaths has labels 1, 2: must be in order 0, 1"):
+        BirthDeath(pd.Series([2.0, 1.0]), pd.Series([1.0, 3.0], index=[1, 2]))
+    with pytest.raises(ValueError, match="births has labels 1, 0"):
+        BirthDeath(pd.Series([2.0, 1.0], index=[1, 0]), pd.Series([1.0, 3.0], index=[1, 0]))
+    assert BirthDeath(pd.Series([2.0, 1.0]), pd.Series([1.0, 3.0])) == BirthDeath((2.0, 1.0), (1.0, 3.0))
+    with pytest.raises(ValueError, match="jumps has labels 'a', 'b'"):
+        SemiMarkov(jumps=pd.DataFrame([[0.0, 1.0], [1.0, 0.0]], index=["a", "b"], columns=["a", "b"]))
+    blocks = [pd.DataFrame([[1.0]], index=["a"], columns=["a"]), [[-3.0]], [[2.0]]]
+    with pytest.raises(ValueError, match="has labels 'a'"):
+        QuasiBirthDeath(*blocks)
