@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import numbers
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["OPTIONS", "Choices", "Flows", "random_starts"]
+__all__ = ["OPTIONS", "Choices", "ChosenPath", "Flows", "chosen_together", "random_starts"]
 
 OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
@@ -48,10 +49,41 @@ class Choices(NamedTuple):
     routes: str
     number: Integers | None
 
+    def is_like(self, other: Choices) -> bool:
+        """Return whether the paths of another table were chosen in the same way, over the same links."""
+        if self.routes != other.routes:
+            return False
+        return self.links is other.links or (self.links == other.links and self.links.seed == other.links.seed)
+
     def paths(self, source: Integers, target: Integers, keys: Integers) -> Routes:
         """Return the paths between nodes of the links; LookupError with the first flow for which there is none."""
         chosen = "ecmp" if self.routes == SPRAY else self.routes
         return ShortestRoutes(self.links).paths(source, target, chosen, keys)
+
+
+class ChosenPath(tuple[Hashable, ...]):  # a tuple of any length has no slots
+    """Shortest path of a flow of a table, and how it was chosen, for lists of flows of several tables.
+
+    Attributes
+    ----------
+    choices
+        The choices of its table.
+    number
+        Of the flow among those between its ends.
+    """
+
+    choices: Choices
+    number: int
+
+    @classmethod
+    def of(cls, nodes: Iterable[Hashable], choices: Choices, number: int) -> ChosenPath:
+        """Return the path over some nodes."""
+        path = cls(nodes)
+        path.choices, path.number = choices, number
+        return path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
 
 
 class Flows(Sequence[Flow]):
@@ -60,6 +92,7 @@ class Flows(Sequence[Flow]):
     `flows_from`, `all_to_all`, `incast` and `permutation` return one, `Scenario` takes it as its ``flows``. Tables are added:
     the flows of the second one follow, and so do their places in ``after``. Shortest paths that both took by ``"ecmp"``
     or ``"even"`` over the same links are chosen as of one table, so that jobs do not share the choices of their switches.
+    A `Scenario` of a list of their flows chooses them so, too.
 
     Parameters
     ----------
@@ -177,8 +210,7 @@ class Flows(Sequence[Flow]):
         own, others = first.choices, second.choices
         if own is None or others is None or own.number is None or others.number is None:
             return self
-        same = own.links is others.links or (own.links == others.links and own.links.seed == others.links.seed)
-        if own.routes != others.routes or own.routes == SPRAY or not same:
+        if own.routes == SPRAY or not own.is_like(others):
             return self
         last = self.paths.places[self.paths.begin + self.paths.counts - 1]
         source, target = self.paths.first.astype(np.int64), last.astype(np.int64)
@@ -214,7 +246,10 @@ class Flows(Sequence[Flow]):
     def unnamed(self, f: int) -> Flow:
         """Return a flow whose name is empty: names take a look at all flows."""
         flow = object.__new__(Flow)
-        given = {"name": "", "path": self.path(f)}
+        path = self.path(f)
+        if self.choices is not None and self.choices.number is not None and self.choices.routes != SPRAY:
+            path = ChosenPath.of(path, self.choices, int(self.choices.number[f]))
+        given = {"name": "", "path": path}
         given |= {name: column[f] for name, column in self.columns.items()}
         for name, value in given.items():
             object.__setattr__(flow, name, value)
@@ -346,6 +381,51 @@ class Flows(Sequence[Flow]):
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         return first[order], place[group]
+
+
+def chosen_together(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
+    """Return flows of a list with the paths of several tables chosen as of the tables' sum, by `Flows.__add__`."""
+    tables: dict[int, tuple[Choices, list[int]]] = {}
+    for f, flow in enumerate(flows):
+        if isinstance(flow.path, ChosenPath):
+            tables.setdefault(id(flow.path.choices), (flow.path.choices, []))[1].append(f)
+    if len(tables) < 2:
+        return flows
+    chosen = list(flows)
+    remaining = list(tables.values())
+    while remaining:
+        first = remaining[0][0]
+        group = [members for choices, members in remaining if first.is_like(choices)]
+        remaining = [(choices, members) for choices, members in remaining if not first.is_like(choices)]
+        if len(group) > 1:
+            _choose_anew(chosen, first, group)
+    return tuple(chosen)
+
+
+def _choose_anew(flows: list[Flow], choices: Choices, tables: list[list[int]]) -> None:
+    """Replace the paths of flows, whose places are given by table, by those of one table."""
+    used: dict[tuple[Hashable, Hashable], int] = {}
+    members: list[int] = []
+    numbers_of_flows: list[int] = []
+    for table in tables:
+        offset = dict(used)
+        for f in table:
+            path: Any = flows[f].path
+            number = path.number + offset.get((path[0], path[-1]), 0)
+            used[path[0], path[-1]] = max(used.get((path[0], path[-1]), 0), number + 1)
+            members.append(f)
+            numbers_of_flows.append(number)
+    place = {node: n for n, node in enumerate(choices.links.nodes)}
+    source = np.array([place[flows[f].path[0]] for f in members], dtype=np.int64)
+    target = np.array([place[flows[f].path[-1]] for f in members], dtype=np.int64)
+    number = np.array(numbers_of_flows, dtype=np.int64)
+    together = choices._replace(number=number)
+    routes = together.paths(source, target, flow_keys(source, target, number, choices.links.seed))
+    for n, f in enumerate(members):
+        flow = copy.copy(flows[f])
+        path = ChosenPath.of((choices.links.nodes[k] for k in routes[n]), together, int(number[n]))
+        object.__setattr__(flow, "path", path)
+        flows[f] = flow
 
 
 def _joined(first: Column, second: Column) -> Column:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import Column, Routes, distinct
-from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.flow_tables import Flows, chosen_together
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link, Links, can_pause
 from dfcmodel.network.path_elements import PathElement, check_elements
@@ -101,7 +101,7 @@ class Scenario(Ingresses):
         if not isinstance(self.links, Links):
             object.__setattr__(self, "links", instances("links", self.links, Link))
         if not isinstance(self.flows, Flows):
-            object.__setattr__(self, "flows", instances("flows", self.flows, Flow))
+            object.__setattr__(self, "flows", chosen_together(instances("flows", self.flows, Flow)))
         run_end(self)
         one_number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")

@@ -85,6 +85,8 @@ class Records:
         Time of the first loss and of the complete delivery in s; nan: none, (F,).
     timeouts, loss_events
         Number of retransmission timeouts and of loss events, (F,).
+    marks
+        Packets that reached the receiver with congestion experienced, (F,).
     notifications
         Congestion notifications of each flow, (F,); None where no rule counts them.
     imbalance
@@ -118,6 +120,7 @@ class Records:
         self.waited = all_of(0.0, (H,))
         self.first_loss, self.finished = all_of(np.nan, (F,)), all_of(np.nan, (F,))
         self.timeouts, self.loss_events = all_of(np.int64(0), (F,)), all_of(np.int64(0), (F,))
+        self.marks = all_of(np.int64(0), (F,))
         self.notifications: NDArray[np.int64] | None = None
         self.switch_tables: list[Any] = []  # rows of pauses, in order of time
         self.all_switches = True
@@ -212,7 +215,7 @@ class Records:
             column("first_loss", math.nan),
             column("finished", math.nan),
         )
-        for name in ("timeouts", "loss_events", "total"):
+        for name in ("timeouts", "loss_events", "marks", "total"):
             setattr(self, name, column(name))
 
     def _losing_hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:

@@ -10,6 +10,7 @@ from dfcmodel.network.columns import column_of, distinct
 from dfcmodel.network.demands.followers import actual_starts
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.link_laws import LinkLaw
+from dfcmodel.network.queueing.programs import may_mark
 from dfcmodel.network.run_tables import EXCESS
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
@@ -105,6 +106,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         time=np.append(plan.sample * view.ends[:-1], plan.end),
         timeouts=_whole(records.timeouts),
         loss_events=_whole(records.loss_events),
+        marks=_whole(records.marks) if plan.scenario.by_link(lambda link: may_mark(link.discipline)).any() else None,
         notifications=records.notifications,
         imbalance=records.imbalance,
         seconds=seconds,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Spraying", "spread"]
 
 BY_FLOW = (
-    "delivered", "window", "backlog", "round_trip", "timeouts", "loss_events", "cumulative_loss_events", "imbalance",
+    "delivered", "window", "backlog", "round_trip", "timeouts", "loss_events", "cumulative_loss_events", "marks", "imbalance",
     "first_loss", "finished", "started", "recoveries", "emitted", "inside", "notifications",
 )  # fmt: skip
 """Fields of a run with a row for each flow."""

@@ -26,12 +26,10 @@ from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.phase_effects import phased_flows
 from dfcmodel.network.queueing.disciplines import (
     FIFO,
-    Discipline,
     QueueManager,
     dfc_of,
-    manager_of,
 )
-from dfcmodel.network.queueing.programs import SwitchProgram
+from dfcmodel.network.queueing.programs import may_mark
 from dfcmodel.network.run_tables import AT_RANDOM
 from dfcmodel.results.full_buffers import passing_full_buffers
 from dfcmodel.theory.law import law_of
@@ -269,7 +267,7 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
     marked = scenario.table.each("source", needs_marks).astype(np.bool_)
     if not marked.any():
         return ()
-    silent = scenario.by_link(lambda link: not _may_mark(link.discipline))
+    silent = scenario.by_link(lambda link: not may_mark(link.discipline))
     routes = scenario.routes
     loud = np.bincount(routes.flow, ~silent[routes.places], minlength=len(scenario.flows)) > 0
     found = np.flatnonzero(marked & ~loud).tolist()
@@ -309,13 +307,6 @@ def _beyond_stability(scenario: Scenario) -> tuple[str, ...]:
                 "instead of settling, and where they drain, clipping hides it",
             )
     return ()
-
-
-def _may_mark(discipline: Discipline) -> bool:
-    """Return whether a discipline may mark packets: its manager, unless that says otherwise, or a program."""
-    manager = manager_of(discipline)
-    by_manager = manager is not None and getattr(manager, "ecn", True)
-    return by_manager or isinstance(discipline, SwitchProgram)
 
 
 def _telemetry_over_paths(scenario: Scenario) -> tuple[str, ...]:

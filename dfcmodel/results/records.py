@@ -47,6 +47,7 @@ ARRAYS = {
     "timeouts": ((FLOW,), "retransmission timeouts", "1"),
     "loss_events": ((FLOW,), "loss events", "1"),
     "cumulative_loss_events": ((FLOW, TIME), "loss events so far", "1"),
+    "marks": ((FLOW,), "packets received with a congestion mark", "1"),
     "notifications": ((FLOW,), "congestion notifications", "1"),
     "emitted": ((FLOW,), "packets sent, with those sent again", "packets"),
     "inside": ((FLOW,), "packets and ACKs in the network at the end", "packets"),
@@ -166,6 +167,9 @@ class Records(Recorded):
     cumulative_loss_events
         Loss events of each flow until the ends of the intervals, shape (F, T); None: not recorded. `Trajectory.loss_event_times`
         has their times.
+    marks
+        Packets that arrived at the receiver of each flow with a congestion mark (RFC 3168, CE), shape (F,). None: no link marks, or
+        fluid.
     notifications
         Number of congestion notifications (CNPs) that each sender has got, shape (F,): of `responsefn.DCQCN`, or another rate rule
         whose state counts them, 0 of other flows. In the fluid notifications come at the ends of steps. None: no rule counts them.
@@ -262,6 +266,7 @@ class Records(Recorded):
     notifications: NDArray[np.int64] | None = None
     repeats_frames: bool = False
     cumulative_loss_events: NDArray[np.int64] | None = None
+    marks: NDArray[np.int64] | None = None
 
     @cached_property
     def lost_by_flow(self) -> NDArray[np.float64]:

@@ -144,6 +144,7 @@ def _about_flows(run: Any) -> dict[str, object]:
         rows[f"{flow.name}"] = (
             f"{_source(flow, recoveries[f], differ=differ)}: {achieved}, lost {lost[f]:.0f} packets, "
             f"{count_of(run.loss_events[f], 'loss event')}, "
+            f"{'' if run.marks is None else count_of(run.marks[f], 'mark') + ', '}"
             f"{count_of(run.timeouts[f], 'timeout')}"
         )
     if len(flows) > MAX_ROWS:

@@ -31,7 +31,7 @@ class Trajectory(Records, Result):
 
     The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
     ``in_transit``, ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``,
-    ``peak_queue``, ``queued_bytes``, ``peak_bytes``, ``timeouts``, ``loss_events``, ``cumulative_loss_events``, ``notifications``, ``imbalance``, ``first_loss``, ``finished``,
+    ``peak_queue``, ``queued_bytes``, ``peak_bytes``, ``timeouts``, ``loss_events``, ``cumulative_loss_events``, ``marks``, ``notifications``, ``imbalance``, ``first_loss``, ``finished``,
     ``carried``, ``mean_queue``, ``started``, ``paused``, ``recoveries`` and ``choice``. As an attribute each is a NumPy array;
     ``run["queued"]`` is the same array as an `xarray.DataArray` with name, units and coordinates.
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.queueing.disciplines import PACKETS_ALONE, Discipline, numeric_fields
+from dfcmodel.network.queueing.disciplines import PACKETS_ALONE, Discipline, manager_of, numeric_fields
 from hopflow.checks import integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_TELEMETRY", "QueuedPacket", "SwitchProgram", "flow_hash"]
+__all__ = ["MOST_TELEMETRY", "QueuedPacket", "SwitchProgram", "flow_hash", "may_mark"]
 
 MAX_QUEUES = 65536
 MOST_TELEMETRY = 4
@@ -246,3 +246,10 @@ def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
     x ^= x >> np.uint64(31)
     return np.asarray((x >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
+
+
+def may_mark(discipline: Discipline) -> bool:
+    """Return whether a discipline may mark packets: its manager, unless that says otherwise, or a program."""
+    manager = manager_of(discipline)
+    by_manager = manager is not None and getattr(manager, "ecn", True)
+    return by_manager or isinstance(discipline, SwitchProgram)

@@ -43,7 +43,7 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     carried = arrays.pop("carried")
     carried[1:] -= carried[:-1].copy()
     records.started, records.counts = records.started[:, :0], carried
-    records.emitted = flow["sent"].astype(float)
+    records.emitted, records.marks = flow["sent"].astype(float), flow["marks"].astype(np.int64)
     records.finished, records.total = arrays.pop("finished"), records.delivered[:S].sum(axis=0)
     deaf = plan.backward.counts == 0  # what arrives after the end is processed
     records.notifications = notifications_of(plan.scenario.table, arrays["rule"], flow["rule"])

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dfcmodel as dfc
 from dfcmodel import Fluid, Packets, Scenario, StepMarking, simulate, trace_packets
 from dfcmodel.results import PacketTrace
-from responsefn import DCQCN
+from responsefn import DCQCN, NewReno
 from tests.dfcmodel.packets.conftest import (
     plan_of,
     random_classes,
@@ -117,3 +118,29 @@ def test_the_figure_has_all_packets_of_a_link(trace) -> None:
     assert drawn == (trace.events["link"] == 0).sum()
     assert "dropped" in repr(trace)
     assert trace.to_xarray()["sent"].attrs["units"] == "s"
+
+
+@pytest.mark.parametrize(
+    "discipline", [dfc.FlowQueueCoDel(), dfc.CAKE(), dfc.StepMarking(8.0)], ids=lambda d: type(d).__name__
+)
+def test_marks_of_a_run_are_those_of_the_packets_that_arrived(discipline: Any) -> None:
+    """Every sender is ECN-capable with FlowQueueCoDel and CAKE: its loss events are answers to marks, too."""
+    if isinstance(discipline, dfc.StepMarking):
+        discipline = dfc.Fair(manager=discipline)
+    links = [dfc.Link("a", "b", 1000.0, 0.01, 100.0, discipline), dfc.Link("b", "a", 1000.0, 0.01, 100.0)]
+    flows = [dfc.Flow(name, ("a", "b"), NewReno()) for name in ("one", "two")]
+    scenario = dfc.Scenario("marks", links, flows, duration=4.0)
+    trace = dfc.trace_packets(scenario, ["a->b"], dfc.Packets(seed=1))
+    events = trace.events[(trace.events["received"] <= 4.0) & ~trace.events["ack"]]
+    expected = [int(events["marked"][events["flow"] == f].sum()) for f in range(2)]
+    run = dfc.simulate(scenario, dfc.Packets(seed=1))
+    assert run.marks is not None
+    assert run.marks.tolist() == expected
+    assert sum(expected) > 5
+    assert "marks" in run.summary()["one"]
+    assert run.to_xarray()["marks"].dims == ("flow",)
+    plain = dfc.simulate(
+        replace(scenario, links=[replace(link, discipline=dfc.FIFO()) for link in links]), dfc.Packets(seed=1)
+    )
+    assert plain.marks is None
+    assert "mark" not in str(plain.summary()["one"])

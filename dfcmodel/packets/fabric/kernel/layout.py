@@ -166,6 +166,7 @@ FLOW = np.dtype(
         ("waits", "i4"),  # 1: it has a packet in the interface
         ("next", "i4"),  # next flow in the interface
         ("came", "i4"),  # packets delivered
+        ("marks", "i4"),  # of them with congestion experienced, until the end
         ("snd_una", "i4"),
         ("rule", "i4"),  # row of `RATE` and `RULE`; -1: a constant rate
     ],

@@ -58,6 +58,8 @@ def deliver(net: Any, records: Any, e: int, time: float, rank: int) -> None:
     f = int64(it.flow)
     s = net.flow[f]
     s.came += 1
+    if it.marked == 1 and int(time * records.scale) < len(records.delivered) - 1:
+        s.marks += 1
     if time >= net.clock[SAMPLED]:
         count_later(net, records, f, time)
     if s.came == s.packets:

@@ -125,6 +125,7 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
                 return True
             s.echo = 0  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
         s.arrived += 1
+        s.marks += it.marked
         came = 1
         if s.recovery >= 0 or s.repair == SELECTIVE:
             came = deliver(senders, f, it.number)

@@ -283,6 +283,31 @@ def test_a_path_depends_on_the_ends_of_a_flow_and_not_on_its_place() -> None:
 
 
 @pytest.mark.parametrize("routes", ["ecmp", "even"])
+def test_lists_of_flows_of_several_tables_are_chosen_as_their_sum(routes: str) -> None:
+    """The second and the third table between the same hosts go on with the numbers that the switches hash."""
+    given: dict[str, Any] = {"source": FixedRate(), "links": TWO_TIERS.links, "routes": routes}
+    job = RING(TWO_TIERS.hosts[:8], 32, **given)
+    total = sum([job, job, job])
+    copies = [RING(TWO_TIERS.hosts[:8], 32, names=[f"{k}: {n}" for n in range(len(job))], **given) for k in range(2)]
+    renamed = [replace(flow, name=f"2: {n}", after=()) for n, flow in enumerate(job)]
+    flows = [*copies[0], *copies[1], *renamed]
+    scenario = TWO_TIERS.scenario("x", flows, duration=1e-2)
+    assert [flow.path for flow in scenario.flows] == [flow.path for flow in total]
+    assert [flow.name for flow in scenario.flows] == [flow.name for flow in flows]
+    if routes == "ecmp":
+        assert [flow.path for flow in scenario.flows] != [flow.path for flow in flows]
+    again = replace(scenario, duration=2e-2)
+    assert [flow.path for flow in again.flows] == [flow.path for flow in total]
+    assert pickle.loads(pickle.dumps(scenario)).flows == scenario.flows
+    alone = TWO_TIERS.scenario("x", [*copies[0]], duration=1e-2)
+    assert [flow.path for flow in alone.flows] == [flow.path for flow in job]
+    elsewhere = replace(TWO_TIERS, seed=1)  # another hash: not the same table
+    other = RING(elsewhere.hosts[:8], 32, **given | {"links": elsewhere.links})
+    mixed = TWO_TIERS.scenario("x", [*copies[0], *(replace(flow, after=(), name=f"1: {n}") for n, flow in enumerate(other))], duration=1e-2)  # fmt: skip
+    assert [flow.path for flow in mixed.flows[len(job) :]] == [flow.path for flow in other]
+
+
+@pytest.mark.parametrize("routes", ["ecmp", "even"])
 def test_tables_are_added_as_jobs_with_connections_of_their_own(routes: str) -> None:
     given: dict[str, Any] = {"source": FixedRate(), "links": TWO_TIERS.links, "routes": routes}
     one, two = HALVING(TWO_TIERS.hosts[:8], 64, **given), RING(TWO_TIERS.hosts[:8], 32, **given)
