@@ -239,7 +239,8 @@ class Response(Parametrized):
             For loss event rates outside of ``domain``; `curve` marks them.
         """
         rates = self._rate(p, rtt, bandwidth, unit_check)
-        if not (type(p) is float and self.domain[0] <= p <= self.domain[1]):
+        number: Any = p
+        if not (type(number) is float and self.domain[0] <= number <= self.domain[1]):
             self._warn_outside_domain(p, rtt)
         return rates
 

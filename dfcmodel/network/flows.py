@@ -209,8 +209,7 @@ class Flow(Described):
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
         try:
-            if not isinstance(self.path, tuple):
-                object.__setattr__(self, "path", tuple(self.path))
+            object.__setattr__(self, "path", tuple(self.path))
             set(self.path)
         except TypeError:
             raise TypeError(f"path {of} = {format_value(self.path)}: must be a list of nodes") from None

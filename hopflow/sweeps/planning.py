@@ -208,7 +208,8 @@ def sweep(
           and its scenario simulated; a function that returns links, such as ``dumbbell``, needs ``source=``, the rule
           of a flow from each first node to the last node of the same number;
         - a `Scenario`: its fields and the settings of `simulate` are the parameters;
-        - a chain: a `ChainModel`, or the result of `explore` for a function with parameters; or a passage, as `passage` returns it;
+        - a chain: a `ChainModel`, or the result of `explore` for a function with parameters;
+        - a passage: what `markov.passage` returned, asked again of its chain with other parameters;
         - a rule, such as ``CUBIC()``: its own parameters, ``p``, ``rtt`` and ``bandwidth`` give its rate;
         - a list of rules: they share a bottleneck, with the parameters of `coexist_sweep`;
         - another function, such as ``headroom``, whose result is a number, a mapping of numbers, or has
@@ -244,7 +245,8 @@ def sweep(
         ``flow``, only where all points have the same flows; always ``total_goodput``, ``total_loss_ratio`` and ``jain``
         of all flows together; ``peak_queue``, ``completed`` and ``limits`` (flags of the known limits of the level that
         apply to a run, which are warned of).
-        Chains: the model's measures, ``residual`` and ``error_bound`` (total variation). Passages: ``probability``, ``mean`` (s), their errors.
+        Chains: the model's measures, ``residual`` and ``error_bound`` (total variation).
+        Passages: ``probability``, ``mean`` (s) and their errors.
         Disciplines, rules and other objects are strings on an axis, such as ``"DFC()"``.
 
     Raises

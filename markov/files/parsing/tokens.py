@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from hopflow.text_files import packed
+from hopflow.text_files import compression_hint
 from markov.files.errors import FileError, Place
 
 __all__ = ["MAX_BYTES", "Cursor", "Token", "decimal", "read_text", "tokens_of"]
@@ -61,7 +61,7 @@ def read_text(path: str | Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise FileError((path.name, line), f"not UTF-8 text{packed(content)}") from None
+        raise FileError((path.name, line), f"not UTF-8 text{compression_hint(content)}") from None
 
 
 def decimal(text: str) -> Fraction | None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from hopflow.sweeps import Row, row_of
+from hopflow.sweeps.grid import Row
+from hopflow.sweeps.planning import row_of
 from markov import sweeps as chains
 from markov.time.passages.driver import passage
 from markov.time.passages.sensitivities import Question
