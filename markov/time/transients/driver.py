@@ -14,18 +14,15 @@ from hopflow.units import quantities
 from markov.chains import MarkovChain
 from markov.computing.rate_range import rates_in_range
 from markov.computing.time_limits import MAX_SECONDS, time_limit
-from markov.driver import stationary
 from markov.exploration import InfiniteChain
 from markov.selections import as_any_chain, distribution
-from markov.time.exponentials.poisson_probabilities import UNIT
 from markov.time.exponentials.squaring import MAX_STATES, Evolution, worthwhile
-from markov.time.passages.absorbing import Absorbing
 from markov.time.transients.infinite import transient_of_infinite
+from markov.time.transients.limits import limit_of
 from markov.time.transients.rational import Resolvents, cheaper_order
 from markov.time.transients.results import Transient
 from markov.time.transients.timed_jumps import TimedJump, through
 from markov.time.transients.uniformization import (
-    FAR_JUMPS,
     MOST_JUMPS,
     Limit,
     Uniformized,
@@ -35,10 +32,9 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["limit_of", "transient"]
+__all__ = ["transient"]
 
 TOLERANCE = 1e-12
-MIN_POWERS_FOR_LIMIT = 5_000.0  # powers from which on the limit is worth finding
 LAYER, LONGER = 2_000.0, 4.0  # powers before the first attempt at a Krylov space, and their growth
 EARLY = 0.9  # of the powers of a time: fewer were enough
 LOOSEST = 1e-8  # bound that is taken, or the tolerance
@@ -280,51 +276,3 @@ def _until_a_layer(
             return _Found(pi, errors, steps + early.steps + found.solves, method)
         layer, before = LONGER * layer, layer
     return None
-
-
-def limit_of(chain: MarkovChain, start: NDArray[np.float64], powers: float) -> Limit | None:
-    """Return the limit of a long horizon, if it is worthwhile.
-
-    That is where all states lead to one recurrent class, or the start is inside of recurrent classes; over a far time
-    also where several classes are reached with probabilities that are computed.
-    """
-    if powers < MIN_POWERS_FOR_LIMIT:
-        return None
-    classes = chain.closed_classes
-    shares, error = np.array([start[states].sum() for states in classes]), 0.0
-    if len(classes) == 1:
-        shares = np.ones(1)
-    elif shares.sum() < 1.0 - 1e-15:
-        if powers <= FAR_JUMPS:
-            return None
-        more, error = _absorbed(chain, start)
-        shares += more
-    if not np.isfinite(error):
-        return None
-    values = np.zeros(chain.size)
-    for states, share in zip(classes, shares.tolist(), strict=True):
-        if share > 0.0:
-            whole = len(states) == chain.size
-            part = chain if whole else MarkovChain(chain.Q[states][:, states])
-            answer = stationary(part, on_failure="return")
-            if not np.isfinite(answer.error_bound):
-                return None
-            values[states] += share * answer.pi
-            error += share * answer.error_bound
-    return Limit(values, error)
-
-
-def _absorbed(chain: MarkovChain, start: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Return the probabilities with which each recurrent class is reached from the other states, and a bound on their errors."""
-    classes = chain.closed_classes
-    open_ = np.ones(chain.size, dtype=bool)
-    open_[np.concatenate(classes)] = False
-    system, first = Absorbing(chain.Q, open_), start[open_]
-    shares, error = np.zeros(len(classes)), 0.0
-    for k, states in enumerate(classes):
-        inside = np.zeros(chain.size, dtype=bool)
-        inside[states] = True
-        values, wrong = system.solve(system.rates_into(inside))
-        shares[k] = float(first @ values)
-        error += float(first @ wrong)
-    return shares, error + 4.0 * len(first) * UNIT

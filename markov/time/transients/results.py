@@ -14,6 +14,7 @@ from markov.computing.time_limits import MAX_SECONDS, time_limit
 from markov.models.measures import functionals, measures_of
 from markov.models.rules import scope_of_bound
 from markov.selections import selected
+from markov.time.transients.limits import limit_of
 from markov.time.transients.uniformization import FAR_JUMPS, Uniformized
 
 if TYPE_CHECKING:
@@ -143,8 +144,6 @@ class Transient(Result):
 
     @cached_property
     def _occupied(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        from markov.time.transients.driver import limit_of  # the driver makes these results
-
         if self.timed:
             raise ValueError("occupancy: of a model with events at given times it is not found")
         jumps, before = Uniformized(self.chain.Q), 0.0
