@@ -19,6 +19,7 @@ def test_there_is_a_recipe_for_each_frequent_change() -> None:
         "An option of a command",
         "A column of a result's table",
         "A field that a reader uses",
+        "A function or an operator of model files",
         "A parameter or a feature of the packet level",
         "A claim",
     ]

@@ -103,13 +103,17 @@ class _Parser(ExpressionParser):
         return replace(self.found, kind=self.kind, start=self.start, composition=system)
 
     def _check_rewards(self) -> None:
-        """Refuse rewards of actions that neither a command nor a renaming has."""
+        """Warn of rewards of actions that neither a command nor a renaming has."""
         actions = set().union(*(module.alphabet for module in self.found.modules.values()), self.renamed_actions)
         for items in self.found.rewards.values():
             for item in items:
                 if item.action and item.action not in actions:
-                    known = f"must be one of {', '.join(sorted(actions))}" if actions else "no command has an action"
-                    raise FileError((self.cursor.file, item.line), f"rewards of action [{item.action}]: {known}")
+                    place = f"{self.cursor.file}, line {item.line}"
+                    actions_named = (
+                        f"the actions are {', '.join(sorted(actions))}" if actions else "there are no actions"
+                    )
+                    said = f"{place}: rewards of action [{item.action}], which no command has, are 0; {actions_named}"
+                    warnings.warn(said, stacklevel=5)
 
     def _check_refused(self) -> None:
         """Raise FileError where a word comes next that is not read."""

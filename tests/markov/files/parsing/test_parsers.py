@@ -311,14 +311,16 @@ def test_each_construct_of_the_prism_language(tmp_path: Path, construct: Constru
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ('rewards "r" [A] true : 1; endrewards', "m.prism, line 4: rewards of action [A]: must be one of a"),
-    ("module C = A [x = z, a = c] endmodule rewards [d] true : 1; endrewards", "rewards of action [d]: must be one of a, c"),
+    ('rewards "r" [A] true : 1; endrewards', "m.prism, line 4: rewards of action [A], which no command has, are 0; the actions are a"),
+    ("module C = A [x = z, a = c] endmodule rewards [d] true : 1; endrewards", "rewards of action [d], which no command has, are 0; the actions are a, c"),
 ])  # fmt: skip
-def test_rewards_of_an_action_that_no_command_has_are_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_rewards_of_an_action_that_no_command_has_are_warned_of(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "m.prism"
     path.write_text(MODULES + text)
-    with pytest.raises(FileError, match=re.escape(message)):
-        read_prism(path)
+    with pytest.warns(UserWarning, match=re.escape(message)) as warned:
+        model = read_prism(path)
+    assert warned[0].filename == __file__
+    assert model.property("R=? [ S ]").value == 0.0
 
 
 def test_rewards_of_renamed_actions_are_read(tmp_path: Path) -> None:

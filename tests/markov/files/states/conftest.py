@@ -31,7 +31,7 @@ module second
   [] !up -> 1 : (up' = true);
   [] y = 0 & !up -> 0.3 : (y' = -1);
 endmodule
-rewards [pass] true : 1; [lost] true : 1; [unused] true : 1; endrewards
+rewards [pass] true : 1; [lost] true : 1; endrewards
 """
 
 
