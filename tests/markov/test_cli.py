@@ -87,6 +87,15 @@ def test_a_users_own_python_file_is_run(tmp_path: Path) -> None:
         (["--const", "fails=x"], "const = 'fails=x': must be a number"),
         (["--property", "S=? [ down ]", "--const", "fails=1"], "'down'"),
         ([], "fails"),
+        (["--const", "fails=1", "--max-seconds", "9"], "max_seconds = 9: goes with --property"),
+        (
+            ["--property", "P=? [ F<=1 up ]", "--const", "fails=1", "--max-seconds", "0"],
+            "max_seconds = 0: must be a finite number > 0",
+        ),
+        (
+            ["--property", "S=? [ up ]", "--exact", "--const", "fails=1", "--max-seconds", "9"],
+            "max_seconds = 9: goes with .* not with --exact",
+        ),
     ],
 )
 def test_bad_input_is_named(machine: Path, arguments: list[str], message: str) -> None:
