@@ -328,6 +328,7 @@ def test_far_times_have_long_run_values(tmp_path: Path, time: str, top: int) -> 
         assert found.reason == "long-run values, which are reached within the bound before the time"
 
 
+@pytest.mark.slow
 def test_a_far_time_of_a_slow_chain_is_found_by_squaring_or_refused(tmp_path: Path) -> None:
     """Two states with rates 1e-12 and 1, and two fast ones: 1e16 jumps until the long run."""
     text = """ctmc

@@ -87,6 +87,7 @@ def test_far_times_of_a_chain_with_several_ends() -> None:
     assert found.error_bound[0] < 1e-12
 
 
+@pytest.mark.slow
 def test_a_far_time_that_takes_too_long_is_refused_with_the_time_and_the_argument() -> None:
     with pytest.raises(
         ValueError, match=r"about .* s for .* products .*, more than max_seconds = 2: .*; max_seconds=\S+ allows it"
