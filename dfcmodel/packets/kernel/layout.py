@@ -540,7 +540,7 @@ FLOW = np.dtype(
         ("seen", "i4"),  # receiver: highest packet received
         ("held", "i4"),  # receiver: out-of-order packets in its buffer
         ("arrived", "i4"),  # packets that reached the receiver
-        ("marks", "i4"),  # of them with congestion experienced (RFC 3168, CE)
+        ("marks", "i4"),  # of them with congestion experienced (RFC 3168, CE), until the end
         ("size", "i4"),  # packets to send
         ("recovery", "i4"),  # row of ``recoveries``, or BLIND, RATED
         ("repair", "i4"),  # of a rate rule: GO_BACK_N, SELECTIVE; 0: what is lost is not sent again

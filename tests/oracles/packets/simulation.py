@@ -337,7 +337,7 @@ class Simulation:
             elif isinstance(sender, Rated) and (answer := sender.answer_header(packet)):
                 self.emit(answer)
             return
-        self.records.marks[f] += packet.marked
+        self.records.marks[f] += packet.marked and self.now < self.plan.end
         before = receiver.next
         receiver.take(packet)
         listens = isinstance(sender, Sender)

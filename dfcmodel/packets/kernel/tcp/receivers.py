@@ -125,13 +125,14 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
                 return True
             s.echo = 0  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
         s.arrived += 1
-        s.marks += it.marked
         came = 1
         if s.recovery >= 0 or s.repair == SELECTIVE:
             came = deliver(senders, f, it.number)
         elif s.repair == GO_BACK_N:
             came = take_in_order(senders, net.packet, e, f)
         row = int(time * records.scale)
+        if row < len(records.lost) - 1:
+            s.marks += it.marked
         if came > 0 and row < len(records.lost) - 1:
             records.delivered[row, f] += came
             s.total += came
