@@ -165,8 +165,15 @@ def pause(
     _show(stationary(tandem.model()), plot, json=json, verbose=verbose)
 
 
+def _refuse_details(*, verbose: bool, json: bool) -> None:
+    """Refuse ``--verbose`` of JSON, which has the details anyway."""
+    if verbose and json:
+        raise ValueError("verbose = True: is for text, and --json has how it was computed")
+
+
 def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -> None:
     """Print the measures of an answer, with the solver's details where asked to, and draw it where asked to."""
+    _refuse_details(verbose=verbose, json=json)
     if json:
         names = (
             "status", "chain", "measures", "error_bound", "entry_error", "residual", "method",
@@ -197,6 +204,7 @@ class _Output:
         """Refuse files that cannot be written, before anything is solved."""
         cli.check_output("plot", self.plot)
         cli.check_output("certificate", self.certificate, ())
+        _refuse_details(verbose=self.verbose, json=self.json)
 
     def show(self, answer: Stationary) -> None:
         """Print an answer, and draw it where asked to."""
@@ -304,8 +312,12 @@ class _Asked:
         if self.properties is None:
             return model, self.property or []
         model = model.with_properties(self.properties)
-        assert model.properties is not None
-        return model, self.property or list(model.properties.properties)
+        listed = model.properties
+        assert listed is not None
+        if self.property and not (listed.labels or listed.constants or {*self.property} & {*listed.properties}):
+            names = ", ".join(listed.properties) or "none"
+            raise ValueError(f"properties = '{self.properties}': has no property of --property, but {names}")
+        return model, self.property or list(listed.properties)
 
 
 @solve.command(
@@ -350,6 +362,10 @@ def file(
                 raise ValueError(
                     f"max_seconds = {asked.max_seconds:g}: goes with properties over a time, not with --exact"
                 )
+            if output.plot is not None:
+                raise ValueError(f"plot = '{output.plot}': draws a stationary distribution, not properties")
+            if output.verbose:
+                raise ValueError("verbose = True: is for stationary distributions, not for properties")
             if output.certificate is not None or asked.exact:
                 functions = model.long_run_functions(names)
             if output.certificate is not None:
@@ -430,6 +446,8 @@ def check(
     from markov.proofs.checker import check as checked
     from markov.proofs.sources import source_of
 
+    if const and model is None:
+        raise ValueError(f"const = {','.join(const)!r}: is for a MODEL, which is missing")
     constants = written_constants(const)
     if not certificate.is_file():
         raise FileNotFoundError(ENOENT, "there is no such file", str(certificate))

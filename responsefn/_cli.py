@@ -12,7 +12,7 @@ from hopflow.console import command_line as cli
 from hopflow.units import mbps, to_mbps
 from responsefn import inverse
 from responsefn.curves import Curve, curve
-from responsefn.response import domain_of
+from responsefn.response import Response, domain_of
 from responsefn.rule_catalogue import catalogue, names, rule_named
 
 __all__ = ["commands"]
@@ -71,6 +71,7 @@ def response(
             raise ValueError("rate is missing: --invert needs --rate, for example --rate 1Mbps")
         used = {"invert", "rate", "rtt", "bandwidth", "packet_size", "unit_check", "json"}
         cli.refuse_unused(context, used, "is for rates of rules, not for --invert")
+        _refuse_unused(context, [rule_named("invert", invert)], prints_bits=False)
         _invert(invert, rate, rtt, bandwidth, unit_check, json)
         return
     if not rules:
@@ -79,6 +80,7 @@ def response(
         return
     at = np.geomspace(1e-6, 0.1, 6) if p is None else np.asarray(p)
     selected = [rule_named("rule", name) for name in rules]
+    _refuse_unused(context, selected, prints_bits=not json and len(selected) <= MAX_COLUMNS)
     table = curve(selected, at, rtt, bandwidth, unit_check=unit_check)
     if json:
         rates = {repr(rule): table.rate[n] for n, rule in enumerate(selected)}
@@ -97,6 +99,18 @@ def response(
         fine_p = np.geomspace(at.min(), at.max(), 121)
         fine_curve = curve(selected, fine_p, rtt, bandwidth, unit_check=unit_check)
         cli.save_figure(fine_curve.plot(), plot, quiet=json)
+
+
+def _refuse_unused(context: typer.Context, rules: list[Response], *, prints_bits: bool) -> None:
+    """Refuse a capacity that no rule uses, and a packet size by which nothing is converted."""
+    given = cli.given_options(context)
+    if "bandwidth" in given and all(rule.capacity == "ignored" for rule in rules):
+        names = ", ".join(map(repr, rules))
+        raise ValueError(f"{given['bandwidth']}: is for rules that depend on a queue, not for {names}")
+    texts = (str(context.params[name] or "") for name in ("rate", "bandwidth"))
+    if "packet_size" in given and not prints_bits and not any(text.strip()[-1:].isalpha() for text in texts):
+        msg = f"converts bit rates: of up to {MAX_COLUMNS} rules as text, and of --rate and --bandwidth such as 1Mbps"
+        raise ValueError(f"{given['packet_size']}: {msg}")
 
 
 def _invert(name: str, rate: float, rtt: float, bandwidth: float | None, unit_check: bool, json: bool) -> None:

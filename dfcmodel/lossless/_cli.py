@@ -114,6 +114,8 @@ def headroom(
     for name, given in (("rate", ports.rate), ("cable", ports.cable)):
         if not given:
             raise typer.BadParameter(f"Missing option '--{name}'.", ctx=context)
+    if ports.response is None and "response_measured" in cli.given_options(context):
+        raise ValueError("response_measured = True: is of a --response, which is missing")
     from dfcmodel.lossless.audits.switch_chips import census_lines, chip_lines
     from dfcmodel.lossless.paused import headroom_tables
 

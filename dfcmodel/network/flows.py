@@ -208,8 +208,10 @@ class Flow(Described):
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
+        path: object = self.path
         try:
-            object.__setattr__(self, "path", tuple(self.path))
+            if not isinstance(path, tuple):  # a `ChosenPath` stays one
+                object.__setattr__(self, "path", tuple(self.path))
             set(self.path)
         except TypeError:
             raise TypeError(f"path {of} = {format_value(self.path)}: must be a list of nodes") from None
