@@ -21,7 +21,23 @@ from responsefn import steps
 from responsefn.closed_forms.printed import formula_of
 from responsefn.diagnostics import RuleError, warns
 from responsefn.dynamics import Cycle, Event
-from responsefn.kernel.flow import CHECKED_STATES, CYCLE_COLUMNS, FAULT_STATE, LIMITS, ROWS
+from responsefn.kernel.flow import (
+    ALL_STEPS,
+    CHANGE,
+    CHECKED_STATES,
+    CYCLE_COLUMNS,
+    CYCLES,
+    ERROR,
+    FAULT_STATE,
+    FOLLOWED,
+    LIMITS,
+    PEAK,
+    PERIOD,
+    RATE,
+    RATE_BEFORE,
+    RATE_EARLIER,
+    ROWS,
+)
 from responsefn.rule_events import check_dynamics, raise_fault, sample_states
 from responsefn.steps import compile_step, write_parameters
 
@@ -291,9 +307,9 @@ def compare_compiled(rule: Dynamics) -> None:
     rtts = np.full(len(states), COMPARED_RTT)
     cases = Cases(rule, np.ones(len(states)), rtts, 0.0, starts)
     columns = find_cycles(cases, Limits(1, 1)).columns
-    if (columns[:, 6] < 0.0).any():
+    if (columns[:, PERIOD] < 0.0).any():
         columns = find_cycles(cases, Limits(1, 1, acks=True)).columns  # raises its error
-    for state, peak in zip(states, columns[:, 3], strict=True):
+    for state, peak in zip(states, columns[:, PEAK], strict=True):
         reduced = rule.on_loss(state, rule.params, Event(0.0, COMPARED_RTT))
         lag = COMPARED_RTT
         if reduced.cwnd < getattr(reduced, "ssthresh", 0.0):
@@ -372,15 +388,15 @@ def solve(
         columns = answer.solution.columns
         events = np.full(len(cases.packets), np.nan)
         for acks in (False, True):
-            slow = (answer.drifted | (columns[:, 5] > SLOW_LOSS_EVENTS)) & (answer.by_acks == acks)
+            slow = (answer.drifted | (columns[:, CYCLES] > SLOW_LOSS_EVENTS)) & (answer.by_acks == acks)
             if slow.any() and warns():
                 max_steps = APPROACH_ACKS if acks else APPROACH_BLOCKS
                 limits = Limits(max_steps, DRIFT_FACTORS[-1] * MAX_CYCLES, acks, same=NEAR_RATE)
                 means = np.full(int(slow.sum()), MEAN_EVENTS)
-                rates = columns[slow, 0].copy()
+                rates = columns[slow, RATE].copy()
                 events[slow] = follow_approach(cases.select(slow), rates, limits, means)[:, 0]
         events[events <= SLOW_LOSS_EVENTS] = np.nan
-    more = [answer.by_acks, answer.followed, events, columns[:, 9]]
+    more = [answer.by_acks, answer.followed, events, columns[:, ALL_STEPS]]
     return Cycle(*(column.reshape(shape) for column in [*columns.T[:7], *more]))
 
 
@@ -422,22 +438,22 @@ def _solve(cases: Cases) -> _Answer:
     solution = find_cycles(cases, Limits(MAX_BLOCKS, MAX_CYCLES))
     differs, followed = _compare_with_acks(cases, solution)
     drifted = np.zeros(count, dtype=np.bool_)
-    aperiodic = (solution.columns[:, 6] == 0.0) & ~differs
+    aperiodic = (solution.columns[:, PERIOD] == 0.0) & ~differs
     if aperiodic.any():
         open_cases = cases.select(aperiodic)
         resolved, drifted[aperiodic], unresolved = _resolve_drifts(open_cases, solution.select(aperiodic))
-        changed = ((resolved.columns[:, 5] > MAX_CYCLES) | drifted[aperiodic]) & ~unresolved
+        changed = ((resolved.columns[:, CYCLES] > MAX_CYCLES) | drifted[aperiodic]) & ~unresolved
         if changed.any():
             unresolved[changed], _ = _compare_with_acks(open_cases.select(changed), resolved.select(changed))
         solution.update(aperiodic, resolved)
         differs[aperiodic] |= unresolved
     if differs.any():
         # Blocks remain the answer of a short cycle where they have the rate of ACKs: it is continuous in p.
-        short = (cases.packets < SHORT_CYCLE) & (solution.columns[:, 6] > 0.0)
+        short = (cases.packets < SHORT_CYCLE) & (solution.columns[:, PERIOD] > 0.0)
         by_acks = _solve_by_acks(cases.select(differs), short[differs])
         followed[differs] = 1.0
-        rate = by_acks.columns[:, 0]
-        same = abs(solution.columns[differs, 0] - rate) <= BLOCK_ERROR * rate
+        rate = by_acks.columns[:, RATE]
+        same = abs(solution.columns[differs, RATE] - rate) <= BLOCK_ERROR * rate
         replaced = ~np.isnan(rate) & ~(short[differs] & same)
         differs[differs] = replaced
         solution.update(differs, by_acks.select(replaced))
@@ -448,9 +464,9 @@ def _compare_with_acks(cases: Cases, solution: Solution) -> tuple[Bools, Floats]
     """Return which solutions in blocks differ from ACKs, and the part of a cycle that was followed."""
     checked = check(cases, solution, Limits(CHECKED_ACKS_OF_CYCLES, CHECKED_ACKS))
     max_error = np.where(cases.packets < SHORT_CYCLE, SHORT_BLOCK_ERROR, BLOCK_ERROR)
-    invalid = solution.columns[:, 6] < 0.0
-    differs = invalid | (checked[:, 0] > max_error) | (checked[:, 2] > PERIOD_CHANGE)
-    return differs, checked[:, 1].copy()
+    invalid = solution.columns[:, PERIOD] < 0.0
+    differs = invalid | (checked[:, ERROR] > max_error) | (checked[:, CHANGE] > PERIOD_CHANGE)
+    return differs, checked[:, FOLLOWED].copy()
 
 
 def _solve_by_acks(cases: Cases, optional: Bools) -> Solution:
@@ -471,7 +487,7 @@ def _solve_by_acks(cases: Cases, optional: Bools) -> Solution:
     limits = Limits(MAX_ACKS, MAX_CYCLES, True, same=1e-11)
     aperiodic = limits._replace(same=-1.0)
     solution = find_cycles(cases, limits)
-    changes = check(cases, solution, limits)[:, 2] > PERIOD_CHANGE
+    changes = check(cases, solution, limits)[:, CHANGE] > PERIOD_CHANGE
     if changes.any():
         solution.update(changes, find_cycles(cases.select(changes), aperiodic))
     # 2. Longer means where the mean rates still fluctuate.
@@ -491,24 +507,24 @@ def _solve_by_acks(cases: Cases, optional: Bools) -> Solution:
             if mask.any():
                 part = cases.select(mask)
                 if factor == DRIFT_FACTORS[-1]:
-                    part = _start_from(part, solution.columns[mask, 3])
+                    part = _start_from(part, solution.columns[mask, PEAK])
                 solution.update(mask, find_cycles(part, longer._replace(same=same)))
     if (drifts := _drifts(solution, DRIFT_BY_ACKS)).any():
         p, rtt = 1.0 / cases.packets[drifts][0], cases.rtts[drifts][0]
         raise ArithmeticError(
             f"{cases.rule!r}: p = {p:g}, rtt = {rtt:g}: the window still drifts after "
-            f"{solution.columns[drifts][0, 5]:.0f} loss events: it has no rate; simulate_rule says how it moves"
+            f"{solution.columns[drifts][0, CYCLES]:.0f} loss events: it has no rate; simulate_rule says how it moves"
         )
     return solution
 
 
 def _drifts(solution: Solution, threshold: float = DRIFT) -> Bools:
     """Return where mean rates over twice the cycles change, twice in one direction."""
-    rate, before, earlier = solution.columns[:, [0, 7, 8]].T
+    rate, before, earlier = solution.columns[:, [RATE, RATE_BEFORE, RATE_EARLIER]].T
     with np.errstate(divide="ignore", invalid="ignore"):
         changes = np.log([before / earlier, rate / before])
         drifts = (abs(changes) > threshold).all(axis=0) & (changes[0] * changes[1] > 0.0)
-    return np.asarray(drifts & (solution.columns[:, 6] == 0.0))
+    return np.asarray(drifts & (solution.columns[:, PERIOD] == 0.0))
 
 
 def _is_noisy(solution: Solution) -> Bools:
@@ -516,10 +532,10 @@ def _is_noisy(solution: Solution) -> Bools:
 
     The last two mean rates differ there by more than the accuracy, without a drift.
     """
-    rate, before = solution.columns[:, [0, 7]].T
+    rate, before = solution.columns[:, [RATE, RATE_BEFORE]].T
     with np.errstate(divide="ignore", invalid="ignore"):
         noisy = abs(np.log(rate / before)) > ACCURACY
-    return np.asarray(noisy & (solution.columns[:, 6] == 0.0) & ~_drifts(solution, DRIFT_BY_ACKS))
+    return np.asarray(noisy & (solution.columns[:, PERIOD] == 0.0) & ~_drifts(solution, DRIFT_BY_ACKS))
 
 
 def _start_from(cases: Cases, peaks: Floats) -> Cases:
@@ -534,15 +550,15 @@ def _resolve_drifts(cases: Cases, solution: Solution) -> tuple[Solution, Bools, 
 
     Also return masks of cycles whose rate changed and of windows that still drift.
     """
-    before = solution.columns[:, 0].copy()
+    before = solution.columns[:, RATE].copy()
     drifts = _drifts(solution)
     # A window that grows towards the capacity settles where a window of twice the capacity settles, if it does.
     if drifts.any() and cases.service > 0.0:
         capacity_start = _start_from(cases, 2.0 * cases.rtts / cases.service)
         above = find_cycles(capacity_start, Limits(MAX_BLOCKS, 64 * MAX_CYCLES))
-        grows = solution.columns[:, 0] > solution.columns[:, 7]
-        higher = above.columns[:, 0] > solution.columns[:, 0]
-        settles = drifts & grows & (above.columns[:, 6] > 0.0) & higher
+        grows = solution.columns[:, RATE] > solution.columns[:, RATE_BEFORE]
+        higher = above.columns[:, RATE] > solution.columns[:, RATE]
+        settles = drifts & grows & (above.columns[:, PERIOD] > 0.0) & higher
         solution.update(settles, above.select(settles))
         drifts &= ~settles
     for factor in DRIFT_FACTORS:
@@ -550,7 +566,7 @@ def _resolve_drifts(cases: Cases, solution: Solution) -> tuple[Solution, Bools, 
             break
         limits = Limits(min(MAX_DRIFT_BLOCKS, factor * MAX_BLOCKS), factor * MAX_CYCLES)
         longer = find_cycles(cases.select(drifts), limits)
-        moves = abs(longer.columns[:, 0] / solution.columns[drifts, 0] - 1.0) > DRIFT
+        moves = abs(longer.columns[:, RATE] / solution.columns[drifts, RATE] - 1.0) > DRIFT
         solution.update(drifts, longer)
-        drifts[drifts] = (longer.columns[:, 6] == 0.0) & moves
-    return solution, abs(solution.columns[:, 0] / before - 1.0) > NEAR_RATE, drifts
+        drifts[drifts] = (longer.columns[:, PERIOD] == 0.0) & moves
+    return solution, abs(solution.columns[:, RATE] / before - 1.0) > NEAR_RATE, drifts

@@ -12,9 +12,18 @@ import math
 from hopflow.kernels.marks import call_on_array, compiled, entry
 
 from .flow import (
+    ALL_STEPS,
+    CHANGE,
+    ERROR,
+    FOLLOWED,
     INVALID_WINDOW,
     MAX_WINDOW,
+    PERIOD,
+    RATE,
     REMAINING,
+    SAVED_REMAINING,
+    SAVED_TIME,
+    SAVED_WINDOW,
     STATE,
     STEPS,
     TIME,
@@ -55,6 +64,19 @@ MAX_SEGMENTS, MIN_SEGMENTS, SEGMENT_WINDOWS = 16, 3, 2.0
 """Segments of a cycle that are followed ACK by ACK, and their length in windows."""
 FINE_BLOCKS = 16.0
 """Fine blocks per window; other blocks are an eighth of a window."""
+SAME_WINDOW, SAME_TIME = 1e-9, 1e-6
+"""Relative differences of windows and of elapsed times that are rounding: both are sums of up to 1e6 terms."""
+ENTIRE_CYCLE = 1e-3
+"""Relative difference from the packets of a cycle up to which the rate of the compared cycles is that of the cycle: at
+most the one packet fewer of a cycle of 1,000."""
+MIN_PACKETS = 1e-6
+"""Packets that are rounding of the packets of a cycle, at most 1e8 of 16 digits."""
+COMPARED_CYCLES = 16.0
+"""Cycles that are compared at most, or those of one period if it has more: errors that alternate in sign show."""
+LONG_PERIOD_STEPS, LONG_PERIOD_ACKS = 20.0, 8.0
+"""Factors on the ACKs of a check where several cycles repeat together, or none: all of the period is compared."""
+MAX_SHIFT_OF_LONG_PERIODS = 1000.0
+"""Shifts in periods that only short periods are compared at."""
 ACKS_PER_STEP = 0.5
 """ACKs followed per step of the solution; a block of ACKs takes about three times as long as an ACK."""
 
@@ -67,12 +89,12 @@ def advance_state(flow, steps, state, packets, carry):
     """
     run = flow.run
     load_state(run, state)
-    now = state[0]
+    now = state[SAVED_TIME]
     if not apply_loss(run, flow.loss, now, max(flow.rtt, run[STATE] * flow.service), flow.fault):
         flow.fault[0] = 0.0
         return False
     clear_sums(run, now)
-    run[REMAINING] = packets + carry * state[1]
+    run[REMAINING] = packets + carry * state[SAVED_REMAINING]
     call_on_array(steps, run, flow.rtt, flow.service, MAX_WINDOW, 0.0)
     return run[INVALID_WINDOW] == 0.0
 
@@ -80,7 +102,7 @@ def advance_state(flow, steps, state, packets, carry):
 @compiled
 def fields_differ(state, other, tolerance, time):
     """Return whether fields other than the window differ: counts, filters, flags; times by a part of ``time``."""
-    for n in range(3, len(state)):
+    for n in range(SAVED_WINDOW + 1, len(state)):
         if state[n] == other[n]:
             continue
         difference = abs(state[n] - other[n])
@@ -110,7 +132,9 @@ def compare_cycles(flow, blocks, acks, states, packets, cycles):
         if not advance_state(flow, blocks, states[BEFORE], packets, 0.0):
             return math.inf, math.inf, math.inf
         save_state(run, states[AFTER_BLOCKS])
-        window_error = max(window_error, abs(states[AFTER_ACKS, 2] / states[AFTER_BLOCKS, 2] - 1.0))
+        window_error = max(
+            window_error, abs(states[AFTER_ACKS, SAVED_WINDOW] / states[AFTER_BLOCKS, SAVED_WINDOW] - 1.0)
+        )
         time_error = max(time_error, abs(duration / run[TIME] - 1.0))
         if fields_differ(states[AFTER_ACKS], states[AFTER_BLOCKS], FIELD_TOLERANCE, duration):
             return math.inf, math.inf, math.inf
@@ -126,8 +150,8 @@ def window_slope(flow, blocks, states, packets):
     0 where their windows are equal.
     """
     run = flow.run
-    difference = abs(states[AFTER_ACKS, 2] - states[AFTER_BLOCKS, 2])
-    if difference <= 1e-9 * states[AFTER_BLOCKS, 2]:
+    difference = abs(states[AFTER_ACKS, SAVED_WINDOW] - states[AFTER_BLOCKS, SAVED_WINDOW])
+    if difference <= SAME_WINDOW * states[AFTER_BLOCKS, SAVED_WINDOW]:
         return 0.0
     if not advance_state(flow, blocks, states[AFTER_ACKS], packets, 0.0):
         return math.inf
@@ -147,13 +171,18 @@ def estimate_error(flow, blocks, acks, states, case):
     compared, cycles, packets, period, rate = case
     total_time, window_error, time_error = compare_cycles(flow, blocks, acks, states, compared, cycles)
     if compared < packets - 1.0:  # only the beginning of the cycle
-        window = min(states[AFTER_ACKS, 2], states[AFTER_BLOCKS, 2])
+        window = min(states[AFTER_ACKS, SAVED_WINDOW], states[AFTER_BLOCKS, SAVED_WINDOW])
         if window * flow.service >= flow.rtt:
             window_error = 0.0  # both have the capacity
         return 2.0 * window_error + time_error * compared / packets
     slope = min(MAX_SLOPE, window_slope(flow, blocks, states, compared))
     error = max(window_error, time_error) / (1.0 - slope)
-    if period > 0.0 and cycles >= period and abs(compared - packets) <= 1e-3 * packets and cycles % int(period) == 0:
+    if (
+        period > 0.0
+        and cycles >= period
+        and abs(compared - packets) <= ENTIRE_CYCLE * packets
+        and cycles % int(period) == 0
+    ):
         error = max(error, abs(cycles * compared / total_time / rate - 1.0))
     return error
 
@@ -163,7 +192,7 @@ def run_packets(flow, steps, state, packets):
     """Continue from a saved state for some packets, without a loss; return False for an invalid window."""
     run = flow.run
     load_state(run, state)
-    clear_sums(run, state[0])
+    clear_sums(run, state[SAVED_TIME])
     run[REMAINING] = packets
     call_on_array(steps, run, flow.rtt, flow.service, MAX_WINDOW, 0.0)
     return run[INVALID_WINDOW] == 0.0
@@ -178,7 +207,7 @@ def run_fine_blocks(flow, steps, packets, max_blocks):
     run = flow.run
     remaining = packets
     blocks = 0.0
-    while remaining > 1e-6 and blocks < max_blocks:
+    while remaining > MIN_PACKETS and blocks < max_blocks:
         blocks += 1.0
         size = min(remaining, max(1.0, run[STATE] / FINE_BLOCKS))
         run[REMAINING] = size
@@ -202,7 +231,7 @@ def sample_segments(flow, blocks, acks, states, packets, max_acks):
     run, rtt, service = flow.run, flow.rtt, flow.service
     state = states[BEFORE]
     load_state(run, states[START])
-    now = states[START, 0]
+    now = states[START, SAVED_TIME]
     if not apply_loss(run, flow.loss, now, max(rtt, run[STATE] * service), flow.fault):
         flow.fault[0] = 0.0
         return math.inf, 0.0
@@ -211,8 +240,8 @@ def sample_segments(flow, blocks, acks, states, packets, max_acks):
     save_state(run, state)
     for n in range(len(state)):
         states[AFTER_ACKS, n] = state[n]
-    largest = max(states[START, 2], run[STATE])
-    has_capacity = min(states[START, 2], run[STATE]) * service >= rtt  # all windows
+    largest = max(states[START, SAVED_WINDOW], run[STATE])
+    has_capacity = min(states[START, SAVED_WINDOW], run[STATE]) * service >= rtt  # all windows
     segments = max(MIN_SEGMENTS, min(MAX_SEGMENTS, int(max_acks / (SEGMENT_WINDOWS * largest))))
     spacing = math.ceil(packets / segments)
     length = min(math.ceil(max_acks / segments), math.ceil(SEGMENT_WINDOWS * largest))
@@ -232,8 +261,8 @@ def sample_segments(flow, blocks, acks, states, packets, max_acks):
             save_state(run, states[AFTER_BLOCKS])
             if not run_packets(flow, blocks, state, length):
                 return math.inf, 0.0
-            window_error = abs(states[AFTER_BLOCKS, 2] / run[STATE] - 1.0)
-            if min(states[AFTER_BLOCKS, 2], run[STATE]) * service >= rtt:
+            window_error = abs(states[AFTER_BLOCKS, SAVED_WINDOW] / run[STATE] - 1.0)
+            if min(states[AFTER_BLOCKS, SAVED_WINDOW], run[STATE]) * service >= rtt:
                 window_error = 0.0  # both have the capacity
             if followed == 0.0:
                 first_error = window_error
@@ -259,16 +288,18 @@ def sample_segments(flow, blocks, acks, states, packets, max_acks):
     load_state(run, states[AFTER_ACKS])
     clear_sums(run, now)
     remaining = run_fine_blocks(flow, blocks, packets, max_acks)
-    if remaining > 1e-6:  # a constant window takes too many fine blocks: the segments decide
+    if remaining > MIN_PACKETS:  # a constant window takes too many fine blocks: the segments decide
         return (error if remaining < math.inf else math.inf), followed / packets
     fine_time = run[TIME]
     save_state(run, states[AFTER_ACKS])
     for n in range(len(state)):
         states[AFTER_BLOCKS, n] = state[n]
-    coarse_time = state[0] - now
+    coarse_time = state[SAVED_TIME] - now
     if fields_differ(states[AFTER_ACKS], state, FIELD_TOLERANCE, coarse_time):
         return math.inf, 0.0
-    difference = max(abs(fine_time / coarse_time - 1.0), abs(states[AFTER_ACKS, 2] / state[2] - 1.0))
+    difference = max(
+        abs(fine_time / coarse_time - 1.0), abs(states[AFTER_ACKS, SAVED_WINDOW] / state[SAVED_WINDOW] - 1.0)
+    )
     error = max(error, 2.0 * difference)
     if error > (1.0 - MAX_SLOPE) * ACCEPTED_ERROR:
         error /= 1.0 - min(MAX_SLOPE, window_slope(flow, blocks, states, packets))
@@ -285,9 +316,9 @@ def shift_state(states, elapsed, periods):
         start = states[START, n]
         change = states[AFTER_BLOCKS, n] - start
         states[AFTER_ACKS, n] = start
-        if n != 1 and abs(change - elapsed) <= 1e-6 * elapsed:
+        if n != SAVED_REMAINING and abs(change - elapsed) <= SAME_TIME * elapsed:
             states[AFTER_ACKS, n] = start + periods * elapsed
-        elif n > 2 and abs(change) >= 1.0 and change == math.floor(change):
+        elif n > SAVED_WINDOW and abs(change) >= 1.0 and change == math.floor(change):
             states[AFTER_ACKS, n] = start + periods * change
 
 
@@ -312,10 +343,10 @@ def change_much_later(flow, steps, states, packets, carry, period):
         save_state(run, states[AFTER_BLOCKS])
         if n == compared - 1:
             compared_time = time
-            window = states[AFTER_BLOCKS, 2]
+            window = states[AFTER_BLOCKS, SAVED_WINDOW]
     change = 0.0
     for periods in LATER_PERIODS:
-        if periods < 1000.0 and period > CYCLES_MUCH_LATER:
+        if periods < MAX_SHIFT_OF_LONG_PERIODS and period > CYCLES_MUCH_LATER:
             break
         shift_state(states, time, periods)
         later_time = 0.0
@@ -324,7 +355,7 @@ def change_much_later(flow, steps, states, packets, carry, period):
                 return math.inf
             later_time += run[TIME]
             save_state(run, states[AFTER_ACKS])
-        window_change = abs(states[AFTER_ACKS, 2] / window - 1.0)
+        window_change = abs(states[AFTER_ACKS, SAVED_WINDOW] / window - 1.0)
         change = max(change, abs(later_time / compared_time - 1.0), window_change)
     return change
 
@@ -345,43 +376,45 @@ def run(cases, functions, limits, room, results):
     max_acks = limits[0].cycles
     for i in range(len(packets)):
         flow = Flow(numbers, loss[0], rtts[i], service, limits[0], fault)
-        period = columns[i, 6]
+        period = columns[i, PERIOD]
         if period < 0.0:
             continue
         numbers[STEPS] = 0.0
         for n in range(len(states[0])):
             states[START, n] = final_states[i, n]
-        out[i, 0] = math.inf
-        cycle_acks = math.ceil(packets[i] - 1e-6)
-        solution_acks = ACKS_PER_STEP * columns[i, 9]
+        out[i, ERROR] = math.inf
+        cycle_acks = math.ceil(packets[i] - MIN_PACKETS)
+        solution_acks = ACKS_PER_STEP * columns[i, ALL_STEPS]
         sampled_error = math.inf
         if limits[0].acks > 0.0 and cycle_acks > max(limits[0].steps, solution_acks):
             sampled_acks = min(max_acks, max(limits[0].steps, solution_acks))
-            out[i, 0], out[i, 1] = sample_segments(flow, blocks[0], acks[0], states, packets[i], sampled_acks)
-            sampled_error = out[i, 0]
-        if limits[0].acks > 0.0 and not out[i, 0] <= ACCEPTED_ERROR:
+            out[i, ERROR], out[i, FOLLOWED] = sample_segments(
+                flow, blocks[0], acks[0], states, packets[i], sampled_acks
+            )
+            sampled_error = out[i, ERROR]
+        if limits[0].acks > 0.0 and not out[i, ERROR] <= ACCEPTED_ERROR:
             compared = min(cycle_acks, max_acks)
-            out[i, 1] = min(1.0, compared / packets[i])
+            out[i, FOLLOWED] = min(1.0, compared / packets[i])
             budget = max(limits[0].steps, solution_acks)
-            max_cycles = 16.0
+            max_cycles = COMPARED_CYCLES
             if period != 1.0:
-                budget = max(20.0 * limits[0].steps, 8.0 * solution_acks)
-                max_cycles = max(16.0, period)
+                budget = max(LONG_PERIOD_STEPS * limits[0].steps, LONG_PERIOD_ACKS * solution_acks)
+                max_cycles = max(COMPARED_CYCLES, period)
             budget = min(budget, 0.5 * max_acks)
             cycles = int(max(1.0, min(max_cycles, budget // compared)))
             if period > 1.0 and cycles > period:
                 cycles -= cycles % int(period)
-            out[i, 0] = math.inf
+            out[i, ERROR] = math.inf
             # whole packets, more or fewer than the cycle has: its rate may jump between them
             for fewer in range(2):
                 affordable = 2.0 * cycles * compared <= max_acks
                 differs = affordable and max(1.0, packets[i] - 1.0) < compared - 1.0
-                if fewer == 0 or (out[i, 0] > ACCEPTED_ERROR and differs):
-                    case = (compared - fewer, cycles, packets[i], period, columns[i, 0])
+                if fewer == 0 or (out[i, ERROR] > ACCEPTED_ERROR and differs):
+                    case = (compared - fewer, cycles, packets[i], period, columns[i, RATE])
                     error = estimate_error(flow, blocks[0], acks[0], states, case)
-                    out[i, 0] = min(out[i, 0], error)
+                    out[i, ERROR] = min(out[i, ERROR], error)
             if compared < cycle_acks and sampled_error < math.inf:
-                out[i, 0] = max(out[i, 0], sampled_error)  # of all of the cycle
+                out[i, ERROR] = max(out[i, ERROR], sampled_error)  # of all of the cycle
         if period >= 1.0:
             carry = 1.0 - limits[0].acks
-            out[i, 2] = change_much_later(flow, blocks[0], states, packets[i], carry, int(period))
+            out[i, CHANGE] = change_much_later(flow, blocks[0], states, packets[i], carry, int(period))

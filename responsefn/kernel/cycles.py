@@ -8,13 +8,26 @@ import math
 from hopflow.kernels.marks import call_on_array, compiled, entry
 
 from .flow import (
+    ALL_STEPS,
+    CYCLES,
+    DURATION,
     FAULT_STATE,
     INVALID_WINDOW,
     LOSS_TIME,
     MAX_WINDOW,
+    MEAN_WINDOW,
     ON_ACK,
+    PACKET_MEAN_WINDOW,
     PACKETS,
+    PEAK,
+    PERIOD,
+    RATE,
+    RATE_BEFORE,
+    RATE_EARLIER,
     REMAINING,
+    SAVED_REMAINING,
+    SAVED_TIME,
+    SAVED_WINDOW,
     STATE,
     STEPS,
     TIME,
@@ -47,12 +60,12 @@ def recurs(run, saved, same, counts):
     With ``counts`` fields may also have changed by whole numbers.
     """
     now = run[LOSS_TIME] + run[TIME]
-    elapsed = now - saved[0]
-    if abs(run[REMAINING] - saved[1]) > same * run[PACKETS]:
+    elapsed = now - saved[SAVED_TIME]
+    if abs(run[REMAINING] - saved[SAVED_REMAINING]) > same * run[PACKETS]:
         return False
-    for n in range(len(saved) - 2):
+    for n in range(len(saved) - SAVED_WINDOW):
         new = run[STATE + n]
-        old = saved[n + 2]
+        old = saved[SAVED_WINDOW + n]
         if new == old or abs(new - old) <= same * max(abs(new), abs(old)):
             continue
         if abs(new - old - elapsed) <= same * now:
@@ -189,16 +202,16 @@ def find_cycle(flow, steps, packets, anchor, previous, columns):
     total = count * packets
     if limits.acks > 0.0:
         total = sent
-    columns[0] = total / total_time
-    columns[1] = window_time / total_time
-    columns[2] = window_packets / total
-    columns[3] = peaks / count
-    columns[4] = total_time / count
-    columns[5] = cycles
-    columns[6] = period
-    columns[7] = rate_before
-    columns[8] = rate_earlier
-    columns[9] = run[STEPS]
+    columns[RATE] = total / total_time
+    columns[MEAN_WINDOW] = window_time / total_time
+    columns[PACKET_MEAN_WINDOW] = window_packets / total
+    columns[PEAK] = peaks / count
+    columns[DURATION] = total_time / count
+    columns[CYCLES] = cycles
+    columns[PERIOD] = period
+    columns[RATE_BEFORE] = rate_before
+    columns[RATE_EARLIER] = rate_earlier
+    columns[ALL_STEPS] = run[STEPS]
     return True
 
 
@@ -225,6 +238,6 @@ def run(cases, functions, limits, room, results):
         if not find_cycle(flow, steps[0], packets[i], anchor, previous, columns[i]):
             if limits[0].acks > 0.0:
                 return
-            columns[i, 6] = -1.0
+            columns[i, PERIOD] = -1.0
             fault[0] = 0.0
         save_state(numbers, final_states[i])

@@ -10,21 +10,37 @@ import numpy as np
 from hopflow.kernels.marks import call_on_array, compiled
 
 __all__ = [
+    "ALL_STEPS",
+    "CHANGE",
     "CHECKED_STATES",
+    "CYCLES",
     "CYCLE_COLUMNS",
+    "DURATION",
+    "ERROR",
     "FAULT_STATE",
+    "FOLLOWED",
     "INVALID_WINDOW",
     "LIMITS",
     "LOSS_TIME",
     "MAX_WINDOW",
+    "MEAN_WINDOW",
     "MIN_WINDOW",
     "ON_ACK",
     "ON_LOSS",
     "PACKETS",
+    "PACKET_MEAN_WINDOW",
     "PARAMETERS",
     "PATH",
+    "PEAK",
+    "PERIOD",
+    "RATE",
+    "RATE_BEFORE",
+    "RATE_EARLIER",
     "REMAINING",
     "ROWS",
+    "SAVED_REMAINING",
+    "SAVED_TIME",
+    "SAVED_WINDOW",
     "STATE",
     "STEPS",
     "TIME",
@@ -51,9 +67,16 @@ FAULT_STATE = 4
 """First entry of the state in the record of a fault (`responsefn.rule_events.raise_fault`)."""
 MIN_WINDOW, MAX_WINDOW = 1.0 - 1e-9, 1e15
 """Valid windows in packets; the minimum has room for rounding."""
-CYCLE_COLUMNS = 10
+RATE, MEAN_WINDOW, PACKET_MEAN_WINDOW, PEAK, DURATION, CYCLES, PERIOD = 0, 1, 2, 3, 4, 5, 6
+RATE_BEFORE, RATE_EARLIER, ALL_STEPS, CYCLE_COLUMNS = 7, 8, 9, 10
 """Columns of a cycle: rate, mean window over time and over packets, peak, duration, cycles, period, the mean rates
-up to the last two powers of two, and steps."""
+up to the last two powers of two, and steps; their number."""
+SAVED_TIME, SAVED_REMAINING, SAVED_WINDOW = 0, 1, 2
+"""Entries of a saved state: time of the last loss in s, packets to the next one, and the window, which begins the
+rule's state."""
+ERROR, FOLLOWED, CHANGE = 0, 1, 2
+"""Columns of a check: estimated relative error of the rate, part of a cycle that was followed ACK by ACK, and relative
+change of a period much later."""
 CHECKED_STATES = 4
 """States that `checks` needs room for."""
 LIMITS = np.dtype([(name, np.float64) for name in ("tolerance", "same", "cycles", "steps", "acks")])
