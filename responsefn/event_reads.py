@@ -184,12 +184,12 @@ class _Body:
         """Read all statements; return whether a further name may hold the event."""
         size = len(self.events)
         if HIDING & set(self.function.__code__.co_names):
-            self.lose(self.tree.body[0], "which can pass on local variables")
+            self.record_unresolved(self.tree.body[0], "which can pass on local variables")
         for statement in self.tree.body:
             self.visit(statement)
         return len(self.events) > size
 
-    def lose(self, node: ast.AST, why: str) -> None:
+    def record_unresolved(self, node: ast.AST, why: str) -> None:
         """Record that the event goes out of sight at a node."""
         place = f"{getattr(node, 'file', '?')}:{getattr(node, 'lineno', '?')}: {ast.unparse(node)}, {why}"
         if place not in self.reader.unresolved:
@@ -280,7 +280,7 @@ class _Body:
         elif names is not None:
             self.read()
         else:
-            self.lose(target, "which holds the event after the call")
+            self.record_unresolved(target, "which holds the event after the call")
 
     def visit_Attribute(self, node: ast.Attribute) -> bool:
         if self.visit(node.value):
@@ -301,7 +301,7 @@ class _Body:
     def _visit_inner(self, node: ast.AST) -> bool:
         """Read a function or class in the function: what it does with the event is left to the run."""
         if any(isinstance(part, ast.Name) and part.id in self.events for part in ast.walk(node)):
-            self.lose(node, "a function in a function")
+            self.record_unresolved(node, "a function in a function")
         return False
 
     visit_FunctionDef = visit_Lambda = visit_ClassDef = visit_AsyncFunctionDef = _visit_inner
@@ -310,7 +310,7 @@ class _Body:
         """Read a container: which of its elements are read later is left to the run."""
         elements = [self.visit(child) for child in ast.iter_child_nodes(node)]
         if any(elements):
-            self.lose(node, "which packs the event")
+            self.record_unresolved(node, "which packs the event")
         return False
 
     visit_Tuple = visit_List = visit_Set = visit_Dict = _visit_container
@@ -326,11 +326,11 @@ class _Body:
         if not positions and not keywords:
             return False
         if any(isinstance(value, ast.Starred) for value in node.args) or "**" in keywords:
-            self.lose(node, "which unpacks its arguments")
+            self.record_unresolved(node, "which unpacks its arguments")
             return False
         functions = self.values_of(node.func)
         if functions is None:
-            self.lose(node, "whose function is not a global name")
+            self.record_unresolved(node, "whose function is not a global name")
             return False
         where = f"{getattr(node, 'file', '?')}:{node.lineno}: {ast.unparse(node)}"
         returns = [self.pass_to(function, node, positions, keywords, where) for function in functions]
