@@ -121,9 +121,10 @@ def build_chain(model: ChainModel, *, reachable: bool = True, by: str | None = N
 
 def _check_ends(model: ChainModel, reachable: bool, most: int) -> None:
     """Refuse a chain of infinitely many levels at once, before its states are searched for."""
-    if not model.has_space:
+    space = model.space() if model.has_space else None
+    if not isinstance(space, dict):  # another one is refused where it is read
         return
-    endless = [name for name, values in model.space().items() if isinstance(values, range) and values.stop >= NO_END]
+    endless = [name for name, values in space.items() if isinstance(values, range) and values.stop >= NO_END]
     if not endless:
         return
     begins = reachable and model.start() is not None

@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from dfcmodel.lossless.audits.profiles import (
+    EGRESS,
     NO_XOFF,
     PROFILE_FIELDS,
     DraftRow,
@@ -184,6 +185,8 @@ class _Configuration:
         for bare, (name, fields) in self.profiles.items():
             if "xoff" not in fields:
                 skipped.append((name, NO_XOFF))
+            elif bare not in used and bare_name(str(fields.get("pool", ""))).startswith("egress"):
+                skipped.append((name, EGRESS))
             elif bare not in used:
                 rate, cable = named_port(name) or (None, None)
                 rows.append(DraftRow(name, rate, cable, *numbers_of(name, fields), name))

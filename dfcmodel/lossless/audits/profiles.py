@@ -11,6 +11,7 @@ from dfcmodel.lossless.quantities import metres
 from hopflow.checks import format_value
 
 __all__ = [
+    "EGRESS",
     "NO_XOFF",
     "PROFILE_FIELDS",
     "DraftRow",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 NO_XOFF = "no xoff: not a profile of a lossless ingress"
+EGRESS = "its pool is one of an egress, where xoff has no meaning"
 NO_NAME = "its name has no speed and cable and no port uses it; give rate and cable"
 PROFILE_FIELDS = (
     *("pool", "size", "xon", "xoff", "xon_offset", "dynamic_th", "static_th"),

@@ -68,7 +68,10 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
     """
     import networkx as nx
 
-    data = parse_toml(text)
+    try:
+        data = parse_toml(text)
+    except ValueError as error:
+        raise ValueError(f"must be TOML with cables or links, as `read_topology` says: {error}") from None
     for key in data:
         choice("key", key, (*KEYS, *OF_A_SCENARIO))
     _table("link", data.get("link", {}), LINK_KEYS)

@@ -9,6 +9,9 @@ the sizes of its groups, the number of layers, and a line for each layer::
 
 A line has the name of the layer, a number that is not used, and then for the forward pass, the gradients of inputs and those of
 weights the time of computation, the operation and its bytes; last the time of the update, which is not used either.
+
+The bytes of an all-gather are the whole array in SimAI (``MockNcclGroup.cc`` divides them by the ranks), and what each rank contributes in
+ASTRA-sim (``Ring.cc`` sends them in each step). SimAI's first line has sizes that ASTRA-sim does not know: by these the two are told apart.
 """
 
 from __future__ import annotations
@@ -77,6 +80,8 @@ class _Step(NamedTuple):
     expert: int
     ranks: int
     layers: tuple[_Layer, ...]
+    gathers_shards: bool
+    """Whether the bytes of an all-gather are those of each rank, as in ASTRA-sim."""
 
     def group_of(self, name: str) -> NDArray[np.int64]:
         """Return the ranks of each group of a kind, shape (groups, ranks of a group).
@@ -155,15 +160,16 @@ class _Flows:
 
     def _messages(self, part: _Part, N: int) -> tuple[Messages, PacketUnits]:
         """Return the messages of an operation among N ranks, in packets, and the bytes for each packet."""
-        packets = math.ceil(part.size / self.packet_size)
+        size = part.size * N if part.operation == "ALLGATHER" and self.step.gathers_shards else part.size
+        packets = math.ceil(size / self.packet_size)
         if part.operation == "ALLTOALL":
             packets = math.ceil(packets / N)
-            return pairwise(N, packets), share_of(part.size / N, packets, self.packet_size)
+            return pairwise(N, packets), share_of(size / N, packets, self.packet_size)
         packets = max(N, packets)
         made: Callable[[int, int], Messages] = ring
         if part.operation == "ALLREDUCE":
             made = ALL_REDUCES[self.algorithm]
-        return made(N, packets), share_of(part.size, packets, self.packet_size)
+        return made(N, packets), share_of(size, packets, self.packet_size)
 
 
 def _parsed(text: str, hosts: int) -> _Step:
@@ -191,7 +197,8 @@ def _parsed(text: str, hosts: int) -> _Step:
     layers = tuple(_layer(row, words) for row, words in rows)
     if not layers:
         raise ValueError("must have a layer")
-    return _Step(kind, tensor, expert, ranks, layers)
+    of_simai = {name for name, _ in _pairs(n, head[1:])} - {"model_parallel_NPU_group"}
+    return _Step(kind, tensor, expert, ranks, layers, gathers_shards=not of_simai)
 
 
 def _sizes(n: int, words: list[str]) -> dict[str, int]:

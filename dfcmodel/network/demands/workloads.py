@@ -131,8 +131,9 @@ def read_workload(
         its group at least. A `Scenario` with packets of another size converts the bytes of each message to these.
     algorithm
         Of all-reduces, as of `all_reduce`. All-gathers and reduce-scatters go around a ring; in an all-to-all each rank
-        exchanges an equal part with each other one, in rounds (`all_to_all_rounds`). ``comm_size`` of an all-gather in a trace is
-        what each rank contributes; in a text it is the whole.
+        exchanges an equal part with each other one, in rounds (`all_to_all_rounds`). The bytes of an all-gather are
+        what each rank contributes in a trace, and in a text of ASTRA-sim 1, whose first line has no size but
+        ``model_parallel_NPU_group``; in a text of SimAI they are the whole.
     tick
         What a unit of the times of computation is in a text, s; None: nanoseconds, as in SimAI; ASTRA-sim 1 has cycles. Traces
         have microseconds.

@@ -162,6 +162,12 @@ class JobCompletion(Result):
         return axes
 
 
+ONE_ROUND = ("reduce_scatter", "all_gather", "all_to_all")
+"""Operations in which each host receives its array but its own part, by any algorithm."""
+LEAST_MATCH = 2.0 / 3.0
+"""Packets of a run over those of the operation: fewer, or as many more, are not what was named."""
+
+
 def _is_never_idle(run: Records) -> bool:
     """Return whether no link of a run was idle, or busy with what it repeats, while packets waited for it."""
     paused = run.paused is None or len(run.paused)
@@ -236,5 +242,11 @@ def job_completion(run: Records, operation: str | None = None, packets: float | 
     given = one_number("packets", np.nan if packets is None else packets, at_least=1.0)
     paths = scenario.table.paths
     ends = np.concatenate([paths.first, paths.places[paths.begin + paths.counts - 1]])
-    size = given * scenario.packet_size
-    return replace(found, operation=operation, hosts=len(np.unique(ends)), size=size)
+    hosts = len(np.unique(ends))
+    if operation in ONE_ROUND:
+        moved = scenario.table.numbers("size")[chosen].sum()
+        expected = (hosts - 1) * hosts * np.ceil(given / hosts)
+        if not 1.0 / LEAST_MATCH >= moved / expected >= LEAST_MATCH:
+            wanted = f"{operation} of {hosts} hosts with so many packets each moves {expected:.4g} packets, the run {moved:.4g}"
+            raise ValueError(f"packets = {given:g}: {wanted}")
+    return replace(found, operation=operation, hosts=hosts, size=given * scenario.packet_size)

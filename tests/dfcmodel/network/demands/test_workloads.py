@@ -209,6 +209,18 @@ def test_operations_of_the_larger_example_of_simai(operation: str, size: int, ro
     assert bytes_sent == pytest.approx(8 * rounds * size / 8, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("head", "parts"), [("model_parallel_NPU_group: 8", 8), ("model_parallel_NPU_group: 8 all_gpus: 8", 1)]
+)
+def test_bytes_of_an_all_gather_are_those_of_each_rank_in_astra_sim(head: str, parts: int) -> None:
+    """ASTRA-sim's Ring.cc sends the bytes of a line in each of its 7 steps, SimAI an eighth of them."""
+    size = 80 * PACKET
+    found = _flows(_layer(f"0 ALLGATHER {size}"), head=f"HYBRID_TRANSFORMER {head}")
+    assert sum(flow.size for flow in found) * PACKET == 8 * 7 * size / 8 * parts
+    other = _flows(_layer(f"0 REDUCESCATTER {size}"), head=f"HYBRID_TRANSFORMER {head}")
+    assert sum(flow.size for flow in other) * PACKET == 8 * 7 * size / 8
+
+
 def test_stages_of_the_larger_example_of_simai_are_refused() -> None:
     """example/workload_analytical.txt has 12 stages of pipelines and what these send: the whole file is refused by its first line."""
     head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 16 pp: 12 vpp: 8 ga: 24 all_gpus: 9216 checkpoints: 0 checkpoint_initiates: 0 pp_comm 50331648"
