@@ -97,8 +97,10 @@ def test_rules_of_operating_systems_repair_losses_by_sack() -> None:
 def test_rules_are_found_by_the_names_of_their_classes() -> None:
     for entry in catalogue().entries:
         name = type(entry).__name__
-        command = ["response", name.lower(), "--p", "0.01", "--rtt", "40ms", "--bandwidth", "1Mbps"]
-        found = invoke([*command, "--json"])
+        command = ["response", name.lower(), "--p", "0.01", "--rtt", "40ms", "--json"]
+        found = invoke([*command, "--bandwidth", "1Mbps"])
+        if str(found.exception).startswith("--bandwidth: is for rules that depend on a queue"):
+            found = invoke(command)
         if found.exit_code == 0:
             assert list(json.loads(found.stdout)["rate"]) == [repr(type(entry)())], name
         else:

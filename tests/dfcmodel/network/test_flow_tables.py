@@ -266,7 +266,7 @@ def test_a_file_is_read_and_named_in_errors(tmp_path: Path) -> None:
         (" size 3000", "", "line 3: size must be given"),
         ("3000", "3e3", "line 3: size 3e3: must be a whole number"),
         ("start 0", "start soon", "line 3: start soon: must be in picoseconds"),
-        ("start 0", "start 1e308", "line 3: start 1e308: must be in picoseconds, below 2^64"),
+        ("start 0", "start 1e308", r"line 3: start 1e308: must be in picoseconds, below 2\^64"),
         ("start 0", "start 12.500000", "line 3: start 12.500000: htsim writes microseconds"),
         ("start 0", "start 2000.000000", "line 3: start 2000.000000: htsim writes microseconds"),
         ("start 0", "start 0.5", "line 3: start 0.5: .* write whole picoseconds"),
