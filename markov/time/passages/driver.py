@@ -86,7 +86,7 @@ def passage(
     >>> round(found.mean, 6)  # (3 * 0.1 + 1) / (2 * 0.1**2)
     65.0
     """
-    watch, question = Stopwatch(), Question(model, to, start, lyapunov)
+    watch, question = Stopwatch(), Question(passage, model, to, start, lyapunov)
     chain = as_any_chain(model)
     if isinstance(chain, InfiniteChain):
         endless = chain

@@ -247,7 +247,7 @@ def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure:
         Where there is no Lyapunov function, or the rules cannot be followed.
     """
     watch = Stopwatch()
-    _, to, start, function = question
+    _, _, to, start, function = question
     given = None if function is None else given_basis(function)
     search = _Search(infinite, membership(infinite, to, "to"), start_of(infinite, start))
     step, lyapunov = search.answered(given)

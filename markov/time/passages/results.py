@@ -80,7 +80,7 @@ class Passage(Result):
     status: Status
     seconds: float
     question: Question | None = None
-    SWEPT_BY: ClassVar[str] = "markov.time.passages.sweeps"
+    SWEPT_BY: ClassVar[str] = "markov.passage_sweeps"
     NOT_COMPARED: ClassVar[tuple[str, ...]] = ("seconds", "question")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -184,20 +184,13 @@ class Passage(Result):
         50.0
         """
         choice("side", side, (None, "left", "right"))
-        return sensitivity_of(self, self._again, parameter, of, side)
+        return sensitivity_of(self, parameter, of, side)
 
     def asked(self) -> Question:
         """Return the question; ValueError in a copy that was pickled."""
         if self.question is None:
             raise ValueError("passage: a pickled one is not asked again; call `passage`")
         return self.question
-
-    def _again(self, model: Any) -> Passage:
-        """Return the same passage of another model."""
-        from markov.time.passages.driver import passage
-
-        _, to, start, lyapunov = self.asked()
-        return passage(model, to, start=start, lyapunov=lyapunov)
 
     @cached_property
     def _time(self) -> PassageTime:

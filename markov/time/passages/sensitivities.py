@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.analysis.differences import Side
-    from markov.time.passages.results import Passage
 
     Vector = NDArray[np.float64]
 
@@ -34,25 +33,34 @@ UNIT = 2.0**-53
 
 
 class Question(NamedTuple):
-    """What `markov.passage` was asked: its arguments, with which it is asked again at other parameters."""
+    """What `markov.passage` was asked.
 
+    Attributes
+    ----------
+    ask
+        The function.
+    model, to, start, lyapunov
+        Its arguments.
+    """
+
+    ask: Callable[..., Any]
     model: Any
     to: Any
     start: Any
     lyapunov: Callable[[Any], Any] | None
 
+    def again(self, model: Any) -> Any:
+        """Return the same `Passage` of another model."""
+        return self.ask(model, self.to, start=self.start, lyapunov=self.lyapunov)
 
-def sensitivity_of(
-    passage: Passage, again: Callable[[Any], Passage], parameter: str, of: str, side: Side | None
-) -> Sensitivity:
+
+def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> Sensitivity:
     """Return the derivative of a quantity of a passage, or its difference for one more of a whole number.
 
     Parameters
     ----------
     passage
-        Of a chain with finitely many states.
-    again
-        The same passage of another model.
+        A `Passage` of a chain with finitely many states.
     parameter
         A name, or one with the number of an entry: ``"arrival_rates[0]"``.
     of
@@ -68,7 +76,7 @@ def sensitivity_of(
     if of != "probability" and start[~moments.certain].sum() > 0.0:
         raise ValueError(f'of = {of!r}: is infinite, since the set may never be entered; of="probability" is not')
     if near.counted:
-        there = again(near.model_at(-1 if side == "left" else 1))
+        there = passage.asked().again(near.model_at(-1 if side == "left" else 1))
         (value, error), (other, off) = (_quantity(one, of) for one in (passage, there))
         change = value - other if side == "left" else other - value
         error = (error + off) * (1.0 + 4.0 * UNIT) + UNIT * abs(change)
@@ -101,7 +109,7 @@ def sensitivity_of(
     return derivatives(near, at, lambda _: "a rate or reward jumps", side)[0]
 
 
-def _quantity(passage: Passage, of: str) -> tuple[float, float]:
+def _quantity(passage: Any, of: str) -> tuple[float, float]:
     """Return a quantity of a passage and the bound on its error."""
     if of == "mean":
         return passage.mean, passage.mean_error

@@ -63,9 +63,9 @@ def test_derivatives_are_those_of_differences(case: str) -> None:
     rules: Any = asked.chain.model
     at = getattr(rules.params, name)
 
-    def quantity(value: float) -> float:
+    def quantity(value: float) -> Any:
         changed = value if not entry else tuple(value if k == int(entry) else x for k, x in enumerate(at))
-        there = asked._again(rules.replace(**{name: changed}))
+        there = asked.asked().again(rules.replace(**{name: changed}))
         return {"mean": there.mean, "probability": there.probability}.get(of) or there.reward(of).value
 
     here = float(at[int(entry)] if entry else at)

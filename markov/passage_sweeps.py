@@ -10,7 +10,6 @@ import xarray as xr
 from hopflow.sweeps.grid import Row
 from hopflow.sweeps.planning import row_of
 from markov import sweeps as chains
-from markov.time.passages.driver import passage
 from markov.time.passages.sensitivities import Question
 
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ def validate(things: Iterable[Question], points: object) -> dict[str, Any]:
 
 def rows(things: Sequence[Question], settings: object, options: Mapping[str, Any]) -> Iterator[Row]:
     """Yield probability and mean of passages, with the bounds on their errors."""
-    for model, to, start, lyapunov in things:
-        found = passage(model, to, start=start, lyapunov=lyapunov)
+    for question in things:
+        found = question.again(question.model)
         yield row_of(
             xr.Dataset(
                 {
