@@ -159,8 +159,8 @@ def test_units_in_files_of_scenarios_and_links(amount: str, rate: str, time: str
 
 @for_each([
     ("response newreno --p 1e-3 --rtt {} --json", ("31.25ms", "31250us", "31250\N{MICRO SIGN}s", "31250\N{GREEK SMALL LETTER MU}s", "0.03125")),
-    ("response newreno --p 1e-3 --rtt 40ms --bandwidth {} --json", ("1.024Mbps", "1000Kibit/s", "1000Kibps")),
-    ("response newreno --p 1e-3 --rtt 40ms --bandwidth 8Mbps --packet-size {} --json", ("9kB", "9000", "8.7890625KiB")),
+    ("response vegas --p 1e-3 --rtt 40ms --bandwidth {} --json", ("1.024Mbps", "1000Kibit/s", "1000Kibps")),
+    ("response vegas --p 1e-3 --rtt 40ms --bandwidth 8Mbps --packet-size {} --json", ("9kB", "9000", "8.7890625KiB")),
     ("headroom --rate 100Gbps --cable 300m --mtu {} --json", ("9216", "9216B", "9KiB", "9.216kB")),
     ("headroom --rate 100Gbps --cable 300m --response {} --response-measured --json", ("1KiB", "1024B", "8192bits", "8Kibit", "16quanta")),
     ("headroom --rate {} --cable 300m --response 1us --json", ("102.4Gbps", "100000000Kibit/s")),

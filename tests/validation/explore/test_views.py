@@ -295,7 +295,7 @@ def test_an_address_has_all_settings(name: str) -> None:
     texts = {}
     for knob in view.knobs:
         others = [text for text in knob.options if text != knob.start]
-        texts[knob.name] = others[0] if others else "100000 5m 1 1 30000\n40000 5m 1 1 20000"
+        texts[knob.name] = others[0] if others else "100000 5m 64 64 30000\n40000 5m 64 64 20000"
     assert settings(address(name, **texts)) == (name, texts)
     assert settings("#" + address(name)) == (name, {knob.name: knob.start for knob in view.knobs})
 
