@@ -409,6 +409,22 @@ def intervals() -> str:
     return table(("Quantity", "Method", "What it covers", "Measured coverage"), rows)
 
 
+def error_constants() -> str:
+    """Return each bound with the inequality that its proof needs, its source, and how many halved constants break it."""
+    from benchmarks.halved_constants import bounds, decisive_halves, source_texts
+
+    texts = source_texts()
+    rows = []
+    for row in bounds():
+        where = row.file.removeprefix("markov/").removesuffix(".py")
+        broken, count = decisive_halves(row, texts)
+        rows.append((
+            f"`{where}`" + (f", `{row.function}`" if row.function else ""),
+            f"`{row.bound}`", f"`{row.needed}`" if row.needed else "", row.source, f"{broken} of {count}" if count else "",
+        ))  # fmt: skip
+    return table(("Where", "In the code", "Needed", "Source", "Halves that break it"), rows)
+
+
 def _coverage(names: list[str], own: list[dict[str, str]]) -> str:
     """Return the coverage over the settings of a quantity in words."""
     if not own:
@@ -936,6 +952,7 @@ MAKE: dict[str, Callable[[], str]] = {
     "rule_parameters": rule_parameters,
     "rule_constants": rule_constants,
     "model_errors": model_errors,
+    "error_constants": error_constants,
     "intervals": intervals,
     "interval_settings": interval_settings,
     "allowed_sets": allowed_sets,
@@ -945,7 +962,7 @@ MAKE: dict[str, Callable[[], str]] = {
     "weak_verdicts": weak_verdicts,
     "deciding_seeds": deciding_seeds,
 }
-PAGES = ("intervals.md", "markov.md", "power.md", "readers.md", "responses.md", "rules.md", "scenario-files.md")
+PAGES = ("error-constants.md", "intervals.md", "markov.md", "power.md", "readers.md", "responses.md", "rules.md", "scenario-files.md")
 SIMULATED = ("paths.md",)
 """Pages with parts that take simulations."""
 JUDGED = ("../README.md", "known-limits.md")

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from markov.computing.rounding import U
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -29,11 +31,10 @@ __all__ = ["Estimate", "Irregular", "Jump", "Kinked", "Side", "derivative"]
 Side = Literal["left", "right"]
 STEPS = tuple(2.0 ** -(8 + 9 * scale) for scale in range(5))  # the first step of each scale
 HALVES = (1.0, 0.5, 0.25)
-UNIT = 2.0**-53
 CENTRAL_ORDER, ONE_SIDED_ORDER = 0.45, 0.6
 """Largest ratio of successive changes: 1/4 where errors are of the second order, 1/2 of the first."""
 RESOLVED = 0.125  # of the difference between the sides at a larger step
-MOVED = 64.0 * UNIT  # relative: less is rounding
+MOVED = 64.0 * U  # relative: less is rounding
 
 
 class Kinked(ArithmeticError):
@@ -145,7 +146,7 @@ def _central(known: dict[float, Vector], step: float) -> _Found:
     D = [(known[half * step] - known[-half * step]) / (2.0 * half * step) for half in HALVES]
     once = [(4.0 * D[k + 1] - D[k]) / 3.0 for k in range(2)]
     twice = (16.0 * once[1] - once[0]) / 15.0
-    rounding = 16.0 * UNIT / (HALVES[-1] * step) * _size(known, step)
+    rounding = 16.0 * U / (HALVES[-1] * step) * _size(known, step)
     changes = np.abs(D[1] - D[0]), np.abs(D[2] - D[1])
     regular = changes[1] <= CENTRAL_ORDER * changes[0] + rounding
     return _Found(Estimate(twice, 0.5 * np.abs(once[1] - once[0]) + rounding), regular)
@@ -155,7 +156,7 @@ def _one_sided(known: dict[float, Vector], step: float) -> _Found:
     D = [(known[half * step] - known[0.0]) / (half * step) for half in HALVES]
     once = [2.0 * D[k + 1] - D[k] for k in range(2)]
     twice = (4.0 * once[1] - once[0]) / 3.0
-    rounding = 32.0 * UNIT / (HALVES[-1] * abs(step)) * _size(known, step)
+    rounding = 32.0 * U / (HALVES[-1] * abs(step)) * _size(known, step)
     changes = np.abs(D[1] - D[0]), np.abs(D[2] - D[1])
     regular = changes[1] <= ONE_SIDED_ORDER * changes[0] + rounding
     return _Found(Estimate(twice, np.abs(once[1] - once[0]) + rounding), regular)

@@ -22,6 +22,7 @@ from markov.analysis.sensitivity_results import (
     no_derivative,
     shortest,
 )
+from markov.computing.rounding import U
 from markov.methods.choice import choose
 from markov.models.measures import Mean, chosen
 from markov.proofs.certificates import Certificate
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Solutions", "derivatives", "sensitivity_of"]
 
-UNIT = 2.0**-53
 EXACT = 2e-13  # relative error at which iterations for the ends of a difference stop
 SIDES: tuple[Side, Side] = ("left", "right")
 WHERE: dict[Side, str] = {"left": "below it", "right": "above it"}
@@ -211,7 +211,7 @@ def _differences(solved: Solutions, near: Perturbation, of: str, rows: list[Mean
     found = []
     for one, other in zip(here, there, strict=True):
         change = other.value - one.value if side == "right" else one.value - other.value
-        error = (one.error + other.error) * (1.0 + 4.0 * UNIT) + UNIT * abs(change)
+        error = (one.error + other.error) * (1.0 + 4.0 * U) + U * abs(change)
         elasticity = change * near.at / one.value if one.value else math.nan
         about = near.parameter, of, one.value, change, error, elasticity
         found.append(Sensitivity(*about, kind="difference", side=side))
@@ -249,7 +249,8 @@ def _one(solved: Solutions, near: Perturbation, wanted: _Wanted, side: Side | No
     scale = 1.0 if below is None else below.value
     least = tolerance * abs(value * scale / near.at)
     mean = bounded_mean(proof, change + Q @ g.values, tolerance, least)
-    estimate = estimate + apart @ np.abs(g.values) + 4.0 * UNIT * (abs(Q) @ np.abs(g.values))
+    most = int(np.diff(Q.indptr).max(initial=0))
+    estimate = estimate + apart @ np.abs(g.values) + (most + 2) * U * (abs(Q) @ np.abs(g.values))
     error = mean.error + float(proof.pi @ (estimate + _slack(Q, g.error)))
     derivative = mean.value / scale
     elasticity = derivative * near.at / value if value else math.nan

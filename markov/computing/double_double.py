@@ -13,6 +13,7 @@ import numpy as np
 from hopflow.kernels import make_kernel
 from markov.computing import double_double_kernels as kernels
 from markov.computing.matrices import inner
+from markov.computing.rounding import U
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,6 @@ __all__ = [
 ]
 
 HELPERS = kernels.two_sum, kernels.two_product
-U = 2.0**-53
 TINY = 2.0**-1022
 CHUNK = 1 << 15
 

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal
+from markov.computing.rounding import U
 from markov.time.exponentials.poisson_probabilities import poisson_weights
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ImpossibleError", "LogLikelihood", "log_likelihood", "needed_states"]
 
-UNIT = 2.0**-53
 FASTER = 1.1  # q over the largest exit rate
 CUT = 1e-60  # of Poisson numbers
 MIN_PROBABILITY = 1e-45  # transition probability that counts as possible
@@ -82,7 +82,7 @@ def log_likelihood(Q: sp.csr_matrix, slopes: list[sp.csr_matrix], observed: Stat
         part = _Between(Q, slopes, _possible(rates, backward, *pair), pair)
         parts.append(part.of(gaps))
     total = math.fsum(part.value for part in parts) if parts[-1].value > IMPOSSIBLE else IMPOSSIBLE
-    error = math.fsum(part.error for part in parts) + UNIT * abs(total)
+    error = math.fsum(part.error for part in parts) + U * abs(total)
     return LogLikelihood(total, error, np.sum([part.gradient for part in parts], axis=0))
 
 
@@ -120,7 +120,7 @@ def _of_paths(Q: sp.csr_matrix, slopes: list[sp.csr_matrix], observed: Statistic
         gradient[k] = counts @ (_entries(slope, pairs) / rates) + observed.stays @ slope.diagonal()
     terms = np.append(counts * np.log(rates), observed.stays * Q.diagonal())
     most = int(np.diff(Q.indptr).max(initial=1))
-    error = (most + 4) * UNIT * (float(np.abs(terms).sum()) + float(counts.sum()))
+    error = (most + 4) * U * (float(np.abs(terms).sum()) + float(counts.sum()))
     return LogLikelihood(math.fsum(terms), error, gradient)
 
 
@@ -160,7 +160,7 @@ class _Between:
         terms = int(np.diff(self._step.indptr).max(initial=1))
         # 1 - exit rate / q loses the more digits, the smaller it is
         lost = FASTER / (FASTER - 1.0) * (int(np.diff(Q.indptr).max(initial=1)) + 2)
-        self._rounding = (terms + 3 + lost) * UNIT
+        self._rounding = (terms + 3 + lost) * U
 
     def of(self, gaps: dict[float, int]) -> LogLikelihood:
         """Return the log-likelihood of finding both so many times, by the time between, in s."""
@@ -182,8 +182,8 @@ class _Between:
                 return LogLikelihood(IMPOSSIBLE, 0.0, none)
             total += count * math.log(found)
             gradient = gradient + count * (slopes[:, window] @ kept.weights) / found
-            relative = 2.0 * kept.error + (kept.right + 1) * (self._rounding + UNIT) + kept.cut / found
-            error += count * (relative + 2.0 * UNIT * abs(math.log(found)))
+            relative = 2.0 * kept.error + (kept.right + 1) * (self._rounding + U) + kept.cut / found
+            error += count * (relative + 2.0 * U * abs(math.log(found)))
         return LogLikelihood(total, error, gradient)
 
     def _powers(self, count: int) -> tuple[Vector, NDArray[np.float64]]:

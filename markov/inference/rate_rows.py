@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from markov.analysis.differences import Kinked, derivative
 from markov.computing.matrices import off_diagonal, row_numbers
+from markov.computing.rounding import U
 from markov.generators.slopes import plain_rates
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ChangedError", "RateRows"]
 
 STEP = 2.0**-8  # of a parameter, over which rates are compared with straight lines
-STRAIGHT = 16.0 * 2.0**-53  # relative to a rate: rounding of the comparison
+STRAIGHT = 16.0 * U  # relative to a rate: rounding of the comparison
 SCALES = 5  # of steps of differences
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.computing.double_double import DoubleDouble, U, excess, pair_sum
+from markov.computing.double_double import DoubleDouble, excess, pair_sum
 from markov.computing.matrices import inner
+from markov.computing.rounding import U
 from markov.proofs.bounded import Bounded
 from markov.proofs.certificates import solved
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import integer
+from markov.computing.rounding import U
 from markov.methods.elimination import BLOCK, Band, ascent, band, eliminated
 from markov.methods.solution import Solution
 
@@ -31,7 +32,6 @@ DENSE_LIMIT = 1500
 STEEP = 0.5
 """Drift of the places of states beyond which the order of elimination is turned, so that a likely state is left."""
 
-U = 2.0**-53
 EXIT_RATE = 2
 """Counts of an exit rate: a compensated sum, or a correctly rounded one."""
 MIN_ENTRY, MIN_PRODUCT = 1e-250, 1e-290

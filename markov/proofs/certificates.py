@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.computing.double_double import DoubleDouble, U, excess, pair_sum
+from markov.computing.double_double import DoubleDouble, excess, pair_sum
 from markov.computing.matrices import inner, row_numbers
+from markov.computing.rounding import U
 from markov.proofs.poisson import MultigridPoisson, candidates
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.computing.double_double import U, mean, pair_sum, product, sum_error
+from markov.computing.double_double import mean, pair_sum, product, sum_error
 from markov.computing.matrices import inner
+from markov.computing.rounding import U
 from markov.proofs.bounded import Bounded
 from markov.proofs.certificates import solved
 from markov.proofs.poisson import MultigridPoisson

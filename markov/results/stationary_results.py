@@ -15,7 +15,7 @@ from hopflow.results import Status
 from markov.analysis.plots import draw_convergence, draw_marginals
 from markov.analysis.sensitivities import Solutions, sensitivity_of
 from markov.analysis.sensitivity_results import Sensitivity
-from markov.computing.double_double import U
+from markov.computing.rounding import U
 from markov.models.bare import NO_MEASURES, has_no_measures
 from markov.models.measures import chosen, measures_of
 from markov.proofs.certificate_files import write_certificate

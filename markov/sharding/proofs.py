@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from markov.computing.progress import watched
+from markov.computing.rounding import U
 from markov.sharding.hitting_times import SHARP, HittingTimes
 from markov.sharding.reachability import SeveralClassesError, place_of_largest, recurrent
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from markov.sharding.chains import ShardedChain
 
 __all__ = ["ShardedBound", "bound_on_shards"]
-
-U = 2.0**-53
 
 
 class ShardedBound(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from markov.computing.rounding import U
 from markov.sharding.equations import at
 from markov.sharding.levels import AXIS, Level, ahead, arrivals, rated, total_out
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BITS", "drift", "misfit"]
 
-U = 2.0**-53
 LOST = 1e-280  # more than what is lost where numbers too small for float64 are taken for zero
 BITS = 60
 """Of probabilities that are summed as whole numbers."""

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from hopflow.checks import count_of, integer, number
 from hopflow.fork_safety import cached_property
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain, labelled_matrix
+from markov.computing.rounding import U
 from markov.driver import stationary
 from markov.proofs.bounded import Bounded
 from markov.selections import distribution, selected
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscreteChain", "Steps"]
 
-UNIT = 2.0**-53
 MOST_STATES = 1_000_000
 
 
@@ -246,7 +246,7 @@ def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vect
 def _bounded(value: float, error: float, most: float = math.inf) -> Bounded:
     if not math.isfinite(value):
         return Bounded(value, value, value)
-    wide = error + 2.0 * UNIT * abs(value)
+    wide = error + 2.0 * U * abs(value)
     return Bounded(value, max(value - wide, 0.0), min(value + wide, most))
 
 

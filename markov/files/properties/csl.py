@@ -16,6 +16,7 @@ from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal, stopped
+from markov.computing.rounding import U
 from markov.driver import Proof, stationary
 from markov.files.properties.enclosures import Known, Truth, probability
 from markov.time.exponentials.squaring import Evolution, worthwhile
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Checker"]
 
 TOLERANCE = 1e-13
-UNIT = 2.0**-53
 SMALLEST = 1e-280  # probability that has a relative error
 RARE = 1e-11  # error of a probability, relative to it, above which it is found by itself
 MAX_PRODUCTS = 2e9  # multiplications of uniformization, beyond which only the asked state has a probability
@@ -128,7 +128,7 @@ class Checker:
                 evolution = Evolution(stopping_rates(self.rates, running, right), time, time)
                 evolved = evolution.backward(given, [time])
                 reached = evolved.values[0, :-2]
-                error = (evolved.relative[0] + 2.0 * UNIT) * reached + evolved.absolute[0]
+                error = (evolved.relative[0] + 2.0 * U) * reached + evolved.absolute[0]
                 return np.clip(reached, 0.0, 1.0), error
         alone: tuple[float, float] | None = None
         place = -1 if asked is None or not running[asked] else int(running[:asked].sum())
@@ -169,7 +169,7 @@ class Checker:
 
     def _merging(self, steps: int) -> float:
         """Return the error from summing the rates into a set with rounding, over all steps."""
-        return (steps + 2) * (int(np.diff(self.rates.indptr).max(initial=0)) + 2) * UNIT
+        return (steps + 2) * (int(np.diff(self.rates.indptr).max(initial=0)) + 2) * U
 
     def until_between(
         self,
@@ -235,7 +235,7 @@ class Checker:
         never, always = np.full(self.n, low == high), np.full(self.n, low == 0.0 and np.isinf(high))
         positive = later.positive.map(lambda marks: follows(marks) & ~never)
         partial = later.partial.map(lambda marks: follows(marks) | ~always)
-        return probability(mean * span, wrong + most * UNIT * np.abs(mean), positive, partial)
+        return probability(mean * span, wrong + most * U * np.abs(mean), positive, partial)
 
     def _evolved(self, rewards: Vector, time: float) -> Known | None:
         """Return the mean reward per second at a time by squaring; None of too many states, or where nothing is proved."""
@@ -343,7 +343,7 @@ class Checker:
                 share, off = system.solve(system.rates_into(into))
                 values[open_] += share * mean
                 error[open_] += off * (abs(mean) + wrong) + share * wrong
-            error[open_] += UNIT * len(classes) * np.abs(values[open_])
+            error[open_] += U * len(classes) * np.abs(values[open_])
         return Known(values, error)
 
     def _mean_in(self, number: int, rewards: Vector) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markov.computing.rounding import U
 from markov.files.values import COMPARISONS
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Enclosure", "Known", "Truth", "calculated", "compared", "probability", "selected"]
 
-UNIT = 2.0**-53
-ROUNDED_UP = 1.0 + 8.0 * UNIT
+ROUNDED_UP = 1.0 + 8.0 * U
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Known:
 
     def negated(self) -> Known:
         """Return one minus them."""
-        error = self.error + np.where(self.error > 0.0, UNIT, 0.0)
+        error = self.error + np.where(self.error > 0.0, U, 0.0)
         return Known(1.0 - self.values, error, self.partial, self.positive)
 
     @classmethod
@@ -123,7 +123,7 @@ def compared(sign: str, a: Known, b: Known) -> Truth:
     with np.errstate(invalid="ignore"):
         holds = np.asarray(COMPARISONS[sign](a.values, b.values))
         room = (a.error + b.error) * ROUNDED_UP
-        apart = np.abs(a.values - b.values) * (1.0 - 4.0 * UNIT) > room
+        apart = np.abs(a.values - b.values) * (1.0 - 4.0 * U) > room
     sure = apart | ((a.error == 0.0) & (b.error == 0.0))
     return Truth(holds & sure, holds | ~sure)
 
@@ -153,7 +153,7 @@ def _rounded(values: Vector, error: Vector) -> Known:
     """Return the result of an operation of floating-point numbers, with the error of its operands."""
     error = np.where(np.isnan(error), np.inf, error) * ROUNDED_UP
     finite = np.isfinite(values)
-    return Known(values, error + np.where(finite, UNIT * np.abs(values), 0.0))
+    return Known(values, error + np.where(finite, U * np.abs(values), 0.0))
 
 
 def _extreme(pick: Any) -> Callable[..., Known]:

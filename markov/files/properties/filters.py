@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import count_of
+from markov.computing.rounding import U
 from markov.files.errors import FileError
-from markov.files.properties.enclosures import ROUNDED_UP, UNIT, Enclosure, Truth
+from markov.files.properties.enclosures import ROUNDED_UP, Enclosure, Truth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,11 +119,11 @@ def _reduced(how: str, values: Known, places: NDArray[np.int64], place: Any) -> 
         case "max":
             return Filtered(float(inside.max()), _largest_error(inside, wrong))
         case "sum":
-            rounding = 2.0**-53 * math.fsum(np.abs(inside))
+            rounding = U * math.fsum(np.abs(inside))
             return Filtered(math.fsum(inside), math.fsum(wrong) * ROUNDED_UP + rounding)
         case "avg":
             mean = math.fsum(inside) / len(inside)
-            return Filtered(mean, math.fsum(wrong) / len(inside) + 2.0**-52 * abs(mean))
+            return Filtered(mean, math.fsum(wrong) / len(inside) * ROUNDED_UP + 2.0 * U * abs(mean))
         case "range":
             return Filtered([float(inside.min()), float(inside.max())], float(wrong.max()))
         case "argmin" | "argmax":
@@ -134,7 +135,7 @@ def _largest_error(sizes: Any, wrong: Any) -> float:
     """Return the error of the largest number: others may exceed it, and it may be smaller."""
     if not np.isfinite(sizes).all():
         return float(wrong.max())
-    below = (sizes.max() - sizes) * (1.0 - 8.0 * UNIT)
+    below = (sizes.max() - sizes) * (1.0 - 8.0 * U)
     return float(max((wrong - below).max(), (below + wrong).min(), 0.0)) * ROUNDED_UP
 
 

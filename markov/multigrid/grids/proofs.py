@@ -16,6 +16,7 @@ import numpy as np
 
 from markov.computing.double_double_kernels import two_product, two_sum
 from markov.computing.memory import available
+from markov.computing.rounding import U
 from markov.multigrid.grids.hitting_times import proof_kernels
 from markov.multigrid.grids.hitting_times.drifts import SHARP, Drift
 from markov.multigrid.grids.hitting_times.equations import HittingTimes
@@ -43,7 +44,6 @@ ATTEMPTS: tuple[tuple[type[np.floating[Any]], bool], ...] = (
 """Hitting times in float32, three cells to one along each axis; then in float64, and two cells to one."""
 SWEEPS = (2,) * 8 + (4, 4) + (8,) * 4 + (16,) * 8  # before and after a correction, by cycle
 ROOM = 26.0  # bytes per state of the second attempt
-U = 2.0**-53
 
 
 class GridBound(NamedTuple):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.computing.double_double import U
 from markov.computing.matrices import from_edges
+from markov.computing.rounding import U
 from markov.infinite.bounds import FiniteSet, Height, distance, sides_of
 from markov.methods.sparse_lu import LUFactors, best_order
 

@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from markov.computing.rounding import U
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["ChebyshevWeights", "chebyshev_weights"]
 
-UNIT = 2.0**-53
 NEGLIGIBLE = 90.0  # minus the logarithm of the sum of the weights that are left out
 HUGE = 1e200
 
@@ -87,4 +88,4 @@ def chebyshev_weights(a: float) -> ChebyshevWeights:
     weights /= math.fsum(weights)
     halves = np.append(weights[1:], 0.0)  # 2 e^-a I_k+1
     sums = np.cumsum(halves[::-1])[::-1]
-    return ChebyshevWeights(weights, np.cumsum(sums[::-1])[::-1], 12.0 * last * UNIT)
+    return ChebyshevWeights(weights, np.cumsum(sums[::-1])[::-1], 12.0 * last * U)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markov.computing.rounding import WIDE_U, U
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PoissonWeights", "most_jumps", "poisson_weights", "weights_in_words"]
 
-UNIT = 2.0**-53
-WIDE_UNIT = 0.5 * float(np.finfo(np.longdouble).eps)
 BLOCK = 1024
 BITS = 220  # of a mantissa
 NEVER = 738.0  # minus the logarithm of 1e-320
@@ -88,7 +88,7 @@ def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
     weights = np.concatenate([below[::-1], [1.0], above])
     total = math.fsum(weights)
     # each ratio and product has a relative error of at most 2 u in extended precision
-    rounding = 2.0 * (len(above) + len(below) + 2) * WIDE_UNIT + 4.0 * UNIT
+    rounding = 2.0 * (len(above) + len(below) + 2) * WIDE_U + 4.0 * U
     cut = (cut_above + cut_below) / total
     return PoissonWeights(mean, mode - len(below), weights / total, 2.0 * cut + rounding, cut)
 
@@ -107,7 +107,7 @@ def _outwards(mean: float, mode: int, tolerance: float, *, up: bool) -> tuple[ND
         block = last * np.cumprod(ratios)
         following = mean / (mode + steps + 1.0) if up else np.maximum(mode - steps, 0.0) / mean
         with np.errstate(divide="ignore"):
-            rest = block * following / (1.0 - np.minimum(following, 1.0 - UNIT))
+            rest = block * following / (1.0 - np.minimum(following, 1.0 - U))
         done = np.flatnonzero(rest <= tolerance)
         if len(done):
             stop = int(done[0]) + 1

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from markov.computing.rounding import U
 from markov.time.exponentials.poisson_probabilities import most_jumps, weights_in_words
 from markov.time.exponentials.words import (
-    U,
     exact_sum,
     product,
     product_seconds,

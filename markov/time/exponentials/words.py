@@ -13,6 +13,7 @@ import numpy as np
 
 from hopflow.kernels import engine
 from markov.computing.double_double import sum_error
+from markov.computing.rounding import U
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.float64]
 
-__all__ = ["U", "exact_sum", "product", "product_seconds", "total", "total_error", "unit_error"]
+__all__ = ["exact_sum", "product", "product_seconds", "total", "total_error", "unit_error"]
 
-U = 2.0**-53
 KERNEL = "markov.time.exponentials.kernel"
 KERNELS = {2: "pairs", 3: "triples"}
 MARGIN = 1.0 + 2.0**-20  # of an estimate, above its own rounding

@@ -21,6 +21,7 @@ from hopflow.results import WithoutCaches
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter
+from markov.computing.rounding import WIDE_U, U
 from markov.time.passages.multigrid import multigrid_solver
 from markov.time.passages.positive_factors import PositiveFactors, band_of
 
@@ -35,15 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Absorbing", "Refined"]
 
-UNIT = 2.0**-53
-LONG_UNIT = float(np.finfo(np.longdouble).eps)
 FACTORED = 3_000  # states up to which a factorization is quick on any graph
 FACTORED_TREE = 30_000  # and on one that is nearly a tree, or where Numba is not installed
 TREE = 2.2  # transitions per state of such a graph
 FACTORED_TOO = 300_000  # and up to which it is quicker than iterations with an incomplete one
 MAX_ITERATIONS = 2_000
 REFINEMENTS = 10
-ENTRY_ROUNDING = 8.0 * UNIT  # of an entry: what is left is rounded, so that some two cannot be had
+ENTRY_ROUNDING = 8.0 * U  # of an entry: what is left is rounded, so that some two cannot be had
 MANY_ENTRIES_ROUNDING = 1e-10  # of an entry, for more states than are factored
 GAIN = 1e-11  # of a residual, at most, by iterations in double precision
 WEIGHTS_GAIN = 0.1
@@ -59,7 +58,7 @@ class _Right:
         self.high = given.astype(np.float64)
         self.low = (given - self.high).astype(np.float64)
         wide = given.dtype == np.longdouble
-        self.error = (LONG_UNIT * terms if wide else 0.0) * np.abs(self.high)
+        self.error = (2.0 * WIDE_U * terms if wide else 0.0) * np.abs(self.high)
 
 
 class Refined(NamedTuple):
@@ -170,7 +169,7 @@ class Absorbing(WithoutCaches):
             found = Refined(x, extra, w, drift, np.inf)
             for _ in range(REFINEMENTS + 1):
                 rest, rounding = self._residual(b, x, extra)
-                scaled = float(np.max((np.abs(rest) + rounding) / drift)) * (1.0 + 8.0 * UNIT)
+                scaled = float(np.max((np.abs(rest) + rounding) / drift)) * (1.0 + 8.0 * U)
                 wanted = np.maximum(enough * np.abs(x), allowed)
                 missing = float(np.min(wanted / (w * scaled)))  # 1 or more: nothing
                 if scaled < best:
@@ -206,7 +205,7 @@ class Absorbing(WithoutCaches):
         product, error = self.column_products(x, extra)
         total = b.high - product
         rest = total + (sum_error(-product, b.high) + b.low)
-        return rest, error + b.error + 4.0 * UNIT * (np.abs(rest) + np.abs(b.low))
+        return rest, error + b.error + 4.0 * U * (np.abs(rest) + np.abs(b.low))
 
     @cached_property
     def most_transitions(self) -> int:
@@ -232,11 +231,11 @@ class Absorbing(WithoutCaches):
             w, low = solver(costs, WEIGHTS_GAIN), np.zeros_like(costs)
             for _ in range(attempts):
                 rest, rounding = self._residual(_Right(costs, 0), w, low)
-                drift = costs - rest - rounding - 4.0 * UNIT * costs
+                drift = costs - rest - rounding - 4.0 * U * costs
                 if not (np.all(np.isfinite(w)) and w.min() > 0.0):
                     break
                 if drift.min() > 0.0:
-                    return solver, w * (1.0 + 4.0 * UNIT), drift
+                    return solver, w * (1.0 + 4.0 * U), drift
                 extra = low + solver(rest, WEIGHTS_GAIN)
                 whole = w + extra
                 low, w = extra + (w - whole), whole

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from hopflow.fork_safety import cached_property
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal
+from markov.computing.rounding import U
 from markov.proofs.bounded import Bounded
 from markov.time.exponentials.squaring import Evolution, worthwhile
 from markov.time.exponentials.words import exact_sum
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Distribution", "PassageTime", "stopping_rates"]
 
-UNIT = 2.0**-53
 SPAN = 16.0
 """Times shorter or longer by this factor than those that were asked for are served by the same squares."""
 MAX_STEPS = 100  # of a bisection; Newton's method needs some six
@@ -88,7 +88,7 @@ class PassageTime:
         self._ended = math.fsum(start[target]), math.fsum(start[~(transient | target)])
         self._evolution: Evolution | None = None
         self._span = math.inf, 0.0  # times that were asked for
-        self._begin = Place(0.0, self._ended[0], math.fsum(start[~target]), 0.0, UNIT, UNIT)
+        self._begin = Place(0.0, self._ended[0], math.fsum(start[~target]), 0.0, U, U)
 
     @cached_property
     def _powers(self) -> PowerSums | None:
@@ -122,11 +122,11 @@ class PassageTime:
         first = np.append(self._start[self._running], self._ended)
         found = evolution.forward(first, [time])
         values, relative = found.values[0], float(found.relative[0])
-        relative += UNIT * (1.0 + relative)  # of the probabilities at time 0
+        relative += U * (1.0 + relative)  # of the probabilities at time 0
         error = relative * math.fsum(values.tolist()) + float(found.absolute[0])
         survival = math.fsum(values[:-2].tolist()) + float(values[-1])
         density = float(values @ self._stopping[0, :, -2])
-        relative = relative * (1.0 + 1e-9) + 4.0 * UNIT
+        relative = relative * (1.0 + 1e-9) + 4.0 * U
         return Place(time, float(values[-2]), survival, density, error, relative)
 
     def _evolution_of(self, shortest: float, longest: float) -> Evolution | None:
@@ -168,7 +168,7 @@ class PassageTime:
             else:
                 high = middle
             gap = abs(middle.cdf - q)
-            if gap <= 2.0 * UNIT * q or high.time - low.time <= 4.0 * UNIT * high.time:
+            if gap <= 2.0 * U * q or high.time - low.time <= 4.0 * U * high.time:
                 break
         return self._verified(middle, q)
 
@@ -176,7 +176,7 @@ class PassageTime:
         """Return an interval at whose ends the probability is less and more than q for sure."""
         slope = max(found.density, 1e-300)
         first = 2.0 * (found.cdf_error + abs(found.cdf - q)) / slope
-        least = 4.0 * UNIT * found.time
+        least = 4.0 * U * found.time
         lower, width = 0.0, max(first, least)
         while found.time > width:
             before = self._after(found.time - width)

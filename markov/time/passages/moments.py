@@ -23,6 +23,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.results import WithoutCaches
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal
+from markov.computing.rounding import U
 from markov.proofs.bounded import Bounded
 from markov.time.passages.absorbing import Absorbing
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Moments", "mean_over"]
 
-UNIT = 2.0**-53
 SHARE = 0.3  # of what the error of the means makes: to which a variance is solved
 UP = 1.0 + 2.0**-40  # more than the roundings of a sum of errors
 
@@ -145,7 +145,7 @@ class Moments(WithoutCaches):
                 change += known.w * float(np.max(lost / known.drift))
                 found = self._system.refined(square, SHARE * change)
                 bound = found.error + change
-                bound += terms * UNIT * (np.abs(found.high) + found.error)
+                bound += terms * U * (np.abs(found.high) + found.error)
             values[self._open] = found.high
             error[self._open] = np.where(np.isfinite(bound), bound, np.inf) * UP
         return values, error
@@ -160,7 +160,7 @@ class Moments(WithoutCaches):
         edges = sp.coo_matrix(self.rates[self._open])
         own, count = np.flatnonzero(self._open)[edges.row], int(self._open.sum())
         gap = (m[edges.col] - m[own]) + (low[edges.col] - low[own])
-        off = 2.0 * UNIT * (np.abs(low[edges.col]) + np.abs(low[own]))
+        off = 2.0 * U * (np.abs(low[edges.col]) + np.abs(low[own]))
         square = _by_row(edges.row, edges.data * gap**2, count)
         lost = _by_row(edges.row, edges.data * (3.0 * np.abs(gap) + off) * off, count)
         return square, int(np.bincount(edges.row, minlength=1).max()) + 10, lost * UP
@@ -237,7 +237,7 @@ def mean_over(start: Vector, values: Vector, error: Vector) -> tuple[float, floa
     used = start > 0.0
     parts = start[used] * values[used]
     bound = float(start[used] @ error[used]) * UP
-    rounded = 0.0 if len(parts) == 1 and start[used][0] == 1.0 else 2.0 * UNIT
+    rounded = 0.0 if len(parts) == 1 and start[used][0] == 1.0 else 2.0 * U
     return math.fsum(parts), bound + rounded * float(np.abs(parts).sum())
 
 
@@ -251,4 +251,4 @@ def _ratio(above: tuple[float, float], below: tuple[float, float]) -> Bounded:
         return Bounded(value, -math.inf, math.inf)
     low = (above[0] - above[1]) / (below[0] + below[1])
     high = (above[0] + above[1]) / (below[0] - below[1])
-    return Bounded(value, low * (1.0 - 4 * UNIT), high * (1.0 + 4 * UNIT))
+    return Bounded(value, low * (1.0 - 4 * U), high * (1.0 + 4 * U))

@@ -14,6 +14,7 @@ import numpy as np
 
 from markov.computing.graphs import strong_components
 from markov.computing.memory import TooLargeError
+from markov.computing.rounding import U
 from markov.time.passages.positive_factors import PositiveFactors, band_of
 
 if TYPE_CHECKING:
@@ -29,10 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SlowestDecay", "decay_seconds", "slowest_decay"]
 
-UNIT = 2.0**-53
 MAX_STEPS = 60
 REFINEMENTS = 2
-ROUNDED = 8.0 * UNIT  # relative spread of ratios that more steps do not make smaller
+ROUNDED = 8.0 * U  # relative spread of ratios that more steps do not make smaller
 SECONDS_PER_PRODUCT = 1.5e-9
 SECONDS_PER_STATE = 1e-4  # of an elimination and some ten solves
 USEFUL = 1e-9  # relative width of the interval beyond which vectors are of no use
@@ -117,7 +117,7 @@ def _eigenvector(v: Vector, solve: Solve, products: Ratios) -> tuple[Vector, flo
         total = x + low
         low, x = low + (x - total), total
     product, error = products(x, low)
-    up = 1.0 + 8.0 * UNIT
+    up = 1.0 + 8.0 * U
     least, most = (
         float(((product - error) / x).min()) / up,
         float(((product + error) / x).max()) * up,

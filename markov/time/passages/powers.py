@@ -28,8 +28,8 @@ import scipy.sparse as sp
 
 from hopflow.fork_safety import cached_property
 from markov.computing.progress import Counter
+from markov.computing.rounding import WIDE_U, U
 from markov.time.exponentials.poisson_probabilities import (
-    WIDE_UNIT,
     PoissonWeights,
     poisson_weights,
 )
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Place", "PowerSums"]
 
-UNIT = 2.0**-53
 FASTER = 1.1  # q over the largest exit rate, so that no diagonal entry is lost by cancellation
 LOOK = 64  # powers between two looks at how they spread
 SPREAD = 3e-8  # of the ratios to a Perron vector, on each side of two
@@ -59,7 +58,7 @@ EXHAUSTED = 1e-18  # probability of not having stopped that counts as none
 TAIL = 1e-30  # of the Poisson number, that is cut off
 RELATIVE_TAIL = 1e-18  # of a probability, when that is small
 SMALLEST = 1e-280  # probability whose relative error is bounded
-SUM = 80.0 * UNIT  # of NumPy's pairwise sums, with the products in them
+SUM = 80.0 * U  # of NumPy's pairwise sums, with the products in them
 CLOSED = (
     4.0,
     4_000.0,
@@ -93,7 +92,7 @@ class Place:
     @property
     def cdf_error(self) -> float:
         """Bound on the error of the cdf, which that of the survival bounds as well."""
-        apart = abs(self.cdf + self.survival - 1.0) + 2.0 * UNIT
+        apart = abs(self.cdf + self.survival - 1.0) + 2.0 * U
         return min(self.error, self.relative * self.cdf, self.relative * self.survival + apart)
 
 
@@ -164,7 +163,7 @@ class PowerSums:
         self._P, self._transposed = P, sp.csr_matrix(P.T)
         terms = max(int(np.diff(M.indptr).max()) for M in (P, self._transposed))
         lost = system.most_transitions / (FASTER - 1.0)  # rounding of exit rates, in 1 - exit rate / q
-        self._step = (terms + 3 + lost) * WIDE_UNIT
+        self._step = (terms + 3 + lost) * WIDE_U
         self._vector, self._start = start.astype(np.longdouble), start
         self._backward: list[Wide] | None = None
         self._table = [array("d") for _ in self._rights]
@@ -258,7 +257,7 @@ class PowerSums:
         decay = self._decay
         if decay is None:
             return
-        rounding = 2.0 * (len(self) * self._step + 4.0 * UNIT)
+        rounding = 2.0 * (len(self) * self._step + 4.0 * U)
         if self._backward is None:
             spread = _spread(self._vector, decay.left, rounding)
             if spread <= ONE_SIDE:
@@ -313,7 +312,7 @@ class PowerSums:
         stop = min(right, len(self))
         first = min(left, stop)
         kept, later = weights.weights[: stop - first], weights.survival()
-        rounding = self._rounding(stop) + 2.0 * weights.error + WIDE_UNIT * len(self)
+        rounding = self._rounding(stop) + 2.0 * weights.error + WIDE_U * len(self)
         values = [np.array(each[first:stop]) for each in self._table]
         running = float((kept * values[0]).sum())
         ends = [
@@ -331,18 +330,18 @@ class PowerSums:
             found = found.plus(_Parts(rest, [rest, rest], [0.0, 0.0]))
         elif stop < right and self.tail is not None:
             found = found.plus(self.tail.beyond(weights))
-        moved = [UNIT * weights.mean / self.rate * density for density in found.densities]
+        moved = [U * weights.mean / self.rate * density for density in found.densities]
         return found.plus(_Parts(_Sum(0.0, sum(moved)), [_Sum(0.0, each) for each in moved], [0.0, 0.0]))
 
     def _place(self, time: float, parts: _Parts) -> Place:
-        cdf, never = (each.plus(_Sum(ended, ended * UNIT)) for each, ended in zip(parts.ends, self._ended, strict=True))
+        cdf, never = (each.plus(_Sum(ended, ended * U)) for each, ended in zip(parts.ends, self._ended, strict=True))
         survival = parts.running.plus(never)
         relative = max(
             each.error / each.value if each.value > 0.0 else (math.inf if each.error else 0.0)
             for each in (cdf, survival)
         )
-        error = max(cdf.error, survival.error) + 2.0 * UNIT
-        bounds = error, relative * (1.0 + 1e-9) + 8.0 * UNIT
+        error = max(cdf.error, survival.error) + 2.0 * U
+        bounds = error, relative * (1.0 + 1e-9) + 8.0 * U
         return Place(time, cdf.value, survival.value, parts.densities[0], *bounds)
 
 
@@ -394,12 +393,12 @@ class _Tail(NamedTuple):
         if grown > 0.1:
             return 1.0
         spread, other = self.spreads
-        return (spread * (1.0 + grown) + grown) * other + 32.0 * UNIT
+        return (spread * (1.0 + grown) + grown) * other + 32.0 * U
 
     def _decayed(self, jumps: float) -> float:
         """Return the relative error of (1 - a / q)^jumps, by the interval of a and by rounding."""
         decay = self.decay
-        wide = 0.5 * (decay.high - decay.low) / (self.rate - decay.high) + 4.0 * UNIT * decay.high / self.rate
+        wide = 0.5 * (decay.high - decay.low) / (self.rate - decay.high) + 4.0 * U * decay.high / self.rate
         return 1.1 * jumps * wide if jumps * wide < 0.1 else 1.0
 
     def _ended(self, jumps: float) -> float:
@@ -408,7 +407,7 @@ class _Tail(NamedTuple):
         Those after 50 q / a jumps are e^-50 of all.
         """
         decay = self.decay
-        uncertain = (decay.high - decay.low) / decay.low + 8.0 * UNIT
+        uncertain = (decay.high - decay.low) / decay.low + 8.0 * U
         return uncertain + self._decayed(self.begin) + self._crossed(min(jumps, 50.0 * self.rate / decay.low))
 
     def after(self, mean: float, before: list[float], rounding: float) -> _Parts:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing.progress import Counter
+from markov.computing.rounding import U
 from markov.time.exponentials.chebyshev import chebyshev_weights
 from markov.time.transients.flow_sets import Sets, Slice
 from markov.time.transients.moving_kernels import BLOCK
@@ -36,7 +37,6 @@ __all__ = ["Moved", "moved"]
 
 STATES = 2
 """The first number of a state."""
-UNIT = 2.0**-53
 FIRST_JUMPS, MAX_SLICE_JUMPS = 8.0, 2.0**16
 TIGHT_BUDGET, LOOSE_BUDGET = 5e-10, 4e-7  # mass that may be lost: of few states, of more
 FEW_STATES = 30_000
@@ -92,7 +92,7 @@ class Moved(NamedTuple):
         """Return bounds on the probability of the target and some of the states that are held, marked in shape (n,)."""
         inside = self.reached + math.fsum(self.values[counted])
         others = self.missed + math.fsum(self.values[~counted])
-        error = self.error + 8.0 * UNIT
+        error = self.error + 8.0 * U
         return max(inside - error, 0.0), min(1.0 - (others - error), 1.0)
 
 
@@ -185,7 +185,7 @@ class _Sweep:
         change = self.sets.distance((self.states, self.values), (done.states, end.values))
         if self.sets.full:
             self.budget = LOOSE_BUDGET
-            factor = math.sqrt(MAX_CHANGE * float(self.values.sum()) / max(change, UNIT))
+            factor = math.sqrt(MAX_CHANGE * float(self.values.sum()) / max(change, U))
             factor = min(max(factor, 0.5), 2.0)
         else:
             factor = 0.5 if len(done.states) > MAX_GROWTH * len(self.states) + COST_OF_PRODUCT else self.growth
@@ -245,8 +245,8 @@ class _Sweep:
         sums, integrals = np.zeros(3), weights.integrals
         ends = integrals[0] * np.array([(columns.reach * now).sum(), (columns.miss * now).sum()])
         lost = max(slice_.may_be_lost, 0.1 * self.lately_lost if self.sets.full else 0.0)
-        tolerance = max(SERIES_SHARE * lost, UNIT)
-        per_product = UNIT * (2.0 * self.chain.largest_sum + 16.0)
+        tolerance = max(SERIES_SHARE * lost, U)
+        per_product = U * (2.0 * self.chain.largest_sum + 16.0)
         norms, rounding = [0.0, float(values.sum())], 0.0
         largest = max(columns.reach.max(), columns.miss.max())
         size = (weights.weights[0] + integrals[0] * largest) * norms[1]
@@ -268,8 +268,8 @@ class _Sweep:
         else:
             return None
         negative = -float(total[total < 0.0].sum())
-        terms = weights.error / UNIT + BLOCK + len(values) / BLOCK + 2.0 * k
-        error = series + rounding + UNIT * (terms * size + 8.0 * jumps)
+        terms = weights.error / U + BLOCK + len(values) / BLOCK + 2.0 * k
+        error = series + rounding + U * (terms * size + 8.0 * jumps)
         return _End(
             np.maximum(total, 0.0),
             max(float(ends[0]), 0.0),

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 
 from markov.computing import costs
 from markov.computing.memory import check_room
+from markov.computing.rounding import U
 from markov.methods.sparse_lu import LUOrder, best_order, factorized
-from markov.time.exponentials.poisson_probabilities import UNIT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +80,7 @@ class Resolvents:
         check_room(f"factors and {SIZES[-1]} vectors of {n} states", order.nbytes + 8.0 * n * 120)
         self.Q, self._order = sp.csr_matrix(Q.T), order.order
         self._size = abs(self.Q)
-        self._rounding = (int(np.diff(self.Q.indptr).max(initial=1)) + 2) * UNIT
+        self._rounding = (int(np.diff(self.Q.indptr).max(initial=1)) + 2) * U
         matrix = sp.csc_matrix(sp.identity(n) - POLE * horizon * self.Q)
         arranged = sp.csc_matrix(matrix[self._order][:, self._order])
         self._lu = factorized(arranged, order.seconds)
@@ -101,7 +101,7 @@ class Resolvents:
                 w -= V[:, : j + 1] @ part
                 H[: j + 1, j] += part
             H[j + 1, j] = np.linalg.norm(w)
-            last = H[j + 1, j] <= 4.0 * UNIT * np.linalg.norm(H[: j + 1, j])
+            last = H[j + 1, j] <= 4.0 * U * np.linalg.norm(H[: j + 1, j])
             if not last:
                 V[:, j + 1] = w / H[j + 1, j]
             if last or j + 1 in SIZES:
@@ -128,9 +128,9 @@ class Resolvents:
             return None
         modes = (V @ X) * c
         wrong = self.Q @ modes - modes * rates
-        rounding = self._rounding * (self._size @ np.abs(modes)) + 4.0 * UNIT * np.abs(modes * rates)
+        rounding = self._rounding * (self._size @ np.abs(modes)) + 4.0 * U * np.abs(modes * rates)
         residuals = np.abs(wrong).sum(axis=0) + rounding.sum(axis=0)
-        start = np.abs(vector - modes.sum(axis=1)).sum() + 2.0 * k * UNIT * np.abs(modes).sum()
+        start = np.abs(vector - modes.sum(axis=1)).sum() + 2.0 * k * U * np.abs(modes).sum()
         exponents = rates.real * spans[:, None]
         if not np.isfinite(residuals).all() or exponents.max() > 1.0:
             return None
@@ -138,7 +138,7 @@ class Resolvents:
         growth = np.exp(rates * spans[:, None])
         values = (growth @ modes.T).real
         sums = np.abs(growth) @ np.abs(modes).sum(axis=0)
-        errors = 0.5 * (start + areas @ residuals + 4.0 * k * UNIT * sums) * (1.0 + 1e-9)
+        errors = 0.5 * (start + areas @ residuals + 4.0 * k * U * sums) * (1.0 + 1e-9)
         return Resolved(np.maximum(values, 0.0), errors, solves)
 
 

@@ -18,8 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.progress import Counter
+from markov.computing.rounding import U
 from markov.computing.time_limits import Prediction
-from markov.time.exponentials.poisson_probabilities import UNIT, poisson_weights
+from markov.time.exponentials.poisson_probabilities import poisson_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,7 +99,7 @@ class Uniformized:
         entries = int(np.diff(self.P.indptr).max(initial=1))
         columns = int(np.bincount(self.P.indices, minlength=1).max(initial=1))
         # a sum of m products of rounded entries, in the 1-norm and in the maximum norm
-        self.rounding = (max(entries, columns) + 4) * UNIT
+        self.rounding = (max(entries, columns) + 4) * U
         self._transposed: sp.csr_matrix | None = None
 
     def forward(self) -> _Powers:
@@ -173,7 +174,7 @@ class Uniformized:
         """Sum P(N > k) / q over k: the weights integrated over time."""
         size = powers.norm(vector)
         if self.rate == 0.0:
-            return Evaluated(vector * time, size * time * UNIT, 0)
+            return Evaluated(vector * time, size * time * U, 0)
         if limit is not None and self.rate * time > FAR_JUMPS:
             return self._until_far(powers, vector, time, tolerance, limit)
         self._check_jumps(time)

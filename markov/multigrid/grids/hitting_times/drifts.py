@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from markov.computing.compilation import bound_kernel
+from markov.computing.rounding import U
 from markov.multigrid.grids.hitting_times import proof_kernels
 from markov.multigrid.grids.hitting_times.proof_kernels import Checked, Queue, Raising
 from markov.multigrid.grids.levels import Level
@@ -49,7 +50,7 @@ class Drift:
         self._states: list[NDArray[np.uint64]] = []
         self._counts: tuple[int, ...] = ()
         self._most = 1000 + int(4.0 * level.grid.size ** (2.0 / 3.0))  # of what lies along lines
-        text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, proof_kernels.U)
+        text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, U)
         checked = Checked(times.h, Marked(RECURRENT, marks), LIMIT)
         run = level.cells, level.written_out, level.equations, checked
         given: dict[str, Any] = {"own": self._room, "table": level.table, "unrolled": text}

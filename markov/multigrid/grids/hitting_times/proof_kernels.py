@@ -12,6 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markov.computing.double_double_kernels import two_product, two_sum
+from markov.computing.rounding import U
 from markov.multigrid.grids.loops.rate_kernels import at_cell, at_row
 from markov.multigrid.grids.loops.tables import ONE, ZERO
 from markov.multigrid.grids.loops.traversals import other_slots, slots
@@ -29,7 +30,6 @@ __all__ = [
     "Heights",
     "Queue",
     "Raising",
-    "U",
     "drift",
     "misfit",
     "misfit_exactly",
@@ -37,8 +37,6 @@ __all__ = [
 ]
 
 ROUNDINGS = 4  # of a drift, beside one for each transition
-
-U = 1.1102230246251565e-16
 
 TINY = 1e-300
 """More than rounding takes from products that underflow: of numbers from 1e-280 on, in their last digits only."""

@@ -9,12 +9,13 @@ import mpmath
 import numpy as np
 import pytest
 
+from markov.computing.rounding import U
 from markov.time.exponentials import squaring
 from markov.time.exponentials import words as of_words
 from markov.time.exponentials.kernel import pairs, triples
 from markov.time.exponentials.poisson_probabilities import most_jumps, weights_in_words
 from markov.time.exponentials.squaring import Evolution, planned, worthwhile
-from markov.time.exponentials.words import U, exact_sum, product, total, total_error, unit_error
+from markov.time.exponentials.words import exact_sum, product, total, total_error, unit_error
 from tests.markov.time.exact_exponentials import exact
 from tests.surface import for_each
 
