@@ -35,7 +35,7 @@ import tempfile
 import time
 import traceback
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,6 @@ from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import (
     cgutils,
     datamodel,
-    event,
     interpreter,
     itanium_mangler,
     lowering,
@@ -78,7 +77,6 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, _LowerResult
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass
 from numba.core.cpu import CPUContext
-from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction, Dispatcher
 from numba.core.typing.context import Context
@@ -705,24 +703,28 @@ def decorators() -> dict[str, Any]:
     return found | {function.__name__: function for function in functions}
 
 
-PLAIN = frozenset((numba_ir.Loc, str, int, bool, type(None)))
-"""Types of what belongs to a statement and holds no variables."""
+def quicken(without: Collection[str] = ()) -> None:
+    """Replace what takes Numba long, in this process, except for names in ``without`` (see `replacements`)."""
+    for key, (owner, name, by) in replacements().items():
+        if key not in without:
+            setattr(owner, name, by)
+    datamodel.default_manager.register(types.Array, _ArrayModel)  # type: ignore[attr-defined]
 
 
-def quicken() -> None:
-    """Replace what takes Numba long, in this process.
+def replacements() -> dict[str, tuple[Any, str, Any]]:
+    """Return what replaces Numba's and llvmlite's: by key the owner, the name there, and the replacement.
 
     1. Tuples, arrays and structs are `_Aggregate`; functions pass arrays as `_ArrayModel` says.
-    2. Types of operations on numbers and of attributes, hashes of types and the equality of two sets of options are
-       kept. Numba searches all definitions of an operator for each operation, a tenth of the time of its front end.
-    3. Lists of the variables of a statement are made without a search of its place in the source, and where variables
-       live is found when it is read; what only generators need is left out, and so are messages to listeners.
+    2. Types of operations on numbers and of attributes are kept. Numba searches all definitions of an operator for each
+       operation, a tenth of the time of its front end.
+    3. Where variables live is found when it is read; what only generators and ``with`` statements need is left out.
     4. The function of a C signature is that of `_wrap`.
     5. Names of functions have digests of the types of their arguments: the name of each field of a record made them
        13 kB long, and nine tenths of an object file.
+
+    Each is worth more than a second of the build, or the others need it; ``docs/compilation.md`` has the figures.
     """
-    resolve, equal = BaseFunction.get_call_type, TargetConfig.__eq__
-    described, hash_type = itanium_mangler.mangle_args, types.Type.__hash__
+    resolve, described = BaseFunction.get_call_type, itanium_mangler.mangle_args
     resolved: dict[Any, Any] = {}
 
     def get_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
@@ -733,36 +735,9 @@ def quicken() -> None:
             resolved[key] = resolve(function, context, args, kws)
         return resolved[key]
 
-    def is_equal(options: Any, others: Any) -> Any:
-        if isinstance(others, TargetConfig) and options._values == others._values:
-            return True
-        return equal(options, others)
-
     @functools.cache
     def digest_of(kinds: tuple[Any, ...]) -> str:
         return "h" + native.digest(described(kinds))
-
-    def hash_of(kind: Any) -> int:
-        known = kind.__dict__
-        if "_hash" not in known:
-            known["_hash"] = hash_type(kind)
-        return known["_hash"]  # type: ignore[no-any-return]
-
-    def variables(owner: Any, value: Any) -> list[Any]:
-        found: list[Any] = []
-        collect(value, found)
-        return found
-
-    def collect(value: Any, found: list[Any]) -> None:
-        members = value.values() if type(value) is dict else value if type(value) in (list, tuple) else (value,)
-        for member in members:
-            kind = type(member)
-            if kind is numba_ir.Var:
-                found.append(member)
-            elif kind in (dict, list, tuple):
-                collect(member, found)
-            elif kind not in PLAIN and isinstance(member, numba_ir.Inst):
-                found += member.list_vars()
 
     def process(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
         function = processor.func_ir
@@ -772,33 +747,19 @@ def quicken() -> None:
         if emit_dels:
             processor._insert_var_dels(extend_lifetimes=extend_lifetimes)
 
-    datamodel.default_manager.register(types.Array, _ArrayModel)  # type: ignore[attr-defined]
-    make_array = arrayobj.make_array
-    for owner, name, by in (
-        (types.Type, "__hash__", hash_of),
-        (cgutils, "ValueStructProxy", _Proxy),
-        (numba_ir.Inst, "_rec_list_vars", variables),
-        (postproc.PostProcessor, "run", process),
-        (event, "broadcast", lambda _: None),
-        (interpreter, "peep_hole_delete_with_exit", lambda function: function),
-        (CPUContext, "create_cfunc_wrapper", _wrap),
-        (Context, "find_matching_getattr_template", functools.cache(Context.find_matching_getattr_template)),
-        (Context, "load_additional_registries", functools.cache(Context.load_additional_registries)),
-        (CPUContext, "load_additional_registries", functools.cache(CPUContext.load_additional_registries)),
-        (ir.IRBuilder, "extract_value", _extract),
-        (ir.IRBuilder, "insert_value", _insert),
-        (ir.IRBuilder, "store", _store),
-        (
-            arrayobj,
-            "make_array",
-            # Numba's looks for a conversion to an array, which none of these types has, at each access
-            lambda kind: (cgutils.create_struct_proxy if type(kind) is types.Array else make_array)(kind),
-        ),
-        (itanium_mangler, "mangle_args", lambda kinds: digest_of(tuple(kinds))),
-        (BaseFunction, "get_call_type", get_call_type),
-        (TargetConfig, "__eq__", is_equal),
-    ):
-        setattr(owner, name, by)
+    replaced: tuple[tuple[str, Any, str, Any], ...] = (
+        ("cgutils", cgutils, "ValueStructProxy", _Proxy),
+        ("PostProcessor", postproc.PostProcessor, "run", process),
+        ("interpreter", interpreter, "peep_hole_delete_with_exit", lambda function: function),
+        ("CPUContext", CPUContext, "create_cfunc_wrapper", _wrap),
+        ("Context", Context, "find_matching_getattr_template", functools.cache(Context.find_matching_getattr_template)),
+        ("IRBuilder", ir.IRBuilder, "extract_value", _extract),
+        ("IRBuilder", ir.IRBuilder, "insert_value", _insert),
+        ("IRBuilder", ir.IRBuilder, "store", _store),
+        ("itanium_mangler", itanium_mangler, "mangle_args", lambda kinds: digest_of(tuple(kinds))),
+        ("BaseFunction", BaseFunction, "get_call_type", get_call_type),
+    )
+    return {f"{part}.{name}": (owner, name, by) for part, owner, name, by in replaced}
 
 
 def _wrap(context: Any, library: Any, called: Any, env: Any, call_helper: Any) -> None:

@@ -63,10 +63,11 @@ NUMBA_SETTINGS = (
     "NUMBA_DISABLE_JIT",
 )
 """Settings of Numba on which machine code depends."""
-RUNTIME_FUNCTIONS = re.compile(
-    r"(numba_(gil_ensure|gil_release|do_raise|unpickle|runtime_build_excinfo_struct|fatal_error)"
-    r"|PyErr_\w+|Py_(Inc|Dec)Ref|PyUnicode_FromString|PyBytes_FromStringAndSize|NRT_(Free|MemInfo_call_dtor))$"
-)
+RUNTIME_FUNCTIONS = frozenset({
+    "NRT_Free", "NRT_MemInfo_call_dtor", "PyBytes_FromStringAndSize", "PyErr_Clear", "PyErr_SetNone", "PyErr_SetString",
+    "PyErr_WriteUnraisable", "PyUnicode_FromString", "Py_DecRef", "numba_do_raise", "numba_gil_ensure",
+    "numba_gil_release", "numba_runtime_build_excinfo_struct", "numba_unpickle",
+})  # fmt: skip
 """Functions of the Python and Numba runtimes that code calls only on an exception or for reference counts of arrays.
 
 Each is replaced by a stub; one that computes or prints must not be here.
@@ -341,7 +342,7 @@ def isolate(module: Any, exported: str, symbol: str, what: str) -> set[str]:
         if function.is_declaration:
             if function.name in C_FUNCTIONS:
                 function.name = C_FUNCTIONS[function.name]
-            elif RUNTIME_FUNCTIONS.match(function.name):
+            elif function.name in RUNTIME_FUNCTIONS:
                 function.name = f"hopflow.{function.name}"
                 outside.add(function.name)
             elif not ALLOWED_CALLS.match(function.name):

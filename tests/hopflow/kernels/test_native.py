@@ -331,6 +331,55 @@ def test_mantissas_and_exponents_are_as_in_python() -> None:
         callbacks(of_gamma)
 
 
+# Names that code calls outside of itself: each of them is called by one of two functions.
+
+OUTSIDE = """
+import math
+import numpy as np
+
+def raises(x, n):
+    choices = (1.0, 2.0)
+    carray(x, 3)[0] = choices[int(n)]
+
+def splits(x, n):
+    y = carray(x, 3)
+    mantissa, exponent = math.frexp(np.float32(n))
+    y[0] = math.ldexp(np.float32(mantissa), exponent + 2) + math.nextafter(np.float32(n), np.float32(0.0))
+    mantissa, exponent = math.frexp(n)
+    y[1] = math.ldexp(mantissa, exponent + 2) + math.nextafter(n, 0.0)
+"""
+
+
+@pytest.fixture(scope="module")
+def outside() -> tuple[native.Unit, str]:
+    """The unit of both functions, and its name; compiled again where `native` was edited."""
+    name = native.digest(OUTSIDE, Path(native.__file__).read_text(encoding="utf-8"))
+    signatures = dict.fromkeys(("raises", "splits"), "void(CPointer(float64), float64)")
+    entry = f"code/{name}-tests"
+    content = cache.read(entry)
+    if content is None:
+        content = native.encode_unit(native.Compiler().compile(name, OUTSIDE, signatures))
+        cache.write(entry, content)
+    return native.decode_unit(content), name
+
+
+def test_code_calls_each_runtime_function_that_has_a_stub(outside) -> None:
+    assert set(outside[0].outside) == {f"hopflow.{name}" for name in native.RUNTIME_FUNCTIONS}
+
+
+def test_code_calls_each_function_of_the_c_library(outside) -> None:
+    """Their results are those of float32 and float64: a stub instead answers otherwise."""
+    unit, name = outside
+    assert all(f"\0{function}\0".encode() in b"".join(unit.objects) for function in native.C_FUNCTIONS.values())
+    numbers = np.zeros(3)
+    address = native.load_unit(name, lambda: unit)["splits"]
+    for n in (0.3, 1.0, 1234.5):
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(address)(numbers.ctypes.data, n)
+        single = np.float32(n)
+        assert numbers[0] == float(np.float32(4.0) * single + np.nextafter(single, np.float32(0.0)))
+        assert numbers[1] == 4.0 * n + math.nextafter(n, 0.0)
+
+
 def halve(numbers, a):
     """Template."""
     numbers[0] = 0.5 * a
