@@ -962,7 +962,16 @@ MAKE: dict[str, Callable[[], str]] = {
     "weak_verdicts": weak_verdicts,
     "deciding_seeds": deciding_seeds,
 }
-PAGES = ("error-constants.md", "intervals.md", "markov.md", "power.md", "readers.md", "responses.md", "rules.md", "scenario-files.md")
+PAGES = (
+    "error-constants.md",
+    "intervals.md",
+    "markov.md",
+    "power.md",
+    "readers.md",
+    "responses.md",
+    "rules.md",
+    "scenario-files.md",
+)
 SIMULATED = ("paths.md",)
 """Pages with parts that take simulations."""
 JUDGED = ("../README.md", "known-limits.md")

@@ -250,7 +250,7 @@ class Checker:
             return None
         above = evolution.backward(rewards - lowest, [time])  # its terms are not negative
         values = above.values[0]
-        wrong = (above.relative[0] + 4.0 * UNIT) * values + above.absolute[0] + 4.0 * UNIT * abs(lowest)
+        wrong = (above.relative[0] + 4.0 * U) * values + above.absolute[0] + 4.0 * U * abs(lowest)
         return Known(values + lowest, wrong)
 
     def _limit(self, jumps: Uniformized, values: Vector, time: float) -> Limit | None:

@@ -15,6 +15,7 @@ import numpy as np
 from markov.analysis.perturbations import Perturbation
 from markov.analysis.sensitivities import derivatives
 from markov.analysis.sensitivity_results import Sensitivity
+from markov.computing.rounding import U
 from markov.models.measures import chosen
 from markov.time.passages.moments import mean_over
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
 
 __all__ = ["Question", "sensitivity_of"]
-
-UNIT = 2.0**-53
 
 
 class Question(NamedTuple):
@@ -79,7 +78,7 @@ def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> 
         there = passage.asked().again(near.model_at(-1 if side == "left" else 1))
         (value, error), (other, off) = (_quantity(one, of) for one in (passage, there))
         change = value - other if side == "left" else other - value
-        error = (error + off) * (1.0 + 4.0 * UNIT) + UNIT * abs(change)
+        error = (error + off) * (1.0 + 4.0 * U) + U * abs(change)
         elasticity = change * near.at / value if value else math.nan
         return Sensitivity(parameter, of, value, change, error, elasticity, kind="difference", side=side or "right")
     value, _ = _quantity(passage, of)
@@ -97,7 +96,8 @@ def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> 
     def at(one: Side | None) -> list[Sensitivity]:
         Q, apart = near.generator(one)
         earned, missing = Q @ values, apart @ np.abs(values)
-        rounding = abs(Q) @ (wrong + 4.0 * UNIT * np.abs(values))
+        most = int(np.diff(Q.indptr).max(initial=0))
+        rounding = abs(Q) @ (wrong + (most + 3) * U * np.abs(values))
         if measure is not None:
             change, estimate = near.measure(of, 0, measure, None, one)
             earned, missing = earned + change, missing + estimate

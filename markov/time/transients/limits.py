@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markov.chains import MarkovChain
+from markov.computing.rounding import U
 from markov.driver import stationary
-from markov.time.exponentials.poisson_probabilities import UNIT
 from markov.time.passages.absorbing import Absorbing
 from markov.time.transients.uniformization import FAR_JUMPS, Limit
 
@@ -65,4 +65,4 @@ def _absorbed(chain: MarkovChain, start: NDArray[np.float64]) -> tuple[NDArray[n
         values, wrong = system.solve(system.rates_into(inside))
         shares[k] = float(first @ values)
         error += float(first @ wrong)
-    return shares, error + 4.0 * len(first) * UNIT
+    return shares, error + 4.0 * len(first) * U

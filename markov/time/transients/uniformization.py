@@ -199,7 +199,7 @@ class Uniformized:
         early = self._until(powers, vector, jumps / self.rate, tolerance / 2, None)
         remaining = time - jumps / self.rate
         values = early.values + remaining * limit.values
-        rounded = 4.0 * UNIT * powers.norm(values)
+        rounded = 4.0 * U * powers.norm(values)
         return Evaluated(values, early.error + remaining * error + rounded, steps + early.steps, settled=True)
 
 
