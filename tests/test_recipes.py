@@ -21,6 +21,7 @@ def test_there_is_a_recipe_for_each_frequent_change() -> None:
         "A field that a reader uses",
         "A function or an operator of model files",
         "A parameter or a feature of the packet level",
+        "A number in an error bound",
         "A claim",
     ]
     assert list(RECIPES) == names
