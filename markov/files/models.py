@@ -14,6 +14,7 @@ from hopflow.checks import choice, instance, integer, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, deliver, same
+from hopflow.units import quantities
 from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
 from markov.computing.rate_range import rates_in_range
@@ -209,6 +210,7 @@ class FileModel:
         model.properties = parse_properties(path)
         return model
 
+    @quantities(max_seconds="time")
     def property(
         self,
         text: str,

@@ -42,7 +42,7 @@ WORSE = 4.0  # than the rounding of uniformization: a bound that is still taken
 SHARE = 0.3  # of all powers, that such attempts may cost
 
 
-@quantities(times="time")
+@quantities(times="time", max_seconds="time")
 def transient(
     model: Any,
     times: ArrayLike,
