@@ -287,7 +287,7 @@ class _Reader(JaniReader):
         self.known(given, "destination", where)
         share = self.known(given.get("probability", {"exp": 1}), "exp", f"{where}.probability").get("exp")
         if not _is_one(share):
-            rate = Chain(rate, (("*", self.expression(share, where)),), 1)
+            rate = _product(rate, self.expression(share, where))
         changes: list[Assignment] = []
         transient: list[Assignment] = []
         for assignment in [*shared, *self.listed(given, "assignments", where)]:
@@ -359,6 +359,14 @@ def _is_zero(tree: Expression) -> bool:
 
 def _at(place: str, number: int) -> Expression:
     return Chain(Name(place, 1), (("=", Literal(number, 1)),), 1)
+
+
+def _product(rate: Expression, share: Expression) -> Expression:
+    """Return the rate of a destination: a negative rate stays negative, whatever the sign of its probability."""
+    product = Chain(rate, (("*", share),), 1)
+    if any(isinstance(factor, Literal) and factor.value >= 0 for factor in (rate, share)):
+        return product
+    return Choice(((Chain(rate, (("<", Literal(0, 1)),), 1), rate),), product, 1)
 
 
 def _is_one(share: Any) -> bool:

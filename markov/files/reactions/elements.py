@@ -73,7 +73,7 @@ FIELDS: dict[str, Fields] = {
     "assignmentRule": Fields("variable", "id", "math"),
     "listOfReactions": Fields(elements="reaction"),
     "reaction": Fields(
-        "id fast", "compartment reversible", "listOfReactants listOfProducts listOfModifiers kineticLaw"
+        "id fast reversible", "compartment", "listOfReactants listOfProducts listOfModifiers kineticLaw"
     ),
     "listOfReactants": Fields(elements="speciesReference"),
     "listOfProducts": Fields(elements="speciesReference"),

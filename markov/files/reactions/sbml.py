@@ -8,7 +8,7 @@ Munsky, M. Khammash, The finite state projection algorithm, Journal of Chemical 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -37,6 +37,7 @@ from markov.files.program import (
 from markov.files.reactions.elements import Element, described, model_of
 from markov.files.reactions.events import Trigger, read_event, triggered
 from markov.files.reactions.formulas import Formulas, Function, check_attributes
+from markov.files.reactions.laws import LawSigns, vanishes
 from markov.files.syntax import (
     Call,
     Chain,
@@ -53,6 +54,10 @@ from markov.generators.ways import MAX_STATES
 __all__ = ["read_sbml"]
 
 OUTSIDE = "outside"
+TWO_REACTIONS = (
+    "; write two reactions, one for each direction, with laws that are never negative, "
+    'or reversible="false" where the law is the rate of one direction alone'
+)
 FIRST_REACTION = 10**9
 """Number of the first reaction, in place of a line: no file has so many lines, and a line may have several reactions."""
 
@@ -93,9 +98,10 @@ def read_sbml(
     Raises
     ------
     FileError
-        A ValueError, with the line, the element and the reason, where the file cannot be used: rate rules, constraints,
-        delays, several events that states trigger, packages that are required, amounts in another unit than molecules,
-        times in another unit than seconds, initial amounts or stoichiometries that are missing or not whole.
+        A ValueError, with the line, the element and the reason, where the file cannot be used: laws of reversible
+        reactions that may be negative, laws that are negative in a state, rate rules, constraints, delays, several
+        events that states trigger, packages that are required, amounts in another unit than molecules, times in another
+        unit than seconds, initial amounts or stoichiometries that are missing or not whole.
 
     Examples
     --------
@@ -125,6 +131,7 @@ def read_sbml(
         raise ValueError(f"{said}: change it there")
     if reader.trigger is not None and reader.trigger.at_start:
         _refuse_at_start(reader.trigger, model.bound)
+    _refuse_net_laws(reader.reversible, model.bound)
     return model
 
 
@@ -135,6 +142,19 @@ def _refuse_at_start(event: Trigger, bound: Bound) -> None:
     condition = boolean(bound.scope.value(event.condition), place, "a trigger")
     if np.any(condition.run(start)):
         raise FileError(place, "an event at time 0 is not read: give its values as initial ones")
+
+
+def _refuse_net_laws(laws: Mapping[int, Expression], bound: Bound) -> None:
+    """Raise FileError where the law of a reversible reaction, by its number, may be negative.
+
+    Such a law is the difference of the rates of two directions. Which terms belong to which is not in the file, and
+    read as one rate the reaction would stop where they are equal.
+    """
+    signs = LawSigns(bound)
+    for number, law in laws.items():
+        if signs.of(law).negative:
+            reason = "is reversible and has a law that may be negative, the difference of both directions: not read"
+            raise bound.program.fault(number, reason, TWO_REACTIONS)
 
 
 class _Reader:
@@ -170,6 +190,7 @@ class _Reader:
         self.counts = {name: self.counts[name] for name in self.species if name in self.counts}
         if isinstance(limits, Mapping) and (unknown := set(limits) - set(self.counts)):
             raise ValueError(f"limits: {min(unknown)!r} is no species that reactions change")
+        self.reversible: dict[int, Expression] = {}  # laws by the numbers of reactions
         self.resets, self.trigger = self._events()
         if self.resets and not self.limited:
             raise self.wrong("listOfEvents", "events at given times need limits=")
@@ -500,8 +521,9 @@ class _Reader:
                 self._constant(found, f"{name}.{key}", self._value(parameter))
         rate = self.formulas.read(law, where, local)
         changes = self._changes(reaction, where)
+        needed = tuple(self._needed(changes, rate))
         fits, exceeds = self.inside, []
-        for species in self._needed(changes, rate):
+        for species in needed:
             fits = _and(fits, Chain(Name(species, 1), ((">", Literal(0, 1)),), 1))
         there = fits
         for species, change in changes.items():
@@ -516,13 +538,16 @@ class _Reader:
         )
         if not step:
             return
+        if self.truth(reaction, "reversible", default=True):
+            self.reversible[number] = rate
         plain = Command("", fits, (Branch(rate, step),), number)
         yield from ((plain,) if self.trigger is None else triggered(plain, changes, self.trigger))
+        if needed:  # without a reactant it does not happen, but a negative law is refused there as well
+            lacking = _any(Chain(Name(species, 1), (("=", Literal(0, 1)),), 1) for species in needed)
+            negative = Chain(rate, (("<", Literal(0, 1)),), 1)
+            yield Command("", _and(_and(self.inside, lacking), negative), (Branch(rate, ()),), number)
         if exceeds:
-            leaves: Expression = exceeds[0]
-            for each in exceeds[1:]:
-                leaves = Chain(leaves, (("|", each),), 1)
-            yield Command("", _and(there, leaves), (Branch(rate, self._leaving(number)),), number)
+            yield Command("", _and(there, _any(exceeds)), (Branch(rate, self._leaving(number)),), number)
 
     def _leaving(self, line: int) -> tuple[Assignment, ...]:
         """Return the assignments of leaving the limits."""
@@ -541,7 +566,7 @@ class _Reader:
             fresh = {n for rule in fresh & self.rules.keys() for n in names_in(self._rule(rule))}
             fresh -= names
         for name, change in changes.items():
-            if change < 0 and name in names and not _vanishes(rate, name):
+            if change < 0 and name in names and not vanishes(rate, name):
                 yield name
 
     def _changes(self, reaction: Element, where: str) -> dict[str, int]:
@@ -569,18 +594,10 @@ class _Reader:
         return {name: change for name, change in found.items() if change}
 
 
-def _vanishes(tree: Expression, name: str) -> bool:
-    """Whether a law is 0 for certain where a species is: a product that has it as a factor."""
-    match tree:
-        case Name(other):
-            return other == name
-        case Chain(first, rest) if all(sign in ("*", "/") for sign, _ in rest):
-            factors = [first, *(part for sign, part in rest if sign == "*")]
-            return any(_vanishes(factor, name) for factor in factors)
-        case Call("power", (base, Literal(exponent))):
-            return exponent > 0 and _vanishes(base, name)
-    return False
-
-
 def _and(one: Expression, other: Expression) -> Expression:
     return Chain(one, (("&", other),), 1)
+
+
+def _any(conditions: Iterable[Expression]) -> Expression:
+    first, *others = conditions
+    return Chain(first, tuple(("|", condition) for condition in others), 1) if others else first

@@ -231,9 +231,14 @@ class FileRules(ChainModel):
                 open_ = [outcome for guard, branches in commands if guard(s) for outcome in branches]
                 ways = [(*way, outcome) for way in ways for outcome in open_]
             for way in ways:
-                rate = way[0].rate(s)
-                for outcome in way[1:]:
-                    rate = rate * outcome.rate(s)
+                rates = [outcome.rate(s) for outcome in way]
+                if len(way) > 1:  # a product hides the signs of its factors
+                    for outcome, factor in zip(way, rates, strict=True):
+                        if is_plain(factor):
+                            self.check_rate(s, factor, outcome.line)
+                rate = rates[0]
+                for factor in rates[1:]:
+                    rate = rate * factor
                 if is_plain(rate):
                     self.check_rate(s, rate, way[0].line)
                 target = self._target(s, way, rate)

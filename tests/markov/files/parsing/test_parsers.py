@@ -563,6 +563,28 @@ def test_keys_that_are_unknown_or_doubled_and_undeclared_actions_are_named(tmp_p
         read_jani(path)
 
 
+def test_a_negative_rate_is_refused_whatever_the_sign_of_its_probability(tmp_path: File) -> None:
+    """The product of two negative numbers is no rate."""
+    path, queue = tmp_path / "m.jani", jani_queue()
+    queue["constants"].append({"name": "p", "type": "real", "value": -1})
+    edge = queue["automata"][0]["edges"][0]
+    (destination,) = edge["destinations"]
+    for rate, probability, message in (
+        (-2, "p", "rate -2 in state"),
+        ({"op": "-", "left": "n", "right": 2}, "p", "rate -2 in state"),
+        (2, "p", "rate -2 in state"),
+        (-2, {"op": "*", "left": "p", "right": "p"}, "rate -2 in state"),
+    ):
+        edge["rate"], destination["probability"] = {"exp": rate}, {"exp": probability}
+        path.write_text(json.dumps(queue))
+        with pytest.raises(FileError, match=message):
+            read_jani(path, constants={"N": 3}).chain  # noqa: B018
+    edge["rate"], destination["probability"] = {"exp": "p"}, {"exp": "p"}
+    path.write_text(json.dumps(queue))
+    chain = read_jani(path, constants={"N": 3, "p": 1.0}).chain
+    assert chain.Q[0, 1] == 1.0
+
+
 # JANI files as Storm writes them and those of its tests (moves-rwth/storm, resources/examples/testfiles, GPL-3.0): their keys, in
 # their order, and the results of src/test; the text is written here.
 

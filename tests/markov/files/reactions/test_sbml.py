@@ -582,6 +582,95 @@ def test_a_reaction_needs_its_reactants(read):
             read(network(SPECIES.format("X", 5), pairs), limits=limits).chain  # noqa: B018
 
 
+A, B = "<ci>A</ci>", "<ci>B</ci>"
+ONE = "<cn>1</cn>"
+
+
+def reversible(text: str) -> str:
+    return text.replace('reversible="false"', 'reversible="true"')
+
+
+def conversion(law: str, start: int = 1) -> str:
+    """Return a network with one reaction, A -> B."""
+    species = SPECIES.format("A", start) + SPECIES.format("B", 0)
+    rule = f'<listOfRules><assignmentRule variable="net"><math>{apply("minus", A, B)}</math></assignmentRule></listOfRules>'
+    names = '<parameter id="net" constant="false"/><parameter id="back" value="-1"/><parameter id="k" value="2"/>'
+    return network(species, reaction("r", {"A": 1}, {"B": 1}, law), names, FUNCTIONS + rule)
+
+
+def net(forward: str, backward: str) -> str:
+    return apply("minus", times(forward, A), times(backward, B))
+
+
+@pytest.mark.parametrize("limits", [60, None])
+@pytest.mark.parametrize(
+    ("law", "start"),
+    [
+        (net(ONE, ONE), 1),
+        (net("<cn>5</cn>", "<cn>0.1</cn>"), 10),  # it reaches 0 only where there is no A
+        (net(ONE, ONE), 10),  # it reaches 0, and is never negative on the way
+        (
+            apply("minus", times(ONE, apply("plus", times(ONE, A), times("<cn>-1</cn>", B)))),
+            1,
+        ),  # the form of case 01018
+        (apply("plus", A, times("<ci>back</ci>", B)), 10),
+        (apply("divide", net(ONE, ONE), apply("plus", ONE, A, B)), 10),
+        (times("<ci>k</ci>", "<ci>net</ci>"), 10),  # through an assignment rule
+        (times(A, apply("minus", ONE, apply("divide", B, A))), 10),
+        (apply("floor", net(ONE, ONE)), 10),
+        (apply("ln", apply("divide", A, B)), 10),
+        (piecewise(net(ONE, ONE), apply("gt", A, TWO), ONE), 10),
+    ],
+)
+def test_net_laws_of_reversible_reactions_are_refused(read: Any, law: str, start: int, limits: int | None) -> None:
+    """Their sign is the direction: read as one rate, the reaction would stop where both directions are equal."""
+    text = reversible(conversion(law, start))
+    for written in (text, text.replace(' reversible="true"', "")):  # it is the default
+        with pytest.raises(
+            FileError, match=r"line 1: reaction 'r': is reversible .*two reactions.*reversible=\"false\""
+        ):
+            read(written, limits=limits)
+
+
+@pytest.mark.parametrize(("n", "forward", "backward"), [(1, 1.0, 1.0), (10, 5.0, 0.1), (10, 1.0, 1.0)])
+def test_two_reactions_in_place_of_a_net_law_are_binomial(read: Any, n: int, forward: float, backward: float) -> None:
+    both = reaction("r", {"A": 1}, {"B": 1}, times(f"<cn>{forward}</cn>", A))
+    both += reaction("back", {"B": 1}, {"A": 1}, times(f"<cn>{backward}</cn>", B))
+    found = stationary(read(reversible(network(SPECIES.format("A", n) + SPECIES.format("B", 0), both)), limits=n))
+    p = backward / (forward + backward)
+    assert found["A"] == pytest.approx(n * p, rel=1e-12)
+    assert found.pi @ found.chain.states.A**2.0 - found["A"] ** 2 == pytest.approx(n * p * (1 - p), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        times("<ci>k</ci>", A),
+        times(A, apply("minus", A, ONE)),
+        apply("divide", times(A, apply("minus", A, ONE), apply("minus", A, TWO)), TWO),
+        apply("divide", times("<ci>k</ci>", A), apply("plus", ONE, A, B)),
+        times(A, apply("minus", "<ci>k</ci>", ONE)),  # a difference of numbers
+        times(A, apply("minus", "<ci>back</ci>")),
+        times(A, apply("exp", apply("minus", A, B))),
+        times(A, apply("power", apply("minus", A, B), TWO)),
+        times(A, apply("ln", apply("plus", ONE, A))),
+        times(A, apply("abs", apply("minus", A, B))),
+    ],
+)
+def test_other_laws_of_reversible_reactions_are_rates(read: Any, law: str) -> None:
+    text = conversion(law, 4)
+    assert (read(reversible(text)).chain.Q != read(text).chain.Q).nnz == 0
+
+
+@pytest.mark.parametrize("limits", [60, None])
+def test_laws_that_are_negative_without_a_reactant_are_refused(read: Any, limits: int | None) -> None:
+    """A reaction without its reactants does not happen, which must not hide that it would go backwards."""
+    with pytest.raises(FileError, match=r"reaction 'r': rate -0.2 in state .*two reactions"):
+        stationary(read(conversion(net(ONE, "<cn>0.1</cn>"), 2), limits=limits))
+    positive = read(conversion(apply("plus", A, B), 2), limits=limits)
+    assert stationary(positive).probability(lambda s: s.A == 0) == 1.0  # a law that is positive there stays allowed
+
+
 def test_errors_name_the_line_and_the_reaction(read):
     text = network(SPECIES.format("X", 2), DEATH + "\n" + reaction("back", {}, {"X": 1}, apply("minus", X)), MU)
     for limits in (60, None):
