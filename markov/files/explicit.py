@@ -52,8 +52,6 @@ __all__ = ["ExplicitModel", "from_networkx", "read_explicit", "to_networkx", "wr
 SUFFIXES = (".tra", ".umb", ".mtx")
 BYTES_PER_TRANSITION = 100.0
 WHOLE = re.compile("[0-9]{1,18}")
-OTHERS = ("dtmc", "mdp", "ma", "pomdp", "smg", "imdp", "idtmc")
-"""Other kinds of models that Storm's transitions may begin with."""
 KIND = re.compile(r"# *Transitions *\((\w{1,20})\)")
 """The first line of transitions of newer versions of PRISM."""
 RATIO = re.compile("-?[0-9]{1,300}/[0-9]{1,300}")
@@ -254,7 +252,7 @@ def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
     lines = _lines(text)
     first = lines[0][1] if lines else []
     of_storm = len(first) == 1 and first[0].lower() == "ctmc"
-    if len(first) == 1 and first[0].lower() in OTHERS:
+    if len(first) == 1 and first[0].isalpha() and not of_storm:
         said = f"a model of type {first[0]!r} (Storm): must be ctmc"
         raise FileError((path.name, lines[0][0]), said)
     kind = KIND.match(text)

@@ -31,7 +31,13 @@ from markov.files.syntax import Expression, Literal, Name
 __all__ = ["parse_prism"]
 
 KINDS = {"ctmc": "ctmc", "stochastic": "ctmc", "dtmc": "dtmc", "probabilistic": "dtmc"}
-OTHERS = ("mdp", "nondeterministic", "pta", "pomdp", "popta", "imdp", "ipomdp", "idtmc", "lts", "smg", "csg")
+OTHERS = (
+    "mdp", "nondeterministic", "pta", "pomdp", "popta", "imdp", "ipomdp", "idtmc", "lts",
+    "smg", "tsg", "csg", "stpg",
+    "ma", "ctmdp", "ictmc",
+    "gsmp", "fdctmc", "actmc",
+)  # fmt: skip
+"""Types of models of PRISM, of its extensions for games, intervals and general delays, and of Storm."""
 REFUSED = {
     "clock": "clocks of timed automata",
     "invariant": "invariants of timed automata",
@@ -92,7 +98,10 @@ class _Parser(ExpressionParser):
             elif token.kind == "name" and token.text in self.declarations:
                 self.declarations[token.text]()
             else:
-                raise FileError((cursor.file, token.line), f"{token.text!r} begins no declaration")
+                hint = (
+                    ", and a type of model must be ctmc or dtmc" if self.kind is None and token.kind == "name" else ""
+                )
+                raise FileError((cursor.file, token.line), f"{token.text!r} begins no declaration{hint}")
         if self.kind is None:
             raise FileError((cursor.file, 1), "no type of model: ctmc or dtmc is expected")
         if not self.found.modules:
