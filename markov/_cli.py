@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hopflow.checks import choice
+from hopflow.checks import choice, integer
 from hopflow.console import command_line as cli
 from hopflow.registry import object_of_file
 from hopflow.results import Status, table_text
@@ -80,6 +80,8 @@ PRISM, JANI, PYTHON = (".prism", ".sm", ".pm", ".ctmc"), (".jani",), (".py",)
 SBML, LISTED, MATRIX = (".xml", ".sbml"), (".umb", ".tra"), (".mtx",)
 SUFFIXES = PRISM + JANI + SBML + LISTED + MATRIX + PYTHON
 PROOFS: dict[str, Any] = {"on": True, "tight": "tight", "off": False}
+LISTED_STATES = 10
+"""Number of states whose probabilities are printed of a chain without measures."""
 UNDECIDED, INACCURATE = 3, 4
 """Exit statuses for properties without a truth value, and for values without a useful bound; 2 is that of a wrong call."""
 commands = cli.Commands()
@@ -171,24 +173,61 @@ def _refuse_details(*, verbose: bool, json: bool) -> None:
         raise ValueError("verbose = True: is for text, and --json has how it was computed")
 
 
-def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -> None:
-    """Print the measures of an answer, with the solver's details where asked to, and draw it where asked to."""
+def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool, states: int | None = None) -> None:
+    """Print the measures of an answer, with the solver's details where asked to, and draw it where asked to.
+
+    ``states`` is the largest number of states whose probabilities are listed; None: `LISTED_STATES` of a chain without
+    measures, otherwise 0.
+    """
     _refuse_details(verbose=verbose, json=json)
+    if states is None:
+        states = 0 if answer._measures else LISTED_STATES
+    probabilities = _most_probable(answer, states)
     if json:
         names = (
             "status", "chain", "measures", "error_bound", "entry_error", "residual", "method",
             "iterations", "seconds",
         )  # fmt: skip
         about = {name: getattr(answer, name) for name in names}
-        typer.echo(cli.as_json(about | {"states": answer.chain.size}))
-    elif verbose:
-        typer.echo(answer)
+        listed = [{"state": _fields(state), "probability": p} for state, p in probabilities]
+        typer.echo(cli.as_json(about | {"states": answer.chain.size, "probabilities": listed}))
     else:
-        rows = {name: value for name, value in answer.summary().items() if not name.strip().startswith(answer.FOLDED)}
-        typer.echo(table_text(type(answer).__name__, rows))
+        rows = answer.summary()
+        if not verbose:
+            rows = {name: value for name, value in rows.items() if not name.strip().startswith(answer.FOLDED)}
+        typer.echo(answer if verbose else table_text(type(answer).__name__, rows))
+        if probabilities:
+            is_all = len(probabilities) == answer.chain.size
+            title = "Probabilities" if is_all else f"Probabilities, the largest {len(probabilities)}"
+            typer.echo(table_text(title, {_state_text(state): f"{p:.6g}" for state, p in probabilities}))
     if plot is not None:
         cli.save_figure(answer.plot(), plot, quiet=json)
     _end(answer.status)
+
+
+def _most_probable(answer: Stationary, count: int) -> list[tuple[Any, float]]:
+    """Return all states with their probabilities, in the order of the chain; of more than ``count`` the most probable first."""
+    import numpy as np
+
+    if not count:
+        return []
+    numbers = np.arange(answer.chain.size)
+    if len(numbers) > count:
+        largest = np.sort(np.argpartition(-answer.pi, count - 1)[:count])
+        numbers = largest[np.argsort(-answer.pi[largest], kind="stable")]
+    return list(zip(answer.chain.table.plain(numbers), answer.pi[numbers].tolist(), strict=True))
+
+
+def _fields(state: Any) -> Any:
+    """Return a state by the names of its fields, or as it is where these have none."""
+    return state._asdict() if hasattr(state, "_asdict") else state
+
+
+def _state_text(state: Any) -> str:
+    fields = _fields(state)
+    return (
+        ", ".join(f"{name}={value}" for name, value in fields.items()) if isinstance(fields, dict) else f"state {state}"
+    )
 
 
 @dataclass(frozen=True)
@@ -197,6 +236,12 @@ class _Output:
 
     plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals into this file.")] = None
     certificate: Certified = None
+    states: Annotated[
+        int | None,
+        typer.Option(
+            help="List the probabilities of so many states, the most probable; default: 10 where the chain has no measures."
+        ),
+    ] = None
     verbose: cli.Verbose = False
     json: cli.AsJson = False
 
@@ -204,11 +249,13 @@ class _Output:
         """Refuse files that cannot be written, before anything is solved."""
         cli.check_output("plot", self.plot)
         cli.check_output("certificate", self.certificate, ())
+        if self.states is not None:
+            integer("states", self.states, 0, 10**9)
         _refuse_details(verbose=self.verbose, json=self.json)
 
     def show(self, answer: Stationary) -> None:
         """Print an answer, and draw it where asked to."""
-        _show(answer, self.plot, json=self.json, verbose=self.verbose)
+        _show(answer, self.plot, json=self.json, verbose=self.verbose, states=self.states)
 
 
 @solve.command(
@@ -290,11 +337,11 @@ class _Asked:
         from markov.files import read_explicit
         from markov.sweeps import units, variant
 
-        for name in ("property", "properties"):
-            given = getattr(self, name)
-            if given:
-                said = "goes with PRISM, JANI and SBML files, and with .umb and .tra"
-                raise ValueError(f"{name} = {str(given)!r}: {said}")
+        files = "goes with PRISM, JANI and SBML files, and with .umb and .tra; --states lists probabilities of states"
+        if self.property:
+            raise ValueError(f"property = {self.property[0]!r}: {files}")
+        if self.properties:
+            raise ValueError(f"properties = {str(self.properties)!r}: {files}")
         changes = constants_of(self.const)
         if path.suffix in PYTHON:
             model = python_model(path)
@@ -364,6 +411,8 @@ def file(
                 )
             if output.plot is not None:
                 raise ValueError(f"plot = '{output.plot}': draws a stationary distribution, not properties")
+            if output.states is not None:
+                raise ValueError(f"states = {output.states}: lists a stationary distribution, not properties")
             if output.verbose:
                 raise ValueError("verbose = True: is for stationary distributions, not for properties")
             if output.certificate is not None or asked.exact:

@@ -112,8 +112,41 @@ def test_a_file_of_listed_states_is_solved(tmp_path: Path, ending: str) -> None:
         (found,) = json.loads(call(path, "--property", "S=? [ state = 0 ]", "--json"))
         assert found["value"] == 0.8
         return
-    with pytest.raises(ValueError, match=r"property = .*: goes with PRISM, JANI and SBML files"):
+    with pytest.raises(
+        ValueError, match=r"^property = 'S=\? \[ true \]': goes with PRISM, JANI and SBML files.*--states"
+    ):
         call(path, "--property", "S=? [ true ]")
+
+
+def test_probabilities_of_states_are_listed_of_chains_without_measures(tmp_path: Path) -> None:
+    path = tmp_path / "machine.mtx"
+    write_explicit([[-0.25, 0.25], [1.0, -1.0]], path)
+    assert call(path).endswith("Probabilities\n  state 0  0.8\n  state 1  0.2\n")
+    said = json.loads(call(path, "--json"))
+    assert [entry["state"] for entry in said["probabilities"]] == [0, 1]
+    assert [entry["probability"] for entry in said["probabilities"]] == pytest.approx([0.8, 0.2], rel=1e-14)
+    assert "Probabilities" not in call(path, "--states", "0")
+    write_explicit([[-1.0, 1.0], [0.25, -0.25]], path)
+    assert call(path, "--states", "1").endswith("Probabilities, the largest 1\n  state 1  0.8\n")
+
+
+def test_as_many_probabilities_are_listed_as_the_option_says() -> None:
+    """Of a chain with more states the largest, in descending order; of one with measures none without the option."""
+    arguments = ["mm1k", "--set", "arrival_rate=2.0", "--set", "service_rate=1.0", "--set", "capacity=20"]
+    lines = call(*arguments).partition("Probabilities, the largest 10\n")[2].splitlines()
+    assert [line.split()[0] for line in lines] == [f"n={n}" for n in range(20, 10, -1)]
+    said = json.loads(call(*arguments, "--states", "21", "--json"))["probabilities"]
+    assert [entry["state"] for entry in said] == [{"n": n} for n in range(21)]
+    assert said[0]["probability"] == pytest.approx(1 / (2**21 - 1), rel=1e-12)
+    assert "Probabilities" not in call("kanban")
+    assert call("kanban", "--states", "2").count("m1=") == 2
+    with pytest.raises(ValueError, match="states = -1: must be a whole number"):
+        call("kanban", "--states", "-1")
+
+
+def test_states_are_not_listed_beside_properties(machine: Path) -> None:
+    with pytest.raises(ValueError, match="states = 3: lists a stationary distribution, not properties"):
+        call(machine, "--const", "fails=0.25", "--property", "S=? [ up ]", "--states", "3")
 
 
 EXPLORED = """
