@@ -111,7 +111,12 @@ def joined(a: Rows, b: Rows, states: int) -> Rows:
         if twice.any():
             fault = np.zeros(total, np.int64) if fault is None else fault
             fault[twice.any(axis=0)] = 4 + NO_VALUE
-    return Rows(x.source, x.rate * y.rate, x.change + y.change, fault, transient)
+    rate = x.rate * y.rate
+    for rows in (x, y):  # a product hides the sign of its factors
+        if rows.fault is not None and fault is not None:
+            wrong = rows.fault % 4 == WRONG_RATE
+            rate, fault = np.where(wrong, rows.rate, rate), np.where(wrong, rows.fault, fault)
+    return Rows(x.source, rate, x.change + y.change, fault, transient)
 
 
 def transient_changes(program: Program, branch: Branch) -> list[tuple[int, Expression]]:
