@@ -34,6 +34,8 @@ MAX_BLOCK = 16 << 20
 """Maximum size of a block of pcapng in bytes, as in Wireshark."""
 ETHERNET_MSS = 1460
 """Bytes of data in the largest segment of an Ethernet frame; an offload or another medium makes larger segments."""
+DEFAULT_MSS = {4: 536, 16: 1220}
+"""MSS of a receiver whose SYN has no MSS option, by the bytes of its IP address (RFC 9293, 3.7.1)."""
 MAGICS = {
     b"\xd4\xc3\xb2\xa1": ("<", 1e-6),
     b"\xa1\xb2\xc3\xd4": (">", 1e-6),
@@ -76,6 +78,8 @@ EXTENSIONS = (0, 43, FRAGMENT, AUTHENTICATION, 60, 135)
 """Extension headers of IPv6 (RFC 8200, 4)."""
 SYN, RST, PSH, ACK = 2, 4, 8, 16
 MSS_OPTION, TIMESTAMP_OPTION, TIMESTAMP_BYTES = 2, 8, 12
+BARE_HEADER = 18
+"""Bytes of a TCP header without its options and checksum."""
 TCP_CHECKSUM = slice(16, 18)
 """Bytes of the checksum in a TCP header; offloads leave it incomplete in one of two copies of a frame."""
 COPY_TIME = 1.0
@@ -113,17 +117,11 @@ class _Segment(NamedTuple):
 
 @dataclass
 class _Handshake:
-    """The options of the SYNs of a connection."""
+    """The SYNs of a connection: sequence of the first, and the MSS and use of timestamps that each host announced."""
 
     sequence: int | None = None
-    sizes: list[int] = field(default_factory=list)
-    stamps: list[bool] = field(default_factory=list)
-
-    def mss(self) -> int | None:
-        """Return the bytes of data in a full segment; None without an MSS option."""
-        if not self.sizes:
-            return None
-        return min(self.sizes) - TIMESTAMP_BYTES * all(self.stamps)
+    sizes: dict[Address, int] = field(default_factory=dict)
+    stamps: dict[Address, bool] = field(default_factory=dict)
 
 
 @dataclass
@@ -179,15 +177,17 @@ class _Frames:
 class _Direction:
     """The data segments of one direction of a connection, by the sequence of their first byte.
 
-    Sequence numbers are counted from the first segment seen and do not wrap.
+    Sequence numbers are counted from the first segment seen and do not wrap. ``lengths`` has the number of segments by
+    their bytes of data, and ``header`` the bytes of the shortest TCP header with data, without its checksum.
     """
 
+    sender: Address
+    receiver: Address
     handshake: _Handshake
     first: int | None = None
     highest: int = 0
-    mss: int = 0
-    largest: int = 0
-    packets: int = 0
+    lengths: dict[int, int] = field(default_factory=dict)
+    header: int = WRAP
     first_time: float = math.nan
     last_time: float = math.nan
     acked: int = 0
@@ -215,8 +215,8 @@ class _Direction:
         """Return the time in s within which equal bytes are a copy: half a round trip, as later ones may be shorter."""
         return UNMEASURED_COPY_TIME if math.isinf(self.min_rtt) else 0.5 * self.min_rtt
 
-    def send(self, segment: _Segment, limit: int, *, has_identification: bool) -> None:
-        """Process a data segment, new or retransmitted, of a maximum of ``limit`` bytes per packet."""
+    def send(self, segment: _Segment, *, has_identification: bool) -> None:
+        """Process a data segment: new, retransmitted, or a retransmission that is merged with new bytes."""
         time, length = segment.time, segment.length
         number = (segment.sequence + bool(segment.flags & SYN)) % WRAP
         if self.first is None and length == 1 and not segment.flags & PSH and self.handshake.sequence is None:
@@ -227,30 +227,36 @@ class _Direction:
         if self._is_probe(start, length):
             return
         is_new = end > self.highest
-        covered = range(0) if is_new else self._covered(start, end)
-        if self._is_resegmented(covered, start, end) and time - min(self.sent[n] for n in covered) <= self.copy_limit():
-            return
-        self.largest = max(self.largest, length)
-        self.mss = max(self.mss, min(length, limit))
-        self.packets += math.ceil(length / self.mss)
+        covered = self._covered(start, end) if start < self.highest else range(0)
+        if covered and self._is_copied(covered, start, end, time):
+            if not is_new:
+                return
+            start, covered = self.highest, range(0)
+        self.lengths[end - start] = self.lengths.get(end - start, 0) + 1
+        self.header = min(self.header, len(segment.header))
         self.first_time, self.last_time = (
             (time if math.isnan(self.first_time) else self.first_time),
             time,
         )
-        if not is_new:
-            if covered:
-                self.resent.add(covered[0])
-                self.repeated += not has_identification
-                for n in covered:
-                    self.sent[n] = time
-            self.unacked.clear()  # an ACK may be of either transmission (Karn)
-            return
-        self.highest = end
-        self.starts.append(start)
-        self.ends.append(end)
-        self.times.append(time)
-        self.sent.append(time)
-        self.unacked.append((end, time))
+        if start < self.highest:
+            self._resend(covered, time)
+            self.repeated += bool(covered) and not is_new and not has_identification
+        if is_new:
+            self.starts.append(max(start, self.highest))
+            self.ends.append(end)
+            self.times.append(time)
+            self.sent.append(time)
+            self.unacked.append((end, time))
+            self.highest = end
+
+    def _resend(self, covered: range, time: float) -> None:
+        """Process the retransmission of segments: the first that does not count as lost so far does."""
+        lost = next((n for n in covered if n not in self.resent), None)
+        if lost is not None:
+            self.resent.add(lost)
+        for n in covered:
+            self.sent[n] = time
+        self.unacked.clear()  # an ACK may be of either transmission (Karn)
 
     def _is_probe(self, start: int, length: int) -> bool:
         """Return whether a segment is a keep-alive of a byte or probes a closed window (RFC 9293, 3.8.4, 3.8.6.1)."""
@@ -261,17 +267,24 @@ class _Direction:
     def _covered(self, start: int, end: int) -> range:
         """Return the indices of the segments from the last that begins at or before ``start`` up to ``end``.
 
-        Empty if there is none. Bytes between segments are missing in the capture.
+        Empty before the first. Bytes between segments are missing in the capture.
         """
         index = bisect.bisect_right(self.starts, start) - 1
-        return range(0) if index < 0 else range(index, bisect.bisect_left(self.starts, end))
+        return range(max(index, 0), bisect.bisect_left(self.starts, end))
 
-    def _is_resegmented(self, covered: range, start: int, end: int) -> bool:
-        """Return whether all bytes were recorded in other segments, as on both sides of an offload."""
-        if not covered or (len(covered) == 1 and (start, end) == (self.starts[covered[0]], self.ends[covered[0]])):
+    def _is_copied(self, covered: range, start: int, end: int, time: float) -> bool:
+        """Return whether all bytes up to the highest were just recorded in other segments.
+
+        Both sides of an offload are recorded so.
+        """
+        if self.starts[covered[0]] > start:
             return False
-        following = (*(self.starts[n] for n in covered[1:]), end)
-        return all(self.ends[n] >= begin for n, begin in zip(covered, following, strict=True))
+        if len(covered) == 1 and (start, end) == (self.starts[covered[0]], self.ends[covered[0]]):
+            return False
+        following = (*(self.starts[n] for n in covered[1:]), min(end, self.highest))
+        if any(self.ends[n] < begin for n, begin in zip(covered, following, strict=True)):
+            return False
+        return time - min(self.sent[n] for n in covered) <= self.copy_limit()
 
     def acknowledge(self, segment: _Segment) -> range:
         """Process an ACK, and return the indices of the round trips that it gives.
@@ -309,28 +322,70 @@ class _Direction:
                 self.rtts[n] += delay
             frame.time = time
 
-    def row(self) -> tuple[float, float, float, float]:
+    def packet_size(self, mss: int | None) -> int | None:
+        """Return the bytes of data in a full packet; None if neither the handshake nor ``mss`` gives it.
+
+        A sender is limited by the MSS that its receiver announced, less options (RFC 9293, 3.7.1), and by its own link.
+        Its own announcement is only a hint to its link, which carries Ethernet frames at least: some hosts announce
+        less than they send. Segments that are multiples of a size, as offloads make them, decide.
+        """
+        stamps = self.handshake.stamps
+        announced, own = self.handshake.sizes.get(self.receiver), self.handshake.sizes.get(self.sender)
+        if announced is None and mss is not None:
+            return mss
+        options = max(self.header - BARE_HEADER, TIMESTAMP_BYTES if len(stamps) == 2 and all(stamps.values()) else 0)
+        link = max((own or 0) - options, ETHERNET_MSS)
+        limit = link if announced is None else max(announced - options, 1)
+        hint = DEFAULT_MSS[len(self.receiver[0])] if announced is None and self.receiver in stamps else own
+        smaller = limit if hint is None else max(hint - options, 1)
+        link = limit if own is None else min(link, limit)
+        if smaller < link and self._count_multiples(smaller, smaller) > sum(
+            count
+            for length, count in self.lengths.items()
+            if length > smaller and length % smaller and (length <= link or not length % link)
+        ):
+            return smaller
+        if link < limit and self._count_multiples(limit, link) > self._count_multiples(link, link):
+            return limit
+        if announced is None and (own or WRAP) > ETHERNET_MSS and max(self.lengths) > ETHERNET_MSS:
+            return None
+        return link
+
+    def _count_multiples(self, size: int, above: int) -> int:
+        """Return the number of segments of more than ``above`` bytes that fill packets of ``size`` bytes."""
+        return sum(count for length, count in self.lengths.items() if length > above and not length % size)
+
+    def packets(self, size: int) -> int:
+        """Return the number of packets of at most ``size`` bytes of data."""
+        return sum(count * -(-length // size) for length, count in self.lengths.items())
+
+    def row(self, packets: int) -> tuple[float, float, float, float]:
         """Return loss event rate, mean round-trip time in s, packets/s, and packets."""
         rtt = float(np.mean(self.rtts))
         resent = sorted(self.resent)
         loss_starts = loss_events(range(len(resent)), [self.times[n] for n in resent], rtt, unit_check=False)
-        rate = self.packets / (self.last_time - self.first_time)
-        return len(loss_starts) / self.packets, rtt, rate, float(self.packets)
+        rate = packets / (self.last_time - self.first_time)
+        return len(loss_starts) / packets, rtt, rate, float(packets)
 
 
 @quantities(mss="size")
 def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | None = None) -> Samples:
     """Read a packet capture taken at, or near, the senders of TCP connections: pcap or pcapng.
 
-    Each direction of each connection that carries data is one sample. A segment whose bytes were all
-    sent before is a retransmission. The segment that first carried its first byte counts as lost once,
-    also where only a part of a segment is sent again. Spurious retransmissions count as losses. p is
-    loss events per packet sent. Losses of segments first sent within a round trip are one event
-    (`loss_events`). The round-trip time is the mean over ACKs of the end of a segment that was sent
-    once (Karn). It includes the delay of delayed ACKs. The rate is packets sent, retransmissions
-    included, over the time from the first to the last. A segment larger than the MSS, as offloads make
-    them, counts as several packets, of which a retransmission of some makes one loss. The MSS comes
-    from the handshake, and is ``mss`` for a connection that began before the capture.
+    Each direction of each connection that carries data is one sample. A segment that begins below the highest
+    byte sent so far is a retransmission, also if it is merged with new bytes. The segment that first carried its
+    first byte counts as lost once, also where only a part of a segment is sent again. Where that one counts already,
+    the next does. Spurious retransmissions count as losses. p is loss events per packet sent. Losses of segments
+    first sent within a round trip are one event (`loss_events`). The round-trip time is the mean over ACKs of the end
+    of a segment that was sent once (Karn). It includes the delay of delayed ACKs. The rate is packets sent,
+    retransmissions included, over the time from the first to the last.
+
+    A segment larger than a full packet, as offloads make them, counts as several packets, of which a retransmission of
+    some makes one loss. A full packet has the MSS that the receiver announced in its SYN, less the options of TCP in
+    each segment (RFC 9293, 3.7.1). The sender's announcement counts where most of the larger segments are multiples of
+    it. Where it is smaller than the receiver's, packets have at most 1,460 bytes or that announcement, unless larger
+    segments are multiples of the receiver's. Without a SYN of the receiver a full packet has ``mss`` bytes. Without
+    ``mss`` as well, the sender's announcement counts in the same way, up to 1,460 bytes.
 
     Keep-alives of one byte and probes of a closed window (RFC 9293, 3.8.4 and 3.8.6.1) are not counted.
 
@@ -351,8 +406,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     least_packets
         Directions with fewer packets with data are omitted, also directions without ACKs of data or with only one time.
     mss
-        Bytes of data in a full packet, 1,448 with timestamps on Ethernet, for connections whose handshake is not in the
-        file.
+        Bytes of data in a full packet, 1,448 with timestamps on Ethernet, for directions in which the receiver's SYN
+        with its MSS is not in the file.
 
     Returns
     -------
@@ -368,10 +423,10 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     ------
     ValueError
         For another format or link type, IP fragments of TCP, truncated or invalid headers, or segments of more than
-        1,460 bytes without a handshake and ``mss``; for times that go back by more than an hour, that leap by more than
-        a year, or ACKs more than 4 minutes after their segment; if more than a quarter of the segments are sent again
-        without an identification, as in a file of two captures; if no connection has that many packets, an ACK and more
-        than one time.
+        1,460 bytes whose MSS neither ``mss`` nor a SYN gives; for times that go back by more than an hour,
+        that leap by more than a year, or ACKs more than 4 minutes after their segment; if more than a quarter of the
+        segments are sent again without an identification, as in a file of two captures; if no connection has that many
+        packets, an ACK and more than one time.
 
     Examples
     --------
@@ -390,11 +445,11 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         if direction is None or (
             segment.flags & (SYN | ACK) == SYN
             and direction.handshake.sequence != segment.sequence
-            and (direction.handshake.sequence is not None or direction.packets or directions[receiver, sender].packets)
+            and (direction.handshake.sequence is not None or direction.lengths or directions[receiver, sender].lengths)
         ):  # the first connection of these addresses, or a new one
             handshake = _Handshake()
             for addresses in ((sender, receiver), (receiver, sender)):
-                directions[addresses] = _Direction(handshake)
+                directions[addresses] = _Direction(*addresses, handshake)
                 order.append((_name(addresses), directions[addresses]))
             direction = directions[sender, receiver]
         if segment.flags & SYN:
@@ -407,20 +462,23 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
             continue
         if segment.length:
             has_identification = segment.identification > 0 and not direction.frames.constant
-            limit = direction.handshake.mss() or full or WRAP
-            direction.send(segment, limit, has_identification=has_identification)
+            direction.send(segment, has_identification=has_identification)
         if segment.flags & ACK:
             frame.rtts = reverse.acknowledge(segment)
     for remark in remarks:
         warnings.warn(remark, stacklevel=3)
-    measured_flows = [
-        (name, flow)
-        for name, flow in order
-        if flow.packets >= min_packets and flow.rtts and flow.last_time > flow.first_time
-    ]
-    for name, flow in measured_flows:
-        if flow.largest > ETHERNET_MSS and flow.handshake.mss() is None and full is None:
-            message = f"{name} has segments of {flow.largest} bytes and no handshake"
+    measured_flows: list[tuple[str, _Direction, int]] = []
+    for name, flow in order:
+        if not flow.rtts or flow.last_time <= flow.first_time:
+            continue
+        packet_size, largest = flow.packet_size(full), max(flow.lengths)
+        packets = flow.packets(packet_size or largest)
+        if packets < min_packets:
+            continue
+        measured_flows.append((name, flow, packets))
+        if packet_size is None:
+            missing = "SYN of the receiver" if flow.handshake.sizes else "handshake"
+            message = f"{name} has segments of {largest} bytes and no {missing}"
             hint = "give mss=, the bytes of data in a full packet, such as mss=1448"
             raise ValueError(f"source = {str(path)!r}: {message}; {hint}")
         if flow.repeated > max(MIN_REPEATED, REPEATED_SHARE * len(flow.starts)):
@@ -444,8 +502,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
         )
     measured_flows.sort(key=lambda item: item[1].first_time)
     return Samples(
-        tuple(_number_repeated([name for name, _ in measured_flows])),
-        *np.array([flow.row() for _, flow in measured_flows]).T,
+        tuple(_number_repeated([name for name, _, _ in measured_flows])),
+        *np.array([flow.row(packets) for _, flow, packets in measured_flows]).T,
     )
 
 
@@ -465,17 +523,18 @@ def _number_repeated(names: list[str]) -> Iterator[str]:
 
 
 def _read_syn(path: Path, handshake: _Handshake, segment: _Segment) -> None:
-    """Store the options of a SYN."""
+    """Store the options of a SYN; of several SYNs of a host the smallest MSS, as a router may lower it."""
+    host = segment.source
     if not segment.flags & ACK:
         handshake.sequence = segment.sequence
-    handshake.stamps.append(TIMESTAMP_OPTION in segment.options)
-    size = segment.options.get(MSS_OPTION, b"")
-    if len(size) == 2:
-        handshake.sizes.append(int.from_bytes(size))
-        if handshake.sizes[-1] <= TIMESTAMP_BYTES:
-            message = f"MSS {handshake.sizes[-1]} in the handshake: must be larger"
-            name = _name((segment.source, segment.target))
-            raise ValueError(f"source = {str(path)!r}: {name}: {message}")
+    handshake.stamps[host] = handshake.stamps.get(host, True) and TIMESTAMP_OPTION in segment.options
+    data = segment.options.get(MSS_OPTION, b"")
+    if len(data) == 2:
+        size = int.from_bytes(data)
+        handshake.sizes[host] = min(size, handshake.sizes.get(host, size))
+        if size <= TIMESTAMP_BYTES:
+            message = f"MSS {size} in the handshake: must be larger"
+            raise ValueError(f"source = {str(path)!r}: {_name((host, segment.target))}: {message}")
 
 
 def _segments(path: Path, skipped: dict[str, int], remarks: list[str]) -> Iterator[_Segment]:

@@ -615,3 +615,180 @@ def test_a_lost_segment_beside_keep_alives_and_probes_is_counted() -> None:
         packets.append((10.09 + 0.1 * n, ipv4(segment(1, start + length, 0))))
     p, _, _, count = _read(pcap(packets))
     assert (p.tolist(), count.tolist()) == ([2 / 42], [42.0])
+
+
+# Full packets: a sender is limited by the MSS that its receiver announces. 20 segments and one again, from 10.0.0.1, whose SYN is the first.
+
+NO_SYN, NO_MSS, STAMPS = -1, 0, b"\1\1\x08\x0a" + bytes(8)
+
+
+def announced(sender: int, receiver: int, length: int, stamps: bytes = b"", wrap: Any = ipv4) -> bytes:
+    """Return a capture of segments of ``length`` bytes after SYNs with an MSS, `NO_MSS`, or `NO_SYN`."""
+    packets = []
+    for n, (size, ack, flags) in enumerate([(sender, 0, 2), (receiver, 1, 18)]):
+        if size != NO_SYN:
+            options = b"\2\4" + struct.pack(">H", size) if size else b""
+            packets.append((0.5 + 0.04 * n, wrap(segment(999 * (not n), ack, 0, flags, options + stamps))))
+    for n in range(COUNT):
+        for delay in (0.0, 0.03) if n == AGAIN else (0.0,):
+            packets.append((1.0 + 0.1 * n + delay, wrap(segment(1000 + n * length, 1, length, 24, stamps))))
+        packets.append((1.04 + 0.1 * n, wrap(segment(1, 1000 + (n + 1) * length, 0, 16, stamps))))
+    return pcap(packets)
+
+
+@for_each([
+    ("equal", 1460, 1460, 1460, 1),
+    ("the sender announces less than it sends", 1400, 1460, 1460, 1),
+    ("also with a smaller frame", 1380, 1460, 1430, 1),
+    ("also with offloads", 1400, 1460, 2920, 2),
+    ("the receiver announces less", 1460, 1400, 1400, 1),
+    ("also with offloads", 1460, 1400, 14000, 10),
+    ("the sender sends packets as announced, with offloads", 1400, 1460, 14000, 10),
+    ("the receiver has large frames and the sender has not", 1460, 8960, 14600, 10),
+    ("also with writes of other sizes", 1460, 8960, 4000, 3),
+    ("the sender has large frames and announces small ones", 1460, 8960, 8960, 1),
+    ("also with offloads", 1460, 8960, 26880, 3),
+    ("the sender has large frames and the receiver has not", 8960, 1460, 8960, 7),
+    ("loopback", 65495, 65495, 40000, 1),
+    ("without the sender's SYN", NO_SYN, 1400, 2800, 2),
+    ("without the sender's SYN, large frames", NO_SYN, 8960, 8960, 1),
+    ("without the receiver's SYN", 1400, NO_SYN, 1460, 1),
+    ("also with offloads", 1400, NO_SYN, 2800, 2),
+    ("without SYNs", NO_SYN, NO_SYN, 1460, 1),
+    ("the receiver announces no MSS", 1460, NO_MSS, 5360, 10),
+    ("the receiver announces no MSS and the sender has larger packets", 1460, NO_MSS, 1448, 1),
+])  # fmt: skip
+def test_the_receiver_announces_the_size_of_full_packets(
+    name: str, sender: int, receiver: int, length: int, packets: int
+) -> None:
+    assert name
+    expected = 21 * packets
+    p, rtt, rate, count = _read(announced(sender, receiver, length))
+    assert (p.tolist(), count.tolist()) == ([1 / expected], [expected])
+    np.testing.assert_allclose((rtt[0], rate[0]), (0.04, expected / 1.9), rtol=1e-4)
+
+
+@for_each([
+    ("the receiver's SYN", 1460, 1460, 14480, 10),
+    ("the receiver's SYN alone", NO_SYN, 1460, 14480, 10),
+    ("the sender's SYN alone", 1460, NO_SYN, 14480, 10),
+    ("the sender announces less than it sends", 1380, 1460, 1448, 1),
+    ("IPv6 without an MSS of the receiver", 1440, NO_MSS, 12080, 10),
+])  # fmt: skip
+def test_timestamps_reduce_full_packets(name: str, sender: int, receiver: int, length: int, packets: int) -> None:
+    """RFC 9293, 3.7.1: the MSS does not count options. 12 bytes of each segment are timestamps."""
+    wrap = ipv6 if name.startswith("IPv6") else ipv4
+    assert _read(announced(sender, receiver, length, STAMPS, wrap))[3].tolist() == [21 * packets]
+
+
+def test_timestamps_that_the_receiver_does_not_use_reduce_nothing() -> None:
+    """Only the sender's SYN has them, and only it is in the file: segments of 1,460 bytes are one packet."""
+    content = announced(NO_SYN, 1460, 1460)
+    syn = ipv4(segment(999, 0, 0, 2, b"\2\4\5\xb4" + STAMPS))
+    for second in (content, announced(NO_SYN, NO_SYN, 1460)):
+        assert _read(pcap([(0.4, syn)]) + second[24:])[3].tolist() == [21]
+
+
+def test_large_segments_without_the_receivers_syn_need_the_mss() -> None:
+    """Whether the receiver takes large frames too is not in the file."""
+    content = announced(8960, NO_SYN, 8960)
+    with pytest.raises(ValueError, match="has segments of 8960 bytes and no SYN of the receiver; give mss="):
+        _read(content)
+    assert _read(content, mss=8960)[3].tolist() == [21]
+    assert _read(content, mss=1460)[3].tolist() == [147]
+    assert _read(announced(8960, 1460, 8960), mss=8960)[3].tolist() == [147]
+
+
+# Merged retransmissions: writes of 100 bytes each 0.1 s, each acknowledged after 40 ms. Each 40th of 200 is lost and sent again 0.6 s later.
+
+MERGED_WRITES, LOSS_PERIOD = 200, 40
+
+
+def merged(before: int = 0, after: int = 0, skip: int = 0, lost_again: bool = False) -> bytes:
+    """Return a capture in which ``before`` further lost writes and ``after`` new ones are sent with the lost write.
+
+    The retransmission omits the first ``skip`` bytes. With ``lost_again`` it is lost, and sent again with another write.
+    """
+    packets, time, n, word = [], 2.0, 0, 0
+
+    def send(start: int, end: int) -> None:
+        nonlocal word
+        word += 1
+        data = ipv4(segment(1000 + start, 1, end - start, 24))
+        packets.append((time, data[:4] + struct.pack(">H", word) + data[6:]))
+
+    while n < MERGED_WRITES:
+        send(100 * n, 100 * n + 100)
+        n += 1
+        if n % LOSS_PERIOD == 0:
+            start = 100 * (n - 1) + skip
+            for _ in range(before):
+                time += 0.1
+                send(100 * n, 100 * n + 100)
+                n += 1
+            time += 0.6
+            n += after
+            send(start, 100 * n)
+            if lost_again:
+                time, n = time + 1.2, n + 1
+                send(start, 100 * n)
+        packets.append((time + 0.04, ipv4(segment(1, 1000 + 100 * n, 0))))
+        time += 0.1
+    return pcap(packets)
+
+
+@for_each([
+    ("alone", {}, 205, 5),
+    ("with the next write", {"after": 1}, 201, 5),
+    ("with three writes", {"after": 3}, 193, 5),
+    ("a part, alone", {"skip": 40}, 205, 5),
+    ("a part, with the next write", {"skip": 40, "after": 1}, 201, 5),
+    ("two lost writes", {"before": 1}, 206, 5),
+    ("two lost writes and a new one", {"before": 1, "after": 1}, 202, 5),
+    ("a new write in each of two retransmissions", {"after": 1, "lost_again": True}, 202, 10),
+])  # fmt: skip
+def test_retransmissions_that_are_merged_with_new_bytes_are_losses(
+    name: str, options: dict[str, Any], packets: int, events: int
+) -> None:
+    """A retransmission may hold more bytes than the segment that was lost (RFC 9293, 3.7.4; tcp_retrans_collapse of Linux)."""
+    assert name
+    p, rtt, _, count = _read(merged(**options))
+    assert (p.tolist(), count.tolist()) == ([events / packets], [packets])
+    assert rtt.tolist() == [pytest.approx(0.04)]
+
+
+def test_an_ack_of_bytes_that_were_sent_twice_gives_no_round_trip() -> None:
+    """Karn: an ACK 0.61 s after a lost write, between its merged retransmission and the ACK of that."""
+    packets = []
+    for n in range(30):
+        time, start = 2.0 + n, 1000 + 200 * n
+        packets += [(time, ipv4(segment(start, 1, 100, 24))), (time + 0.6, ipv4(segment(start, 1, 200, 24)))]
+        packets += [(time + 0.61, ipv4(segment(1, start + 100, 0))), (time + 0.64, ipv4(segment(1, start + 200, 0)))]
+    p, rtt, _, count = _read(pcap(packets))
+    assert (p.tolist(), count.tolist()) == ([30 / 60], [60])
+    assert rtt.tolist() == [pytest.approx(0.04)]
+
+
+def test_a_retransmission_that_begins_before_the_first_segment_of_the_file_is_a_loss() -> None:
+    """The capture begins after the first write: it and the second are sent again in one segment."""
+    content = pcap([
+        (1.0, ipv4(segment(1000, 1, 100, 24))), (1.6, ipv4(segment(900, 1, 200, 24))), (1.64, ipv4(segment(1, 1100, 0))),
+        *((2.0 + 0.1 * n + d, ipv4(data)) for n in range(18) for d, data in (
+            (0.0, segment(1100 + 100 * n, 1, 100, 24)), (0.04, segment(1, 1200 + 100 * n, 0)))),
+    ])  # fmt: skip
+    p, _, _, count = _read(content)
+    assert (p.tolist(), count.tolist()) == ([1 / 20], [20])
+
+
+def test_pieces_of_an_offload_before_the_whole_are_no_losses() -> None:
+    """Two of four packets, and microseconds later the segment of all four, as interfaces record them: no retransmission."""
+    packets = []
+    for n in range(20):
+        start = 4000 * n
+        for k, (number, length) in enumerate(
+            [(start, 1000), (start + 1000, 1000), (start, 4000), (start + 2000, 1000)]
+        ):
+            packets.append((1.0 + 0.1 * n + 2e-6 * k, ipv4(segment(number, 1, length))))
+        packets.append((1.04 + 0.1 * n, ipv4(segment(1, start + 4000, 0))))
+    p, _, _, count = _read(pcap(packets), mss=1000)
+    assert (p.tolist(), count.tolist()) == ([0.0], [80.0])
