@@ -76,9 +76,13 @@ def _run_file(path: Path, name: str) -> dict[str, Any]:
         If it raises an error or exits, in one line.
     ImportError
         For a package that the light installation leaves out.
+    MemoryError
+        If it needs more than there is.
     """
     try:
         return runpy.run_path(str(path), run_name=name)
+    except MemoryError:
+        raise
     except (Exception, SystemExit) as error:
         if isinstance(error, ImportError) and (error.name or "").partition(".")[0] in LEFT_OUT:
             raise
