@@ -122,7 +122,7 @@ GRAMMARS: dict[str, dict[str, list[str]]] = {
     },
     "lookup": {
         "file": ["# speed cable size xon xoff threshold\n<row*>", "# speed cable <word> xoff\n<row*>"],
-        "row": ["<n> <u> <n> <n> <n> <r>\n", "100000 5m 19456 19456 <n> 0\n", "<word>\n", "100000 <u> 64 64 44032 0\n"],
+        "row": ["<n> <u> <n> <n> <n> <r>\n", "100000 5m 19456 19456 <n> 0\n", "100000 5m 19456 18432 44032 <r>\n", "<word>\n", "100000 <u> 64 64 44032 0\n"],
     },
     "scenario": {
         "file": ['name = "one"\nlinks = [{source = "a", target = "b", rate = "<rate>"<discipline>}]\nflows = [{name = "f", path = ["a", "b"], source = {kind = <rule>}<size>}]\n<tables>'],
