@@ -206,7 +206,7 @@ class Bottleneck:
         flows = []
         for n, source in enumerate(sources):
             delay, rate = 0.5 * trips[n] - near, FASTER * self.bandwidth
-            links.append(Link(f"s{n}", "in", rate, delay, max(1e4, 4.0 * window)))
+            links.append(Link(f"s{n}", "in", rate, delay, max(10_000, int(4.0 * window))))
             flows.append(
                 Flow(f"{n + 1}", (f"s{n}", "in", "out"), source, max_window=window,
                      start=begins[n], size=amounts[n],
