@@ -71,7 +71,9 @@ def verdicts(subject: Subject[Any]) -> dict[str, dict[str, Verdict]]:
     answers: Answers = defaultdict(dict)
 
     def remember(module: str, call: str, compute: Callable[[], Any]) -> Any:
-        return answers[module].setdefault(call, compute())
+        if call not in answers[module]:
+            answers[module][call] = compute()
+        return answers[module][call]
 
     with _instead(remember):
         _of_model(subject)

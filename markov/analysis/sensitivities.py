@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Solutions", "derivatives", "sensitivity_of"]
+__all__ = ["Solutions", "derivatives", "difference", "sensitivity_of"]
 
 EXACT = 2e-13  # relative error at which iterations for the ends of a difference stop
 SIDES: tuple[Side, Side] = ("left", "right")
@@ -208,14 +208,21 @@ def _differences(solved: Solutions, near: Perturbation, of: str, rows: list[Mean
     if len(there) != len(rows):
         said = f"{of} has {len(rows)} entries, and {len(there)} with one {MORE[side]}"
         raise ValueError(f"parameter = {near.parameter!r}: {said}")
-    found = []
-    for one, other in zip(here, there, strict=True):
-        change = other.value - one.value if side == "right" else one.value - other.value
-        error = (one.error + other.error) * (1.0 + 4.0 * U) + U * abs(change)
-        elasticity = change * near.at / one.value if one.value else math.nan
-        about = near.parameter, of, one.value, change, error, elasticity
-        found.append(Sensitivity(*about, kind="difference", side=side))
-    return found
+    return [
+        difference(near, of, (one.value, one.error), (other.value, other.error), side)
+        for one, other in zip(here, there, strict=True)
+    ]
+
+
+def difference(
+    near: Perturbation, of: str, here: tuple[float, float], there: tuple[float, float], side: Side
+) -> Sensitivity:
+    """Return the difference of a measure here and at one less or one more, given as values with their errors."""
+    (value, error), (other, off) = here, there
+    change = other - value if side == "right" else value - other
+    bound = (error + off) * (1.0 + 4.0 * U) + U * abs(change)
+    elasticity = change * near.at / value if value else math.nan
+    return Sensitivity(near.parameter, of, value, change, bound, elasticity, kind="difference", side=side)
 
 
 def _bounded_row(proof: Certificate, row: Mean) -> Bounded:

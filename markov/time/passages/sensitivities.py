@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from markov.analysis.perturbations import Perturbation
-from markov.analysis.sensitivities import derivatives
+from markov.analysis.sensitivities import derivatives, difference
 from markov.analysis.sensitivity_results import Sensitivity
 from markov.computing.rounding import U
 from markov.models.measures import chosen
@@ -76,22 +76,16 @@ def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> 
         raise ValueError(f'of = {of!r}: is infinite, since the set may never be entered; of="probability" is not')
     if near.counted:
         there = passage.asked().again(near.model_at(-1 if side == "left" else 1))
-        (value, error), (other, off) = (_quantity(one, of) for one in (passage, there))
-        change = value - other if side == "left" else other - value
-        error = (error + off) * (1.0 + 4.0 * U) + U * abs(change)
-        elasticity = change * near.at / value if value else math.nan
-        return Sensitivity(parameter, of, value, change, error, elasticity, kind="difference", side=side or "right")
+        return difference(near, of, _quantity(passage, of), _quantity(there, of), side or "right")
     value, _ = _quantity(passage, of)
     certain, measure = of != "probability", None
     if of == "mean":
-        values, wrong = moments.mean, moments.mean_error
+        values, wrong = np.where(moments.certain, moments.mean, 0.0), moments.mean_error  # others are infinite
     elif of == "probability":
         values, wrong = moments.probability, moments.probability_error
     else:
         measure = chosen(of, chain.model, chain.table, states)
         values, wrong = moments.rewards(np.asarray(measure.of, dtype=np.float64))
-    left = passage.target | ~(moments.certain if certain else moments.possible)
-    values, wrong = (np.where(left & certain, 0.0, part) for part in (values, wrong))
 
     def at(one: Side | None) -> list[Sensitivity]:
         Q, apart = near.generator(one)
