@@ -7,7 +7,8 @@ setting and duration (``--truth``, 1,000), and a tenth as many of four times the
 - Mean: the interval of a call contains the mean of these runs. Their own error widens the interval, by
   ``sqrt(1 + n / N)`` for n runs of a call and N of these.
 - Single runs: the part of these runs in a call's prediction interval, in the mean over the calls.
-- Width: the mean half width of the calls over Student's t times s / sqrt(n) with the s of these runs.
+- Width: the mean half width of the calls over Student's t times s / sqrt(n) with the s of these runs, or over the smallest
+  half width that `compare` prints (0.005 of a share, 0.001 of the bandwidth) where that is larger.
 - Settled: the interval contains the mean at four times the duration, with its warm-up four times as long.
 
 Rows are written to ``results/coverage.csv`` path by path. The same call after an interruption measures the missing ones and writes
@@ -39,6 +40,7 @@ from numpy.typing import NDArray
 
 from dfcmodel import PIE, RED, CoDel, coexist, compare, ensemble
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, bottleneck_of
+from dfcmodel.sharing.comparisons import RATE_RESOLUTION, SHARE_RESOLUTION
 from hopflow.intervals import prediction_half_width, spawn_seeds, t_quantile
 from hopflow.progress import progress_bar
 from responsefn import BBR, BIC, CUBIC, HSTCP, HTCP, NewReno, Scalable, Westwood, WindowRule
@@ -113,6 +115,8 @@ class Call(NamedTuple):
     low: float = -math.inf
     high: float = math.inf
     """Ends of the range of the quantity, at which its intervals are cut."""
+    resolution: float = 0.0
+    """Smallest half width that the function prints."""
 
 
 @dataclass(frozen=True)
@@ -192,23 +196,23 @@ def compare_calls(setting: Setting, seeds: Sequence[int]) -> dict[str, list[Call
         settled = result.settled if quantity == "share" else result.rtt_exponent_settled
         seeds_used = result.seeds[0, 0] if quantity == "rtt_exponent" else result.seeds[index]
         duration = result.durations[0, 0] if quantity == "rtt_exponent" else result.durations[index]
-        calls[quantity].append(_call_of(result, quantity, index, seeds_used, duration, settled[index], ends))
-        calls["rate"].append(
-            _call_of(
-                result, "rate", 0, result.alone_seeds[0], result.alone_durations[0], result.alone_settled[0],
-                (-math.inf, math.inf),
-            )
+        of_quantity = _call_of(result, quantity, index, seeds_used, duration, settled[index])
+        of_quantity = of_quantity._replace(low=ends[0], high=ends[1])
+        calls[quantity].append(
+            of_quantity._replace(resolution=SHARE_RESOLUTION) if quantity == "share" else of_quantity
+        )
+        alone = _call_of(
+            result, "rate", 0, result.alone_seeds[0], result.alone_durations[0], result.alone_settled[0]
         )  # fmt: skip
+        calls["rate"].append(alone._replace(resolution=RATE_RESOLUTION * setting.bandwidth))
     return calls
 
 
-def _call_of(
-    result: Any, name: str, index: Any, runs: Any, duration: Any, settled: Any, ends: tuple[float, float]
-) -> Call:
+def _call_of(result: Any, name: str, index: Any, runs: Any, duration: Any, settled: Any) -> Call:
     mean, half, prediction = (
         float(getattr(result, name + part)[index]) for part in ("", "_half_width", "_prediction_half_width")
     )
-    return Call(mean, half, prediction, int(runs), float(duration), bool(settled), *ends)
+    return Call(mean, half, prediction, int(runs), float(duration), bool(settled))
 
 
 def compare_truth(setting: Setting, quantity: str, duration: float, runs: int, seed: int) -> Floats:
@@ -307,7 +311,8 @@ def counts(calls: Sequence[Call], same: dict[float, Floats], longer: dict[float,
         low, high = max(one.mean - one.prediction, one.low), min(one.mean + one.prediction, one.high)
         predicted.append(np.mean((runs >= low - 1e-12) & (runs <= high + 1e-12)))
         if deviation > 0.0:
-            width.append(one.half_width / (t_quantile(one.runs - 1) * deviation / math.sqrt(one.runs)))
+            expected = t_quantile(one.runs - 1) * deviation / math.sqrt(one.runs)
+            width.append(one.half_width / max(expected, one.resolution))
         if one.settled is not None:
             true = contains(one, longer[one.duration], deviation)
             possible += true

@@ -58,6 +58,14 @@ LONGER = 2.0
 """Ratio of the round-trip times from which the exponent of the unfairness is taken."""
 DURATION_FACTORS = (1.0, 2.0, 4.0)
 """Durations over the path's, one after another, while a setting drifts."""
+SHARE_RESOLUTION = 0.005
+"""Smallest half width of the interval of a share.
+
+Four runs show nothing of a state in which one run in twenty ends: on one of the paths of ``python -m benchmarks coverage`` these have a
+share of 0.55 and all others 0.5015, so that the mean lies outside of every interval without one of them.
+"""
+RATE_RESOLUTION = 0.001
+"""Smallest half width of the interval of a rate alone over the bandwidth, for the same reason."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -69,7 +77,8 @@ class Comparison(Result):
 
     Each ``X`` is a mean over seeds and starts; ``X_half_width`` is that of its 95 % interval (Student's t, at a level that
     makes up for seeds that stop where the interval is narrow), and one further run is within ``X_prediction_half_width`` of the
-    mean in 95 % of the cases. NaN of one seed.
+    mean in 95 % of the cases. NaN of one seed. Half widths of shares are at least 0.005, those of a rate alone at least a
+    thousandth of the bandwidth: a few runs that agree do not exclude a rare state in which others end.
 
     Attributes
     ----------
@@ -475,17 +484,17 @@ def _estimate(
 ) -> _Estimate:
     """Return the estimate of a measure; the mean of a larger share falls towards one half with the root of the duration.
 
-    Whole packets are counted: intervals are not narrower than one of them, ``resolution`` in units of the measure.
+    The half width is at least ``resolution``, in units of the measure; that of one further run at least twice that.
     """
     values, early, late = (
         np.array([measure(rates) for rates in part])
         for part in ([run.rate for run in runs], *([run.half_rates[half] for run in runs] for half in (0, 1)))
     )
-    half = float(np.maximum(half_width(values, STOPPING_LEVEL), 0.5 * resolution))
+    half = float(np.maximum(half_width(values, STOPPING_LEVEL), resolution))
     mean = float(values.mean())
     bias = 0.5 * (mean - 0.5) if is_larger_share else 0.0  # at four times the duration
     settled = bool(is_settled(values, early, late, half, bias=bias))
-    prediction = float(np.maximum(prediction_half_width(values, STOPPING_LEVEL), resolution))
+    prediction = float(np.maximum(prediction_half_width(values, STOPPING_LEVEL), 2.0 * resolution))
     return _Estimate(mean, half, prediction, settled)
 
 
@@ -513,7 +522,10 @@ def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: NDArray[np.in
     early, late = (np.array([measure(run.half_rates[half]) for run in runs]) for half in (0, 1))
     estimate = _estimate(
         runs, measure, is_larger_share=measure is larger_share,
-        resolution=1.0 / (path.bandwidth * (path.duration - path.warm_up)) if measure is utilisation else 0.0,
+        # a count of whole packets in a short run is known to half a packet at best
+        resolution=max(RATE_RESOLUTION, 0.5 / (path.bandwidth * (path.duration - path.warm_up)))
+        if measure is utilisation
+        else SHARE_RESOLUTION,
     )  # fmt: skip
     return _Setting(runs, path, estimate, is_drifting(early, late))
 

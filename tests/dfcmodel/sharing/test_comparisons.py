@@ -12,7 +12,7 @@ from dfcmodel import CBR, PIE, CoDel, Flow, Scenario, StepMarking, chain, compar
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from dfcmodel.sharing.comparisons import compare_rules
 from markov import MM1K, stationary
-from responsefn import BBR, CUBIC, DCTCP, NewReno, Reno
+from responsefn import BBR, CUBIC, DCTCP, NewReno, Reno, Westwood
 
 PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "duration": 40.0}
 
@@ -305,6 +305,16 @@ def test_seeds_are_added_until_intervals_are_narrow(found) -> None:
     assert len(frames) == more.wide.sum()
     two = compare([NewReno()], runs=2, **(PATH | {"duration": 5.0}))
     assert (two.seeds == 2).all()  # the budget, below four
+
+
+def test_intervals_of_runs_that_agree_are_not_narrower_than_what_four_runs_can_show() -> None:
+    """Two Westwood: one run in twenty-five has a larger share of 0.55, all others 0.5015; its mean over 1,000 seeds is 0.5051."""
+    path = {"bandwidth": 2090.0, "rtt": 0.057, "buffer": 118, "duration": 100.0}
+    agreed = compare([Westwood()], runs=4, **path)
+    assert agreed.share[0, 0] + agreed.share_half_width[0, 0] > 0.5051
+    assert agreed.share_half_width[0, 0] >= 0.005
+    assert agreed.share_prediction_half_width[0, 0] >= 0.01
+    assert agreed.rate_half_width[0] >= 2.09
 
 
 def test_a_larger_budget_begins_with_the_same_seeds() -> None:

@@ -31,6 +31,11 @@ def test_students_intervals_of_normal_values_are_counted_as_right() -> None:
     assert row["width"] == pytest.approx(0.94, abs=0.02)  # the mean of s of five values, over their standard deviation
 
 
+def test_a_width_is_measured_over_the_smallest_that_is_printed() -> None:
+    calls = [Call(0.0, 0.5, 1.0, 4, 1.0, None, resolution=0.5)] * 2
+    assert counts(calls, {1.0: np.array([0.0, 1e-6])}, {})["width"] == 1.0
+
+
 def test_half_as_wide_intervals_are_counted_as_wrong() -> None:
     rng = np.random.default_rng(1)
     calls = [one._replace(half_width=0.5 * one.half_width) for one in calls_of(rng.normal(size=(500, 5)), None)]
