@@ -294,6 +294,8 @@ def draw(claim: str, draws: int, seed: int = 0, powers: bool = True) -> list[Row
     kinds = {key: row["kind"] for key, row in sets.items()}
     measured = subject.measured()
     data = {key: v for key, v in verdicts(subject.in_all_readings(measured, {})).items() if v in DECIDED}
+    if not data:
+        return []
     bounds = edges(subject, measured, {key: row["bound"] for key, row in sets.items()})
     worlds = {key: _world(sets[key[0]], key in bounds) for key in data}
     counts: dict[tuple[str, Key], Counter[str]] = {(world, key): Counter() for key, world in worlds.items()}

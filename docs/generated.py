@@ -663,7 +663,7 @@ def _network_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     yield _reader(
         "Connection matrices of htsim", dfcmodel.read_connection_matrix, dfcmodel.load_connection_matrix,
         formats="The text format of csg-htsim.",
-        used=f"{_names(connection_matrices.HEADER)}; of connections {_names(n for n in connection_matrices.OF_CONNECTIONS if n != 'id')}; of triggers `id`, `count`, `oneshot`, `barrier`.",
+        used=f"{_names(connection_matrices.HEADER)}; of connections {_names(n for n in connection_matrices.OF_CONNECTIONS if n != 'id')}; of triggers `id`, `count`, `oneshot`, `barrier`. A connection is done when its data are delivered: with `send_done_trigger` htsim waits for the last ACK, a way back longer.",
         skipped="Lines that begin with `#`, empty lines, and the values of `id` of connections.",
         units="Starts in whole ps, sizes in bytes; a connection of size 0 is infinite, as in htsim's programs. Times with six decimals, as `ConnectionMatrix::save` writes them in us, are refused.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.", not_read=refused + ".",
     )  # fmt: skip

@@ -120,7 +120,9 @@ class _Configuration:
         self.groups = self._groups()
         self.paused = self._paused()
         localhost = tables["DEVICE_METADATA"].get("localhost", {})
-        self.dynamic = localhost.get("buffer_model") == "dynamic"
+        # without a model in the file, a profile of dynamic headroom says that the switch computes what is NULL
+        computes = any(fields.get("headroom_type") == "dynamic" for fields in tables["BUFFER_PROFILE"].values())
+        self.dynamic = localhost.get("buffer_model", "dynamic" if computes else None) == "dynamic"
 
     def _cables(self) -> dict[str, float]:
         """Return the length in m of each port's cable."""
@@ -226,7 +228,7 @@ class _Configuration:
             why = f"its profile {name} has " + ("xoff 0" if "xoff" in fields else "no xoff")
         lossless = has_pfc or (self.paused is None and (null or named_port(bare) is not None))
         if self.dynamic and (null or fields.get("headroom_type") == "dynamic"):
-            skipped.append((place, "buffer_model is dynamic: the switch computes its headroom"))
+            skipped.append((place, "the buffer model is dynamic: the switch computes its headroom"))
         elif lossless and self.tables["PORT"].get(port, {}).get("admin_status") == "down":
             skipped.append((place, f"{why}; admin_status is down"))
         elif lossless:

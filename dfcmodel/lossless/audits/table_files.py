@@ -131,6 +131,8 @@ def _kind_of(text: str) -> str:
     if re.search(r"\{[%{]", text):
         return "template"
     first = next((line for line in text.splitlines() if line.strip()), "")
+    if re.match(r"\s*\[\s*\{", text):
+        raise ValueError("is a JSON list, as for swssconfig: must be an object with a table BUFFER_PROFILE")
     if first.lstrip().startswith("{"):
         return "config"
     return "csv" if "," in first else "lookup"

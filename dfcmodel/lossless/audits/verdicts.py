@@ -64,6 +64,8 @@ def verdict_of(row: BufferRow, needs: RowNeeds, link: PausedLink | None) -> tupl
         if xoff < needs.standard:
             reason += f"; below {needs.standard:,.0f} B, cable and response alone"
             return RowVerdict.BELOW_STANDARD, reason, None
+        if time is None:
+            reason = f"not enough for frames of {link.lossless_mtu} B, even from a peer that stops at once: needs smaller frames"
         return RowVerdict.FASTER_PEER, reason, None
     if link.cell == 1:
         times = xoff / needs.equal_frames

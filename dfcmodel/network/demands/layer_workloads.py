@@ -179,6 +179,8 @@ def _parsed(text: str, hosts: int) -> _Step:
         raise ValueError("must have the kind of parallelism, the number of layers, and the layers")
     (n, head), (at, count), *rows = lines
     kind, sizes = head[0], _sizes(n, head[1:])
+    if kind.startswith("{"):
+        raise ValueError(f"line {n}: is JSON; of Chakra's traces only the binary ones (.et) are read")
     if kind not in KINDS:
         raise ValueError(f"line {n}, {kind!r}: must be one of {', '.join(KINDS)}")
     if kind != "DATA" and "tensor" not in sizes:

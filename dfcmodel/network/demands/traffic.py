@@ -79,8 +79,10 @@ class FlowSizes:
             given = number(key, getattr(self, key), at_least=low, at_most=high)
             if given.ndim != 1 or len(given) < 2:
                 raise ValueError(f"{key} = {format_value(getattr(self, key))}: must be two numbers or more")
-            if (np.diff(given) < 0).any() or (key == "sizes" and (np.diff(given) == 0).any()):
-                raise ValueError(f"{key} = {format_value(getattr(self, key))}: must increase")
+            wrong = np.diff(given) <= 0 if key == "sizes" else np.diff(given) < 0
+            if wrong.any():
+                n = int(wrong.argmax())
+                raise ValueError(f"{key}[{n + 1}] = {given[n + 1]:g} after {given[n]:g}: must increase")
             object.__setattr__(self, key, tuple(given.tolist()))
         if len(self.sizes) != len(self.shares):
             counts = f"{len(self.sizes)} sizes and {len(self.shares)} shares"

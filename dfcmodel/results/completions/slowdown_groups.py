@@ -9,7 +9,7 @@ import numpy as np
 
 from dfcmodel.results.records import Records
 from dfcmodel.results.run_measures import completion_times
-from hopflow.checks import format_value, instance, number
+from hopflow.checks import count_of, format_value, instance, number
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -34,11 +34,13 @@ class Slowdowns(Result):
     scenario
         Name of the scenario.
     sizes, values
-        Packets and slowdown of each complete transfer, shape (N,).
+        Packets and slowdown of each complete transfer within the limits, shape (N,).
     limits
         Limits of the groups in packets, increasing, shape (G + 1,): a group has sizes above one and up to the next.
     unfinished
-        Transfers that were not complete at the end of the run.
+        Transfers within the limits that were not complete at the end of the run.
+    outside
+        Transfers whose size is outside of the limits, complete or not.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Slowdowns(Result):
     values: Floats
     limits: Floats
     unfinished: int
+    outside: int
 
     @property
     def group(self) -> NDArray[np.int64]:
@@ -80,9 +83,11 @@ class Slowdowns(Result):
             "scenario": self.scenario,
             "transfers": f"{len(self.values)} complete, {self.unfinished} not",
         }
+        if self.outside:
+            rows["left out"] = f"{count_of(self.outside, 'transfer')} of other sizes"
         for _, row in self.table.iterrows():
-            said = ", ".join(f"{name} {row[name]:.3g}" for name in (*QUANTILES, "largest"))
-            rows[f"up to {row['up to']:g} packets"] = f"{said} ({row['transfers']:.0f})"
+            quantiles = ", ".join(f"{name} {row[name]:.3g}" for name in (*QUANTILES, "largest"))
+            rows[f"up to {row['up to']:g} packets"] = f"{quantiles} ({row['transfers']:.0f})"
         return rows
 
     def plot(self, ax: Any = None) -> Any:
@@ -106,8 +111,8 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     run
         With flows of finite size.
     limits
-        Limits of the groups in packets, increasing, at least two: a group has the sizes above one and up to the next.
-        None: at most ten groups of as many transfers each, as far as their sizes differ.
+        Limits of the groups in packets, increasing, at least two: a group has the sizes above one and up to the next. Transfers of
+        other sizes are counted apart. None: at most ten groups of as many transfers each, as far as their sizes differ.
 
     Raises
     ------
@@ -131,18 +136,21 @@ def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
     times = completion_times(run)
     if not times.sizes["flow"]:
         raise ValueError(f"run of {run.scenario.name!r}: has no flow of finite size")
-    found = times["slowdown"].to_numpy()
-    done = np.isfinite(found)
-    sizes, values = times["size"].to_numpy()[done], found[done]
+    sizes, values = times["size"].to_numpy(), times["slowdown"].to_numpy()
+    complete = np.isfinite(values)
+    within = np.ones(len(sizes), dtype=bool)
     if limits is None:
-        groups = _groups(sizes)
+        groups = _groups(sizes[complete])
     else:
         groups = number("limits", limits, at_least=0.0)
         if groups.ndim != 1 or len(groups) < 2 or (np.diff(groups) <= 0).any():
             raise ValueError(f"limits = {format_value(limits)}: must be two or more, increasing")
         within = (sizes > groups[0]) & (sizes <= groups[-1])
-        sizes, values = sizes[within], values[within]
-    return Slowdowns(run.scenario.name, sizes, values, groups, int((~done).sum()))
+    counted = complete & within
+    return Slowdowns(
+        run.scenario.name, sizes[counted], values[counted], groups,
+        unfinished=int((within & ~complete).sum()), outside=int((~within).sum()),
+    )  # fmt: skip
 
 
 def _groups(sizes: Floats) -> Floats:

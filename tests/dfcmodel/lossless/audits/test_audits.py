@@ -56,6 +56,14 @@ def test_the_verdicts_of_one_row_change_where_the_proved_headrooms_are() -> None
     assert verdict(counted)[0] is RowVerdict.FULL_SIZE  # no cell known: small frames are not judged
 
 
+def test_a_row_that_no_peer_suffices_for_needs_smaller_frames() -> None:
+    """10 Gb/s over 5 m: 18,554 B for frames of 9216 B and a peer that stops at once; the standard's response is shorter than they are."""
+    at_once = headroom("10Gbps", "5m", 9216, 9216, response="0ns", response_measured=True).bytes
+    verdicts = [audit_headroom([BufferRow(10e9, 5.0, xoff)]).rows[0] for xoff in (15_680, at_once - 1, at_once)]
+    assert {row.verdict for row in verdicts} == {RowVerdict.FASTER_PEER}
+    assert ["needs smaller frames" in row.reason for row in verdicts] == [True, True, False]
+
+
 @pytest.mark.parametrize("size", [65, 100, 192, 193, 257, 400, 1000, 5000])
 def test_the_smallest_frames_covered_are_the_smallest(size: int) -> None:
     enough = need(small_packets=1, smallest=size)
@@ -208,7 +216,7 @@ def test_the_command_prints_a_line_per_row_and_its_status_says_whether_rows_are_
     tmp_path,
 ) -> None:
     path = tmp_path / "pg_profile_lookup.ini"
-    path.write_text("# speed cable size xon xoff\n400000 2000m 1 2 555008\n400000 5m 1 2 90000\n")
+    path.write_text("# speed cable size xon xoff\n400000 2000m 1248 2288 555008\n400000 5m 1248 2288 90000\n")
     shown = invoke(["headroom", "audit", str(path)])
     assert shown.exit_code == 1
     assert "1 impossible, 1 covers full-size frames" in shown.output
@@ -218,7 +226,7 @@ def test_the_command_prints_a_line_per_row_and_its_status_says_whether_rows_are_
     rows = json.loads(made.output)["rows"]
     assert [row["verdict"] for row in rows] == ["impossible", RowVerdict.SOME_SIZES.value]
     assert plot.stat().st_size > 1000
-    path.write_text("# speed cable size xon xoff\n400000 5m 1 2 90000\n")
+    path.write_text("# speed cable size xon xoff\n400000 5m 1248 2288 90000\n")
     assert invoke(["headroom", "audit", str(path)]).exit_code == 0
 
 

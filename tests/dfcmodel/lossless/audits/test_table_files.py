@@ -146,6 +146,24 @@ def test_a_class_with_pfc_and_without_headroom_is_a_row(groups: dict, why: str) 
     assert (row.no_headroom, row.xoff, row.cable) == (why, 0, 2000.0)
 
 
+def test_groups_are_computed_by_the_switch_where_a_profile_is_dynamic_and_no_model_is_named() -> None:
+    profiles = {"computed": {"dynamic_th": "0", "headroom_type": "dynamic"}}
+    groups = {"Ethernet8|3-4": {"profile": "NULL"}}
+    with pytest.raises(
+        ValueError, match=r"Ethernet8\|3: the buffer model is dynamic: the switch computes its headroom"
+    ):
+        read_table(configuration(BUFFER_PG=groups, BUFFER_PROFILE=profiles, DEVICE_METADATA={}))
+    named = configuration(
+        BUFFER_PG=groups, BUFFER_PROFILE=profiles, DEVICE_METADATA={"localhost": {"buffer_model": "traditional"}}
+    )
+    assert {row.no_headroom for row in read_table(named).rows} == {"its profile is NULL"}
+
+
+def test_a_list_for_swssconfig_is_named() -> None:
+    with pytest.raises(ValueError, match="is a JSON list, as for swssconfig: must be an object"):
+        read_table(io.StringIO('[{"BUFFER_PROFILE_TABLE:a": {"xoff": "1"}, "OP": "SET"}]'))
+
+
 def test_a_class_without_pfc_or_of_a_port_that_is_down_or_computed_by_the_switch_is_none() -> None:
     lossy = {"Ethernet8|0": {"profile": "ingress_lossy_profile"}, "Ethernet8|3-4": {"profile": NAMED}}  # fmt: skip
     assert {row.priority for row in read_table(configuration(BUFFER_PG=lossy))} == {3, 4}

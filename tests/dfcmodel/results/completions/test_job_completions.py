@@ -273,8 +273,13 @@ def test_groups_without_limits_have_as_many_transfers_each(run) -> None:
     assert counts.max() - counts.min() <= 2  # 29 transfers
 
 
-def test_transfers_outside_of_the_limits_are_left_out(run) -> None:
-    assert dfc.slowdowns(run, [5, 7]).sizes.tolist() == [6.0, 7.0]
+def test_transfers_outside_of_the_limits_are_counted_apart(run) -> None:
+    part = dfc.slowdowns(run, [5, 7])
+    assert part.sizes.tolist() == [6.0, 7.0]
+    assert (part.unfinished, part.outside) == (0, 28)
+    assert part.summary()["transfers"] == "2 complete, 0 not"
+    assert part.summary()["left out"] == "28 transfers of other sizes"
+    assert "left out" not in dfc.slowdowns(run).summary()
 
 
 def test_the_figure_shows_the_quantiles(run) -> None:
