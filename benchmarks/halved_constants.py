@@ -1,7 +1,9 @@
 """``python -m benchmarks.halved_constants``: halve each constant of an error bound, one at a time, and run the quick test.
 
-The bounds are those of ``docs/error-constants.toml``. Each constant is halved in a copy of the source, in which the test file
-runs in a process of its own. Constants that no test notices are printed, and the exit status is then 1.
+The bounds are those of ``docs/error-constants.toml``. Each constant is halved in a copy of the source and of the table, in
+which the test file runs in a process of its own: the comparison of both notices nothing, only the inequality of the proof or a
+test of what is right does. A divisor, and what is subtracted, is doubled where its half makes the bound larger. Constants that
+no test notices are printed. The exit status is 1 if the table does not say of one of them that it is a choice.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -69,9 +72,13 @@ class Bound:
     function
         Qualified name; "" at the module's level.
     needed
-        Comparison with the least bound (``>=``) or the largest one (``<=``); "": the number bounds nothing itself.
+        Comparison with the least bound (``>=``) or the largest one (``<=``); "" where there is a test or a choice.
     times
         How often the function has it.
+    test
+        Name of the test in `TEST` that notices other numbers: an adversary, or an inequality of its own.
+    choice
+        Why another number would be right as well: a stopping criterion, a plan, a floor far above what underflow takes.
     """
 
     file: str
@@ -80,22 +87,32 @@ class Bound:
     function: str = ""
     needed: str = ""
     times: int = 1
+    test: str = ""
+    choice: str = ""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A number in a source text, from the byte ``start`` of a line to ``end``, and its half."""
+    """A number in a source text, from the byte ``start`` of a line to ``end``, its half and twice the number."""
 
     line: int
     start: int
     end: int
     half: str
+    double: str
 
     def halved(self, source: str) -> str:
         """Return the source with half of the number."""
+        return self._replaced(source, self.half)
+
+    def doubled(self, source: str) -> str:
+        """Return the source with twice the number."""
+        return self._replaced(source, self.double)
+
+    def _replaced(self, source: str, number: str) -> str:
         lines = source.splitlines(keepends=True)
         content = lines[self.line - 1].encode()
-        lines[self.line - 1] = (content[: self.start] + self.half.encode() + content[self.end :]).decode()
+        lines[self.line - 1] = (content[: self.start] + number.encode() + content[self.end :]).decode()
         return "".join(lines)
 
 
@@ -132,9 +149,9 @@ def unlisted_bounds(file: str, source: str, rows: list[Bound]) -> list[str]:
 def constants_of(row: Bound, source: str) -> list[Constant]:
     """Return the numbers of a bound in the source of its file."""
     return [
-        Constant(number.lineno, number.col_offset, number.end_col_offset or 0, half)
+        Constant(number.lineno, number.col_offset, number.end_col_offset or 0, half, double)
         for node in _nodes(row, source)
-        for number, half in _numbers(node)
+        for number, half, double in _numbers(node)
     ]
 
 
@@ -155,14 +172,13 @@ def problem_of(row: Bound, texts: Mapping[str, str]) -> str:
 def decisive_halves(row: Bound, texts: Mapping[str, str]) -> tuple[int, int]:
     """Return how many constants of a bound break the inequality when they are halved, and how many there are.
 
-    The half of another one is smaller than what the code promises and still enough for the proof: only the comparison of
-    the code with the table notices it.
+    A divisor, or what is subtracted, is doubled: half of it would make the bound larger.
     """
-    alone = replace(row, function="")
-    constants = constants_of(alone, row.bound)
+    constants = constants_of(replace(row, function=""), row.bound)
     names = _module_constants(row.file, texts) if row.needed else {}
-    halves = (replace(row, bound=constant.halved(row.bound)) for constant in constants)
-    return sum(bool(row.needed and _violation(half, names)) for half in halves), len(constants)
+    changed = ((constant.halved(row.bound), constant.doubled(row.bound)) for constant in constants)
+    broken = (any(_violation(replace(row, bound=bound), names) for bound in pair) for pair in changed if row.needed)
+    return sum(broken), len(constants)
 
 
 def _violation(row: Bound, names: Mapping[str, Fraction]) -> str:
@@ -245,14 +261,14 @@ def _leaves(node: ast.AST) -> Iterator[ast.AST]:
             yield node
 
 
-def _numbers(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """Yield the numbers under a node, each with its half; a power of two is one number."""
+def _numbers(node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]:
+    """Yield the numbers under a node, each with its half and twice the number; a power of two is one number."""
     match node:
         case ast.BinOp(ast.Constant(value=2.0 | 2), ast.Pow(), ast.UnaryOp(ast.USub(), ast.Constant(value=int(bits)))):
-            yield node, f"2.0**-{bits + 1}"
+            yield node, f"2.0**-{bits + 1}", f"2.0**-{bits - 1}"
         case ast.Constant(value=float(number)) | ast.Constant(value=int(number)) if not isinstance(number, bool):
             if number:
-                yield node, repr(0.5 * number)
+                yield node, repr(0.5 * number), repr(2 * number)
         case ast.Subscript(value=value) if not isinstance(value, ast.Subscript):
             yield from _numbers(value)  # an index is no constant of a bound
         case _:
@@ -284,6 +300,9 @@ def _quantities(node: ast.AST, names: Mapping[str, Fraction]) -> Iterator[ast.AS
                 pass
             case ast.Call(ast.Name("gamma"), [argument]):
                 yield from _quantities(argument, names)
+            case ast.Call(ast.Attribute(ast.Name("np"), "clip"), arguments):
+                for argument in arguments:
+                    yield from _quantities(argument, names)
             case ast.Name(name) if name in names:
                 pass
             case _:
@@ -330,6 +349,8 @@ def _value(node: ast.AST, names: Mapping[str, Fraction]) -> Fraction:
         case ast.Call(ast.Name("gamma"), [argument]):
             share = _value(argument, names) * EXACT_UNITS["U"]
             return share / (1 - share)
+        case ast.Call(ast.Attribute(ast.Name("np"), "clip"), [argument, low, high]):
+            return min(max(_value(argument, names), _value(low, names)), _value(high, names))
     return names[ast.unparse(node)]
 
 
@@ -344,18 +365,38 @@ def _copy_of_tree(folder: Path) -> None:
         shutil.copy(ROOT / file, target)
 
 
-def _is_noticed(folder: Path, row: Bound, source: str, constant: Constant) -> bool:
-    """Run the tests of a file's bounds with half of a constant."""
-    path = folder / row.file
-    path.write_text(constant.halved(source), encoding="utf-8")
+def _is_noticed(folder: Path, row: Bound, source: str, constants: tuple[Constant, Constant]) -> bool:
+    """Run the tests with half of a constant, or twice the number, in the source and in the table."""
+    in_source, in_row = constants
+    halved = in_source.halved(source), in_row.halved(row.bound)
+    doubled = in_source.doubled(source), in_row.doubled(row.bound)
+    return any(_fails(folder, row, changed, bound) for changed, bound in (halved, doubled))
+
+
+def _fails(folder: Path, row: Bound, source: str, bound: str) -> bool:
+    """Run the tests with another source and another bound in the table."""
+    path, table = folder / row.file, folder / TABLE.relative_to(ROOT)
+    before, rows = path.read_text(encoding="utf-8"), table.read_text(encoding="utf-8")
+    path.write_text(source, encoding="utf-8")
+    table.write_text(
+        "[[bound]]".join(_with_bound(part, row, bound) for part in rows.split("[[bound]]")), encoding="utf-8"
+    )
     try:
         command = [sys.executable, "-B", "-m", "pytest", "-xqq", "--noconftest", "-p", "no:cacheprovider", TEST]
-        command += ["-k", f"{path.stem} or unit_roundoffs"]
+        command += ["-k", "not half_of_each"]
         environment = os.environ | {"PYTHONPATH": str(folder)}
         run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
         return run.returncode == 1
     finally:
-        path.write_text(source, encoding="utf-8")
+        path.write_text(before, encoding="utf-8")
+        table.write_text(rows, encoding="utf-8")
+
+
+def _with_bound(part: str, row: Bound, bound: str) -> str:
+    """Return the text of a row of the table with another bound, if it is that row."""
+    values = tomllib.loads(part).items()
+    named = {("file", row.file), ("bound", row.bound), *([("function", row.function)] if row.function else [])}
+    return part.replace(f"bound = '{row.bound}'", f"bound = '{bound}'") if named <= set(values) else part
 
 
 def main() -> int:
@@ -363,21 +404,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.halved_constants", description=__doc__)
     parser.add_argument("files", nargs="*", help="paths from the root; default: all of the table")
     files = parser.parse_args().files
-    missed, count = [], 0
+    texts = source_texts()
+    counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         _copy_of_tree(folder)
         for row in bounds():
             if files and row.file not in files:
                 continue
-            source = (ROOT / row.file).read_text(encoding="utf-8")
-            for constant in constants_of(row, source):
-                count += 1
-                if not _is_noticed(folder, row, source, constant):
-                    missed.append(f"{row.file}:{constant.line}: {constant.half} in {row.bound}")
-                    print(missed[-1], flush=True)
-    print(f"{count} constants halved, {count - len(missed)} noticed")
-    return 1 if missed or not count else 0
+            source, in_row = texts[row.file], constants_of(replace(row, function=""), row.bound)
+            for constants in zip(
+                constants_of(row, source), in_row, strict=False
+            ):  # of the first place that has the bound
+                if _is_noticed(folder, row, source, constants):
+                    outcome = "test of what is right" if row.test else "broken inequality"
+                else:
+                    outcome = "choice" if row.choice else "not noticed"
+                    print(f"{outcome}: {row.file}:{constants[0].line}: {constants[0].half} in {row.bound}", flush=True)
+                counts[outcome] += 1
+    print(f"{counts.total()} constants:", ", ".join(f"{name} {count}" for name, count in counts.items()))
+    return 1 if counts["not noticed"] or not counts else 0
 
 
 if __name__ == "__main__":

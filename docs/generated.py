@@ -418,11 +418,12 @@ def error_constants() -> str:
     for row in bounds():
         where = row.file.removeprefix("markov/").removesuffix(".py")
         broken, count = decisive_halves(row, texts)
+        notes = [f"{broken} of {count}" if count else "", f"`{row.test}`" if row.test else "", row.choice]
         rows.append((
             f"`{where}`" + (f", `{row.function}`" if row.function else ""),
-            f"`{row.bound}`", f"`{row.needed}`" if row.needed else "", row.source, f"{broken} of {count}" if count else "",
+            f"`{row.bound}`", f"`{row.needed}`" if row.needed else "", row.source, "; ".join(filter(None, notes)),
         ))  # fmt: skip
-    return table(("Where", "In the code", "Needed", "Source", "Halves that break it"), rows)
+    return table(("Where", "In the code", "Needed", "Source", "Halves that break it; test; choice"), rows)
 
 
 def _coverage(names: list[str], own: list[dict[str, str]]) -> str:

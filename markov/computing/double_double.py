@@ -62,9 +62,9 @@ class DoubleDouble:
     Let a state have at most m transitions into it and out of it, and u = 2^-53. What is computed is
     h + l with h the running sum of the rounded products and l that of what rounding took from
     products and sums, and of the products with the low parts. Only l has rounding errors: it has
-    m terms, each of four operations, so that the error is at most (m + 3) u times the sum of their
-    sizes, which is computed too, to first order; m + 8 instead of m + 3 is more than all higher orders
-    for m < 10^7. The last sum adds u |h + l|. Products that underflow are counted by the smallest normal number.
+    m terms, each of up to five operations, so that the error is at most (m + 4) u times the sum of their
+    sizes, which is computed too, to first order; m + 6 instead of m + 4 is more than all higher orders
+    for m < 10^6. The last sum adds u |h + l|. Products that underflow are counted by the smallest normal number.
     """
 
     def __init__(self, Q: sp.csr_matrix) -> None:
@@ -92,7 +92,7 @@ class DoubleDouble:
         make_kernel(template, helpers=HELPERS)(kernels.Rows(Q.indptr, Q.indices, Q.data), x, low, sums)
         total, rest, size = sums
         total += rest
-        size *= (self.terms + 8) * U
+        size *= (self.terms + 6) * U
         size += U * np.abs(total)
         size += TINY
         return Product(total, size)
@@ -134,7 +134,7 @@ def mean(x: Vector, low: Vector, f: Vector, less: float = 0.0) -> tuple[float, f
         rest += float((terms + (lost + more)).sum())
         sizes += float((np.abs(terms) + np.abs(lost) + np.abs(more)).sum())
     value = sums[0] + (sums[1] + rest)
-    error = (n + 8) * U * sizes + U * (abs(sums[1]) + abs(value)) + TINY
+    error = (n + 5) * U * sizes + U * (abs(sums[1]) + abs(value)) + TINY
     return value, error
 
 

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from markov.computing.rounding import WIDE_U
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
     "MAX_INT32",
+    "exit_errors",
     "from_edges",
     "inner",
     "norm",
@@ -88,6 +91,16 @@ def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
     matrix = sp.csr_matrix(found, shape=(n, n))
     matrix.has_canonical_format = True
     return matrix
+
+
+def exit_errors(Q: sp.csr_matrix) -> NDArray[np.float64]:
+    """Return bounds on how far the diagonal of a generator is from less the sums of its other entries, shape (n,)."""
+    rates, count = off_diagonal(Q), Q.shape[0]
+    sums = np.zeros(count, dtype=np.longdouble)
+    terms = np.diff(rates.indptr)
+    if rates.nnz:
+        sums[terms > 0] = np.add.reduceat(rates.data.astype(np.longdouble), rates.indptr[:-1][terms > 0])
+    return np.asarray(np.abs(np.asarray(Q.diagonal()) + sums) + terms * WIDE_U * sums, dtype=np.float64)
 
 
 def off_diagonal(Q: sp.csr_matrix) -> sp.csr_matrix:

@@ -7,7 +7,7 @@ where QV <= -w was verified.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,14 +25,13 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["LEFT", "FiniteSet", "Height", "Sides", "distance", "mean_between", "sides_of"]
+__all__ = ["LEFT", "FiniteSet", "Height", "Sides", "distance", "mean_between", "most_merged", "sides_of"]
 
 REFINEMENTS = 3
 PLAIN_CYCLES = 12  # of multigrid
 SHARP = 0.5
 SLACK = 1e-9  # relative, of V and of b: more than their rounding
-ROUNDED_UP = 1.0 + 1e-12
-MERGED = 64.0 * U  # relative, of the rates that leave and those that they were added to
+ROUNDED_UP = 1.0 + 16.0 * U
 
 
 class FiniteSet(NamedTuple):
@@ -46,11 +45,14 @@ class FiniteSet(NamedTuple):
         Rate out of the set from each state, shape (n,), 1/s.
     anchor
         That state.
+    merged
+        Largest number of rates from one state that were added up, in ``leaving`` or with one to the anchor.
     """
 
     Q: sp.csr_matrix
     leaving: Vector
     anchor: int
+    merged: int
 
 
 class Height(NamedTuple):
@@ -100,9 +102,9 @@ def sides_of(states: FiniteSet, pi: Vector, solver: Solver, height: Height) -> S
     height
         V, with QV <= -w verified outside.
     """
-    Q, leaving, anchor = states
+    Q, leaving, anchor, count = states
     products = DoubleDouble(Q)
-    merged = MERGED * leaving_entries(Q, leaving)
+    merged = count * U * leaving_entries(Q, leaving)
     with np.errstate(all="ignore"):  # what is not finite proves nothing
         found = _height_inside(products, solver, height, leaving, merged)
         if found is None:
@@ -118,9 +120,18 @@ def sides_of(states: FiniteSet, pi: Vector, solver: Solver, height: Height) -> S
         at_anchor = float(h[anchor])
         back = inner(merged, pi) * at_anchor
         up, down = up + back, down + back + outflow * at_anchor
-        rounded = 1.0 + 4.0 * (len(pi) + 8) * U
+        rounded = 1.0 + (len(pi) + count + 16) * U
         sides = up / c * rounded, down / c * rounded
     return Sides(*sides) if all(map(math.isfinite, sides)) else NOTHING
+
+
+def most_merged(sources: NDArray[Any], into_anchor: NDArray[np.bool_], out: NDArray[np.bool_]) -> int:
+    """Return the largest number of rates that were added to one, from a state with a rate out of the set.
+
+    Of each transition, shape (transitions,): its source, whether it leads to the anchor at last, and whether it left the set.
+    """
+    counts = np.bincount(sources[into_anchor])
+    return int(counts[sources[out]].max(initial=1))
 
 
 def leaving_entries(Q: sp.csr_matrix, leaving: Vector) -> Vector:
@@ -196,10 +207,10 @@ def mean_between(sides: Sides, pi: Vector, f: Vector) -> Bounded:
     With g the mean sum of f, or of 1, until the reference is reached, r g = -x f + s pi f and r 1-sum =
     s - m, for s = x(0) / pi(0); both are within the sides.
     """
-    value, rounding = inner(pi, f), 4.0 * (len(pi) + 8) * U * inner(pi, np.abs(f))
+    value, rounding = inner(pi, f), (len(pi) + 8) * U * inner(pi, np.abs(f))
     mass, off = excess(pi, np.zeros_like(pi))
     half = (sides.up + sides.down) * ROUNDED_UP + rounding
-    low, high = 1.0 + mass - off - sides.down, 1.0 + mass + off + sides.up
+    low, high = 1.0 + mass - off - sides.down - 8.0 * U, (1.0 + mass + off + sides.up) * (1.0 + 6.0 * U)
     if not (math.isfinite(half) and low > 0.0):
         return Bounded(value, -math.inf, math.inf)
     ends = [(value + sign * half) / share for sign in (-1.0, 1.0) for share in (low, high)]

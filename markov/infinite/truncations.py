@@ -14,7 +14,7 @@ from markov.computing.matrices import from_edges, rank_of
 from markov.computing.memory import StateLimitError, check_room
 from markov.generators.built_chains import Built
 from markov.generators.enumeration import BYTES_PER_STATE, BYTES_PER_TRANSITION, Rows
-from markov.infinite.bounds import FiniteSet
+from markov.infinite.bounds import FiniteSet, most_merged
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Truncation(NamedTuple):
         Place of the state to which what leaves the set is led.
     edge
         Numbers of the states that are entered from the set.
+    merged
+        Largest number of rates from one state that were added up, as they leave the set or lead to the anchor.
     """
 
     built: Built
@@ -77,11 +79,12 @@ class Truncation(NamedTuple):
     numbers: NDArray[np.int64]
     anchor: int
     edge: NDArray[np.int64]
+    merged: int
 
     @property
     def rates(self) -> FiniteSet:
         """The rates in it."""
-        return FiniteSet(self.built.Q, self.leaving, self.anchor)
+        return FiniteSet(self.built.Q, self.leaving, self.anchor, self.merged)
 
 
 class Truncations:
@@ -261,6 +264,7 @@ class Truncations:
         leaving = np.bincount(sources[out], rates[out], len(numbers)).astype(np.float64)
         edge = np.unique(seen[out])
         targets[out] = to
+        merged = most_merged(sources, targets == to, out)
         states = [self.states[number] for number in self._expanded]
         space = Space.found(self.calls.model.State, states)
         codes = space.codes(states)
@@ -270,7 +274,7 @@ class Truncations:
             to = int(rank_of(order)[to])
             codes, leaving, numbers = codes[:, order], leaving[order], numbers[order]
         how = f"{len(numbers)} of infinitely many states"
-        return Truncation(Built(space, codes, Q, how), leaving, numbers, to, edge)
+        return Truncation(Built(space, codes, Q, how), leaving, numbers, to, edge, merged)
 
     def projection(self) -> Projection:
         """Return the states that the rules have run in, and those in which the chain stops, as a set."""

@@ -142,9 +142,10 @@ def level_counts(sizes: NDArray[np.int64], beside: NDArray[np.int64], block: int
     """
     m, k = sizes.astype(float), beside.astype(float)
     joined = m * k + m * (m - 1.0) / 2.0
-    together, later = np.clip(m, 2.0, block), np.ceil(m / block) + 3.0
+    together = np.clip(m, 2.0, block)
+    later = np.ceil(m / block) + 3.0
     stages = joined * (EXIT_RATE + together + 4.0 + later)
-    substitution = joined + m * (EXIT_RATE + 2.0) + k + 1.0
+    substitution = joined + m * (EXIT_RATE + 2.0) + k
     return float((stages + substitution).sum())
 
 
@@ -154,7 +155,7 @@ def entry_error(counts: float, n: int) -> float:
     ``counts`` are those of pi up to a multiple; the n entries are then divided by their sum, once more
     than needed at most.
     """
-    roundings = (2.0 * counts + n + 4.0) * U * (1.0 + 1e-9)
+    roundings = (2.0 * counts + n + 4.0) * U
     return roundings / (1.0 - roundings) if roundings < 0.5 else math.inf
 
 

@@ -38,7 +38,7 @@ __all__ = [
 
 SHARP = 0.5  # of c: an h that proves more is not looked for
 PLAIN_CYCLES = 12  # of multigrid
-ROUNDED_UP = 1.0 + 1e-12
+ROUNDED_UP = 1.0 + 8.0 * U  # h, and c with it
 REFINEMENTS = 3
 NEGLIGIBLE_SHARE = 0.2  # of the whole bound: what is left for a better vector and does not matter
 TIGHT = 0.02  # of what plain residuals prove: what a better vector is to leave, and
@@ -224,7 +224,7 @@ class Certificate:
         self.sides = math.inf, math.inf
         self.solver: Solver | None = None
         self.supersolution: Supersolution | None = None
-        self.rounded_up = 1.0 + 4.0 * (len(pi) + 8) * U
+        self.rounded_up = 1.0 + (len(pi) + 16) * U
         self.distance = sum(excess(pi, self.low)) if len(pi) == 1 else math.inf
         if len(pi) > 1:
             with np.errstate(all="ignore"):  # what is not finite bounds nothing, and is looked for

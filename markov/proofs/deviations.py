@@ -17,7 +17,7 @@ from markov.computing.matrices import inner
 from markov.computing.rounding import U
 from markov.proofs.bounded import Bounded
 from markov.proofs.certificates import solved
-from markov.proofs.means import bounded_mean
+from markov.proofs.means import bounded_mean, bounded_ratio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Deviation", "asymptotic_variance", "deviation"]
 
 REFINEMENTS = 4
-UP = 1.0 + 1e-9  # more than the roundings of a bound
+UP = 1.0 + 32.0 * U  # more than the roundings of a bound
 
 
 class Deviation(NamedTuple):
@@ -98,7 +98,8 @@ def asymptotic_variance(proof: Certificate, mean: Mean, tolerance: float) -> lis
     """Return the asymptotic variance of each row of a measure, a mean or a ratio of means.
 
     Of a ratio with value v it is that of (top - v bottom) over the square of the mean of bottom, by the
-    delta method.
+    delta method. Its root is a seminorm of the function: with another v it moves by no more than the root for
+    bottom times the difference, and with rounded numbers by no more than the root for what rounding takes.
     """
     above = mean.of.reshape(-1, mean.of.shape[-1])
     if mean.over is None:
@@ -111,10 +112,29 @@ def asymptotic_variance(proof: Certificate, mean: Mean, tolerance: float) -> lis
             found.append(Bounded(math.nan, -math.inf, math.inf))
             continue
         part = _variance(proof, top - value * bottom, tolerance)
-        ends = sorted([below.lower**2, below.upper**2])
-        scaled = Bounded(part.value / below.value**2, part.lower / ends[1], part.upper / ends[0])
-        found.append(_widened(scaled, 1e-12 * scaled.value))  # the value v is right to rounding
+        exact = bounded_ratio(proof, top, bottom, tolerance)
+        off = max(exact.upper - value, value - exact.lower) * math.sqrt(_variance(proof, bottom, tolerance).upper)
+        moved = off + _root_of_rounding(proof, float((np.abs(top) + 2.0 * np.abs(value * bottom)).max()))
+        if not math.isfinite(moved):
+            found.append(Bounded(part.value / below.value**2, -math.inf, math.inf))
+            continue
+        lower = max(math.sqrt(part.lower) - moved * UP, 0.0) ** 2 / max(below.lower**2, below.upper**2)
+        upper = (math.sqrt(part.upper) + moved * UP) ** 2 / min(below.lower**2, below.upper**2)
+        found.append(Bounded(part.value / below.value**2, lower / UP, upper * UP))
     return found
+
+
+def _root_of_rounding(proof: Certificate, size: float) -> float:
+    """Return a bound on the root of the asymptotic variance of the rounding errors of a function made of numbers up to ``size``.
+
+    With an error of at most e in each state, the centred one is at most 2 e, and the solution of its Poisson equation at most
+    2 e times the mean time to the reference.
+    """
+    proved = proof.supersolution
+    if proved is None or not proved.c > 0.0:
+        return math.inf
+    square = 8.0 * (U * size) ** 2 * float(proved.h.max()) / proved.c
+    return math.sqrt(square) * UP
 
 
 def _variance(proof: Certificate, f: Vector, tolerance: float) -> Bounded:

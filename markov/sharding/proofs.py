@@ -77,6 +77,6 @@ def bound_on_shards(chain: ShardedChain, start: tuple[int, ...] | None, x: Array
         off, mass, elsewhere = hitting.misfit(x)
     distance = math.inf
     if c > 0.0 and math.isfinite(off / c):
-        rounded_up = 1.0 + 8.0 * (math.prod(chain.shape) + 8) * U
+        rounded_up = 1.0 + (math.prod(chain.shape) + 16) * U
         distance = min((off / c + elsewhere) * rounded_up + abs(mass) + 4.0 * U, 1.0)
     return ShardedBound(distance, c, cycles, hitting.bytes_per_device)

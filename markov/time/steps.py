@@ -246,7 +246,7 @@ def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vect
 def _bounded(value: float, error: float, most: float = math.inf) -> Bounded:
     if not math.isfinite(value):
         return Bounded(value, value, value)
-    wide = error + 2.0 * U * abs(value)
+    wide = (error + U * abs(value)) * (1.0 + 4.0 * U)
     return Bounded(value, max(value - wide, 0.0), min(value + wide, most))
 
 

@@ -128,7 +128,7 @@ class Checker:
                 evolution = Evolution(stopping_rates(self.rates, running, right), time, time)
                 evolved = evolution.backward(given, [time])
                 reached = evolved.values[0, :-2]
-                error = (evolved.relative[0] + 2.0 * U) * reached + evolved.absolute[0]
+                error = evolved.relative[0] * (1.0 + 8.0 * U) * reached + evolved.absolute[0]
                 return np.clip(reached, 0.0, 1.0), error
         alone: tuple[float, float] | None = None
         place = -1 if asked is None or not running[asked] else int(running[:asked].sum())
@@ -169,7 +169,7 @@ class Checker:
 
     def _merging(self, steps: int) -> float:
         """Return the error from summing the rates into a set with rounding, over all steps."""
-        return (steps + 2) * (int(np.diff(self.rates.indptr).max(initial=0)) + 2) * U
+        return steps * int(np.diff(self.rates.indptr).max(initial=0)) * U
 
     def until_between(
         self,

@@ -20,7 +20,7 @@ from markov.files.states.growing import growing_rows
 from markov.files.states.state_rules import FileRules, StateExpressions
 from markov.files.values import boolean, constant, negated
 from markov.generators.calls import Calls
-from markov.time.transients.infinite import ROUNDING, Flow
+from markov.time.transients.infinite import Flow
 from markov.time.transients.moving import moved
 from markov.time.transients.uniformization import Uniformized
 
@@ -37,6 +37,7 @@ __all__ = ["Unlisted"]
 TOLERANCE = 1e-9
 MAX_FLOW_STATES = 1_000_000
 USEFUL = 1e-6
+ROUNDING = 1e-9  # relative, of a sum of up to five million probabilities
 
 
 class Unlisted:

@@ -18,6 +18,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from markov.computing.columns import OPERATORS_OF_UFUNCS
+from markov.computing.rounding import U
 
 __all__ = ["FUNCTIONS", "Growing", "Polynomial", "Unfollowed", "exact", "is_positive", "terms_of"]
 
@@ -34,8 +35,9 @@ FASTER = "a number that grows faster than every polynomial"
 ROUNDING = Fraction(1, 10**12)
 """Relative error of a function of float64 numbers, with that of its argument."""
 POWER_ERROR = 1e-12
-"""Relative error of a power of two float64 numbers whose result is one: a rounding of the exponent times 745."""
+"""Least relative error of a power."""
 TINIEST = 5e-324
+"""What underflow takes from a power."""
 ZERO = Fraction(0)
 
 
@@ -165,13 +167,13 @@ class Polynomial:
         if number > 1 and high == math.inf:
             return Growing(self.__rpow__(1 / number))
         try:
-            ends = sorted(float(number) ** float(end) for end in (low, high))
+            (least, below), (largest, above) = sorted(_power(float(number), float(end)) for end in (low, high))
         except OverflowError:
-            ends = [0.0, math.inf]
-        if ends[1] == math.inf:
+            largest = math.inf
+        if largest == math.inf:
             raise Unfollowed("a power that grows without bound")
-        high = Fraction(ends[1] * (1.0 + POWER_ERROR) + TINIEST)
-        return self.within(Fraction(max(0.0, ends[0] * (1.0 - POWER_ERROR))), high, positive=True)
+        high = Fraction(largest * (1.0 + above) + TINIEST)
+        return self.within(Fraction(max(0.0, least * (1.0 - below))), high, positive=True)
 
     def within(self, low: Fraction, high: Fraction, *, positive: bool = False) -> Any:
         """Return a number in an interval, in the same box."""
@@ -405,6 +407,15 @@ def factorial(x: Any) -> Any:
     if high <= MAX_FACTORIAL:
         return x.within(Fraction(least), Fraction(math.factorial(int(high))))
     return Growing(x.within(ZERO, Fraction(1, least), positive=True))
+
+
+def _power(base: float, exponent: float) -> tuple[float, float]:
+    """Return a power of two rounded numbers, base > 0, and a bound on its relative error."""
+    value = base**exponent
+    if value in (0.0, math.inf):
+        return value, 0.0
+    size = abs(exponent)
+    return value, max(POWER_ERROR, math.expm1(U * (size * (1.0 + abs(math.log(base))) + 8.0)))
 
 
 def _bounded(function: Callable[[float], float], *, positive: bool = False) -> Callable[[Any], Any]:

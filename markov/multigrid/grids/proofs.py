@@ -102,7 +102,7 @@ def _bound(layout: Layout, places: Places, times: HittingTimes, x: Vector, exact
         if not (c > 0.0 and math.isfinite(c)):
             return GridBound(math.inf, c, cycles, times.nbytes)
         off, mass, low = _misfit(times, layout, places.marks, x, exact)
-    rounded_up = 1.0 + 8.0 * (x.size + 8) * U
+    rounded_up = 1.0 + (x.size + 16) * U
     distance = off / c * rounded_up + abs((mass - 1.0) + low) + 4.0 * U
     distance = min(distance, 1.0) if math.isfinite(distance) else math.inf
     return GridBound(distance, c, cycles, times.nbytes)

@@ -14,7 +14,7 @@ import numpy as np
 
 from markov.computing.matrices import from_edges
 from markov.computing.rounding import U
-from markov.infinite.bounds import FiniteSet, Height, distance, sides_of
+from markov.infinite.bounds import FiniteSet, Height, distance, most_merged, sides_of
 from markov.methods.sparse_lu import LUFactors, best_order
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ MAX_STATES = 100_000  # of the levels that are listed
 MAX_PHASES = 100
 MAX_TRANSITIONS = 2_000_000
 TAIL = 1e-18  # probability of the first level that is not listed
-MARGIN = 1e-6  # relative, by which the drift is below -1
+MARGIN = 4.0 * U  # relative, by which the drift is below -1: a sum, a quotient and the number itself are rounded
 
 
 class LevelBound(NamedTuple):
@@ -111,7 +111,7 @@ def _lyapunov(rows: Rows) -> tuple[float, Vector] | None:
     apart = v[None, :] - v[:, None]
     terms = [down * (apart - 1.0), local * apart, up * (apart + 1.0)]
     sizes = (down + up) * (np.abs(apart) + 1.0) + local * np.abs(apart)
-    rounding = 4.0 * (3.0 * m + 4.0) * U * sizes.sum(axis=1)
+    rounding = (m + 8) * U * sizes.sum(axis=1)
     worst = float((sum(terms).sum(axis=1) + rounding).max())
     if not worst < 0.0:
         return None
@@ -147,4 +147,5 @@ def _listed(chain: QuasiBirthDeath, highest: int, anchor: int) -> FiniteSet:
     out = targets >= first
     leaving = np.bincount(sources[out], rates[out], first).astype(np.float64)
     targets[out] = anchor
-    return FiniteSet(from_edges(sources, targets, rates, first), leaving, anchor)
+    merged = most_merged(sources, targets == anchor, out)
+    return FiniteSet(from_edges(sources, targets, rates, first), leaving, anchor, merged)

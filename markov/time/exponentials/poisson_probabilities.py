@@ -88,7 +88,7 @@ def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
     weights = np.concatenate([below[::-1], [1.0], above])
     total = math.fsum(weights)
     # each ratio and product has a relative error of at most 2 u in extended precision
-    rounding = 2.0 * (len(above) + len(below) + 2) * WIDE_U + 4.0 * U
+    rounding = 2.0 * (len(above) + len(below) + 2) * WIDE_U + 3.0 * U
     cut = (cut_above + cut_below) / total
     return PoissonWeights(mean, mode - len(below), weights / total, 2.0 * cut + rounding, cut)
 
@@ -126,7 +126,7 @@ def most_jumps(mean: float) -> float:
     if mean == 0.0:
         return 0.0
     more = NEVER / 3.0 + math.sqrt(NEVER * NEVER / 9.0 + 2.0 * NEVER * mean)  # mean d
-    return 1.0 + (mean + more) * (1.0 + 1e-12)
+    return 1.0 + (mean + more) * (1.0 + 16.0 * U)
 
 
 def weights_in_words(x: Fraction, count: int, words: int) -> Words:

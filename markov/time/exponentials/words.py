@@ -35,7 +35,7 @@ def unit_error(words: int, inner: int) -> float:
     """Return a bound on the relative error of an entry of a product, a sum of ``inner`` terms, of exact factors."""
     if words == 2:
         return (13 * inner + 64) * U**2
-    return 2048 * (inner + 8) * U**3
+    return 2048 * (inner + 4) * U**3
 
 
 def product_seconds(words: int, terms: int) -> float:

@@ -58,7 +58,7 @@ class _Right:
         self.high = given.astype(np.float64)
         self.low = (given - self.high).astype(np.float64)
         wide = given.dtype == np.longdouble
-        self.error = (2.0 * WIDE_U * terms if wide else 0.0) * np.abs(self.high)
+        self.error = (WIDE_U * terms if wide else 0.0) * np.abs(self.high)
 
 
 class Refined(NamedTuple):
@@ -169,7 +169,7 @@ class Absorbing(WithoutCaches):
             found = Refined(x, extra, w, drift, np.inf)
             for _ in range(REFINEMENTS + 1):
                 rest, rounding = self._residual(b, x, extra)
-                scaled = float(np.max((np.abs(rest) + rounding) / drift)) * (1.0 + 8.0 * U)
+                scaled = float(np.max((np.abs(rest) + rounding) / drift)) * (1.0 + 6.0 * U)
                 wanted = np.maximum(enough * np.abs(x), allowed)
                 missing = float(np.min(wanted / (w * scaled)))  # 1 or more: nothing
                 if scaled < best:

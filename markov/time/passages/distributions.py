@@ -126,7 +126,7 @@ class PassageTime:
         error = relative * math.fsum(values.tolist()) + float(found.absolute[0])
         survival = math.fsum(values[:-2].tolist()) + float(values[-1])
         density = float(values @ self._stopping[0, :, -2])
-        relative = relative * (1.0 + 1e-9) + 4.0 * U
+        relative = (relative + 2.0 * U) * (1.0 + 8.0 * U)
         return Place(time, float(values[-2]), survival, density, error, relative)
 
     def _evolution_of(self, shortest: float, longest: float) -> Evolution | None:

@@ -23,6 +23,7 @@ from markov.chains import MarkovChain
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal
 from markov.computing.memory import TooLargeError
+from markov.computing.rounding import U
 from markov.generators.unbounded.polynomials import Unfollowed
 from markov.infinite.bases import given_basis
 from markov.infinite.lyapunov import Wanted, find_lyapunov
@@ -53,7 +54,7 @@ FEW_STATES = 2_000  # in which it is looked whether the chain stops in finitely 
 LARGEST_GROWTH = 2.5
 STAGNANT = 4
 SLACK = 1e-9  # relative, of V: more than its rounding
-UP = 1.0 + 1e-12
+UP = 1.0 + 1e-12  # at least
 
 
 class Bracket(NamedTuple):
@@ -100,6 +101,7 @@ def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bra
     """
     Q, n = projection.Q, projection.size
     size = Q.shape[0]
+    up = max(UP, 1.0 + (int(np.diff(Q.indptr).max(initial=0)) + 16) * U)
     inside = np.append(projection.inside, np.zeros(size - n, dtype=bool))
     outside = np.arange(size) >= n
     target = ~inside & ~outside
@@ -111,18 +113,18 @@ def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bra
         system = Absorbing(Q, open_)
         reached, error = system.solve(system.rates_into(target))
         gone, off = system.solve(system.rates_into(outside))
-        left[open_] = np.clip((gone + off) * UP, 0.0, 1.0)
-        probability[:, open_] = (reached - error) / UP, (reached + error) * UP + left[open_]
+        left[open_] = np.clip((gone + off) * up, 0.0, 1.0)
+        probability[:, open_] = (reached - error) / up, (reached + error) * up + left[open_]
     mean = np.where(inside, np.inf, np.zeros((2, size)))
     certain = open_ & ~leads_to(backward, inside & ~open_, inside)
     if certain.any():
         system = Absorbing(Q, certain)
         times, error = system.solve(np.ones(int(certain.sum())))
-        mean[0, certain] = np.maximum((times - error) / UP, 0.0)
+        mean[0, certain] = np.maximum((times - error) / up, 0.0)
         top = V + SLACK * np.abs(V)
         means = system.solve(_weighted(Q, certain, np.where(outside, top, 0.0)))
-        most = (times + error + means[0] + means[1]) * UP
-        mean[1, certain] = _upper(most, left[certain], V[certain], lyapunov)
+        most = (times + error + means[0] + means[1]) * up
+        mean[1, certain] = _upper(most, left[certain], (V[certain], lyapunov), up)
     if outside.any() and not certain[inside].all():
         mean[1, inside & (left > 0.0)] = math.inf  # what left may come back to where B is never entered
     never_left = certain & np.isfinite(mean[1])
@@ -136,15 +138,19 @@ def _weighted(Q: sp.csr_matrix, rows: NDArray[np.bool_], values: Vector) -> Vect
     return found
 
 
-def _upper(most: Vector, left: Vector, V: Vector, lyapunov: Lyapunov | None) -> Vector:
-    """Return upper bounds m + v + b o on means; inf where there is no b."""
+def _upper(most: Vector, left: Vector, beyond: tuple[Vector, Lyapunov | None], up: float) -> Vector:
+    """Return upper bounds m + v + b o on means, times ``up``; inf where there is no b.
+
+    ``beyond`` is V in the states and the function itself.
+    """
+    V, lyapunov = beyond
     if lyapunov is None or not left.any():
         return most
     if left.max() >= 1.0:
         return np.full_like(most, np.inf)
     low = V - SLACK * np.abs(V)
     b = max(float(np.max((most - low) / (1.0 - left))), -lyapunov.least, 0.0) * (1.0 + SLACK)
-    return (most + b * left) * UP
+    return (most + b * left) * up
 
 
 class _Search(NamedTuple):

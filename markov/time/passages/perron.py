@@ -21,6 +21,7 @@ from scipy.sparse.linalg import splu
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Result, Status, deliver, figure
 from markov.computing.graphs import strong_components
+from markov.computing.rounding import U
 from markov.models.rules import scope_of_bound
 from markov.proofs.bounded import Bounded
 from markov.selections import as_chain, selected
@@ -215,7 +216,7 @@ def _by_shifts(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
 def _ratios(system: Absorbing, v: Vector) -> tuple[float, float]:
     """Return the least and the largest (v A)(x) / v(x), rounded outwards."""
     product, error = system.row_products(v)
-    up = 1.0 + 4.0 * float(np.finfo(float).eps)
+    up = 1.0 + 6.0 * U
     low = float(((product - error) / v).min())
     high = float(((product + error) / v).max())
     return float(low / up if low > 0.0 else low * up), float(high * up if high > 0.0 else high / up)

@@ -341,7 +341,7 @@ class PowerSums:
             for each in (cdf, survival)
         )
         error = max(cdf.error, survival.error) + 2.0 * U
-        bounds = error, relative * (1.0 + 1e-9) + 8.0 * U
+        bounds = error, (relative + 4.0 * U) * (1.0 + 16.0 * U)
         return Place(time, cdf.value, survival.value, parts.densities[0], *bounds)
 
 

@@ -38,7 +38,7 @@ TOLERANCE = 1e-12
 LAYER, LONGER = 2_000.0, 4.0  # powers before the first attempt at a Krylov space, and their growth
 EARLY = 0.9  # of the powers of a time: fewer were enough
 LOOSEST = 1e-8  # bound that is taken, or the tolerance
-WORSE = 4.0  # than the rounding of uniformization: a bound that is still taken
+WORSE = 2.8  # than the rounding of uniformization: a bound that is still taken
 SHARE = 0.3  # of all powers, that such attempts may cost
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
+from markov.computing.rounding import U
 from markov.infinite.members import start_of
 from markov.infinite.truncations import Truncations
 from markov.time.transients.results import Transient
@@ -39,7 +40,6 @@ FIRST_STATES = 60
 GROWTH = 0.5  # more states
 LEAST_GROWTH = 0.15
 SHARE = 0.5  # of the tolerance, which may be outside
-ROUNDING = 1e-9  # of the sum of what is outside
 SPAN = 0.05  # of the logarithm of what is too much: how much more states that asks for
 
 
@@ -161,7 +161,8 @@ def transient_of_infinite(
     values, errors, last, method = solve(MarkovChain(projection.Q), first, moments, (1.0 - SHARE) * tolerance)
     size = projection.size
     outside = values[:, size:].sum(axis=1)
-    bound = errors + outside * (1.0 + ROUNDING)
+    count = values.shape[1] - size
+    bound = (errors + outside) * (1.0 + (count + 8) * U)
     good = bound[-1] <= max(1000.0 * tolerance, 1e-6)
     result = InfiniteTransient(
         chain=MarkovChain.of_built(infinite.model, projection.built),

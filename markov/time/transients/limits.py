@@ -65,4 +65,4 @@ def _absorbed(chain: MarkovChain, start: NDArray[np.float64]) -> tuple[NDArray[n
         values, wrong = system.solve(system.rates_into(inside))
         shares[k] = float(first @ values)
         error += float(first @ wrong)
-    return shares, error + 4.0 * len(first) * U
+    return shares, error + (len(first) + 4) * U

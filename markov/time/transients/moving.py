@@ -274,7 +274,7 @@ class _Sweep:
             np.maximum(total, 0.0),
             max(float(ends[0]), 0.0),
             max(float(ends[1]), 0.0),
-            (error + negative) * (1.0 + 1e-9),
+            (error + negative) * (1.0 + (len(values) + k + 24) * U),
         )
 
     def _tidy(self) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing import costs
+from markov.computing.matrices import exit_errors
 from markov.computing.memory import check_room
 from markov.computing.rounding import U
 from markov.methods.sparse_lu import LUOrder, best_order, factorized
@@ -80,6 +81,7 @@ class Resolvents:
         check_room(f"factors and {SIZES[-1]} vectors of {n} states", order.nbytes + 8.0 * n * 120)
         self.Q, self._order = sp.csr_matrix(Q.T), order.order
         self._size = abs(self.Q)
+        self._exit_errors = exit_errors(Q)
         self._rounding = (int(np.diff(self.Q.indptr).max(initial=1)) + 2) * U
         matrix = sp.csc_matrix(sp.identity(n) - POLE * horizon * self.Q)
         arranged = sp.csc_matrix(matrix[self._order][:, self._order])
@@ -129,16 +131,18 @@ class Resolvents:
         modes = (V @ X) * c
         wrong = self.Q @ modes - modes * rates
         rounding = self._rounding * (self._size @ np.abs(modes)) + 4.0 * U * np.abs(modes * rates)
+        rounding += self._exit_errors[:, None] * np.abs(modes)
         residuals = np.abs(wrong).sum(axis=0) + rounding.sum(axis=0)
         start = np.abs(vector - modes.sum(axis=1)).sum() + 2.0 * k * U * np.abs(modes).sum()
         exponents = rates.real * spans[:, None]
         if not np.isfinite(residuals).all() or exponents.max() > 1.0:
             return None
         areas = spans[:, None] * mean_growth(exponents)
-        growth = np.exp(rates * spans[:, None])
+        powers = rates * spans[:, None]
+        growth = np.exp(powers)
         values = (growth @ modes.T).real
-        sums = np.abs(growth) @ np.abs(modes).sum(axis=0)
-        errors = 0.5 * (start + areas @ residuals + 4.0 * k * U * sums) * (1.0 + 1e-9)
+        rounded = np.abs(growth) * (2 * k + 8 + 1.01 * np.abs(powers)) @ np.abs(modes).sum(axis=0)
+        errors = 0.5 * (start + areas @ residuals + U * rounded) * (1.0 + (len(vector) + k + 32) * U)
         return Resolved(np.maximum(values, 0.0), errors, solves)
 
 

@@ -98,8 +98,8 @@ class Uniformized:
         self.P = _jump_matrix(Q, self.rate)
         entries = int(np.diff(self.P.indptr).max(initial=1))
         columns = int(np.bincount(self.P.indices, minlength=1).max(initial=1))
-        # a sum of m products of rounded entries, in the 1-norm and in the maximum norm
-        self.rounding = (max(entries, columns) + 4) * U
+        # a sum of m products, in the 1-norm and in the maximum norm, whose diagonal entry has an exit rate, a sum of rates
+        self.rounding = (max(entries, columns) + entries + 4) * U
         self._transposed: sp.csr_matrix | None = None
 
     def forward(self) -> _Powers:
@@ -181,9 +181,9 @@ class Uniformized:
         weights = poisson_weights(self.rate * time, tolerance / 4)
         survival = weights.survival() / self.rate
         kept = _Weights(1.0 / self.rate, weights.left, survival)
-        total = weights.left / self.rate + float(survival.sum())
-        # each P(N > k) up to the right end is off by weights.error, and all together are q t
-        cut = 2.0 * weights.error * (weights.right + 2) / self.rate + abs(total - time)
+        total = weights.left / self.rate + math.fsum(survival)
+        # each P(N > k) up to the right end is off by weights.error / 2, so is their sum, and all together are q t
+        cut = weights.error * (weights.right + 2) / self.rate + abs(total - time) + 16.0 * U * time
         found, steps, wrong = powers.summed(vector, kept, SHARE * tolerance * size * time, limit)
         return Evaluated(found, wrong + size * cut, steps)
 
@@ -199,7 +199,7 @@ class Uniformized:
         early = self._until(powers, vector, jumps / self.rate, tolerance / 2, None)
         remaining = time - jumps / self.rate
         values = early.values + remaining * limit.values
-        rounded = 4.0 * U * powers.norm(values)
+        rounded = 4.0 * U * (powers.norm(early.values) + remaining * powers.norm(limit.values))
         return Evaluated(values, early.error + remaining * error + rounded, steps + early.steps, settled=True)
 
 
@@ -248,7 +248,7 @@ class _Powers:
                     bar.show(k)
                     rest = float(rests[max(k + 1 - left, 0)])
                     rest += weights.before * max(left - k - 1, 0)
-                    rounded = size * whole * (k + 2) * self.rounding
+                    rounded = size * whole * ((k + 1) * self.rounding + 4.0 * U)
                     change = self.norm(after - vector) * (right - k) * rest
                     if change <= allowed:
                         return total + rest * after, k + 1, change + rounded
@@ -261,7 +261,7 @@ class _Powers:
                         ends["away"] = away, allowed
                     prediction.check(k + 1, right - k, ends)
                 vector = after
-        return total, right, size * whole * (right + 2) * self.rounding
+        return total, right, size * whole * (right * self.rounding + 4.0 * U)
 
     def settled(self, vector: NDArray[np.float64], allowed: float, limit: Limit, jumps: float) -> tuple[float, int]:
         """Return a bound on the distance of the limit from all powers from some number on, and that number.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import log1p
 from typing import NamedTuple
@@ -62,6 +63,17 @@ def test_every_part_bounds_the_plain_value(name):
                 low, high = value(terms_of(part.result, 2), offsets)
                 assert low - Fraction(1, 10**9) <= formula(a, b) <= high + Fraction(1, 10**9)
             assert found == 1
+
+
+@pytest.mark.parametrize("base", [1.0001, 1.001, 1.00003, 1.0000007])
+def test_powers_of_a_base_near_one_are_in_their_interval(base: float) -> None:
+    """One over the base is rounded, which the exponent multiplies."""
+    exponent = 100_000
+    (part,) = parts_of(lambda places: 1.0 / base ** (places[0] + exponent), (0,), (None,))
+    _, high = value(terms_of(part.result, 1), part.offsets((0,)))
+    with localcontext(prec=50):
+        exact = Fraction(Decimal(base) ** -exponent)
+    assert exact <= high <= exact * (1 + 3 * exponent * Fraction(1, 2**53))
 
 
 STOPPED = {
