@@ -194,7 +194,8 @@ class MAP(ByValue):
     @cached_property
     def interval(self) -> PhaseType:
         """The distribution of the time between two arrivals."""
-        return PhaseType(self.phases @ self.D1 / self.rate, self.D0).with_fits(self.fits)
+        exits = self.D1.sum(axis=1)
+        return PhaseType(self.phases @ self.D1 / self.rate, self.D0, exits).with_fits(self.fits)
 
     def autocorrelation(self, lags: int) -> Floats:
         """Return the correlation of intervals 1 .. lags apart, shape (lags,)."""

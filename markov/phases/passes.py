@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markov.phases.absorption_times import AbsorptionTime
+from markov.phases.phase_types import rates_between
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,6 +23,7 @@ __all__ = ["Passes"]
 
 CONDITION = 1e8  # of the eigenvectors of D0, beyond which they are not used
 SERIES_BELOW = 1e-6  # of a difference of exponents: the series is right to rounding
+NEGLIGIBLE = 1e-280  # of the largest rate: where an iteration takes a rate to 0
 BLOCK = 4096  # intervals whose exponentials are taken at once
 
 
@@ -47,11 +51,10 @@ class Passes:
         self._modes = None
         if np.linalg.cond(V) < CONDITION:
             self._modes = values, V, np.linalg.inv(V)
-            decays = np.exp(values * times[:, None])
-            self._after = np.einsum("kp,np,pl->nkl", V, decays, self._modes[2]).real
-        else:
-            self._after = _exponentials(D0 * times[:, None, None])
-        steps = np.maximum(self._after, 0.0) @ D1
+        rates = rates_between("D0", D0)
+        rates[rates < NEGLIGIBLE * rates.max()] = 0.0
+        self._after = AbsorptionTime(np.eye(len(D0))[0], rates, D1.sum(axis=1)).transitions(times)
+        steps = self._after @ D1
         self._a, self._c = _forward(first, steps)
         self._b = _backward(steps, self._c)
         self.log_likelihood = float(np.log(self._c).sum())

@@ -126,6 +126,20 @@ def test_eigenvectors_that_coincide() -> None:
     assert erlang.log_likelihood(times) == pytest.approx(expected, rel=1e-12)
 
 
+def test_the_likelihood_of_intervals_that_are_very_short_or_far_apart() -> None:
+    """A sum of exponential times of rates 1, 2, 3, ..: n (1 - e^-t)^(n - 1) e^-t is the density of their maximum."""
+    for n in (4, 6, 8):
+        total = PhaseType.exponential(float(n))
+        for rate in range(n - 1, 0, -1):
+            total += PhaseType.exponential(float(rate))
+        for t in (1e-5, 1e-3, 40.0):
+            expected = math.log(n) + (n - 1) * math.log(-math.expm1(-t)) - t
+            assert MAP.renewal(total).log_likelihood([t]) == pytest.approx(expected, rel=1e-12)
+    rare = MAP.renewal(PhaseType.exponential(1e-9) + PhaseType.exponential(3.6e9))
+    assert rare.log_likelihood([1e9]) == pytest.approx(math.log(1e-9) - 1.0, rel=1e-12)
+    assert rare.interval.cdf(8760.0) == pytest.approx(8.76e-6, rel=1e-5)
+
+
 @pytest.mark.filterwarnings("ignore::markov.errors.FitWarning")  # two rounds
 def test_eigenvectors_and_exponentials_give_the_same_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     intervals = drawn(SOURCE, 25, seed=7)

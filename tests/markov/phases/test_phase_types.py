@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from markov import PhaseType, SemiMarkov, fit_phase_type, passage, phase_type_of, stationary
+from tests.markov.time.exact_exponentials import exact
 from tests.surface import for_each
 
 COX = PhaseType([0.3, 0.7], [[-3.0, 1.5], [0.0, -1.0]])
@@ -60,6 +62,106 @@ def test_tails_keep_their_digits():
     exact = stats.gamma(5, scale=0.2)
     np.testing.assert_allclose(erlang.survival(x), exact.sf(x), rtol=1e-13)
     np.testing.assert_allclose(erlang.pdf(x), exact.pdf(x), rtol=1e-13)
+
+
+def exact_values(distribution, time):
+    """Return P(X <= t), P(X > t) and the density as fractions, from rates and exits."""
+    m = distribution.order
+    rates = np.zeros((m + 1, m + 1))
+    rates[:m, :m], rates[:m, m] = distribution.T, distribution.exits
+    np.fill_diagonal(rates, 0.0)
+    P = exact(rates, time, digits=120)
+    alpha = [Fraction(p) for p in distribution.alpha.tolist()]
+    row = [sum(a * P[i][j] for i, a in enumerate(alpha)) for j in range(m + 1)]
+    density = sum(p * Fraction(rate) for p, rate in zip(row, distribution.exits.tolist(), strict=False))
+    return row[m], sum(row[:m]), density
+
+
+def spread_rates(kind, decades, draw):
+    """Return a random distribution whose rates are log-uniform over some decades."""
+    m = 4
+    rates, exits, alpha = np.zeros((m, m)), np.zeros(m), np.eye(m)[0]
+    drawn = 10.0 ** draw.uniform(-decades / 2, decades / 2, (m, m))
+    if kind == "hypoexponential":
+        rates[np.arange(m - 1), np.arange(1, m)], exits[-1] = drawn[0, : m - 1], drawn[0, -1]
+    elif kind == "hyperexponential":
+        exits, alpha = drawn[0], draw.dirichlet(np.ones(m))
+    elif kind == "Coxian":
+        go_on = draw.uniform(size=m) * (np.arange(m) < m - 1)
+        rates[np.arange(m - 1), np.arange(1, m)] = (drawn[0] * go_on)[:-1]
+        exits = drawn[0] * (1.0 - go_on)
+    else:
+        rates = np.triu(drawn, 1) if kind == "acyclic" else drawn * (1.0 - np.eye(m))
+        exits, alpha = 10.0 ** draw.uniform(-decades / 2, decades / 2, m), draw.dirichlet(np.ones(m))
+    return PhaseType(alpha, rates - np.diag(rates.sum(axis=1) + exits), exits)
+
+
+KINDS = ["hypoexponential", "hyperexponential", "Coxian", "acyclic", "cyclic"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("decades", [2, 12, 20])
+def test_probabilities_and_densities_keep_their_digits_however_far_rates_lie_apart(kind, decades):
+    draw = np.random.default_rng([KINDS.index(kind), decades])
+    found = spread_rates(kind, decades, draw)
+    times = found.mean * 10.0 ** draw.uniform(-decades - 2.0, 2.0, 3)
+    values = np.array([found.cdf(times), found.survival(times), found.pdf(times)])
+    for time, column in zip(times.tolist(), values.T.tolist(), strict=True):
+        for value, true in zip(column, exact_values(found, time), strict=True):
+            assert true < 1e-280 or abs(value / float(true) - 1.0) < 1e-12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("q", [1e-30, 1e-6, 0.3, 0.5, 0.99])
+def test_quantiles_are_right_however_far_rates_lie_apart(kind, q):
+    found = spread_rates(kind, 18, np.random.default_rng(KINDS.index(kind)))
+    x = found.quantile(q)
+    below, above, density = exact_values(found, x)
+    missing = Fraction(q) - below if q <= 0.5 else above - Fraction(1.0 - q)
+    assert abs(missing) <= 1e-12 * float(density) * x
+
+
+def test_a_rare_event_before_a_fast_phase():
+    """One failure in 1e9 h, then 3.6 ms, 1 us and 0.1 ns: the median is that of the failure."""
+    for fast in (1e6, 3.6e9, 3.6e13):
+        found = PhaseType.exponential(1e-9) + PhaseType.exponential(fast)
+        assert found.cdf(1e9) == pytest.approx(-math.expm1(-1.0), rel=1e-14)
+        assert found.cdf(8760.0) == pytest.approx(-math.expm1(-8.76e-6), rel=1e-9)
+        assert found.quantile(0.5) == pytest.approx(1e9 * math.log(2.0), rel=1e-13)
+
+
+def test_both_tails_of_erlang_and_hyperexponential_distributions():
+    below = sum(Fraction(60) ** k / math.factorial(k) for k in range(200, 500)) * Fraction(math.exp(-60.0))
+    erlang = PhaseType.erlang(200, mean=1.0)
+    assert erlang.cdf(0.3) == pytest.approx(float(below), rel=1e-12)
+    assert erlang.quantile(float(below)) == pytest.approx(0.3, rel=1e-13)
+    assert PhaseType.erlang(10, mean=1.0).cdf(0.01) == pytest.approx(stats.gamma(10, scale=0.1).cdf(0.01), rel=1e-12)
+    hyper = PhaseType.hyperexponential([0.5, 0.5], [1e9, 1e-9])
+    assert hyper.survival(6e11) == pytest.approx(0.5 * math.exp(-600.0), rel=1e-12)
+    np.testing.assert_array_equal(hyper.survival([1e13, 1e300]), 0.0)
+    np.testing.assert_allclose(hyper.cdf([0.0, 1e13, 1e300]), [0.0, 1.0, 1.0], rtol=1e-15)
+
+
+def test_a_quantile_where_the_distribution_is_flat_says_so():
+    """Half of the times end within some ns, the others after years: near 1/2 only q tells the time."""
+    found = PhaseType.hyperexponential([0.5, 0.5], [1e9, 1e-9])
+    with pytest.warns(RuntimeWarning, match="flat there"):
+        x = found.quantile(0.5 + 5e-10)
+    assert x == pytest.approx(1.0, rel=1e-6)
+
+
+def test_rates_of_absorption_far_below_the_others():
+    """MTTF (a + mu + b) / (a b) of two parts with repair: b has no digits in T[1, 1]."""
+    a, b, mu = 1e-9, 3e-9, 1e6
+    T = [[-a, a], [mu, -(mu + b)]]
+    found = PhaseType([1.0, 0.0], T, [0.0, b])
+    mttf = (a + mu + b) / (a * b)
+    assert found.mean == pytest.approx(mttf, rel=1e-14)
+    assert found.quantile(0.5) == pytest.approx(mttf * math.log(2.0), rel=1e-12)
+    for changed in (found.scaled(1.0), PhaseType.mixture([1.0], [found]), found.with_fits(())):
+        assert changed == found
+    assert (found + found).mean == pytest.approx(2.0 * mttf, rel=1e-14)
+    assert found.minimum(PhaseType.exponential(1.0 / mttf)).mean == pytest.approx(0.5 * mttf, rel=1e-12)
 
 
 def test_the_table_of_a_distribution():

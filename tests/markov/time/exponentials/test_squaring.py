@@ -253,3 +253,32 @@ def test_more_jumps_have_a_probability_below_1e_320(mean):
 
 def test_without_time_nothing_jumps():
     assert most_jumps(0.0) == 0.0
+
+
+def test_many_times_in_float64_are_within_their_bound():
+    rates = np.zeros((2, 4, 4))
+    rates[0] = [[0.0, 1e-9, 1e3, 0.0], [1.0, 0.0, 0.0, 1e-6], [1e6, 2.0, 0.0, 1e-12], [0.0, 0.0, 0.0, 0.0]]
+    start, times = np.array([0.5, 0.25, 0.25, 0.0]), np.array([3e-5, 0.1, 7.0, 1e4, 2.0**30])
+    evolution = Evolution(rates, 1e-5, 2.0**30, stored=True)
+    rows, error = evolution.forward_many(start, times)
+    assert error < 1e-12
+    for row, time in zip(rows, times.tolist(), strict=True):
+        P = exact(rates[0], time, digits=120)
+        true = [float(sum(Fraction(p) * P[i][j] for i, p in enumerate(start.tolist()))) for j in range(4)]
+        np.testing.assert_allclose(row, true, rtol=error)
+    both, _ = evolution.forward_many(np.array([start, start[::-1]]), times)
+    np.testing.assert_allclose(both[:, 0], rows, rtol=error)
+    with pytest.raises(ValueError, match=r"longest = 3.0: must be a power of two"):
+        Evolution(rates, 1.0, 3.0).forward_many(start, times)
+
+
+def test_the_time_at_which_a_probability_is_passed():
+    rates = np.zeros((2, 2, 2))
+    rates[0, 0, 1] = 1e-3
+    evolution = Evolution(rates, 1.0, 2.0**13, stored=True)
+    start = np.array([1.0, 0.0])
+    for states, probability in (([1], 0.25), ([0], 0.75)):
+        time, error = evolution.time_at(start, np.array(states), probability)
+        assert time == pytest.approx(-1e3 * math.log(0.75), rel=1e-15)
+        assert error < 1e-20
+    assert evolution.time_at(start, np.array([1]), 1.0 - 1e-9)[0] == math.inf
