@@ -37,12 +37,12 @@ ETHERNET_MSS = 1460
 DEFAULT_MSS = {4: 536, 16: 1220}
 """MSS of a receiver whose SYN has no MSS option, by the bytes of its IP address (RFC 9293, 3.7.1)."""
 MAGICS = {
-    b"\xd4\xc3\xb2\xa1": ("<", 1e-6),
-    b"\xa1\xb2\xc3\xd4": (">", 1e-6),
-    b"\x4d\x3c\xb2\xa1": ("<", 1e-9),
-    b"\xa1\xb2\x3c\x4d": (">", 1e-9),
+    b"\xd4\xc3\xb2\xa1": ("<", 10**6),
+    b"\xa1\xb2\xc3\xd4": (">", 10**6),
+    b"\x4d\x3c\xb2\xa1": ("<", 10**9),
+    b"\xa1\xb2\x3c\x4d": (">", 10**9),
 }
-"""Byte order and unit of time of pcap files by their first bytes."""
+"""Byte order and ticks of the clock per second of pcap files by their first bytes."""
 SECTION = b"\x0a\x0d\x0d\x0a"
 INTERFACE, OBSOLETE_PACKET, SIMPLE_PACKET, PACKET = 1, 2, 3, 6
 SKIPPED_BLOCKS = {
@@ -94,8 +94,28 @@ MIN_REPEATED, REPEATED_SHARE = 10, 0.25
 Address = tuple[bytes, int]
 
 
+class _Origin:
+    """The time of the first packet, from which all times of a file count.
+
+    Times are whole numbers of ticks until this is subtracted: since 1970 a float64 has steps of 238 ns. Packets up to
+    97 days after the first have times within 1 ns.
+    """
+
+    def __init__(self) -> None:
+        self._first: tuple[int, int] | None = None
+
+    def seconds(self, ticks: int, per_second: int) -> float:
+        """Return the time in s from the first packet to one at a number of ticks of a clock, rounded once."""
+        if self._first is None:
+            self._first = ticks, per_second
+        first, first_per_second = self._first
+        if first_per_second == per_second:
+            return (ticks - first) / per_second
+        return (ticks * first_per_second - first * per_second) / (per_second * first_per_second)
+
+
 class _Segment(NamedTuple):
-    """A TCP segment: time in s, addresses, header fields, options of a SYN, and bytes of data.
+    """A TCP segment: time in s after the first packet, addresses, header fields, options of a SYN, and bytes of data.
 
     ``identification`` is that of IPv4, 0 without (IPv6, and IPv4 where RFC 6864 allows it). ``hops`` is the time to
     live or hop limit. ``header`` is the TCP header without its checksum.
@@ -395,6 +415,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     a smaller hop limit, or follows within half of the shortest round trip so far, 1 ms before the first.
     So do the same bytes in other segments, as offloads record them.
 
+    Times count from the first packet of the file, and are right to 1 ns for 97 days, whatever the unit of its clock.
+
     Supported are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags and PPPoE), Linux cooked captures, loopback and
     raw IP, up to 4 GiB uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets, tunnels
     included, and blocks of pcapng without packets are skipped.
@@ -670,7 +692,7 @@ class _Stream:
 
 
 def _packets(path: Path, remarks: list[str]) -> Iterator[tuple[float, int, bytes, int]]:
-    """Yield time in s, link type, captured bytes and length of each packet of a file.
+    """Yield time in s after the first packet, link type, captured bytes and length of each packet of a file.
 
     A file that ends within a packet adds a remark.
     """
@@ -697,7 +719,7 @@ def _packets(path: Path, remarks: list[str]) -> Iterator[tuple[float, int, bytes
 
 def _pcap(location: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float, int, bytes, int]]:
     """Yield the packets of a pcap file after its first four bytes (draft-ietf-opsawg-pcap)."""
-    order, unit = MAGICS[magic]
+    (order, per_second), origin = MAGICS[magic], _Origin()
     major, minor, _, _, _, link = struct.unpack(f"{order}HHIIII", stream.read(20))
     if major != 2:
         raise ValueError(f"{location}: version {major}.{minor} of pcap: must be 2")
@@ -709,15 +731,16 @@ def _pcap(location: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float,
         if captured > MAX_CAPTURED:
             message = f"{captured} bytes captured: must be at most {MAX_CAPTURED}; the file is damaged"
             raise ValueError(f"{location}, packet {number}: {message}")
-        if unit * part >= 1.0:
-            message = f"{part} as the fraction of a second in units of {unit:g} s: must be less than 1 s"
+        if part >= per_second:
+            message = f"{part} as the fraction of a second in units of {1 / per_second:g} s: must be less than 1 s"
             raise ValueError(f"{location}, packet {number}: {message}; the unit of the file's header is wrong")
-        yield seconds + unit * part, link & 0xFFFF, stream.read(captured), length
+        yield origin.seconds(seconds * per_second + part, per_second), link & 0xFFFF, stream.read(captured), length
 
 
 def _pcapng(location: str, stream: _Stream) -> Iterator[tuple[float, int, bytes, int]]:
     """Yield the packets of a pcapng file after its first four bytes (draft-ietf-opsawg-pcapng)."""
-    order, interfaces, number, kind = "<", list[tuple[int, float, float]](), 0, SECTION
+    order, interfaces, number, kind = "<", list[tuple[int, int, int]](), 0, SECTION
+    origin = _Origin()
     while kind:
         number += 1
         block = f"{location}, block {number}"
@@ -749,8 +772,9 @@ def _pcapng(location: str, stream: _Stream) -> Iterator[tuple[float, int, bytes,
                     raise ValueError(f"{block}: {captured} bytes captured of a packet: must fit the block")
                 if at >= len(interfaces):
                     raise ValueError(f"{block}: interface {at}: must be one of {len(interfaces)}")
-                link, unit, offset = interfaces[at]
-                yield offset + ((high << 32) + low) * unit, link, body[20 : 20 + captured], sent
+                link, per_second, offset = interfaces[at]
+                time = origin.seconds(offset * per_second + (high << 32) + low, per_second)
+                yield time, link, body[20 : 20 + captured], sent
             elif word == SIMPLE_PACKET:
                 raise ValueError(f"{block}: simple packet blocks have no times and are not read")
             elif word not in SKIPPED_BLOCKS:
@@ -760,16 +784,16 @@ def _pcapng(location: str, stream: _Stream) -> Iterator[tuple[float, int, bytes,
         kind = stream.read(4, may_end=True)
 
 
-def _interface(order: str, body: bytes) -> tuple[int, float, float]:
-    """Return link type, unit of time and offset of time in s of an interface of pcapng."""
+def _interface(order: str, body: bytes) -> tuple[int, int, int]:
+    """Return link type, ticks of the clock per second and offset of time in s of an interface of pcapng."""
     (link,) = struct.unpack_from(f"{order}H", body)
-    unit, offset, at = 1e-6, 0.0, 8
+    per_second, offset, at = 10**6, 0, 8
     while at + 4 <= len(body):
         code, size = struct.unpack_from(f"{order}HH", body, at)
         value = body[at + 4 : at + 4 + size]
         if code == 9 and size == 1:
-            unit = 2.0 ** -(value[0] & 127) if value[0] & 128 else 10.0 ** -value[0]
+            per_second = 2 ** (value[0] & 127) if value[0] & 128 else 10 ** value[0]
         elif code == 14 and size == 8:
             (offset,) = struct.unpack(f"{order}q", value)
         at += 4 + size + -size % 4
-    return link, unit, float(offset)
+    return link, per_second, offset

@@ -6,6 +6,7 @@ import gzip
 import json
 import struct
 import warnings
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -162,10 +163,10 @@ def transfer_of(wrap: Any, per: int = 1, handshake: bool = False) -> list[tuple[
 
 
 def pcap(packets: Any, link: int = 101, order: str = "<", nano: bool = False, cut: int = 10**6) -> bytes:
-    magic, unit = (0xA1B23C4D, 1e-9) if nano else (0xA1B2C3D4, 1e-6)
+    magic, per = (0xA1B23C4D, 10**9) if nano else (0xA1B2C3D4, 10**6)
     out = [struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 65535, link)]
     for time, data in packets:
-        whole, part = divmod(round(time / unit), round(1 / unit))
+        whole, part = divmod(round(time * per), per)
         out += [struct.pack(f"{order}IIII", whole, part, len(data[:cut]), len(data)), data[:cut]]
     return b"".join(out)
 
@@ -282,6 +283,38 @@ def test_times_of_an_interface_count_from_its_offset(order: str) -> None:
         head = struct.pack(f"{order}IIIII", n % 2, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data))
         out.append(block(6, head + data, order))
     np.testing.assert_allclose(_read(b"".join(out)), EXPECTED, rtol=1e-4)
+
+
+@pytest.mark.parametrize("rtt_ns", [100, 700, 5200])
+@pytest.mark.parametrize("gap", [Fraction(1, 8), Fraction(1, 1000)])
+def test_round_trips_of_a_nanosecond_clock_keep_their_digits(rtt_ns: int, gap: Fraction) -> None:
+    """In 2026 a float64 of seconds since 1970 has steps of 238 ns; with gaps of 1/8 s all round trips are rounded alike."""
+    start, packets = 1_784_851_200 + Fraction(123_456_789, 10**9), []
+    for n in range(COUNT):
+        packets.append((start + n * gap, ipv4(segment(1000 + n * MSS, 1, MSS))))
+        packets.append((start + n * gap + Fraction(rtt_ns, 10**9), ipv4(segment(1, 1000 + (n + 1) * MSS, 0))))
+    for content in (pcap(packets, nano=True), pcapng(packets, 101, resolution=9), pcapng(packets, 101, resolution=10)):
+        _, rtt, rate, count = _read(content)
+        assert (rtt[0], count[0]) == (pytest.approx(rtt_ns * 1e-9, rel=1e-6), COUNT)
+        assert rate[0] == pytest.approx(COUNT / ((COUNT - 1) * float(gap)), rel=1e-12)
+
+
+def test_interfaces_with_other_units_and_offsets_have_one_time() -> None:
+    """Data by a clock of 1/2^30 s since 2026, ACKs by one of ns since 1970, in the ns that both can tell."""
+    offset, out = 1_784_851_200, [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    out.append(block(1, struct.pack("<HHIHHBxxxHHq", 101, 0, 0, 9, 1, 128 | 30, 14, 8, offset)))
+    out.append(block(1, struct.pack("<HHIHHBxxx", 101, 0, 0, 9, 1, 9)))
+    for n in range(COUNT):
+        sent = Fraction(n, 8)
+        pair = (
+            (0, sent * 2**30, segment(1000 + n * MSS, 1, MSS)),
+            (1, (offset + sent) * 10**9 + 600, segment(1, 1000 + (n + 1) * MSS, 0)),
+        )
+        for interface, ticks, tcp in pair:
+            data = ipv4(tcp)
+            head = struct.pack("<IIIII", interface, int(ticks) >> 32, int(ticks) & 0xFFFFFFFF, len(data), len(data))
+            out.append(block(6, head + data))
+    assert _read(b"".join(out))[1][0] == pytest.approx(6e-7, rel=1e-6)
 
 
 def test_a_file_that_ends_within_a_packet_is_said_to() -> None:
