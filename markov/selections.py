@@ -50,7 +50,7 @@ def as_any_chain(model: Any) -> MarkovChain | InfiniteChain:
         return InfiniteChain.of_error(error)
 
 
-def selected(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
+def selected(chain: MarkovChain, states: Any, name: str, *, allow_empty_label: bool = False) -> NDArray[np.bool_]:
     """Return whether each state of a chain is in a set, shape (n,).
 
     Parameters
@@ -63,16 +63,20 @@ def selected(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
         state; or a list or set of states.
     name
         Of the parameter, in messages.
+    allow_empty_label
+        Whether no state needs to be in a label: it is declared in the model, and where the chain goes depends on numbers.
+        A function that is true nowhere is refused, as a mistake of the user.
 
     Raises
     ------
     ValueError
         Naming the parameter, when it is none of these, or no state is in the set.
     """
-    found = _members(chain, states, name)
-    if not found.any():
-        raise ValueError(f"{name} = {_written(states)}: no state of the chain is in it")
-    return found
+    members = _members(chain, states, name)
+    if not members.any() and not (allow_empty_label and isinstance(states, str)):
+        never = ": it has probability 0 and is never entered" if isinstance(states, str) else ""
+        raise ValueError(f"{name} = {_written(states)}: no state of the chain is in it{never}")
+    return members
 
 
 def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:

@@ -15,14 +15,19 @@ from markov.models.means import Mean
 from markov.models.state_tables import StateBlocks, StateTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-__all__ = ["Mean", "Measure", "chosen", "functionals", "measured", "measures_of"]
+__all__ = ["Mean", "Measure", "chosen", "functionals", "measured", "measures_of", "unknown_measure"]
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
+
+
+def unknown_measure(name: str, measures: Iterable[str]) -> KeyError:
+    """Return the error for a name that is no measure of a model."""
+    return KeyError(f"measure = {name!r}: must be one of {', '.join(map(repr, measures)) or 'none'}")
 
 
 class Measurable(Protocol):

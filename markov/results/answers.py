@@ -9,6 +9,7 @@ import numpy as np
 
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, Status
+from markov.models.measures import unknown_measure
 from markov.models.rules import scope_of_bound
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ class Solved(Result):
     def __getitem__(self, measure: str) -> Any:
         """Return one measure as a float or an array, without xarray; KeyError for an unknown one."""
         if measure not in self._measures:
-            known = ", ".join(map(repr, self._measures)) or "none"
-            raise KeyError(f"measure = {measure!r}: must be one of {known}")
+            raise unknown_measure(measure, self._measures)
         return self._measures[measure][1]
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from hopflow.checks import choice, one_number
+from hopflow.checks import choice, format_value, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.results import Status
 from markov.analysis.plots import draw_convergence, draw_marginals
@@ -151,7 +151,7 @@ class Stationary(Solved):
         KeyError
             When the chain has no such state.
         ValueError
-            When no state is in the set.
+            When no state is in the set. A label without states has probability 0.
 
         Examples
         --------
@@ -163,8 +163,13 @@ class Stationary(Solved):
         is_label = isinstance(states, str) and states in self._measures
         is_array = hasattr(states, "__array__") and np.ndim(states) > 0
         if callable(states) or is_label or is_array or isinstance(states, (list, set, frozenset)):
-            return math.fsum(self.pi[selected(self.chain, states, "states")])
-        return float(self.pi[self.chain.number_of(states)])
+            return math.fsum(self.pi[selected(self.chain, states, "states", allow_empty_label=True)])
+        try:
+            return float(self.pi[self.chain.number_of(states)])
+        except KeyError:
+            labels = ", ".join(map(repr, self._measures)) or "none"
+            message = f"states = {format_value(states)}: is no state of the chain; labels and rewards: {labels}"
+            raise KeyError(message) from None
 
     @overload
     def bound(

@@ -91,8 +91,8 @@ def read_sbml(
     Returns
     -------
     FileModel
-        Each species is a component and a reward (zero in the state ``outside``), each assignment rule a
-        reward; ``property`` evaluates CSL. An event that a reaction triggers is part of that reaction. A
+        Each species that reactions or events change is a component and a reward (zero in the state ``outside``); others
+        are constants. Each assignment rule is a reward; ``property`` evaluates CSL. An event that a reaction triggers is part of that reaction. A
         model with events at given times is no chain with constant rates: `transient` alone takes it.
 
     Raises

@@ -11,7 +11,7 @@ import numpy as np
 from hopflow.fork_safety import cached_property
 from hopflow.results import Result, figure
 from markov.computing.time_limits import MAX_SECONDS, time_limit
-from markov.models.measures import functionals, measures_of
+from markov.models.measures import functionals, measures_of, unknown_measure
 from markov.models.rules import scope_of_bound
 from markov.selections import selected
 from markov.time.transients.limits import limit_of
@@ -102,12 +102,14 @@ class Transient(Result):
 
         ``states`` is the name of a label, a state, a list of states, truth values of shape
         (states,), or a function of a state. Of the states in which a system works it is the
-        availability A(t).
+        availability A(t). That of a label without states is 0; a function that is true nowhere is refused.
         """
-        return np.asarray(self.pi @ selected(self.chain, states, "states").astype(float))
+        return np.asarray(self.pi @ selected(self.chain, states, "states", allow_empty_label=True).astype(float))
 
     def __getitem__(self, measure: str) -> Any:
-        """Return a measure of the model at each time, shape (times, ...)."""
+        """Return a measure of the model at each time, shape (times, ...); KeyError for an unknown one."""
+        if measure not in self._measures[0]:
+            raise unknown_measure(measure, self._measures[0])
         return np.array([found[measure][1] for found in self._measures])
 
     @cached_property

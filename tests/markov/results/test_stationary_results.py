@@ -10,7 +10,19 @@ import pytest
 import xarray as xr
 
 from hopflow import Status
-from markov import GTH, MM1K, JacksonTandem, Multilevel, PauseTandem, SparseLU, stationary
+from markov import (
+    GTH,
+    MM1K,
+    JacksonTandem,
+    Multilevel,
+    PauseTandem,
+    SparseLU,
+    explore,
+    passage,
+    quasi_stationary,
+    stationary,
+    transient,
+)
 from tests.markov.conftest import rows
 
 
@@ -88,6 +100,29 @@ def test_probability_of_a_set_of_states():
         answer.probability((3, 700, 1, 2))
     with pytest.raises(ValueError, match=r"^states = <lambda>: no state"):
         answer.probability(lambda s: s.j > 20)
+
+
+def test_a_label_without_states_has_probability_0():
+    """As the measure of that name and its bound have it; only a passage to it has no time."""
+
+    def rules(s, q):
+        if s.n < 2:
+            yield s._replace(n=s.n + 1), 1.0
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), 2.0
+
+    model = explore(rules, start={"n": 0}, labels=lambda s: {"full": s.n == 2, "crowded": s.n > 5})
+    answer, later = stationary(model), transient(model, [1.0, 2.0])
+    assert (answer.probability("crowded"), answer["crowded"], answer.bound("crowded").value) == (0.0, 0.0, 0.0)
+    assert later.probability("crowded").tolist() == later["crowded"].tolist() == [0.0, 0.0]
+    assert answer.probability("full") == pytest.approx(1.0 / 7.0, rel=1e-14)
+    for solve in (passage, quasi_stationary):
+        with pytest.raises(ValueError, match=r"^to = 'crowded': no state of the chain is in it: it has probability 0"):
+            solve(model, to="crowded")
+    with pytest.raises(KeyError, match=r"states = 'empty': is no state of the chain; .* 'full', 'crowded'"):
+        answer.probability("empty")
+    with pytest.raises(KeyError, match=r"measure = 'empty': must be one of 'full', 'crowded'"):
+        later["empty"]
 
 
 def test_the_chain_is_shown_without_rounding_of_units():

@@ -85,6 +85,12 @@ def test_what_a_limit_cuts_off_goes_to_a_state_of_its_own(read):
     assert transient(model, 1.0)["X"][0] == pytest.approx(2.0 * math.exp(-3.0) + 3.0 * 3.0 * math.exp(-3.0), rel=1e-12)
 
 
+def test_limits_that_nothing_exceeds_have_probability_0(read):
+    """Reactions that only use X up: the label is in the model, and no state in it."""
+    later = transient(read(network(SPECIES.format("X", 2), DEATH, MU), limits=5), [1.0, 2.0])
+    assert later.probability("outside").tolist() == later["outside"].tolist() == [0.0, 0.0]
+
+
 def test_a_dimer_is_that_of_plain_rules(read):
     """Local parameters, stoichiometries above one, powers, and conservation."""
     bind = law(
