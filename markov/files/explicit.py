@@ -2,8 +2,8 @@
 
 Explicit files of PRISM (its manual, appendix "Explicit model files"): ``.tra`` has the numbers of states and
 transitions and a line ``from to rate`` for each, and newer versions write the kind of model into a first comment;
-``.lab`` declares labels and lists those of states; ``.srew`` lists rewards of states, one file for each reward structure;
-``.sta`` names the states. Storm's (its documentation of ``--explicit``): ``.tra``
+``.lab`` declares labels and lists those of states; ``.srew`` lists rewards of states and ``.trew`` those of transitions, one
+file each for each reward structure; ``.sta`` names the states. Storm's (its documentation of ``--explicit``): ``.tra``
 begins with ``ctmc`` and has no counts, ``.lab`` declares labels between ``#DECLARATION`` and ``#END``, and ``.srew`` has
 no counts either.
 """
@@ -11,13 +11,14 @@ no counts either.
 from __future__ import annotations
 
 import contextlib
+import glob
 import io
 import itertools
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
     from markov.files.models import FileModel
     from markov.files.properties.answers import PropertyResult
+
+    Vector = NDArray[np.float64]
 
 __all__ = ["ExplicitModel", "from_networkx", "read_explicit", "to_networkx", "write_explicit"]
 
@@ -116,10 +119,10 @@ class ExplicitModel(ByValue):
 
 
 def read_explicit(path: str | Path) -> ExplicitModel:
-    """Return the chain of a ``.tra`` file, with ``.sta``, ``.lab`` and ``.srew`` beside it; of ``.umb`` or ``.mtx``.
+    """Return the chain of a ``.tra`` file, with ``.sta``, ``.lab``, ``.srew`` and ``.trew`` beside it; of ``.umb`` or ``.mtx``.
 
-    Rewards of ``m.tra`` are in ``m.srew``, or in ``m1.srew``, ``m2.srew``, ... where PRISM wrote several reward structures.
-    Numbers in ``.tra`` and ``.srew`` are decimals or ratios of whole numbers.
+    Rewards of ``m.tra`` are in ``m.srew`` and ``m.trew``, or in ``m1.srew``, ``m1.trew``, ``m2.srew``, ... where PRISM wrote
+    several reward structures. Numbers in ``.tra``, ``.srew`` and ``.trew`` are decimals or ratios of whole numbers.
 
     Parameters
     ----------
@@ -133,16 +136,18 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     FileError
         With line and reason: a number that is none, a state out of range, a rate that is not finite and
         >= 0, counts that differ from what is there, a label or a state given twice, transitions of another kind of
-        model than a CTMC, rewards of transitions (a ``.trew`` file that has any). Of ``.umb``: for models that are no continuous-time Markov chain, such as MDPs, games and
+        model than a CTMC, a reward of one of several transitions between two states, initial states that ``.tra`` and
+        ``.lab`` list differently, files of rewards whose numbers have a gap, or of which some have no ``.trew``. Of ``.umb``: for models that are no continuous-time Markov chain, such as MDPs, games and
         intervals of probabilities.
 
     Notes
     -----
     A rate in ``.umb`` is the float64 next to the product of an exit rate and a probability, which may be
     rationals. A ``.tra`` file that does not name its kind of model is taken for that of a CTMC: its numbers are rates.
-    Rewards for leaving a state, or on a branch of ``.umb``, count at the rate of doing so. Variables that are
+    Rewards of transitions in ``.trew``, for leaving a state, or on a branch of ``.umb``, count at the rate of doing so; those of
+    ``.trew`` do not count in ``R=? [ I=t ]``, as in PRISM. Variables that are
     not whole numbers below 2^62 or truth values are left out, and states are then numbers. The label ``init``
-    has the initial states.
+    has the initial states, which newer versions of PRISM may list in ``.tra`` too.
 
     Examples
     --------
@@ -169,28 +174,40 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         if path.suffix == ".drn":
             said += "; DRN files of Storm are not read: export .umb instead"
         raise FileError((path.name, None), said)
-    for file in _reward_files(path, ".trew"):
-        lines = _lines(read_text(file))
-        if len(lines) != 1 or lines[0][1][-1] != "0":
-            said = "rewards of transitions are not read: export .umb, or move the file away"
-            raise FileError((file.name, None), said)
-    rates, of_storm = _transitions(path)
-    n = rates.shape[0]
-    loops = rates.diagonal()
-    rates = sp.csr_matrix(rates - sp.diags(loops))
-    rates.eliminate_zeros()
+    structures = _reward_structures(path)
+    rates, started, of_storm = _transitions(path)
+    n = rates.total.shape[0]
+    loops = rates.total.diagonal()
+    off = sp.csr_matrix(rates.total - sp.diags(loops))
+    off.eliminate_zeros()
     names, variables = _names(path.with_suffix(".sta"), n)
     labels = (_storm_labels if of_storm else _labels)(path.with_suffix(".lab"), n)
-    rewards: dict[str, NDArray[np.float64]] = {}
-    for file in _reward_files(path, ".srew"):
-        name, values = _rewards(file, n, counted=not of_storm)
+    if started is not None and not np.array_equal(labels.setdefault("init", started), started):
+        raise FileError((path.name, None), f"initial states that differ from those of {path.with_suffix('.lab').name}")
+    rewards: dict[str, Vector] = {}
+    of_states: dict[str, Vector] = {}
+    for state_file, transition_file in structures:
+        name = other_name = ""
+        values = flows = np.zeros(n)
+        if state_file.is_file():
+            name, values = _rewards(state_file, n, counted=not of_storm)
+        if transition_file.is_file():
+            other_name, flows = _flows(transition_file, rates, counted=not of_storm)
+        elif not values.any():
+            reason = f"lists no reward: those of transitions would be in {transition_file.name}, which is missing"
+            raise FileError((state_file.name, None), reason)
+        if name and other_name and name != other_name:
+            raise FileError(
+                (transition_file.name, None), f"rewards {other_name!r}: must be {name!r} as in {state_file.name}"
+            )
+        name = name or other_name
         if name in rewards:
-            raise FileError((file.name, None), f"rewards {name!r}: another file has that name")
-        rewards[name] = values
+            raise FileError((state_file.name, None), f"rewards {name!r}: another file has that name")
+        rewards[name], of_states[name] = values + flows, values
     space = Space.of_single(range(n) if names is None else names)
     initial = labels.get("init", np.zeros(n, dtype=bool))
-    model = ListedChain(path.name, space, np.arange(n)[None], labels, rewards, initial, loops, variables)
-    built = Built(space, model._codes, with_diagonal(rates), f"read from {path.name}")
+    model = ListedChain(path.name, space, np.arange(n)[None], labels, rewards, initial, loops, variables, of_states)
+    built = Built(space, model._codes, with_diagonal(off), f"read from {path.name}")
     chain = MarkovChain.of_built(model, built)
     if names is not None:
         chain.__dict__["states"] = tuple(names)
@@ -222,15 +239,42 @@ def _ratio(word: str, place: tuple[str, int]) -> float:
     return _real(word, place)
 
 
-def _reward_files(path: Path, suffix: str) -> list[Path]:
-    """Return the files of rewards beside transitions: one, or numbered from 1 where there are several structures."""
-    if path.with_suffix(suffix).is_file():
-        return [path.with_suffix(suffix)]
-    numbered = (path.with_name(f"{path.stem}{k}") for k in itertools.count(1))
-    # rewards beside transitions of their own name belong to those
-    own = itertools.takewhile(lambda each: not Path(f"{each}.tra").is_file(), numbered)
-    files = (Path(f"{each}{suffix}") for each in own)
-    return list(itertools.takewhile(Path.is_file, files))
+def _reward_structures(path: Path) -> list[tuple[Path, Path]]:
+    """Return the files of rewards of states and of transitions beside ``.tra``, by reward structure; one of them exists.
+
+    Raises
+    ------
+    FileError
+        For files that are not numbered 1, 2, .. without a gap, or stand beside one without a number, and where only some
+        structures have rewards of transitions: read without a missing file, rewards would be too small.
+    """
+    suffixes = ".srew", ".trew"
+    numbered: set[str] = set()
+    for file in path.parent.glob(f"{glob.escape(path.stem)}*"):
+        digits = file.stem.removeprefix(path.stem)
+        # rewards beside transitions of their own name belong to those
+        if file.suffix in suffixes and digits.isdecimal() and not file.with_suffix(".tra").is_file():
+            numbered.add(digits)
+    if any(path.with_suffix(suffix).is_file() for suffix in suffixes):
+        stems, expected = [path.stem], set[str]()
+    else:
+        expected = {str(k) for k in range(1, len(numbered) + 1)}
+        stems = [f"{path.stem}{k}" for k in range(1, len(numbered) + 1)]
+    if superfluous := sorted(numbered - expected):
+        missing = min(expected - numbered, key=int, default="")
+        file = next(f for suffix in suffixes if (f := path.with_name(f"{path.stem}{superfluous[0]}{suffix}")).is_file())
+        reason = (
+            f"{path.stem}{missing}.srew is missing"
+            if missing
+            else f"rewards stand in {path.stem}.srew or .trew as well"
+        )
+        raise FileError((file.name, None), f"{reason}: must be one file, or files numbered from 1 without a gap")
+    structures = [(path.with_name(f"{stem}.srew"), path.with_name(f"{stem}.trew")) for stem in stems]
+    if any(of_transitions.is_file() for _, of_transitions in structures):
+        for _, of_transitions in structures:
+            if not of_transitions.is_file():
+                raise FileError((of_transitions.name, None), "is missing, and other rewards of transitions are there")
+    return structures
 
 
 def _counts(path: Path, lines: list[tuple[int, list[str]]], what: str) -> tuple[int, int]:
@@ -246,8 +290,15 @@ def _counts(path: Path, lines: list[tuple[int, list[str]]], what: str) -> tuple[
     return n, count
 
 
-def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
-    """Return rates, those from a state to itself too, and whether the file is of Storm's form."""
+class _Rates(NamedTuple):
+    """Rates by pairs of states, those from a state to itself too, and how many transitions each pair has; shape (n, n)."""
+
+    total: sp.csr_matrix
+    transitions: sp.csr_matrix
+
+
+def _transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, bool]:
+    """Return rates, the initial states if the file lists them, and whether it is of Storm's form."""
     text = read_text(path)
     lines = _lines(text)
     first = lines[0][1] if lines else []
@@ -261,8 +312,15 @@ def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
     if any(":" in word for _, words in lines[1:2] for word in words[1:]):
         said = "rows of PRISM (-exportrows) are not read: export a line for each transition"
         raise FileError((path.name, lines[1][0]), said)
+    initial_lines = [] if of_storm else list(itertools.takewhile(lambda line: line[1][0] == "-", lines[1:]))
+    del lines[1 : 1 + len(initial_lines)]
     count = len(lines) - 1
     n = 10**18 if of_storm else _counts(path, lines, "transitions")[0]
+    started = np.zeros(n, dtype=bool) if initial_lines else None
+    for number, words in initial_lines:
+        if len(words) != 3 or words[2] != "-":
+            raise FileError((path.name, number), "a line of an initial state is - STATE -")
+        started[_state(words[1], n, (path.name, number))] = True  # type: ignore[index]
     check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (count if of_storm else n + count))
     rows, columns = np.empty((2, count), dtype=np.int64)
     rates = np.empty(count)
@@ -279,7 +337,8 @@ def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
     if of_storm:
         n = 1 + int(max(rows.max(initial=0), columns.max(initial=0)))
         check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))
-    return sp.csr_matrix((rates, (rows, columns)), shape=(n, n)), of_storm
+    total, transitions = (sp.csr_matrix((x, (rows, columns)), shape=(n, n)) for x in (rates, np.ones(count)))
+    return _Rates(total, transitions), started, of_storm
 
 
 def _names(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]]]:
@@ -384,27 +443,54 @@ def _marked(
     return labels
 
 
-def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, NDArray[np.float64]]:
-    """Return the name of rewards, which newer versions of PRISM write into a comment, and those of the states."""
-    text = read_text(path)
-    head = text.partition("\n")[0].strip()
-    name = head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
-    values, lines = np.zeros(n), _lines(text)
-    if counted:
-        states, _ = _counts(path, lines, "rewards")
-        if states != n:
-            raise FileError((path.name, lines[0][0]), f"{count_of(states, 'state')}: the transitions have {n}")
-        lines = lines[1:]
-    seen = np.zeros(n, dtype=bool)
+def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, Vector]:
+    """Return the name of rewards, and those of the states."""
+    name, lines = _reward_lines(path, n, counted)
+    values, visited = np.zeros(n), np.zeros(n, dtype=bool)
     for number, words in lines:
         place = path.name, number
         if len(words) != 2:
             raise FileError(place, "a line is STATE REWARD")
         state = _state(words[0], n, place)
-        if seen[state]:
+        if visited[state]:
             raise FileError(place, f"state {state} has a reward before")
-        seen[state], values[state] = True, _ratio(words[1], place)
-    return name or "reward", values
+        visited[state], values[state] = True, _ratio(words[1], place)
+    return name, values
+
+
+def _flows(path: Path, rates: _Rates, *, counted: bool) -> tuple[str, Vector]:
+    """Return the name of rewards of transitions, and what they give per second in each state."""
+    n = rates.total.shape[0]
+    name, lines = _reward_lines(path, n, counted)
+    values, visited = np.zeros(n), set[tuple[int, int]]()
+    for number, words in lines:
+        place = path.name, number
+        if len(words) != 3:
+            raise FileError(place, "a line is FROM TO REWARD")
+        pair = _state(words[0], n, place), _state(words[1], n, place)
+        if pair in visited:
+            raise FileError(place, f"the transition from {pair[0]} to {pair[1]} has a reward before")
+        count = int(rates.transitions[pair])
+        if count != 1:
+            reason = "its reward may be of one of them: export .umb" if count else "no reward can be of it"
+            raise FileError(place, f"{count_of(count, 'transition')} from {pair[0]} to {pair[1]}: {reason}")
+        visited.add(pair)
+        values[pair[0]] += float(rates.total[pair]) * _ratio(words[2], place)
+    return name, values
+
+
+def _reward_lines(path: Path, n: int, counted: bool) -> tuple[str, list[tuple[int, list[str]]]]:
+    """Return the name of rewards, which newer versions of PRISM write into a comment, and the lines that list them."""
+    text = read_text(path)
+    head = text.partition("\n")[0].strip()
+    name = head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
+    lines = _lines(text)
+    if counted:
+        states, _ = _counts(path, lines, "rewards")
+        if states != n:
+            raise FileError((path.name, lines[0][0]), f"{count_of(states, 'state')}: the transitions have {n}")
+        lines = lines[1:]
+    return name or "reward", lines
 
 
 def _matrix_market(path: Path) -> sp.csr_matrix:

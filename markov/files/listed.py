@@ -39,11 +39,14 @@ class ListedChain(MeasuredByPlace):
         Rate from each state to itself, shape (states,); None: none.
     variables
         Values in the states, shape (states,), by name, of variables that are no components of the states.
+    state_rewards
+        As ``rewards``, without those of transitions; None: there are none of these.
     """
 
     initial: NDArray[np.bool_]
     loops: Vector
     variables: Mapping[str, NDArray[Any]]
+    state_rewards: Mapping[str, Vector]
 
     def __init__(
         self,
@@ -55,11 +58,13 @@ class ListedChain(MeasuredByPlace):
         initial: NDArray[np.bool_],
         loops: Vector | None = None,
         variables: Mapping[str, NDArray[Any]] | None = None,
+        state_rewards: Mapping[str, Vector] | None = None,
     ) -> None:
         given = {
             "_name": name, "_listed": space, "State": space.make, "_codes": codes, "params": None,
             "_labels": dict(labels), "_rewards": dict(rewards), "initial": initial,
             "loops": np.zeros(codes.shape[1]) if loops is None else loops, "variables": dict(variables or {}),
+            "state_rewards": dict(rewards if state_rewards is None else state_rewards),
         }  # fmt: skip
         for key, value in given.items():
             object.__setattr__(self, key, value)
@@ -108,6 +113,7 @@ class ListedChain(MeasuredByPlace):
             self.initial,
             self.loops,
             self.variables,
+            self.state_rewards,
         )
 
     def __eq__(self, other: object) -> bool:

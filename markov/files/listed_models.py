@@ -32,8 +32,12 @@ class ListedModel(FileModel):
         raise ValueError(f"constants: {self.name} has none, but {', '.join(changes)} is given")
 
     def rewards(self, name: Any, place: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return rewards per second, shape (states,), by name, by number from one, or the first ones for None."""
-        rewards: dict[str, NDArray[np.float64]] = self.chain.model._rewards  # type: ignore[union-attr]
+        """Return rewards per second of states, and with those of transitions, shape (states,) each.
+
+        By name, by number from one, or the first ones for None.
+        """
+        listed: Any = self.chain.model
+        rewards: dict[str, NDArray[np.float64]] = listed._rewards
         names = list(rewards)
         if name is None and names:
             name = names[0]
@@ -42,7 +46,7 @@ class ListedModel(FileModel):
         if name not in rewards:
             known = ", ".join(map(repr, names)) or "none"
             raise FileError(place, f"rewards {name!r}: must be one of {known}")
-        return rewards[name], rewards[name]
+        return listed.state_rewards[name], rewards[name]
 
 
 def listed_model(chain: MarkovChain) -> FileModel:

@@ -254,13 +254,37 @@ def test_numbered_reward_structures_of_prism(tmp_path: Path) -> None:
     assert answer["time_not_min"] == pytest.approx(down, rel=1e-9)
     (tmp_path / "m3.srew").write_text('# Reward structure "num_repairs"\n# State rewards\n2 0\n')
     (tmp_path / "m3.trew").write_text('# Reward structure "num_repairs"\n# Transition rewards\n2 1\n1 0 1\n')  # fmt: skip
-    with pytest.raises(FileError, match=r"^m3\.trew: rewards of transitions are not read"):
-        read_explicit(path)
+    model = read_explicit(path)
+    assert stationary(model)["num_repairs"] == pytest.approx(10 * down, rel=1e-12)
     (tmp_path / "m3.tra").write_text(MACHINE)  # which these rewards belong to then
     assert set(stationary(read_explicit(path)).measures) == {"percent_op", "time_not_min"}
-    (tmp_path / "m2.srew").write_text('# Reward structure "percent_op"\n# State rewards\n2 0\n')
+    for suffix, kind in (("srew", "State"), ("trew", "Transition")):
+        (tmp_path / f"m2.{suffix}").write_text(f'# Reward structure "percent_op"\n# {kind} rewards\n2 0\n')
     with pytest.raises(FileError, match=r"^m2\.srew: rewards 'percent_op': another file has"):
         read_explicit(path)
+
+
+def test_rewards_of_transitions_count_at_their_rates(tmp_path: Path) -> None:
+    """0 -> 1 at 2 and 1 -> 0 at 3, 5 for the first, 7 for a loop at 4 in state 1, and 1/2 per s in state 0."""
+    rates = "# Transitions (CTMC)\n2 3\n0 1 2\n1 0 3\n1 1 4\n"
+    path = files(tmp_path, tra=rates, srew="2 1\n0 1/2\n", trew="2 2\n0 1 5\n1 1 7\n")
+    model = read_explicit(path)
+    assert stationary(model)["reward"] == pytest.approx(0.6 * (0.5 + 2 * 5) + 0.4 * 4 * 7, rel=1e-14)
+    assert model.property("R=? [ S ]").value == pytest.approx(17.5, rel=1e-12)
+    assert model.property("R=? [ I=1000 ]").value == pytest.approx(0.3, rel=1e-12)  # of states alone, as in PRISM
+    assert model.property("R=? [ F state=1 ]").value == pytest.approx(0.25 + 5, rel=1e-12)
+    assert pickle.loads(pickle.dumps(model)) == model
+    (tmp_path / "m.srew").unlink()
+    assert stationary(read_explicit(path))["reward"] == pytest.approx(17.2, rel=1e-14)
+
+
+@pytest.mark.parametrize("mark", ["", '# Labels\n0="init" 1="full"\n0: 1\n1: 0\n'])
+def test_initial_states_listed_in_the_transitions(tmp_path: Path, mark: str) -> None:
+    """In the form of PRISM since December 2025; the label init may repeat them."""
+    texts = {"tra": "# Transitions (CTMC)\n2 2\n- 1 -\n0 1 2\n1 0 3\n"} | ({"lab": mark} if mark else {})
+    model = read_explicit(files(tmp_path, **texts))
+    assert model.labels["init"].tolist() == [False, True]
+    assert model.property("P=? [ F<=1 state=0 ]").value == pytest.approx(1 - np.exp(-3.0), rel=1e-12)
 
 
 @pytest.mark.parametrize(
