@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["MarkovChain"]
 
+
+class _WithChain(Protocol):
+    """A model of a file."""
+
+    @property
+    def chain(self) -> MarkovChain: ...
+
+
 ROW_SUM_TOLERANCE = 1e-10
 FEW_CELLS, CELLS_PER_STATE = 100_000, 10  # of a product of components that is laid out as a grid
 
@@ -44,7 +52,7 @@ class MarkovChain:
     ----------
     Q
         Generator, shape (n, n), dense or any SciPy sparse format: rates >= 0 in 1/s off the
-        diagonal, rows that sum to zero. Or a `ChainModel`.
+        diagonal, rows that sum to zero. Or a `ChainModel`, the model of a file, what `explore` returned, or a chain.
     states
         Names of the states of a matrix, n different ones: in results they stand for the numbers.
     like
@@ -91,7 +99,7 @@ class MarkovChain:
 
     def __init__(
         self,
-        Q: ChainModel | ArrayLike | sp.spmatrix | sp.sparray,
+        Q: ChainModel | _WithChain | MarkovChain | ArrayLike | sp.spmatrix | sp.sparray,
         *,
         states: Sequence[Any] | None = None,
         like: MarkovChain | None = None,
@@ -100,7 +108,13 @@ class MarkovChain:
         if like is not None and not isinstance(like, MarkovChain):
             raise ValueError(f"like = {like!r}: must be a MarkovChain, or None")
         choice("reachable", reachable, (True, False))
-        if isinstance(Q, ChainModel):
+        listed = getattr(Q, "chain", Q)  # of the model of a file
+        if isinstance(listed, MarkovChain):
+            if states is not None or not reachable:
+                name = "states" if states is not None else "reachable"
+                raise ValueError(f"{name}: goes with a matrix or a model by rules; the states of {Q!r} are there")
+            vars(self).update(vars(listed))
+        elif isinstance(Q, ChainModel):
             if states is not None:
                 raise ValueError("states: the states of a model are named by its State")
             self._set(Q, build_chain(Q, reachable=reachable))

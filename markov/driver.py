@@ -126,7 +126,7 @@ def stationary(
     if len(classes) > 1:
         msg = (
             "the stationary distribution is not unique; use stationary_by_class(chain), and "
-            "chain.absorption_probabilities for the weight of each class from a start"
+            "MarkovChain(chain).absorption_probabilities for the weight of each class from a start"
         )
         shell = "in the shell --property 'S=? [ ... ]' weighs the classes of a model file"
         raise ValueError(f"{chain!r}: {msg}; {shell}")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov import MarkovChain, PauseTandem, stationary, stationary_by_class
+from markov import MarkovChain, PauseTandem, read_explicit, read_prism, stationary, stationary_by_class, write_explicit
 from tests.markov.conftest import Machine
 
 GOOD = np.array([[-3.0, 1.0, 2.0], [4.0, -4.0, 0.0], [0.0, 5.0, -5.0]])
@@ -157,6 +157,25 @@ def test_states_of_a_matrix_have_names():
             MarkovChain([[-1.0, 1.0], [1.0, -1.0]], states=states)
     with pytest.raises(ValueError, match="states of a model are named by its State"):
         MarkovChain(Machine(), states=["a"])
+
+
+def test_models_of_files_and_chains_are_taken_as_stationary_takes_them(tmp_path):
+    path = tmp_path / "ends.prism"
+    path.write_text(
+        "ctmc module m x:[0..2] init 1; [] x=1 -> 3:(x'=2) + 1:(x'=0); endmodule label \"won\"=x=2;", encoding="utf-8"
+    )
+    model = read_prism(path)
+    chain = MarkovChain(model)
+    assert chain.absorption_probabilities[chain.number_of((1,))].tolist() == [0.25, 0.75]
+    with pytest.raises(ValueError, match=r"not unique; .* MarkovChain\(chain\)\.absorption_probabilities"):
+        stationary(model)
+    write_explicit(model, tmp_path / "ends.tra")
+    for other in (chain, model.chain, read_explicit(tmp_path / "ends.tra")):
+        np.testing.assert_array_equal(MarkovChain(other).Q.toarray(), chain.Q.toarray())
+    assert MarkovChain(chain).states.x.tolist() == [0, 1, 2]
+    for options in ({"states": ["a", "b", "c"]}, {"reachable": False}):
+        with pytest.raises(ValueError, match=rf"^{next(iter(options))}: goes with a matrix or a model by rules"):
+            MarkovChain(model, **options)
 
 
 def test_one_state_is_singular():
