@@ -405,10 +405,12 @@ def file(
                 raise ValueError("proof = 'off': must be on or tight, a property has a bound")
             if by is not None:
                 raise ValueError(f"method = {method!r}: is for stationary distributions, not for properties")
-            if asked.max_seconds is not None and asked.exact:
-                raise ValueError(
-                    f"max_seconds = {asked.max_seconds:g}: goes with properties over a time, not with --exact"
-                )
+            if asked.max_seconds is not None:
+                used = f"max_seconds = {asked.max_seconds:g}: goes with properties over a time"
+                if asked.exact:
+                    raise ValueError(f"{used}, not with --exact")
+                if not any(map(model.follows_time, names)):
+                    raise ValueError(f"{used}, such as F<=1, and no property has one")
             if output.plot is not None:
                 raise ValueError(f"plot = '{output.plot}': draws a stationary distribution, not properties")
             if output.states is not None:

@@ -19,6 +19,7 @@ from hopflow.console.command_line import (
     as_json,
     check_folder,
     examples,
+    refuse_unused,
     warn_deprecated_option,
 )
 from hopflow.text_files import write_rows
@@ -160,6 +161,7 @@ def _end(different: list[str], repeated: bool, console: Console) -> None:
     ),
 )
 def draw_figure(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -186,6 +188,8 @@ def draw_figure(
     from validation.commands.checking import checked_under_a_bar
 
     console = Console(stderr=json)
+    if name is None:
+        refuse_unused(context, ("json",), "is for a figure or a claim, and without a name all are listed")
     if csv:
         warn_deprecated_option("--csv", "--tables")
         tables = True

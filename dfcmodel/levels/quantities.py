@@ -61,7 +61,7 @@ def quantities_of(
     Raises
     ------
     ValueError
-        For an unknown name, or none.
+        For an unknown name, or none, and for ``since`` without shares.
     """
     several: Any = measures
     one = isinstance(several, str) or callable(several) or not isinstance(several, Iterable)
@@ -79,6 +79,11 @@ def quantities_of(
             found += _shares(scenario, since)
         else:
             found.append(_NAMED[each])
+    if since and not any(quantity.is_share for quantity in found):
+        names = ", ".join(quantity.name for quantity in found)
+        raise ValueError(
+            f"since = {since:g}: is for the measure 'share', and measures are {names}; omit it, or add 'share'"
+        )
     return tuple(found)
 
 

@@ -27,7 +27,7 @@ from markov.files.program import Program
 from markov.files.properties.answers import PropertyResult, answered
 from markov.files.properties.checking import Definitions, Evaluation
 from markov.files.properties.csl import Checker
-from markov.files.properties.queries import Operator, Properties
+from markov.files.properties.queries import Operator, Properties, has_times
 from markov.files.properties.unlisted import Unlisted
 from markov.files.resets import explored_with_resets
 from markov.files.rewards import rewards_of
@@ -261,6 +261,11 @@ class FileModel:
             result = unlisted.result(query, text, lambda: self._stationary)
         result = replace(result, seconds=watch.seconds())
         return deliver(result, on_failure)
+
+    def follows_time(self, text: str) -> bool:
+        """Whether a property, or its name, has an operator over a time, such as ``F<=1``."""
+        query, given = self._query(text)
+        return has_times(query, given.properties)
 
     def long_run_functions(self, texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
         """Return the functions of the state, shape (states,), whose long-run means are the values of properties.

@@ -93,6 +93,10 @@ def test_a_users_own_python_file_is_run(tmp_path: Path) -> None:
             "max_seconds = 0: must be a finite number > 0",
         ),
         (
+            ["--property", "S=? [ up ]", "--const", "fails=1", "--max-seconds", "9"],
+            "max_seconds = 9: goes with properties over a time, such as F<=1, and no property has one",
+        ),
+        (
             ["--property", "S=? [ up ]", "--exact", "--const", "fails=1", "--max-seconds", "9"],
             "max_seconds = 9: goes with .* not with --exact",
         ),

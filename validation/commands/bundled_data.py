@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from hopflow.checks import choice
-from hopflow.console.command_line import AsJson, Commands, as_json, check_output, examples
+from hopflow.console.command_line import AsJson, Commands, as_json, check_output, examples, refuse_unused
 from hopflow.whole_files import replacing
 from validation import evidence, history, manifest, row_checks
 from validation.history import Change, History, Words, read_history
@@ -38,6 +39,21 @@ Case = Annotated[
     str,
     typer.Argument(help="PAPER/CASE, or CASE as in `hopflow data list`.", autocompletion=_cases),
 ]
+
+
+def case_generator(parameter: str) -> Any:
+    """Return the module that builds cases.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter that asks for it, in an installed hopflow.
+    """
+    try:
+        return importlib.import_module("validation.generate.__main__")
+    except ModuleNotFoundError:
+        message = f"{parameter}: the generators are in the source repository, not in an installed hopflow"
+        raise ValueError(message) from None
 
 
 @commands.command("list", epilog=examples("hopflow data list", "hopflow data list yang2001 --json"))
@@ -91,6 +107,7 @@ def list_cases(
     ),
 )
 def show_case(
+    context: typer.Context,
     case: Case,
     name: Annotated[str | None, typer.Option("--table", help="One of its tables; default: the first.")] = None,
     rows: Annotated[int, typer.Option(min=1, help="How many rows to print.")] = 12,
@@ -108,6 +125,10 @@ def show_case(
     from validation.display.pictures import draw
 
     console = Console()
+    if json:
+        refuse_unused(
+            context, ("case", "name", "rows", "json"), "draws, and --json prints rows alone; omit one of them"
+        )
     check_output("plot", picture)
     case = evidence.full_name(case)
     record = evidence.provenance(case)
@@ -159,13 +180,9 @@ def regenerate_case(
     json: AsJson = False,
 ) -> None:
     """Run the packet simulator again for a case (in a checkout, with ns-2 or ns-3 installed)."""
-    try:
-        from validation.generate.__main__ import all_cases, rebuild
-    except ModuleNotFoundError:
-        message = "case: the generators are in the source repository, not in an installed hopflow"
-        raise ValueError(message) from None
-    case = evidence.full_name(case, all_cases())
-    changed = rebuild([case], jobs)
+    generator = case_generator("case")
+    case = evidence.full_name(case, generator.all_cases())
+    changed = generator.rebuild([case], jobs)
     if json:
         typer.echo(as_json({"case": case, "as_recorded": not changed, "changed": changed}))
         return

@@ -11,6 +11,7 @@ from rich.table import Column, Table
 
 from hopflow.checks import count_of
 from hopflow.console.command_line import AsJson, Commands, as_json, completions, examples
+from validation.commands.bundled_data import case_generator
 from validation.inference.recording import CASES, PAPERS, differences, infer_paper, record
 from validation.inference.results import Inference, percent
 
@@ -50,9 +51,7 @@ def infer(
     console = Console(stderr=json)
     names = PAPERS if paper is None else (paper,)
     if rerun:
-        from validation.generate.__main__ import rebuild
-
-        rebuild([case for name in names for case in CASES[name]], jobs=1)
+        case_generator("rerun").rebuild([case for name in names for case in CASES[name]], jobs=1)
     found = [infer_paper(name) for name in names]
     if save:
         record(found)

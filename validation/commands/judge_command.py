@@ -59,6 +59,8 @@ def judge(
     """
     given = dict(map(_threshold, threshold or ()))
     found = rejudge(claim, given, reading=reading)
+    if seeds and not found.seeds:
+        raise ValueError(f"seeds = True: {found.claim} has no packet runs with seeds to leave out; omit it")
     about = _about(found, seeds=seeds)
     if json:
         typer.echo(as_json(about))

@@ -105,14 +105,19 @@ class Rejudged:
         largest = LARGEST_LEVEL if name == "level" else math.inf
         return tuple(value / f for f in FACTORS), tuple(v for v in above if v < largest)
 
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of the packet runs of the claim, sorted."""
+        records = (evidence.provenance(case) for case in subjects()[self.claim].cases)
+        return sorted({seed for record in records for seed in record["seeds"]})
+
     def without_a_seed(self) -> Iterator[tuple[int, dict[str, Verdict]]]:
         """Yield each seed of the packet runs, and the verdicts by source when its runs are left out.
 
         Tables with fewer than three seeds are used whole.
         """
         subject = subjects()[self.claim]
-        records = (evidence.provenance(case) for case in subject.cases)
-        for seed in sorted({seed for record in records for seed in record["seeds"]}):
+        for seed in self.seeds:
             with evidence.leaving_out(seed):
                 measured = subject.check.measure(*subject.arguments)
             found = subject.in_all_readings(measured, {})

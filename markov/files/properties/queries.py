@@ -7,13 +7,14 @@ D. Parker, Stochastic model checking, SFM 2007.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
 from markov.files.program import Constant
-from markov.files.syntax import Expression
+from markov.files.syntax import Expression, Label
 
-__all__ = ["Accumulated", "Filter", "Interval", "Operator", "Path", "Properties"]
+__all__ = ["Accumulated", "Filter", "Interval", "Operator", "Path", "Properties", "has_times"]
 
 
 @dataclass(frozen=True)
@@ -125,3 +126,24 @@ class Properties:
     def shown(self, name: str) -> str:
         """Return the name of a property, or the text of one that has none and is called by its number."""
         return self.texts.get(name, name)
+
+
+def has_times(query: Any, by_name: Mapping[str, Any]) -> bool:
+    """Whether a property has an operator over a time, such as ``F<=1``.
+
+    Parameters
+    ----------
+    query
+        The tree of the property, or a part of it.
+    by_name
+        Properties that names in quotes stand for.
+    """
+    if isinstance(query, Path) and not query.interval.plain:
+        return True
+    if isinstance(query, Label) and query.name in by_name:
+        others = {name: tree for name, tree in by_name.items() if name != query.name}  # a cycle of names ends
+        return has_times(by_name[query.name], others)
+    parts = query if isinstance(query, tuple) else ()
+    if is_dataclass(query):
+        parts = tuple(getattr(query, part.name) for part in fields(query))
+    return any(has_times(part, by_name) for part in parts)
