@@ -9,7 +9,7 @@ import numpy as np
 
 from hopflow.checks import format_value
 
-__all__ = ["aligned", "labels_of", "refuse_labels", "square"]
+__all__ = ["aligned", "label_order", "labels_of", "refuse_labels", "square"]
 
 UNUSED = "without labels: .to_numpy()"
 
@@ -47,7 +47,7 @@ def aligned(name: str, value: Any, names: Iterable[Hashable], axis: int = -1) ->
     [2.0, 1.0]
     """
     labels = labels_of(value, axis)
-    return value if labels is None else np.take(np.asarray(value), _order(name, labels, tuple(names)), axis=axis)
+    return value if labels is None else np.take(np.asarray(value), label_order(name, labels, tuple(names)), axis=axis)
 
 
 def square(name: str, value: Any) -> tuple[Any, tuple[Hashable, ...] | None]:
@@ -70,7 +70,7 @@ def square(name: str, value: Any) -> tuple[Any, tuple[Hashable, ...] | None]:
         return value, None
     rows = tuple(range(value.shape[0])) if rows is None else rows
     columns = tuple(range(value.shape[1])) if columns is None else columns
-    return np.asarray(value)[:, _order(f"columns of {name}", columns, rows)], rows
+    return np.asarray(value)[:, label_order(f"columns of {name}", columns, rows)], rows
 
 
 def refuse_labels(name: str, value: Any) -> None:
@@ -87,8 +87,17 @@ def refuse_labels(name: str, value: Any) -> None:
             raise ValueError(f"{name} has labels {_listed(labels)}: must be in order 0, 1, ..., or {UNUSED}")
 
 
-def _order(name: str, labels: Sequence[Hashable], names: Sequence[Hashable]) -> list[int]:
-    """Return the position of each name among the labels."""
+def label_order(name: str, labels: Sequence[Hashable], names: Sequence[Hashable]) -> list[int]:
+    """Return the position of each name among the labels.
+
+    Raises
+    ------
+    ValueError
+        For labels that are not these names, each once.
+
+    >>> label_order("Q", ["a", "b"], ["b", "a"])
+    [1, 0]
+    """
     position = {label: n for n, label in enumerate(labels)}
     if len(position) != len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hopflow.checks import choice, count_of, format_value
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
-from hopflow.labels import square
+from hopflow.labels import label_order, square
 from hopflow.results import same, table_html
 from markov.computing.graphs import led_to
 from markov.computing.matrices import with_diagonal
@@ -406,11 +406,7 @@ def labelled_matrix(name: str, matrix: Any, states: Any) -> tuple[Any, Any]:
     if states is None:
         return matrix, labels
     names = _names(states, len(labels))
-    position = {label: n for n, label in enumerate(labels)}
-    if position.keys() != set(names):
-        listed = ", ".join(map(repr, labels[:4])) + (", ..." if len(labels) > 4 else "")
-        raise ValueError(f"states = {format_value(names)}: must be the labels of {name} ({listed}) in any order")
-    order = [position[state] for state in names]
+    order = label_order(name, labels, names)
     return matrix[np.ix_(order, order)], names
 
 

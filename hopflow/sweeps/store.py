@@ -3,8 +3,8 @@
 A store records the sweep that it belongs to and which points are done. Points are collected in blocks of the grid, one
 chunk of every array each. A block is written when it is complete, every `SECONDS_BETWEEN_WRITES`, and at the end.
 The array ``_done`` is written after the others are on the disk, so that a store stays consistent after a killed process
-or a power failure. Chunks and metadata have checksums, which are verified when a store is opened. One process writes at
-a time, `writing_alone`.
+or a power failure. Chunks and metadata have checksums, which are verified when a store is opened. A record of the
+checksums of each block shows chunks that stand in the place of others. One process writes at a time, `writing_alone`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import shutil
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -62,6 +62,8 @@ MIN_TEXT_WIDTH = 8
 """Minimum string length on disk; it doubles for longer strings."""
 CHECKSUM_BYTES = 4
 """Length of the CRC-32 at the start of a chunk."""
+CHECKSUMS = ".checksums."
+"""Start of the names of files in the folder of `DONE` with the checksums of a block's chunks; its index follows."""
 SIGNATURE = b"hopflow store, SHA-256:"
 """Precedes the digest after the content of a NetCDF file; HDF5 ignores bytes after its own end."""
 WITH_EMPTY_CHUNKS = {"write_empty_chunks": True}
@@ -185,14 +187,7 @@ class Store:
         for name in (*self.grid.values, *attrs[COORDS], *attrs[ORDER], DONE):
             described[name] = self._attributes(self.folder / name)
             self.arrays[name] = self._open_array(name)
-        for index in self._indices():
-            marks = self._chunk(DONE, index)
-            for name in (DONE, *attrs[ORDER]) if marks.exists() else ():
-                if self.arrays[name].size:
-                    self._check_chunk(self._chunk(name, index), marks)
-        for name in (*self.grid.values, *attrs[COORDS]):
-            if self.arrays[name].size:
-                self._check_chunk(self._chunk(name, ()))
+        self._verify_chunks(attrs)
         self.schema.coords, count = {}, len(self.grid.shape)
         for name in (*attrs[COORDS], *attrs[ORDER]):
             array, array_attrs = self.arrays[name], described[name]
@@ -203,8 +198,61 @@ class Store:
                 self.schema.fields[name] = Field(dims[count:], array.shape[count:], array.dtype, array_attrs)
         self.arrays = {name: self.arrays[name] for name in (*attrs[ORDER], DONE)}
 
-    def _check_chunk(self, file: Path, marks: Path | None = None) -> None:
-        """Raise ValueError for a chunk that is missing or has another checksum."""
+    def _verify_chunks(self, attrs: Mapping[str, Any]) -> None:
+        """Raise ValueError for a chunk that is damaged, missing, or not the one that was written there."""
+        for index in ((), *self._indices()):
+            marks = self._chunk(DONE, index) if index else None
+            if marks is not None and not marks.exists():
+                continue
+            recorded = self._recorded_checksums(index, marks)
+            for name in (DONE, *attrs[ORDER]) if index else (*self.grid.values, *attrs[COORDS]):
+                if not self.arrays[name].size:
+                    continue
+                file = self._chunk(name, index)
+                checksum = self._check_chunk(file, marks)
+                if recorded is not None and name != DONE and recorded.get(name) != checksum:
+                    raise self._damage_error(file, "is not the file that was written there", marks)
+
+    def _record_of_checksums(self, index: tuple[int, ...]) -> Path:
+        """Return the file with the checksums of the chunks of a block; for an empty index of the coordinates."""
+        return self.folder / DONE / f"{CHECKSUMS}{'.'.join(map(str, index)) or 'coordinates'}"
+
+    def _recorded_checksums(self, index: tuple[int, ...], marks: Path | None) -> dict[str, int] | None:
+        """Return the recorded checksums of a block by array; None without a record; ValueError for a damaged one.
+
+        A process that was killed while it wrote a block leaves no record of it.
+        """
+        file = self._record_of_checksums(index)
+        try:
+            recorded = json.loads(file.read_text(encoding="utf-8"))
+            if recorded.pop(CHECKSUM) == _digest_of_checksums(recorded):
+                return dict(recorded)
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+            pass
+        raise self._damage_error(file, "is damaged: its content has another checksum", marks)
+
+    def _remove_record(self, index: tuple[int, ...]) -> None:
+        """Remove the record of a block's checksums before its chunks change."""
+        file = self._record_of_checksums(index)
+        if file.exists():
+            file.unlink()
+            synchronize(file.parent)
+
+    def _record_checksums(self, index: tuple[int, ...], names: Iterable[Any]) -> None:
+        """Record the checksums with which the chunks of a block begin."""
+        recorded = {}
+        for name in names:
+            if self.arrays[name].size:
+                with self._chunk(name, index).open("rb") as file:
+                    recorded[name] = int.from_bytes(file.read(CHECKSUM_BYTES), "little")
+        with replacing(self._record_of_checksums(index)) as scratch:
+            content = json.dumps({**recorded, CHECKSUM: _digest_of_checksums(recorded)})
+            scratch.write_text(content, encoding="utf-8")
+
+    def _check_chunk(self, file: Path, marks: Path | None = None) -> int:
+        """Return the checksum of a chunk; ValueError for one that is missing or has another checksum."""
         try:
             content = file.read_bytes()
         except FileNotFoundError:
@@ -212,6 +260,7 @@ class Store:
         checksum = int.from_bytes(content[:CHECKSUM_BYTES], "little")
         if len(content) <= CHECKSUM_BYTES or zlib.crc32(content[CHECKSUM_BYTES:]) != checksum:
             raise self._damage_error(file, "is damaged: its content has another checksum", marks)
+        return checksum
 
     def _indices(self) -> Iterator[tuple[int, ...]]:
         """Yield the indices of the blocks."""
@@ -345,6 +394,10 @@ class Store:
         for name, field in fields.items():
             self.arrays[name] = self._result(self.group, self.folder, name, field)
         self.arrays[DONE] = self._result(self.group, self.folder, DONE, Field((), (), np.dtype(np.int8), {}))
+        for name in (*self.grid.values, *coords):
+            self.arrays[name] = self._open_array(name)
+        self._record_checksums((), (*self.grid.values, *coords))
+        self.arrays = {name: self.arrays[name] for name in (*fields, DONE)}
         for file in self.folder.rglob("*"):
             synchronize(file)
         self._list(coords, list(fields))
@@ -411,6 +464,9 @@ class Store:
                 array[box] = math.nan if previous is None else previous[box].astype(array.dtype)
         for file in [*(scratch / name).iterdir(), scratch / name]:
             synchronize(file)
+        done = [index for index in self._indices() if self._chunk(DONE, index).exists()]
+        for index in done:
+            self._remove_record(index)
         old.mkdir()
         if (self.folder / name).exists():
             (self.folder / name).rename(old / name)
@@ -419,6 +475,8 @@ class Store:
         shutil.rmtree(old)
         shutil.rmtree(scratch)
         self.arrays[name] = self._open_array(name)
+        for index in done:
+            self._record_checksums(index, (other for other in self.arrays if other != DONE))
         for block in self.open.values():
             values = block.arrays.get(name)
             if values is None:
@@ -436,6 +494,7 @@ class Store:
         files = [self._chunk(name, index) for index in self.unmarked for name in self.arrays if name != DONE]
         self._synchronize(files)
         for index, done in self.unmarked.items():
+            self._record_checksums(index, (name for name in self.arrays if name != DONE))
             self.arrays[DONE][self._box(index)] = done
         self._synchronize([self._chunk(DONE, index) for index in self.unmarked])
         self.unmarked.clear()
@@ -449,6 +508,7 @@ class Store:
 
     def _write(self, index: tuple[int, ...], block: _Block) -> None:
         """Write a block, except the array of finished points, which `flush` writes last."""
+        self._remove_record(index)
         for name, values in block.arrays.items():
             if name != DONE:
                 self.arrays[name][block.box] = values
@@ -668,6 +728,11 @@ def _checksum(folder: Path, attrs: Mapping[str, Any]) -> str:
     group = folder / ".zgroup"
     metadata = group.read_bytes() if group.exists() else folder.name.encode() + (folder / ".zarray").read_bytes()
     return hashlib.sha256(metadata + json.dumps(attrs, sort_keys=True).encode()).hexdigest()
+
+
+def _digest_of_checksums(recorded: Mapping[str, int]) -> str:
+    """Return the checksum of a record of checksums."""
+    return hashlib.sha256(json.dumps(recorded, sort_keys=True).encode()).hexdigest()
 
 
 def _describe_values(values: list[Any]) -> str:

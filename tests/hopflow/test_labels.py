@@ -65,7 +65,7 @@ def test_states_are_the_order_of_a_labelled_matrix() -> None:
     chain = MarkovChain(frame, states=["b", "a"])
     assert chain.Q.toarray().tolist() == [[-2.0, 2.0], [3.0, -3.0]]
     assert stationary(frame).probability("b") == pytest.approx(0.6)
-    with pytest.raises(ValueError, match=r"states = \('x', 'y'\): must be the labels of Q \('a', 'b'\) in any order"):
+    with pytest.raises(ValueError, match=r"Q: labels 'a', 'b': must be 'x', 'y' in any order, or without labels"):
         MarkovChain(frame, states=["x", "y"])
 
 

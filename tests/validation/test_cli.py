@@ -362,7 +362,7 @@ def test_other_papers_are_refused() -> None:
 def test_settings_are_run_again_in_a_checkout_only(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "validation.generate.__main__", None)
     done = invoke(["infer", "zheng2002", "--rerun"])
-    with pytest.raises(ValueError, match="^rerun: the generators are in the source repository"):
+    with pytest.raises(ValueError, match=r"^rerun: the generators are in the source repository"):
         raise done.exception
 
 
