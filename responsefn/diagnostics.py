@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from hopflow.callers import calling_frame, package_folders, warn_caller
 from hopflow.errors import RuleError
 from hopflow.public_names import ROOT
 
@@ -30,15 +29,11 @@ __all__ = [
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 _remarks: ContextVar[list[Any] | None] = ContextVar("remarks", default=None)
-INTERNAL_FOLDERS = (str(Path(__file__).parent), str(ROOT / "hopflow"))
-"""Folders whose frames are skipped when a warning names its caller."""
-
-
-PACKAGE_FOLDERS = tuple(
-    str(ROOT / package) for package in ("dfcmodel", "hopflow", "markov", "responsefn", "validation")
-)
+PACKAGE_FOLDERS = package_folders("dfcmodel", "hopflow", "markov", "responsefn", "validation")
 WRAPPERS = (str(Path(__file__).parent / "inputs.py"), str(ROOT / "hopflow" / "units.py"))
 """Files of the decorators of public functions."""
+PUBLIC_METHODS = ("is_called_by_user", "_warn_outside_domain", "rate")
+"""Functions between the caller of a public function and the question who called it."""
 
 
 class UnreachableRateError(ValueError):
@@ -195,17 +190,12 @@ def warns() -> bool:
 
 def is_called_by_user() -> bool:
     """Return whether the public function that is running was called from outside of hopflow's packages."""
-    frame = sys._getframe(2)  # a method of the response
-    while frame.f_back is not None and (
-        frame.f_code.co_filename in WRAPPERS or frame.f_code.co_name in ("rate", "_warn_outside_domain")
-    ):
-        frame = frame.f_back
+    frame, _ = calling_frame(
+        lambda frame: frame.f_code.co_filename in WRAPPERS or frame.f_code.co_name in PUBLIC_METHODS
+    )
     return not frame.f_code.co_filename.startswith(PACKAGE_FOLDERS)
 
 
 def warn(warning: Warning) -> None:
     """Warn at the caller outside of these packages."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(INTERNAL_FOLDERS):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(warning, stacklevel=level)
+    warn_caller(warning, "responsefn")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hopflow.callers import warn_caller
 from hopflow.intervals import half_width
 
 if TYPE_CHECKING:
@@ -159,8 +158,5 @@ def warn_of_difference(fit: SampleFit, hint: str) -> None:
     moment = fit.first_difference
     if moment is None:
         return
-    depth, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("markov", "hopflow"):
-        frame, depth = frame.f_back, depth + 1
     message = f"{moment.name} of the fit differs from the sample's by more than its error: {moment}; {hint}"
-    warnings.warn(FitWarning(message, moment), stacklevel=depth)
+    warn_caller(FitWarning(message, moment), "markov")
