@@ -82,7 +82,7 @@ def rows() -> list[Row]:
 
         found += compare(f"pi Q = 0, {Q.shape[0]} states", alternatives, rounds=3, note=note)
         found += compare(
-            f"rules to matrix, {model.size} states",
+            f"rules to matrix, {model.space_size} states",
             {
                 "hopflow generator": lambda model=model: generator(model),
                 "hopflow plain Python": lambda model=model: generator(model, compiled=False),

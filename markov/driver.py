@@ -233,7 +233,7 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
     """Return the result for a large model on a grid, or a requested one; None for all others."""
     requested = isinstance(method, MatrixFree)
     if not requested:
-        large = model.has_space and MIN_GRID_STATES <= model.size <= MAX_GRID_STATES
+        large = model.has_space and MIN_GRID_STATES <= model.space_size <= MAX_GRID_STATES
         if method is not None or not large or not is_numbered(model):
             return None
     from markov.multigrid.grids.matrix_free import grid_model, solve_on_grid

@@ -59,7 +59,7 @@ class GeneratorOperator(LinearOperator):
     >>> import numpy as np
     >>> from markov import MM1K, GeneratorOperator, generator
     >>> model = MM1K()
-    >>> pi = np.full(model.size, 1 / model.size)
+    >>> pi = np.full(model.space_size, 1 / model.space_size)
     >>> np.abs(GeneratorOperator(model).T @ pi - pi @ generator(model)).max() < 1e-15
     np.True_
     """
@@ -68,8 +68,8 @@ class GeneratorOperator(LinearOperator):
         if not isinstance(model, ChainModel) or not model.has_space:
             raise RuleError(f"model = {model!r}: must be a ChainModel with a space()")
         self._space = Space.of(model.State, model.space(), model.name)
-        check_room(f"{model.name}: vectors of {model.size} states", 16.0 * model.size)
-        super().__init__(np.dtype(np.float64), (model.size, model.size))  # type: ignore[call-arg]
+        check_room(f"{model.name}: vectors of {model.space_size} states", 16.0 * model.space_size)
+        super().__init__(np.dtype(np.float64), (model.space_size, model.space_size))  # type: ignore[call-arg]
         self.model: ChainModel = model
 
     @property

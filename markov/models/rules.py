@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from hopflow.deprecations import attribute_alias
 from hopflow.errors import RuleError, location_of
 from hopflow.parameters import Parametrized
 from markov.models.functions.evaluation import elementwise
@@ -192,9 +193,14 @@ class ChainModel(Parametrized):
         return self._space.shape
 
     @property
-    def size(self) -> int:
-        """Number of states of the product space; of a chain, ``size`` counts those that the start leads to."""
+    def space_size(self) -> int:
+        """Number of states of the product space; ``MarkovChain(model).size`` counts those that are solved.
+
+        A start or the rules may lead to a part of the space only.
+        """
         return self._space.size
+
+    size = attribute_alias("size", "space_size")
 
     @property
     def _space(self) -> Space:

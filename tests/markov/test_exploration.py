@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from markov import (
     Cluster,
     Levels,
     MarkovChain,
+    PauseChain,
     PauseTandem,
     explore,
     generator,
@@ -34,7 +36,7 @@ def test_queue(lowest, compiled):
     Q = generator(model, compiled=compiled)
     np.testing.assert_array_equal(Q.toarray(), chain.Q.toarray())
     assert model.shape == (13,)
-    assert model.size == 13
+    assert model.space_size == 13
     assert model.states().n.tolist() == list(range(lowest, lowest + 13))
     assert model.transitions((lowest,)) == [((lowest + 1,), 7.0), ((lowest,), 5.0)]
 
@@ -147,3 +149,11 @@ def test_a_space_makes_the_search_quicker_and_changes_nothing():
     assert "arrays" in other.chain.how
     np.testing.assert_array_equal(np.array(one.states), np.array(other.states))
     assert abs(one.chain.Q - other.chain.Q).max() == 0.0
+
+
+def test_the_product_space_is_named_as_such_and_the_chain_counts_what_is_solved() -> None:
+    model = PauseChain(hops=1, buffers=(5, 5), high_threshold=4)
+    assert model.space_size == math.prod(model.shape) == 144
+    assert MarkovChain(model).size == len(stationary(model).pi) == 84
+    with pytest.warns(DeprecationWarning, match=r"PauseChain\.size is deprecated .* write PauseChain\.space_size"):
+        assert model.size == 144

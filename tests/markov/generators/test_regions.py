@@ -88,7 +88,7 @@ def test_regions_fill_the_space(model):
 def test_rules_that_read_values_have_too_many_regions(model):
     assert regions_of(model) is None
     space = Space.of(model.State, model.space(), model.name)
-    assert predicted_count(Calls(model, space), space) > model.size / 40
+    assert predicted_count(Calls(model, space), space) > model.space_size / 40
 
 
 class Gates(ChainModel):

@@ -193,7 +193,7 @@ BOXES = [
 @pytest.mark.parametrize("model", BOXES, ids=repr)
 def test_products_are_those_of_the_matrix(model: ChainModel) -> None:
     Q, operator = generator(model, reachable=False), GeneratorOperator(model)
-    x = np.random.default_rng(0).normal(size=(model.size, 3))
+    x = np.random.default_rng(0).normal(size=(model.space_size, 3))
     assert operator.shape == Q.shape
     # sums of a row's entries in another order
     near = {"rtol": 1e-13, "atol": 1e-13 * abs(Q).max() * abs(x).max()}
@@ -201,7 +201,7 @@ def test_products_are_those_of_the_matrix(model: ChainModel) -> None:
     assert_allclose(operator @ x, Q @ x, **near)
     assert_allclose(operator.T @ x[:, 1], Q.T @ x[:, 1], **near)
     assert_allclose(operator.exit_rates, -Q.diagonal(), rtol=1e-13)
-    assert_allclose(operator @ np.ones(model.size), 0.0, atol=0.0)
+    assert_allclose(operator @ np.ones(model.space_size), 0.0, atol=0.0)
 
 
 @pytest.mark.slow
@@ -210,7 +210,7 @@ def test_operator_is_one_of_scipy() -> None:
     operator = aslinearoperator(GeneratorOperator(model))
     assert isinstance(operator, LinearOperator)
     pi, lazy = (
-        np.full(model.size, 1.0 / model.size),
+        np.full(model.space_size, 1.0 / model.space_size),
         1.0 / (2.0 * GeneratorOperator(model).exit_rates.max()),
     )
     for _ in range(20_000):  # power steps without a matrix
