@@ -16,13 +16,13 @@ MAX_SECONDS = 60.0
 FIRST_PREDICTION = 2.0
 """Time in s after which the rest is predicted: until then it varies too much."""
 
-_limit: ContextVar[tuple[float, bool] | None] = ContextVar("time_limit", default=None)
+_limit: ContextVar[float | None] = ContextVar("time_limit", default=None)
 
 
 @contextmanager
-def time_limit(seconds: float, *, adjustable: bool = True) -> Iterator[None]:
-    """Refuse computations within that are predicted to take longer, in s; ``adjustable`` by the argument ``max_seconds``."""
-    token = _limit.set((seconds, adjustable))
+def time_limit(seconds: float) -> Iterator[None]:
+    """Refuse computations within that are predicted to take longer, in s."""
+    token = _limit.set(seconds)
     try:
         yield
     finally:
@@ -59,9 +59,9 @@ class Prediction:
                 remaining = min(remaining, max(math.log(distance / enough), 0.0) / per_step)
             else:
                 return  # nothing to predict from yet
-        seconds, (limit, adjustable) = elapsed * (1.0 + remaining / done), self._limit
+        seconds, limit = elapsed * (1.0 + remaining / done), self._limit
         if seconds > limit:
             about = f"{seconds:.0f} s" if seconds < 1e4 else f"{seconds:.1e} s"
             said = f"about {about} for {done + remaining:.1e} products of the jump matrix, more than max_seconds = {limit:g}"
-            hint = f"max_seconds={1.2 * seconds:.2g} allows it" if adjustable else "choose an earlier time"
+            hint = f"max_seconds={1.2 * seconds:.2g} allows it"
             raise ValueError(f"{said}: the chain is not near its long-run distribution before; {hint}")

@@ -162,10 +162,25 @@ class JobCompletion(Result):
         return axes
 
 
-ONE_ROUND = ("reduce_scatter", "all_gather", "all_to_all")
-"""Operations in which each host receives its array but its own part, by any algorithm."""
 LEAST_MATCH = 2.0 / 3.0
 """Packets of a run over those of the operation: fewer, or as many more, are not what was named."""
+
+
+def _moved_packets(operation: str, hosts: int, packets: float) -> tuple[float, float]:
+    """Return the fewest and the most packets that hosts send for an operation on arrays of this size.
+
+    Each host receives its array but its own part once, where parts are exchanged. For a sum each array but one is sent,
+    and the sum to each host but one (rings, trees and halving-doubling alike); the most is an exchange of all arrays. A
+    broadcast sends the array to each host but one; scattering it first sends at most the same again. So does a
+    reduction, which is a broadcast backwards.
+    """
+    others = hosts - 1
+    if operation == "all_reduce":
+        return 2.0 * others * packets, hosts * others * packets
+    if operation in ("broadcast", "reduce"):
+        return others * packets, 2.0 * others * packets
+    parts = others * hosts * float(np.ceil(packets / hosts))
+    return parts, parts
 
 
 def _is_never_idle(run: Records) -> bool:
@@ -243,10 +258,10 @@ def job_completion(run: Records, operation: str | None = None, packets: float | 
     paths = scenario.table.paths
     ends = np.concatenate([paths.first, paths.places[paths.begin + paths.counts - 1]])
     hosts = len(np.unique(ends))
-    if operation in ONE_ROUND:
-        moved = scenario.table.numbers("size")[chosen].sum()
-        expected = (hosts - 1) * hosts * np.ceil(given / hosts)
-        if not 1.0 / LEAST_MATCH >= moved / expected >= LEAST_MATCH:
-            wanted = f"{operation} of {hosts} hosts with so many packets each moves {expected:.4g} packets, the run {moved:.4g}"
-            raise ValueError(f"packets = {given:g}: {wanted}")
+    moved = scenario.table.numbers("size")[chosen].sum()
+    fewest, most = _moved_packets(operation, hosts, given)
+    if not LEAST_MATCH * fewest <= moved <= most / LEAST_MATCH:
+        expected = f"{fewest:.4g}" if fewest == most else f"{fewest:.4g} to {most:.4g}"
+        wanted = f"{operation} of {hosts} hosts with this number of packets each moves {expected} packets, the run {moved:.4g}"
+        raise ValueError(f"packets = {given:g}: {wanted}")
     return replace(found, operation=operation, hosts=hosts, size=given * scenario.packet_size)

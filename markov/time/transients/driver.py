@@ -126,6 +126,7 @@ def transient(
         method=found.method,
         timed=bool(timed),
         seconds=watch.seconds(),
+        max_seconds=seconds,
     )
     deliver(result, on_failure)
     return result

@@ -62,6 +62,8 @@ class Transient(Result):
         Wall-clock time, in s.
     timed
         Whether the state jumps at given times besides: then there is no `occupancy`.
+    max_seconds
+        As `transient` takes it, in s: `occupancy` and `accumulated` that are predicted to take longer are refused.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Transient(Result):
     seconds: float
     timed: bool = False
     relative_error: NDArray[np.float64] | None = None
+    max_seconds: float = MAX_SECONDS
 
     @property
     def states(self) -> Any:
@@ -122,7 +125,13 @@ class Transient(Result):
 
     @cached_property
     def occupancy(self) -> NDArray[np.float64]:
-        """The mean time spent in each state until each time, shape (times, states)."""
+        """The mean time spent in each state until each time, shape (times, states).
+
+        Raises
+        ------
+        ValueError
+            Where it is predicted to take longer than ``max_seconds``; naming the value that allows it.
+        """
         return self._occupied[0]
 
     @property
@@ -154,7 +163,7 @@ class Transient(Result):
         limit = limit_of(self.chain, self.start, powers) if powers > FAR_JUMPS else None
         found, errors = np.empty_like(self.pi), np.empty(len(self.times))
         vector, wrong = self.start, 0.0
-        with time_limit(MAX_SECONDS, adjustable=False):
+        with time_limit(self.max_seconds):
             for k, moment in enumerate(self.times.tolist()):
                 span = moment - before
                 part = jumps.occupancy(vector, span, self.tolerance / len(self.times), limit)

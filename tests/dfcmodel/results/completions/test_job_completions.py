@@ -59,7 +59,7 @@ def test_an_all_to_all_has_the_factor_of_its_own() -> None:
 
 @pytest.mark.parametrize("operation", ["broadcast", "reduce"])
 def test_a_broadcast_has_its_algorithm_bandwidth(ring, operation: str) -> None:
-    job = dfc.job_completion(ring, operation, 1.0)
+    job = dfc.job_completion(ring, operation, 16_000)
     assert job.bus_bandwidth == job.algorithm_bandwidth
 
 
@@ -99,6 +99,13 @@ def test_a_job_says_why_it_sends_again() -> None:
         (("all-reduce", 5), "operation = 'all-reduce': must be one of 'all_reduce'"),
         (("all_reduce",), "packets = nan"),
         (("all_reduce", 0), "packets = 0"),
+        (
+            ("all_reduce", 2_000),
+            r"packets = 2000: all_reduce .* moves 2.8e\+04 to 1.12e\+05 packets, the run 2.24e\+05",
+        ),
+        (("all_reduce", 64_000), "packets = 64000: all_reduce of 8 hosts"),
+        (("broadcast", 1), "packets = 1: broadcast of 8 hosts .* moves 7 to 14 packets"),
+        (("reduce", 64_000), "packets = 64000: reduce of 8 hosts"),
         ((None, 5), "packets = 5: must be None without an operation"),
     ],
 )
