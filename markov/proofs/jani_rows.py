@@ -220,7 +220,13 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _product(rate: Expression, share: Expression) -> Expression:
-    return lambda s: rate(s) * share(s)
+    """Return the rate of a destination: a negative rate stays negative, whatever the sign of its probability."""
+
+    def product(state: Any) -> Any:
+        value = rate(state)
+        return value if value < 0 else value * share(state)
+
+    return product
 
 
 def _joined(join: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:

@@ -103,6 +103,8 @@ class ModelRows:
             groups += product(*([c for c in enabled[k] if c.label == label] for k, label in vector))
         for group in groups:
             for choice in product(*(command.choices(state) for command in group)):
+                if any(factor.numerator < 0 for factor, _ in choice):  # a product would hide the signs of its factors
+                    raise CertificateError(f"{self.name}: a rate is negative in {state}")
                 (rate, changes), *others = choice
                 target = list(here)
                 for place, value in changes:
@@ -111,8 +113,6 @@ class ModelRows:
                     rate *= factor
                     for place, value in changes:
                         target[place] = value
-                if rate.numerator < 0:
-                    raise CertificateError(f"{self.name}: a rate is negative in {state}")
                 key = tuple(target)
                 if rate.numerator and key != here:
                     found[key] = found[key] + rate if key in found else rate

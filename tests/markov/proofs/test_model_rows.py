@@ -148,6 +148,40 @@ def test_negative_rates_and_bad_powers_are_refused(tmp_path: Path) -> None:
         assert said in refusal(tmp_path / "one.cert", path)
 
 
+PAIR = """ctmc
+module a x : [0..1]; [go] x = 0 -> {} : (x' = 1); [back] x = 1 -> 1 : (x' = 0); endmodule
+module b y : [0..1]; [go] y = 0 -> {} : (y' = 1); [back] y = 1 -> 1 : (y' = 0); endmodule
+"""
+
+
+def test_a_product_of_two_negative_rates_is_refused(tmp_path: Path) -> None:
+    """Of two modules that synchronise: the product is positive, and the reader of models refuses it too."""
+    path, certificate = tmp_path / "pair.sm", tmp_path / "pair.cert"
+    path.write_text(PAIR.format("2", "3"))
+    stationary(read_prism(path)).certificate(certificate)
+    assert checked(certificate, path)["rows"] == "re-derived from pair.sm, exactly"
+    path.write_text(PAIR.format("x - 2", "y - 3"))
+    with pytest.raises(ValueError, match=r"rate -[23] in state"):
+        stationary(read_prism(path))
+    assert "a rate is negative in" in refusal(certificate, path)
+
+
+def test_a_negative_rate_with_a_negative_probability_is_refused(tmp_path: Path) -> None:
+    """In JANI a destination has the product of both as its rate."""
+    path, certificate = tmp_path / "queue.jani", tmp_path / "queue.cert"
+    model = jani_queue()
+    path.write_text(json.dumps(model))
+    stationary(read_jani(path, constants={"N": 3})).certificate(certificate)
+    for edge in model["automata"][0]["edges"]:
+        n = {"op": "*", "left": "n", "right": 0}
+        edge["rate"]["exp"] = {"op": "-", "left": n, "right": edge["rate"]["exp"]}
+        edge["destinations"][0]["probability"] = {"exp": {"op": "-", "left": n, "right": 1}}
+    path.write_text(json.dumps(model))
+    with pytest.raises(ValueError, match="must be finite, >= 0"):
+        stationary(read_jani(path, constants={"N": 3}))
+    assert "a rate is negative in" in refusal(certificate, path, "N=3")
+
+
 COPIES = """ctmc
 const double slow = 1/10;
 const double fast = 3/10;
