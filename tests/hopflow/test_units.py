@@ -17,7 +17,7 @@ from benchmarks.fuzz.runs import answer
 from benchmarks.fuzz.targets import Target, targets
 from dfcmodel import ByteBuffer, Link, load_scenario
 from hopflow.units import quantities_of, quantity
-from tests.surface import for_each, invoke
+from tests.surface import for_each
 
 SPELLINGS: dict[str, tuple[tuple[tuple[str, Fraction], ...], ...]] = {
     "amount": (
@@ -155,24 +155,6 @@ def test_units_in_files_of_scenarios_and_links(amount: str, rate: str, time: str
         assert (link.buffer, float(link.delay)) == (buffer, 0.03125)
         assert float(link.rate) == pytest.approx(1024000 / 12000, rel=1e-15)
     assert (float(scenario.flows[0].size), float(scenario.flows[0].start)) == (16.0, 0.03125)
-
-
-@for_each([
-    ("response newreno --p 1e-3 --rtt {} --json", ("31.25ms", "31250us", "31250\N{MICRO SIGN}s", "31250\N{GREEK SMALL LETTER MU}s", "0.03125")),
-    ("response vegas --p 1e-3 --rtt 40ms --bandwidth {} --json", ("1.024Mbps", "1000Kibit/s", "1000Kibps")),
-    ("response vegas --p 1e-3 --rtt 40ms --bandwidth 8Mbps --packet-size {} --json", ("9kB", "9000", "8.7890625KiB")),
-    ("headroom --rate 100Gbps --cable 300m --mtu {} --json", ("9216", "9216B", "9KiB", "9.216kB")),
-    ("headroom --rate 100Gbps --cable 300m --response {} --response-measured --json", ("1KiB", "1024B", "8192bits", "8Kibit", "16quanta")),
-    ("headroom --rate {} --cable 300m --response 1us --json", ("102.4Gbps", "100000000Kibit/s")),
-    ("pool --headroom {} --rate 400Gbps --ports 32 --size 40MB --shared 60MB --xoff 100kB --json", ("220.5KiB", "225792", "225.792kB")),
-])  # fmt: skip
-def test_units_in_options(command: str, texts: tuple[str, ...]) -> None:
-    printed = set()
-    for text in texts:
-        done = invoke(command.format(text).split())
-        assert done.exit_code == 0, done.output
-        printed.add(re.sub(r'"(?:seconds|history|created)[^\n]*', "", done.stdout))
-    assert len(printed) == 1, "\n".join(printed)
 
 
 @for_each(

@@ -416,3 +416,105 @@ def test_an_option_changes_something_or_is_refused(
 def test_each_command_is_run_or_has_a_reason() -> None:
     assert {*MODES, *NOT_RUN} == {*LEAVES, ("headroom",)}
     assert not {*MODES} & {*NOT_RUN}
+
+
+# Every option with a unit: the same value in several units is the same answer.
+
+
+HEADROOM = "headroom --rate 100Gbps --cable 300m --json"
+POOL = "pool --headroom 225792B --rate 400Gbps --ports 8 --classes 2 --size 1MB --shared 4MB --xoff 100kB --json"
+AUDIT = "headroom audit lookup.csv --json"
+PAUSE = "solve pause --json"
+SIMULATE = "simulate takano2006/1 --duration 40ms --level packets --json"
+COMPARE = "compare newreno --bandwidth 1.2Mbps --rtt 40ms --buffer 20kB --duration 1s --runs 2 --json"
+EXPLAIN = "explain takano2006/1 --duration 60ms --runs 2 --json"
+SIZES, TIMES_OF_PORTS = ("4608", "4608B", "4.5KiB", "4.608kB"), ("1.25us", "1250ns", "0.00125ms")
+IN_UNITS: dict[str, dict[str, tuple[str, ...]]] = {
+    "response newreno --p 1e-3 --json": {
+        "--rtt": ("31.25ms", "31250us", "31250\N{MICRO SIGN}s", "31250\N{GREEK SMALL LETTER MU}s", "0.03125"),
+        "--p": ("0.5%", "0.005"),
+    },
+    "response vegas --p 1e-3 --rtt 40ms --bandwidth 8Mbps --json": {
+        "--bandwidth": ("1.024Mbps", "1000Kibit/s", "1000Kibps"), "--packet-size": ("9kB", "9000", "8.7890625KiB"),
+    },
+    "response --invert reno --rate 100 --json": {"--rate": ("1.536Mbps", "1500Kibit/s", "128", "128pkt/s")},
+    HEADROOM: {
+        "--rate": ("100Gbps", "100000Mbps", "97656250Kibit/s"), "--cable": ("250m", "0.25km"), "--mtu": ("9216", "9216B", "9KiB", "9.216kB"),
+        "--lossless-mtu": SIZES, "--cell": ("256", "256B", "0.25KiB"), "--smallest": ("128", "128B", "0.125KiB"),
+        "--response": ("3us", "3000ns", "300000bits"), "--interface": TIMES_OF_PORTS, "--gearbox": TIMES_OF_PORTS, "--pipeline": TIMES_OF_PORTS,
+    },
+    AUDIT: {
+        "--cell": ("256", "256B", "0.25KiB"), "--mtu": ("9216", "9KiB"), "--lossless-mtu": SIZES, "--response": ("3us", "3000ns"),
+    },
+    "headroom audit cables.csv --rate 100Gbps --json": {"--rate": ("100Gbps", "100000Mbps")},
+    "headroom audit rates.csv --cable 300m --json": {"--cable": ("250m", "0.25km")},
+    POOL: {
+        "--headroom": ("220.5KiB", "225792", "225.792kB"), "--rate": ("409.6Gbps", "400000000Kibit/s"), "--size": ("1MiB", "1048576"),
+        "--shared": ("0.5MiB", "524288B"), "--xoff": ("48KiB", "49.152kB"), "--blocked": ("2us", "2000ns"),
+    },
+    PAUSE: {
+        "--buffers": ("12,20", "18kB,30kB"), "--high-threshold": ("12", "12pkt", "18kB"), "--low-threshold": ("12", "12pkt", "18kB"),
+        "--link-rate": ("1.536Mbps --arrival-rates 20,2", "1500Kibit/s --arrival-rates 20,2", "128 --arrival-rates 20,2"),
+        "--paused-rate": ("0.12Mbps", "120kbps", "10"), "--arrival-rates": ("0.24Mbps,24kbps", "20,2"), "--rtt": ("1500ms", "1.5s", "1.5"),
+        "--bottleneck-rate": ("0.24Mbps --arrival-rates 20,2", "20 --arrival-rates 20,2"),
+    },
+    SIMULATE: {"--duration": ("20ms", "20000us", "0.02"), "--packet-jitter": ("100us", "0.1ms"), "--max-cpu-time": ("1min", "60s", "60")},
+    COMPARE: {
+        "--bandwidth": ("1.536Mbps", "1500Kibit/s", "128"), "--rtt": ("50ms", "0.05"), "--buffer": ("20pkt", "30kB", "20"), "--duration": ("2s", "2000ms", "2"),
+        "--warm-up": ("500ms", "0.5"), "--loss": ("2%", "0.02"), "--packet-size": ("3kB", "3000"),
+    },
+    EXPLAIN: {"--duration": ("50ms", "0.05"), "--since": ("20ms", "0.02"), "--packet-jitter": ("100us", "0.1ms")},
+}  # fmt: skip
+"""Calls, and texts of options for one value each."""
+NUMBERS_OR_NAMES = {
+    "--invert", "--response-measured", "--classes", "--velocity", "--small-packets", "--exceeded", "--chip", "--ports", "--alpha", "--active-ports",
+    "--active-classes", "--paused", "--recovery", "--pause-at-threshold", "--certificate", "--set", "--method", "--states", "--property", "--properties",
+    "--const", "--proof", "--max-seconds", "--plot", "--csv", "--table", "--tcp", "--host", "--level", "--steps-per-delay", "--steps", "--seed", "--runs",
+    "--animation", "--netcdf", "--save", "--discipline", "--measures", "--packets", "--node", "--periods", "--most", "--threshold", "--reading", "--port",
+    "--claim", "--report", "--recompute", "--dask", "--folder", "--rows", "--value", "--jobs",
+}  # fmt: skip
+"""Options that take numbers without a unit, names or files. ``--max-seconds`` has its unit in its name."""
+
+
+def answer(words: list[str]) -> str:
+    """Return the output of a call without what differs from call to call and the text of the option."""
+    result = invoke(words)
+    assert result.exit_code in (0, 1), result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return re.sub(r'"(?:seconds|history|created)[^\n]*', "", result.stdout)
+
+
+@pytest.mark.parametrize(
+    ("call", "option"),
+    [
+        pytest.param(call, option, marks=[pytest.mark.slow] if call in (SIMULATE, COMPARE, EXPLAIN) else [])
+        for call, options in IN_UNITS.items()
+        for option in options
+    ],
+)
+def test_a_value_in_other_units_is_the_same_value(call: str, option: str, folder: Path) -> None:
+    (folder / "rates.csv").write_text("speed,xoff\n100000,190000\n400000,300000\n", encoding="utf-8")
+    answers = set()
+    for text in IN_UNITS[call][option]:
+        words, (value, *others) = call.split(), text.split()
+        index = words.index(option) + 1 if option in words else None
+        words = [*words, option, value] if index is None else [*words[:index], value, *words[index + 1 :]]
+        answers.add(answer([*words, *others]))
+    assert len(answers) == 1, "\n".join(answers)
+
+
+def test_every_option_is_run_in_units_or_takes_none() -> None:
+    in_units = {
+        (command, option)
+        for call, options in IN_UNITS.items()
+        for command in MODES
+        if call.split()[: len(command)] == list(command) and not (command == ("headroom",) and "audit" in call)
+        for option in options
+    }
+    others = {
+        (command, max(option.opts, key=len))
+        for command in MODES
+        for option in ALL[command].params
+        if option.param_type_name == "option" and not option.is_flag
+    } - in_units
+    assert {(command, option) for command, option in others if option not in NUMBERS_OR_NAMES} == set()
