@@ -271,6 +271,8 @@ def _numbers(node: ast.AST) -> Iterator[tuple[ast.expr, str, str]]:
                 yield node, repr(0.5 * number), repr(2 * number)
         case ast.Subscript(value=value) if not isinstance(value, ast.Subscript):
             yield from _numbers(value)  # an index is no constant of a bound
+        case ast.keyword(arg="axis" | "initial" | "minlength"):
+            pass  # of a sum or a largest number of terms
         case _:
             for child in ast.iter_child_nodes(node):
                 yield from _numbers(child)

@@ -37,6 +37,7 @@ from markov.proofs.deviations import asymptotic_variance
 from markov.time.exponentials.chebyshev import chebyshev_weights
 from markov.time.exponentials.poisson_probabilities import most_jumps, poisson_weights
 from markov.time.exponentials.squaring import BLOCKS, FACTORS, MOST_PER_STEP, TRUNCATED
+from markov.time.passages.powers import CLOSED, RARE_JUMPS_DECAY
 from markov.time.transients.uniformization import Uniformized
 
 BOUNDS = bounds()
@@ -98,6 +99,12 @@ def test_what_poisson_and_chebyshev_weights_cut_off() -> None:
         ):
             variance = jumps + count / 3.0
             assert count**2 / (2.0 * variance) >= needed
+
+
+def test_how_rare_many_and_few_jumps_are() -> None:
+    """A Poisson number is c times its mean m, or beyond, with a probability of at most e^(-m (1 - c + c log c)) (H. Chernoff, 1952)."""
+    for times in (2.0, 1.0 / CLOSED[0]):
+        assert 1.0 - times + times * math.log(times) >= RARE_JUMPS_DECAY
 
 
 def test_no_operation_on_numbers_that_gth_admits_is_subnormal() -> None:

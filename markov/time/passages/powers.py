@@ -63,6 +63,7 @@ CLOSED = (
     4.0,
     4_000.0,
 )  # times the powers that there are, and more: q t from which the sums are closed
+RARE_JUMPS_DECAY = 0.38  # per expected jump, of the probability of twice as many, or of fewer than a fourth
 SLOW = 0.1  # decay rate over q above which Perron vectors are not used
 
 
@@ -413,11 +414,11 @@ class _Tail(NamedTuple):
     def after(self, mean: float, before: list[float], rounding: float) -> _Parts:
         """Return what `PowerSums._summed` does, for q t that is large enough."""
         a, q = self.decay.rate, self.rate
-        jumps = 2.0 * mean + 1000.0  # more are less likely than e^(-0.38 q t)
+        jumps = 2.0 * mean + 1000.0  # more are rare
         exponent = a / q * mean
         decayed = math.exp(-exponent)
-        # fewer jumps than begin are less likely than e^(-0.4 q t)
-        few = 4.0 * math.exp(min(exponent - 0.38 * mean, 0.0)) / min(self.factors[0], 1.0)
+        # fewer jumps than begin are as rare, since q t is more than CLOSED times as many
+        few = 4.0 * math.exp(min(exponent - RARE_JUMPS_DECAY * mean, 0.0)) / min(self.factors[0], 1.0)
         running = self.factors[0] * decayed
         error = few + self._decayed(mean) + self._crossed(jumps)
         shift = self.begin * math.log1p(-a / q)
