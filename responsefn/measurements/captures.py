@@ -259,8 +259,8 @@ class _Direction:
             time,
         )
         if start < self.highest:
-            self._resend(covered, time)
             self.repeated += bool(covered) and not is_new and not has_identification
+            self._resend(covered or self._add_unrecorded(start, end, time), time)
         if is_new:
             self.starts.append(max(start, self.highest))
             self.ends.append(end)
@@ -268,6 +268,18 @@ class _Direction:
             self.sent.append(time)
             self.unacked.append((end, time))
             self.highest = end
+
+    def _add_unrecorded(self, start: int, end: int, time: float) -> range:
+        """Add a segment before all others, which was first sent before the file begins, and return its index.
+
+        It counts as sent with the first one of the file: loss events are in the order of the bytes.
+        """
+        self.starts.insert(0, start)
+        self.ends.insert(0, end)
+        self.times.insert(0, self.times[0] if self.times else time)
+        self.sent.insert(0, time)
+        self.resent = {n + 1 for n in self.resent}
+        return range(1)
 
     def _resend(self, covered: range, time: float) -> None:
         """Process the retransmission of segments: the first that does not count as lost so far does."""
@@ -395,10 +407,11 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     Each direction of each connection that carries data is one sample. A segment that begins below the highest
     byte sent so far is a retransmission, also if it is merged with new bytes. The segment that first carried its
     first byte counts as lost once, also where only a part of a segment is sent again. Where that one counts already,
-    the next does. Spurious retransmissions count as losses. p is loss events per packet sent. Losses of segments
-    first sent within a round trip are one event (`loss_events`). The round-trip time is the mean over ACKs of the end
-    of a segment that was sent once (Karn). It includes the delay of delayed ACKs. The rate is packets sent,
-    retransmissions included, over the time from the first to the last.
+    the next does. Bytes before the first ones of the file are a retransmission as well, of a segment that is not in it.
+    Spurious retransmissions count as losses. p is loss events per packet sent. Losses of segments first sent within
+    a round trip are one event (`loss_events`). The round-trip time is the mean over ACKs of the end of a segment that
+    was sent once (Karn). It includes the delay of delayed ACKs. The rate is packets sent, retransmissions included,
+    over the time from the first to the last.
 
     A segment larger than a full packet, as offloads make them, counts as several packets, of which a retransmission of
     some makes one loss. A full packet has the MSS that the receiver announced in its SYN, less the options of TCP in

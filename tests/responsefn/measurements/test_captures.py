@@ -813,6 +813,32 @@ def test_a_retransmission_that_begins_before_the_first_segment_of_the_file_is_a_
     assert (p.tolist(), count.tolist()) == ([1 / 20], [20])
 
 
+@pytest.mark.parametrize("times_sent", [1, 2])
+def test_bytes_before_the_first_ones_of_the_file_are_a_loss(times_sent: int) -> None:
+    """As the same bytes after the first ones are: the segment that was lost is not in the file, whatever is sent again."""
+    for missing in (1000, 1200):
+        shown = [start for start in range(1000, 3000, 100) if start != missing]
+        packets = [(1.0 + 0.1 * n, ipv4(segment(start, 1, 100, 24))) for n, start in enumerate(shown)]
+        packets += [(2.95 + 0.5 * n, ipv4(segment(missing, 1, 100, 24))) for n in range(times_sent)]
+        packets += [(4.0, ipv4(segment(3000, 1, 100, 24))), (4.04, ipv4(segment(1, 3100, 0)))]
+        p, rtt, _, count = _read(pcap(packets))
+        assert (p.tolist(), count.tolist()) == ([1 / (20 + times_sent)], [20 + times_sent])
+        assert rtt.tolist() == [pytest.approx(0.04)]
+
+
+def test_losses_before_and_after_the_first_bytes_are_two_events() -> None:
+    starts = [1000 + 100 * n for n in range(30)]
+    packets = [(1.0 + 0.1 * n, ipv4(segment(start, 1, 100, 24))) for n, start in enumerate(starts)]
+    packets += [
+        (3.95, ipv4(segment(900, 1, 100, 24))),
+        (3.96, ipv4(segment(800, 1, 100, 24))),
+        (3.97, ipv4(segment(2000, 1, 100, 24))),
+    ]
+    packets += [(5.0, ipv4(segment(4000, 1, 100, 24))), (5.04, ipv4(segment(1, 4100, 0)))]
+    p, _, _, count = _read(pcap(packets))
+    assert (p.tolist(), count.tolist()) == ([2 / 34], [34])
+
+
 def test_pieces_of_an_offload_before_the_whole_are_no_losses() -> None:
     """Two of four packets, and microseconds later the segment of all four, as interfaces record them: no retransmission."""
     packets = []
