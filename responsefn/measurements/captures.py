@@ -607,7 +607,9 @@ def _payload(link: int, data: bytes) -> tuple[int, int]:
     while kind in VLANS:
         kind, offset = int.from_bytes(data[offset + 2 : offset + 4]), offset + 4
     if kind == PPPOE:
-        kind, offset = PPP.get(int.from_bytes(data[offset + 6 : offset + 8]), PPPOE), offset + 8
+        # a protocol below 256 may be compressed to one byte, which is odd (RFC 1661, 6.5)
+        size = 1 if data[offset + 6] & 1 else 2
+        kind, offset = PPP.get(int.from_bytes(data[offset + 6 : offset + 6 + size]), PPPOE), offset + 6 + size
     return kind, offset
 
 

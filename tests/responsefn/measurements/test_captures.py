@@ -212,6 +212,8 @@ JUMBO = b"\x06\0\xc2\4" + struct.pack(">I", 20 + 8 + MSS)
     ("Ethernet, padded", pcap(transfer_of(lambda tcp: ethernet(0x0800, ipv4(tcp)) + bytes(6)), 1)),
     ("Ethernet, IPv6, padded", pcap(transfer_of(lambda tcp: ethernet(0x86DD, ipv6(tcp)) + bytes(9)), 1)),
     ("VLANs", pcap(transfer_of(lambda tcp: ethernet(0x0800, ipv4(tcp), b"\x88\xa8\0\1\x81\0\0\2")), 1)),
+    ("PPPoE with one byte of protocol", pcap(transfer_of(lambda tcp: ethernet(0x8864, b"\x11\0\0\1\0\0\x57" + ipv6(tcp))), 1)),
+    ("PPPoE with one byte of protocol, IPv4", pcap(transfer_of(lambda tcp: ethernet(0x8864, b"\x11\0\0\1\0\0\x21" + ipv4(tcp))), 1)),
     ("PPPoE", pcap(transfer_of(lambda tcp: ethernet(0x8864, b"\x11\0\0\1\0\0\0\x57" + ipv6(tcp))), 1)),
     ("cooked", pcap(transfer_of(lambda tcp: bytes(14) + b"\x08\0" + ipv4(tcp)), 113)),
     ("cooked 2", pcap(transfer_of(lambda tcp: b"\x86\xdd" + bytes(18) + ipv6(tcp)), 276)),
