@@ -177,7 +177,7 @@ class Event(NamedTuple):
     Attributes
     ----------
     time
-        In s, since an origin of the trace.
+        In s, since the first event of the trace.
     kind
         `SENT`, `LOST`, `METRICS`, `STATE` or `PARAMETERS`.
     connection
@@ -382,7 +382,7 @@ class Qlog:
         ]
         columns, column_format = self._columns(trace_location, trace)
         now, origins, paths = 0.0, set[str](), dict[str, Any]()
-        before = math.nan
+        first = previous = math.nan
         grouped: bool | None = None
         for location, item in events:
             if item == [] and columns is not None:  # some converters end a trace with it
@@ -399,7 +399,8 @@ class Qlog:
                 origins.add(form)
             if len(origins) > 1:
                 raise self.error(location, f"time_format = {form!r}: times of one trace from two origins")
-            gap, before = unit * now - before, unit * now
+            first = now if math.isnan(first) else first
+            gap, previous = unit * (now - previous), now
             if not (math.isnan(gap) or -MAX_BACKWARD <= gap <= MAX_GAP):
                 message = f"time = {format_value(time)}: {gap:.6g} s after the event before it"
                 raise self.error(location, f"{message}: must be {-MAX_BACKWARD:g} to {MAX_GAP:g} s; repair the times")
@@ -423,7 +424,8 @@ class Qlog:
             data = self._object(f"{location}.data", event.get("data"))
             self._collect_unknown(location, data, DATA[kind], f"{kind}.")
             used = self._packet if kind in (SENT, LOST) else self._values
-            yield Event(unit * now, kind, connection, used(f"{location}.data", kind, data, unit), location)
+            # the origin is subtracted in the trace's unit: as seconds since 1970 a float64 has steps of 238 ns
+            yield Event(unit * (now - first), kind, connection, used(f"{location}.data", kind, data, unit), location)
 
     def _columns(self, location: str, trace: dict[str, Any]) -> tuple[list[str] | None, str]:
         """Return the names of the columns of events as lists, None for objects, and the default format of times."""

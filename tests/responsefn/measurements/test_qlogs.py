@@ -413,3 +413,20 @@ def test_a_garbled_time_is_refused(number: int, time: float, packets: int | None
         return
     with pytest.raises(ValueError, match=message):
         read_qlog(text)
+
+
+def test_times_since_1970_keep_their_microseconds() -> None:
+    """In 2026 a float64 of seconds since 1970 has steps of 0.24 us: 101 packets 1 us apart have a rate to all digits."""
+    start = 1_784_851_200_123_456
+    events = [
+        {
+            "time": start + n,
+            "name": "transport:packet_sent",
+            "data": {"header": {"packet_type": "1RTT", "packet_number": n}},
+        }
+        for n in range(PACKETS)
+    ]
+    events.append({"time": start + 200, "name": "recovery:metrics_updated", "data": {"smoothed_rtt": 40}})
+    trace = {"configuration": {"time_units": "us"}, "events": events}
+    found = read_qlog(json.dumps({"qlog_version": "draft-01", "traces": [trace]}))
+    assert found.rate[0] == pytest.approx(PACKETS / 100e-6, rel=1e-14)
