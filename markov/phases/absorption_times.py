@@ -116,16 +116,17 @@ class AbsorptionTime:
         """
         absorbed = np.array([len(self._start) - 1])
         states, probability = (absorbed, q) if q <= 0.5 else (np.arange(absorbed[0]), 1.0 - q)
-        window = 0
+        window, step = 0, 0
         while True:
             evolution = self._evolution(window)
             scaled, error = evolution.time_at(self._start, states, probability)
             if scaled < evolution.shortest and window > MIN_WINDOW:
-                window -= 1
-            elif scaled == math.inf and evolution.longest < MAX_JUMPS:
-                window += 1
+                step = -1
+            elif scaled == math.inf and evolution.longest < MAX_JUMPS and step >= 0:
+                step = 1
             else:
                 break
+            window += step
         if scaled == math.inf:
             raise ValueError(f"q = {q:g}: more than {MAX_JUMPS:.0e} changes of phase until then are too many")
         time = scaled * self._unit

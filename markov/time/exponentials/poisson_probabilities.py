@@ -131,8 +131,9 @@ def most_jumps(mean: float) -> float:
 
 def weights_in_words(x: Fraction, count: int, words: int) -> Words:
     """Return e^-x x^k / k! for k < count as words, shape (words, count), for 0 <= x <= 2; each to some 2^-200."""
-    numerator, shift = _mantissa(x.numerator, 0)
-    denominator = x.denominator
+    # x as a mantissa and an exponent: in units of 2^-BITS a small one would have no digits
+    shift = x.denominator.bit_length() - x.numerator.bit_length() + BITS
+    factor, shift = _mantissa((x.numerator << max(shift, 0)) // x.denominator, -max(shift, 0))
     value, exponent = _exp_minus(x), -BITS
     found = np.empty((words, count))
     for k in range(count):
@@ -141,7 +142,7 @@ def weights_in_words(x: Fraction, count: int, words: int) -> Words:
             rounded = float(left)
             found[word, k] = math.ldexp(rounded, exponent)
             left -= int(rounded)
-        value, more = _mantissa((value * numerator << BITS) // (denominator * (k + 1)), -BITS)
+        value, more = _mantissa(value * factor // (k + 1), 0)
         exponent += more + shift
     return found
 

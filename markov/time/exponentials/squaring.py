@@ -50,6 +50,8 @@ TRUNCATED = {2: 2.0**-114, 3: 2.0**-174}  # at least 2.5^d / d! for the first de
 TARGET = 4e-13  # relative error
 MOST_JUMPS = 1e40  # in the mean: far beyond what three words allow
 LARGEST = 1e-6  # relative error beyond which second-order terms would have to be counted
+MAX_BISECTIONS = 1100  # of the exponents of float64
+MIN_FLOAT = float(np.finfo(np.float64).tiny)
 FEWEST = 1e-300  # jumps in the mean: those of shorter times have a smaller probability
 SMALLEST = 1e-290  # of a rate over q: far from where products of last words underflow
 ALWAYS = 5e-3  # s: a predicted time that relative errors are worth, whatever else takes
@@ -324,7 +326,7 @@ class Evolution:
         from scipy.optimize import brentq
 
         def excess(total: Words) -> float:
-            return math.fsum([*total.ravel().tolist(), -probability])
+            return math.fsum([*total.ravel().tolist(), -probability]) / probability
 
         row = np.zeros((2, 1, len(start)))
         row[0, 0] = start
@@ -352,7 +354,8 @@ class Evolution:
 
         remaining = step = float(self._step)
         if (excess_after(step) < 0.0) != rising:  # otherwise it is the whole step, to rounding
-            remaining = brentq(excess_after, 0.0, step, xtol=1e-16 * step)
+            tolerance = 1e-16 * step if count else MIN_FLOAT
+            remaining = brentq(excess_after, 0.0, step, xtol=tolerance, maxiter=MAX_BISECTIONS)
         return float(count * self._step + Fraction(remaining)), self._relative_of_words(count, True)
 
     def _add_rests(self, rows: Words, vector: Vector, rests: Sequence[Fraction], transposed: bool) -> None:

@@ -121,6 +121,14 @@ def test_quantiles_are_right_however_far_rates_lie_apart(kind, q):
     assert abs(missing) <= 1e-12 * float(density) * x
 
 
+@pytest.mark.parametrize("q", [1e-300, 1e-250, 1e-100, 1e-20, 1.0 - 2.0**-53])
+def test_extreme_quantiles(q):
+    assert PhaseType.exponential(4.0).quantile(q) == pytest.approx(-math.log1p(-q) / 4.0, rel=1e-13)
+    if q > 1e-280:
+        x = PhaseType.erlang(2, mean=1.0).quantile(q)
+        assert stats.gamma(2, scale=0.5).cdf(x) == pytest.approx(q, rel=1e-10)
+
+
 def test_a_rare_event_before_a_fast_phase():
     """One failure in 1e9 h, then 3.6 ms, 1 us and 0.1 ns: the median is that of the failure."""
     for fast in (1e6, 3.6e9, 3.6e13):

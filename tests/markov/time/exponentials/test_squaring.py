@@ -282,3 +282,22 @@ def test_the_time_at_which_a_probability_is_passed():
         assert time == pytest.approx(-1e3 * math.log(0.75), rel=1e-15)
         assert error < 1e-20
     assert evolution.time_at(start, np.array([1]), 1.0 - 1e-9)[0] == math.inf
+
+
+@pytest.mark.parametrize("exponent", [-1, -100, -300, -600, -900])
+def test_weights_of_short_steps_have_all_digits(exponent):
+    """In whole units of 2^-220 a step of 2^-600 jumps had no digits: all its weights but the first were 0."""
+    x = Fraction(float(Fraction(5, 7) * Fraction(2) ** exponent))
+    for k, parts in enumerate(weights_in_words(x, 4, 3).T.tolist()):
+        with mpmath.workdps(400):
+            mean = mpmath.mpf(x.numerator) / x.denominator
+            true = mpmath.exp(-mean) * mean**k / mpmath.factorial(k)
+            assert true < 1e-250 or abs(sum(map(mpmath.mpf, parts)) / true - 1) < 1e-47
+
+
+def test_short_times_have_relative_digits():
+    rates = np.zeros((2, 3, 3))
+    rates[0, 0, 1], rates[0, 1, 2] = 2.0, 3.0
+    for time in (1e-30, 1e-70, 1e-130):
+        found = Evolution(rates, time, time).forward(np.array([1.0, 0.0, 0.0]), [time])
+        np.testing.assert_allclose(found.values[0, 1:], [2.0 * time, 3.0 * time**2], rtol=1e-14)
