@@ -368,10 +368,14 @@ FOLLOW_CALLS = """
 import sys
 root, packages, call = sys.argv[1], sys.argv[2].split(), sys.argv[3]
 sys.path.insert(0, root)
-from hopflow import CUBIC, TFRC, Fluid, Packets, PauseTandem, Reno
+from hopflow import CUBIC, MM1K, TFRC, Fluid, Packets, PauseTandem, Reno
 from hopflow import compare, curve, generator, invert, simulate, stationary, takano2006
 folders = tuple(f"{root}/{package}/" for package in packages)
-for _ in range(2):
+for n in range(3):
+    if n == 2:
+        for capacity in range(10, 20):
+            stationary(MM1K(capacity=capacity))
+            stationary(PauseTandem(high_threshold=capacity))
     functions = set()
     def on_event(frame, event, argument):
         code = frame.f_code
@@ -384,11 +388,14 @@ for _ in range(2):
 """
 
 
-def print_footprints(root: Path) -> None:
-    """Print the files and functions that calls enter, each in a process of its own."""
-    typer.echo("files / functions entered, in the first and in the second call of a process")
+def print_footprints(root: Path, packages: Sequence[str]) -> None:
+    """Print the files and functions of packages that calls enter, each in a process of its own."""
+    typer.echo(
+        f"files / functions of {', '.join(packages)} entered, in the first and in the second call of a process, "
+        "and after ten chains of each of two other shapes"
+    )
     for call in CALLS:
-        command = [sys.executable, "-c", FOLLOW_CALLS, str(root), " ".join(PACKAGES), call]
+        command = [sys.executable, "-c", FOLLOW_CALLS, str(root), " ".join(packages), call]
         process = subprocess.run(command, capture_output=True, text=True, check=False)
         typer.echo(f"    {call}: {process.stdout.strip() or process.stderr.strip().splitlines()[-1]}")
 
@@ -404,7 +411,7 @@ def main(
     if signatures:
         print_signatures(root, names)
     if footprints:
-        print_footprints(root)
+        print_footprints(root, names)
     if signatures or footprints:
         return
     sources = read_sources(root, names)

@@ -71,17 +71,31 @@ PARTS: dict[str, tuple[Group, ...]] = {
         ),
     ),
     "markov": (
-        Group("proofs", ("markov/proofs/*.py",), 5.0, ("tests/markov/proofs",)),
+        Group("proofs", ("markov/proofs/**/*.py",), 1.5, ("tests/markov/proofs",)),
         Group(
             "methods",
-            (
-                "markov/methods/*.py",
-                "markov/multigrid/*.py",
-                "markov/time/transients/*.py",
-                "markov/time/passages/*.py",
-            ),
+            ("markov/methods/**/*.py", "markov/multigrid/**/*.py", "markov/time/**/*.py"),
             4.0,
-            ("tests/markov/methods", "tests/markov/multigrid"),
+            ("tests/markov/methods", "tests/markov/multigrid", "tests/markov/time"),
+        ),
+        Group(
+            "chains by rules",
+            (
+                *(f"markov/{name}/**/*.py" for name in ("generators", "models", "computing")),
+                *(f"markov/{name}.py" for name in ("chains", "exploration", "selections", "driver")),
+            ),
+            3.0,
+            ("tests/markov/generators", "tests/markov/models", "tests/markov/test_exploration.py"),
+        ),
+        Group("model files", ("markov/files/**/*.py",), 4.0, ("tests/markov/files",)),
+        Group(
+            "analysis",
+            (
+                *(f"markov/{name}/**/*.py" for name in ("analysis", "phases", "infinite", "inference", "results")),
+                *(f"markov/{name}.py" for name in ("sweeps", "passage_sweeps")),
+            ),
+            3.0,
+            tuple(f"tests/markov/{name}" for name in ("analysis", "phases", "infinite", "inference", "results")),
         ),
     ),
     "dfcmodel": (
