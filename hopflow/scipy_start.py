@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from hopflow.fork_safety import ForkSafeLock
@@ -40,7 +41,8 @@ def start_scipy() -> None:
         np.__all__ = [name for name in names if name not in UNUSED_NUMPY_MODULES]
         np.__dir__ = lambda: [name for name in listed() if name not in UNUSED_NUMPY_MODULES]  # type: ignore[method-assign]
         try:
-            import scipy._lib._array_api  # noqa: F401
+            with contextlib.suppress(ImportError):  # a private module, which not every SciPy has
+                import scipy._lib._array_api  # noqa: F401
         finally:
             np.__all__, np.__dir__ = names, listed  # type: ignore[method-assign]
         if copy in sys.modules:

@@ -45,7 +45,6 @@ from .phases.quasi_birth_death.chains import QuasiBirthDeath
 from .phases.queues import PhaseQueue
 from .phases.sojourns import SemiMarkov
 from .phases.traces import fit_map
-from .sharding import stationary_sharded
 from .sweeps import sweep
 from .time.passages import passage, quasi_stationary
 from .time.steps import DiscreteChain
@@ -109,7 +108,6 @@ __all__ = [
     "stationary",
     "stationary_by_class",
     "stationary_by_level",
-    "stationary_sharded",
     "sweep",
     "to_networkx",
     "transient",

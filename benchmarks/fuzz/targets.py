@@ -135,7 +135,6 @@ def _markov() -> dict[str, dict[str, Any]]:
         "read_sbml": {"path": folder / "a.xml", "limits": 3},
         "stationary": {"chain": two},
         "stationary_by_class": {"chain": two},
-        "stationary_sharded": {"model": tandem},
         "stationary_by_level": {"chain": markov.QuasiBirthDeath(**queue)},
         "sweep": {"thing": small, "arrival_rate": [1.0, 2.0]},
         "to_networkx": {"model": two},
