@@ -20,7 +20,7 @@ import markov
 from benchmarks.manufacturing import Parts, manufacturing
 from benchmarks.timing import Row
 from markov.computing import costs
-from markov.methods.elimination import _band, band
+from markov.elimination.patterns import _band, band
 from markov.methods.level_reduction import partition
 from markov.methods.sparse_lu import _best_order, best_order
 

@@ -38,9 +38,6 @@ REMAINING_CYCLES = {
     "dfcmodel.network: demands endpoints flow_tables flows links networks next_hops queueing routed_flows shortest_routes",
     "dfcmodel.packets.kernel: links queues rates tcp",
     "dfcmodel.results: completions run_measures",
-    "markov: analysis driver infinite results time",
-    "markov: chains methods multigrid",
-    "markov.files: models parsing",
     "validation: checks claims display judgements networks records statistics",
 }
 """Import cycles between the children of a folder that remain to be removed; no other may appear."""

@@ -230,7 +230,10 @@ def analysis(_: str) -> Answers:
 
     tandem = m.PauseTandem(buffers=(6, 12), high_threshold=9, low_threshold=6)
     answer = m.stationary(tandem)
-    yield "sensitivity", attempt(lambda: [answer.sensitivity(n, of="throughput").derivative for n in ("rtt", "link_rate")])
+    yield (
+        "sensitivity",
+        attempt(lambda: [answer.sensitivity(n, of="throughput").derivative for n in ("rtt", "link_rate")]),
+    )
     yield "lumped", attempt(lambda: m.stationary(m.lump(m.Polling(4))).pi)
     yield "mixing time", attempt(lambda: m.mixing_time(m.MM1K(capacity=9), start=(0,)))
     yield "autocovariance", attempt(lambda: m.autocovariance(answer, lambda s: s.i, [0.0, 1.0, 5.0]).to_array())

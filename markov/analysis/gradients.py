@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from hopflow.checks import choice, instance, one_number
-from markov.analysis.model_parameters import parameters_of
 from markov.driver import stationary
 from markov.selections import as_chain
+from markov.sensitivities.model_parameters import parameters_of
 
 __all__ = ["differentiable"]
 

@@ -20,11 +20,11 @@ from hopflow.parameters import sweep_values
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.sweeps.grid import axis
-from markov.analysis.model_parameters import parameters_of
-from markov.analysis.sensitivity_results import NoDerivativeError
 from markov.driver import stationary
 from markov.models.rules import scope_of_bound
 from markov.selections import as_chain
+from markov.sensitivities.model_parameters import parameters_of
+from markov.sensitivities.results import NoDerivativeError
 
 if TYPE_CHECKING:
     import xarray as xr

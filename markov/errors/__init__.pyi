@@ -2,10 +2,10 @@
 from hopflow.errors import RuleError, RuleWarning
 from hopflow.results import ConvergenceError, UndecidedError
 
-from ..analysis.sensitivity_results import NoDerivativeError
 from ..computing.memory import TooLargeError
 from ..files.errors import FileError
 from ..phases.sample_fits import FitWarning
+from ..sensitivities.results import NoDerivativeError
 
 __all__ = [
     "ConvergenceError",

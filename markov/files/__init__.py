@@ -10,8 +10,7 @@ from markov.files.explicit import (
     to_networkx,
     write_explicit,
 )
-from markov.files.models import FileModel, read_prism
-from markov.files.parsing.jani import read_jani
+from markov.files.models import FileModel, read_jani, read_prism
 from markov.files.properties.answers import PropertyResult
 from markov.files.reactions.sbml import read_sbml
 

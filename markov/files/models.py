@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hopflow.checks import choice, instance, integer, one_number
+from hopflow.checks import choice, file_path, instance, integer, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, deliver, same
@@ -21,6 +21,7 @@ from markov.computing.rate_range import rates_in_range
 from markov.computing.time_limits import MAX_SECONDS, time_limit
 from markov.files.binding import Bound, bound, constants_of
 from markov.files.errors import FileError
+from markov.files.parsing.jani import parse_jani
 from markov.files.parsing.prism_parsing import parse_prism
 from markov.files.parsing.property_parsing import parse_properties, parse_property
 from markov.files.program import Program
@@ -40,7 +41,7 @@ from markov.time.transients.timed_jumps import TimedJump
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FileModel", "read_prism"]
+__all__ = ["FileModel", "read_jani", "read_prism"]
 
 
 def read_prism(path: str | File, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> FileModel:
@@ -86,6 +87,46 @@ def read_prism(path: str | File, *, constants: Mapping[str, Any] | None = None, 
     0.8
     """
     return FileModel(parse_prism(path), constants, most)
+
+
+def read_jani(path: str | File, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> FileModel:
+    """Return the model of a JANI file, with its properties; arguments as for `read_prism`.
+
+    Raises
+    ------
+    FileError
+        A ValueError, with the place in the file and the reason, where it cannot be used: it is no
+        JSON, no continuous-time Markov chain, or uses arrays or other extensions.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_jani, stationary
+    >>> def edge(source, target, rate):
+    ...     ends = [{"location": target}]
+    ...     return {"location": source, "rate": {"exp": rate}, "destinations": ends}
+    >>> machine = {
+    ...     "name": "machine",
+    ...     "locations": [{"name": "up"}, {"name": "down"}],
+    ...     "initial-locations": ["up"],
+    ...     "edges": [edge("up", "down", 0.25), edge("down", "up", 1.0)],
+    ... }
+    >>> system = {"elements": [{"automaton": "machine"}]}
+    >>> model = {"jani-version": 1, "name": "machine", "type": "ctmc", "system": system}
+    >>> model |= {"variables": [], "automata": [machine], "properties": []}
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "machine.jani")
+    ...     _ = path.write_text(json.dumps(model))
+    ...     found = read_jani(path)
+    >>> stationary(found).pi.tolist()
+    [0.8, 0.2]
+    """
+    program, properties = parse_jani(file_path("path", path))
+    model = FileModel(program, constants, most)
+    model.properties = properties
+    return model
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Estimates of the parameters of rules by maximum likelihood, with standard errors.
 
 Newton's method on the log-likelihood, whose gradient has the exact derivatives of the rates that sensitivities have
-(`markov.analysis.perturbations`). The observed information is minus the derivative of that gradient, by differences; its
+(`markov.sensitivities.perturbations`). The observed information is minus the derivative of that gradient, by differences; its
 inverse is the covariance of the estimates for many observations.
 """
 
@@ -18,8 +18,6 @@ from hopflow.checks import count_of, format_value, instances, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Result, Status, deliver, figure
 from hopflow.units import WithUnit, declares, in_units
-from markov.analysis.model_parameters import entry_of, parameters_of
-from markov.analysis.perturbations import Perturbation, same_states
 from markov.computing.matrices import off_diagonal
 from markov.driver import stationary
 from markov.inference.likelihoods import (
@@ -33,6 +31,8 @@ from markov.inference.rate_rows import ChangedError, RateRows
 from markov.models.rules import ChainModel, with_estimates
 from markov.models.spaces import NUMBERED
 from markov.selections import as_chain
+from markov.sensitivities.model_parameters import entry_of, parameters_of
+from markov.sensitivities.perturbations import Perturbation, same_states
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

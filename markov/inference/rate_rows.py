@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from markov.analysis.differences import Kinked, derivative
 from markov.computing.matrices import off_diagonal, row_numbers
 from markov.computing.rounding import U
 from markov.generators.slopes import plain_rates
+from markov.sensitivities.differences import Kinked, derivative
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,7 +77,7 @@ class RateRows:
         """Return the derivatives of the rates by a parameter, shape (transitions,).
 
         Two differences on both sides, of different lengths, that agree are those of a straight line. Otherwise as for
-        sensitivities (`markov.analysis.differences`).
+        sensitivities (`markov.sensitivities.differences`).
 
         Raises
         ------

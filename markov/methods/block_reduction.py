@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from markov.computing.graphs import strong_components
 from markov.computing.progress import Counter
-from markov.methods.elimination import eliminate_down_to
+from markov.elimination.patterns import eliminate_down_to
 from markov.methods.gth import Extremes
 
 if TYPE_CHECKING:

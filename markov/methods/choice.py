@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing import costs
-from markov.methods.elimination import band
+from markov.elimination.patterns import band
 from markov.methods.gth import GTH
 from markov.methods.level_reduction import Levels, partition
 from markov.methods.multilevel import Multilevel

@@ -15,7 +15,7 @@ import numpy as np
 
 from hopflow.checks import integer
 from markov.computing.rounding import U
-from markov.methods.elimination import BLOCK, Band, ascent, band, eliminated
+from markov.elimination.patterns import BLOCK, Band, ascent, band, eliminated
 from markov.methods.solution import Solution
 
 if TYPE_CHECKING:
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-__all__ = ["DENSE_LIMIT", "GTH", "Extremes", "elimination_counts", "entry_error", "level_counts"]
-
-DENSE_LIMIT = 1500
-"""Number of transient states up to which absorption probabilities are found by elimination."""
+__all__ = ["GTH", "Extremes", "elimination_counts", "entry_error", "level_counts"]
 
 STEEP = 0.5
 """Drift of the places of states beyond which the order of elimination is turned, so that a likely state is left."""

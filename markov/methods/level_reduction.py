@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from hopflow.checks import flag, instance
 from markov.computing.matrices import row_numbers
 from markov.computing.memory import check_room
+from markov.elimination.patterns import BLOCK
 from markov.methods.block_reduction import WORTH_IT, Reduction, Rows, Segment
-from markov.methods.elimination import BLOCK
 from markov.methods.gth import entry_error, level_counts
 from markov.methods.solution import Solution
 

@@ -14,8 +14,8 @@ from markov.computing import costs
 from markov.computing.interruption import interruptible
 from markov.computing.matrices import inner
 from markov.computing.memory import check_room
+from markov.elimination.patterns import Pattern, short_order
 from markov.methods import symbolic_kernels as kernels
-from markov.methods.elimination import Pattern, short_order
 from markov.methods.minimum_degree import minimum_degree_order
 from markov.methods.solution import Solution
 

@@ -17,7 +17,7 @@ from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter
-from markov.methods.gth_numpy import eliminate_block
+from markov.elimination.gth_numpy import eliminate_block
 from markov.multigrid import linear_multigrid_kernels as kernels
 from markov.multigrid.cycle_kernels import Schedule, cycle
 from markov.multigrid.iteration import StoppingRule

@@ -16,8 +16,8 @@ from hopflow.fork_safety import cached_property
 from hopflow.labels import aligned, refuse_labels, square
 from hopflow.results import ByValue
 from hopflow.units import WithUnit, quantities
+from markov.elimination.structure import closed_classes
 from markov.methods.gth import GTH
-from markov.methods.structure import closed_classes
 from markov.phases.fitting import phase_type_of
 from markov.phases.passes import Passes
 from markov.phases.phase_types import MOST_PHASES, ROW_SUM, PhaseType, rates_between

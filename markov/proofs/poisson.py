@@ -10,7 +10,7 @@ import numpy as np
 
 from markov.computing import costs
 from markov.computing.matrices import inner
-from markov.methods.elimination import band, eliminated
+from markov.elimination.patterns import band, eliminated
 from markov.methods.jump_chain import jumps
 from markov.methods.solution import Factors
 from markov.methods.sparse_lu import LUFactors, best_order

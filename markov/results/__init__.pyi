@@ -3,7 +3,6 @@ from ..analysis.answer_comparisons import AnswerComparison
 from ..analysis.lumping import Lumped
 from ..analysis.optima import Best
 from ..analysis.sampling import Paths
-from ..analysis.sensitivity_results import Sensitivity
 from ..analysis.thresholds import ThresholdAdvice
 from ..exploration import InfiniteChain, Reachable
 from ..files.explicit import ExplicitModel
@@ -15,6 +14,7 @@ from ..phases.fitting import PhaseFit
 from ..phases.quasi_birth_death.by_level import StationaryByLevel
 from ..phases.traces import MapFit
 from ..results.stationary_results import Stationary
+from ..sensitivities.results import Sensitivity
 from ..time.passages import InfinitePassage, Passage, QuasiStationary
 from ..time.steps import Steps
 from ..time.transients import InfiniteTransient, Transient

@@ -12,9 +12,6 @@ import numpy as np
 from hopflow.checks import choice, format_value, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.results import Status
-from markov.analysis.plots import draw_convergence, draw_marginals
-from markov.analysis.sensitivities import Solutions, sensitivity_of
-from markov.analysis.sensitivity_results import Sensitivity
 from markov.computing.rounding import U
 from markov.models.bare import NO_MEASURES, has_no_measures
 from markov.models.measures import chosen, measures_of
@@ -25,7 +22,10 @@ from markov.proofs.exact_means import ExactMeans
 from markov.proofs.listings import listing_of
 from markov.proofs.means import bounded, input_error
 from markov.results.answers import Solved
+from markov.results.plots import draw_convergence, draw_marginals
 from markov.selections import selected
+from markov.sensitivities.results import Sensitivity
+from markov.sensitivities.stationary import Solutions, sensitivity_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -37,7 +37,11 @@ def fit_that_differs() -> None:
 
 @pytest.mark.parametrize(
     ("call", "message"),
-    [(rates_with_several_attractors, "from different windows"), (remark_of_the_core, "two rates"), (fit_that_differs, "scv of the fit")],
+    [
+        (rates_with_several_attractors, "from different windows"),
+        (remark_of_the_core, "two rates"),
+        (fit_that_differs, "scv of the fit"),
+    ],
 )
 def test_a_warning_names_the_line_of_the_caller(call: Callable[[], None], message: str) -> None:
     with pytest.warns(UserWarning, match=message) as warnings:

@@ -10,10 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hopflow.checks import file_path
 from hopflow.text_files import unique_fields
 from markov.files.errors import FileError
-from markov.files.models import FileModel
 from markov.files.parsing.jani_expressions import KINDS, JaniReader
 from markov.files.parsing.jani_properties import JaniProperties
 from markov.files.parsing.tokens import read_text
@@ -29,10 +27,10 @@ from markov.files.program import (
     Transient,
     Variable,
 )
+from markov.files.properties.queries import Properties
 from markov.files.syntax import Chain, Choice, Expression, Literal, Name, names_in
-from markov.generators.ways import MAX_STATES
 
-__all__ = ["read_jani"]
+__all__ = ["parse_jani"]
 
 SHARE_ROUNDING = 1e-6
 """Error of a sum of probabilities that were written with few digits."""
@@ -40,50 +38,21 @@ FEATURES = {"derived-operators", "functions", "state-exit-rewards"}
 DISTINCT_KEYS = partial(unique_fields, message="the key {} stands twice in one object")
 
 
-def read_jani(path: str | Path, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> FileModel:
-    """Return the model of a JANI file, with its properties; arguments as for `read_prism`.
+def parse_jani(path: Path) -> tuple[Program, Properties]:
+    """Parse a JANI file: its program and its properties.
 
     Raises
     ------
     FileError
-        A ValueError, with the place in the file and the reason, where it cannot be used: it is no
-        JSON, no continuous-time Markov chain, or uses arrays or other extensions.
-
-    Examples
-    --------
-    >>> import json
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from markov import read_jani, stationary
-    >>> def edge(source, target, rate):
-    ...     ends = [{"location": target}]
-    ...     return {"location": source, "rate": {"exp": rate}, "destinations": ends}
-    >>> machine = {
-    ...     "name": "machine",
-    ...     "locations": [{"name": "up"}, {"name": "down"}],
-    ...     "initial-locations": ["up"],
-    ...     "edges": [edge("up", "down", 0.25), edge("down", "up", 1.0)],
-    ... }
-    >>> system = {"elements": [{"automaton": "machine"}]}
-    >>> model = {"jani-version": 1, "name": "machine", "type": "ctmc", "system": system}
-    >>> model |= {"variables": [], "automata": [machine], "properties": []}
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "machine.jani")
-    ...     _ = path.write_text(json.dumps(model))
-    ...     found = read_jani(path)
-    >>> stationary(found).pi.tolist()
-    [0.8, 0.2]
+        With the place in the file and the reason, if it cannot be used.
     """
-    path = file_path("path", path)
     reader = _Reader(path.name)
     given = _json(path)
     program = reader.program(given)
     reader_of_properties = JaniProperties(path.name, reader.kinds, reader.transient)
     reader_of_properties.functions = reader.functions
     properties = reader_of_properties.read(reader.listed(given, "properties", "file"))
-    model = FileModel(reader.with_steps(program, reader_of_properties.steps), constants, most)
-    model.properties = properties
-    return model
+    return reader.with_steps(program, reader_of_properties.steps), properties
 
 
 def _json(path: Path) -> dict[str, Any]:

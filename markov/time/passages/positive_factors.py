@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markov.computing.memory import check_room
-from markov.methods.elimination import band, update
-from markov.methods.gth_numpy import Substitution, eliminate_block, lay_out, square
+from markov.elimination.gth_numpy import Substitution, eliminate_block, lay_out, square
+from markov.elimination.patterns import band, update
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-    from markov.methods.elimination import Band
+    from markov.elimination.patterns import Band
 
     Vector = NDArray[np.float64]
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hopflow.results import Status
-    from markov.analysis.sensitivity_results import Sensitivity
     from markov.chains import MarkovChain
     from markov.proofs.bounded import Bounded
+    from markov.sensitivities.results import Sensitivity
     from markov.time.passages.distributions import Distribution
 
     Bools = NDArray[np.bool_]

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.analysis.perturbations import Perturbation
-from markov.analysis.sensitivities import derivatives, difference
-from markov.analysis.sensitivity_results import Sensitivity
 from markov.computing.rounding import U
 from markov.models.measures import chosen
+from markov.sensitivities.perturbations import Perturbation
+from markov.sensitivities.results import Sensitivity
+from markov.sensitivities.stationary import derivatives, difference
 from markov.time.passages.moments import mean_over
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.analysis.differences import Side
+    from markov.sensitivities.differences import Side
 
     Vector = NDArray[np.float64]
 

@@ -450,7 +450,9 @@ def test_a_missing_file_of_a_store_is_not_read_as_nan(tmp_path, zarr):
             path.unlink() if shorter is None else path.write_bytes(shorter)
             read = _read_or_refused(store, direct)
             is_harmless = path.parent.name == "_done" and path.name.startswith(("0", ".checksums"))
-            assert read == (is_harmless and shorter is None)  # without the marks computed again, without the record read
+            assert read == (
+                is_harmless and shorter is None
+            )  # without the marks computed again, without the record read
             path.write_bytes(content)
     (store / "product" / "0.0").unlink()
     said = r"product/0.0 is missing; without .*/_done/0.0 the same call computes its points again$"

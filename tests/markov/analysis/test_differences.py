@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from markov import ChainModel, MarkovChain, Mean, PauseChain, PauseTandem, explore, stationary
-from markov.analysis.differences import STEPS, Irregular, Jump, Kinked, derivative
-from markov.analysis.perturbations import Perturbation
-from markov.analysis.sensitivity_results import joined, no_derivative, shortest
 from markov.results import Sensitivity
+from markov.sensitivities.differences import STEPS, Irregular, Jump, Kinked, derivative
+from markov.sensitivities.perturbations import Perturbation
+from markov.sensitivities.results import joined, no_derivative, shortest
 from tests.surface import for_each
 
 # Differences: smooth functions, kinks and steps, here and close by, against derivatives of formulas.

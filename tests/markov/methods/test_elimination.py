@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from hopflow import Status
 from markov import GTH, CoxTandem, MarkovChain, SparseLU, stationary
-from markov.methods import elimination
-from markov.methods.elimination import (
+from markov.elimination import patterns
+from markov.elimination.gth_numpy import eliminate_block, lay_out, square
+from markov.elimination.patterns import (
     BLOCK,
     Pattern,
     ascent,
@@ -25,7 +26,6 @@ from markov.methods.elimination import (
     update,
 )
 from markov.methods.gth import STEEP
-from markov.methods.gth_numpy import eliminate_block, lay_out, square
 from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
 from tests.markov.methods.conftest import CHAINS, random_chain
 from tests.surface import for_each
@@ -72,8 +72,8 @@ def test_products_taken_apart_give_the_same_factors(monkeypatch, most):
     Q = matrix_of("random, sparse")
     form = band(Q, 8)
     whole = eliminated(Q, form, "test").rates
-    monkeypatch.setattr(elimination, "TILE", 5)
-    monkeypatch.setattr(elimination, "MAX_TILED", most)
+    monkeypatch.setattr(patterns, "TILE", 5)
+    monkeypatch.setattr(patterns, "MAX_TILED", most)
     np.testing.assert_allclose(eliminated(Q, form, "test").rates, whole, rtol=1e-13)
 
 

@@ -38,10 +38,10 @@ from markov import (
     stationary,
     stationary_by_class,
 )
+from markov.elimination.structure import closed_classes
 from markov.errors import ConvergenceError
 from markov.methods.choice import choose
 from markov.methods.level_reduction import partition
-from markov.methods.structure import closed_classes
 from markov.registries import CHAINS as REGISTERED_CHAINS
 from markov.registries import METHODS as REGISTERED
 from markov.registries import chain_named, method_named
@@ -339,7 +339,7 @@ def test_gamblers_ruin():
 
 @pytest.mark.parametrize("limit", [1500, 5])
 def test_absorption_against_a_dense_solver(limit, monkeypatch):
-    monkeypatch.setattr("markov.methods.structure.DENSE_LIMIT", limit)
+    monkeypatch.setattr("markov.elimination.structure.DENSE_LIMIT", limit)
     rng = np.random.default_rng(4)
     rates = rng.random((30, 30)) * (rng.random((30, 30)) < 0.2) + np.diag(np.ones(29), 1)
     for end in (slice(24, 27), slice(27, 30)):

@@ -1,7 +1,7 @@
 """How rates and measures of a model change with one of its parameters.
 
 Rates are differentiated exactly by the symbols that rules see, where the rules allow it
-(`markov.generators.slopes`), and these symbols by the parameter by differences (`markov.analysis.differences`);
+(`markov.generators.slopes`), and these symbols by the parameter by differences (`markov.sensitivities.differences`);
 other rates, and the measures, by such differences themselves.
 """
 
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from markov.analysis.differences import HALVES, STEPS, Side, derivative
-from markov.analysis.model_parameters import entry_of, is_real, parameters_of
 from markov.generators.slopes import Comparison, RateSlopes, flat_numbers, plain_rates, rate_slopes
 from markov.models.measures import Mean, chosen
 from markov.models.rules import ChainModel
 from markov.models.spaces import NUMBERED
 from markov.proofs.means import rows_of
 from markov.selections import as_chain
+from markov.sensitivities.differences import HALVES, STEPS, Side, derivative
+from markov.sensitivities.model_parameters import entry_of, is_real, parameters_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,7 +115,7 @@ class Perturbation:
         Raises
         ------
         Kinked, Jump, Irregular
-            Where rates have no derivative (see `markov.analysis.differences`).
+            Where rates have no derivative (see `markov.sensitivities.differences`).
         ValueError
             Where the states change with the parameter.
         """

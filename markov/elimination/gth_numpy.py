@@ -1,6 +1,6 @@
 """Elimination without subtractions in NumPy, of places that rates lead out of, and solves with its factors.
 
-For equations among transient states. Closed chains are eliminated by `markov.methods.gth_kernels`.
+For equations among transient states. Closed chains are eliminated by `markov.elimination.gth_kernels`.
 """
 
 from __future__ import annotations

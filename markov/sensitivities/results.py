@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from markov.analysis.differences import Side
+from markov.sensitivities.differences import Side
 
 __all__ = ["NoDerivativeError", "Sensitivity", "joined", "no_derivative", "shortest"]
 

@@ -8,8 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.graphs import strong_components
-from markov.methods.elimination import eliminate_down_to
-from markov.methods.gth import DENSE_LIMIT
+from markov.elimination.patterns import eliminate_down_to
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["absorption", "closed_classes", "period"]
+
+DENSE_LIMIT = 1500
+"""Number of transient states up to which absorption probabilities are computed by elimination."""
 
 
 def closed_classes(Q: sp.csr_matrix) -> list[NDArray[np.int64]]:

@@ -14,8 +14,8 @@ from markov.computing.graphs import breadth_first_order, cuthill_mckee_order
 from markov.computing.interruption import interruptible
 from markov.computing.matrices import row_numbers
 from markov.computing.memory import check_room
-from markov.methods import gth_kernels as kernels
-from markov.methods.gth_numpy import square
+from markov.elimination import gth_kernels as kernels
+from markov.elimination.gth_numpy import square
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -291,6 +291,6 @@ def short_order(indptr: NDArray[Any], indices: NDArray[Any], reference: int | No
 
 
 def _compiled(name: str) -> Callable[..., Any]:
-    """Return a function of `markov.methods.gth_kernels`, compiled."""
+    """Return a function of `markov.elimination.gth_kernels`, compiled."""
     kernel: Callable[..., Any] = make_kernel(getattr(kernels, name), helpers=kernels.HELPERS.get(name, ()))
     return kernel

@@ -2,7 +2,7 @@
 
 With Q g = pi f - f, d(pi f) = pi (f' + Q' g), the prime being the derivative by the parameter
 (P. J. Schweitzer, Perturbation theory and finite Markov chains, Journal of Applied Probability 5,
-1968). The same g serves all parameters, and so do the derivatives of rates (`markov.analysis.perturbations`).
+1968). The same g serves all parameters, and so do the derivatives of rates (`markov.sensitivities.perturbations`).
 At a kink of the rates the formula holds from each side. Whole numbers have differences of two solutions.
 """
 
@@ -13,15 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.analysis.differences import Irregular, Jump, Kinked, Side
-from markov.analysis.perturbations import STATES_CHANGE, Perturbation
-from markov.analysis.sensitivity_results import (
-    NoDerivativeError,
-    Sensitivity,
-    joined,
-    no_derivative,
-    shortest,
-)
 from markov.computing.rounding import U
 from markov.methods.choice import choose
 from markov.models.measures import Mean, chosen
@@ -29,6 +20,15 @@ from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import deviation
 from markov.proofs.means import bounded, bounded_mean, rows_of
 from markov.selections import as_chain
+from markov.sensitivities.differences import Irregular, Jump, Kinked, Side
+from markov.sensitivities.perturbations import STATES_CHANGE, Perturbation
+from markov.sensitivities.results import (
+    NoDerivativeError,
+    Sensitivity,
+    joined,
+    no_derivative,
+    shortest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

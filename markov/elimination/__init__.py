@@ -1,0 +1,1 @@
+"""Subtraction-free elimination (GTH) on band storage, and the classes and periods of a chain."""

@@ -1,0 +1,1 @@
+"""Derivatives of stationary measures with respect to parameters, with their bounds."""
