@@ -14,6 +14,7 @@ import numpy as np
 from dfcmodel.network.columns import Column, Routes, distinct, encoded, present
 from dfcmodel.network.endpoints.stacks import NO_STACK
 from dfcmodel.network.flows import Flow
+from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import SPRAY, ShortestRoutes, flow_keys
 from hopflow.checks import count_of
 from hopflow.fork_safety import cached_property
@@ -40,13 +41,13 @@ class Choices(NamedTuple):
     links
         The links of the network, among whose nodes those of the paths are.
     routes
-        One of `dfcmodel.network.shortest_routes.CHOICES`.
+        One of `dfcmodel.network.shortest_routes.CHOICES`, or tables of next hops.
     number
         Of each flow among those between its ends, (F,); None: what is hashed was given.
     """
 
     links: Links
-    routes: str
+    routes: str | NextHops
     number: Integers | None
 
     def is_like(self, other: Choices) -> bool:
@@ -57,6 +58,10 @@ class Choices(NamedTuple):
 
     def paths(self, source: Integers, target: Integers, keys: Integers) -> Routes:
         """Return the paths between nodes of the links; LookupError with the first flow for which there is none."""
+        if isinstance(self.routes, NextHops):
+            ends = ([self.links.nodes[k] for k in places.tolist()] for places in (source, target))
+            paths = self.routes.paths(*ends, keys, [False] * len(source))
+            return Routes.of([[self.links.place_of[node] for node in path] for path in paths])
         chosen = "ecmp" if self.routes == SPRAY else self.routes
         return ShortestRoutes(self.links).paths(source, target, chosen, keys)
 
@@ -90,8 +95,8 @@ class Flows(Sequence[Flow]):
     """Flows as columns, in place of a tuple of `Flow`, which is made when it is asked for.
 
     `flows_from`, `all_to_all`, `incast` and `permutation` return one, `Scenario` takes it as its ``flows``. Tables are added:
-    the flows of the second one follow, and so do their places in ``after``. Shortest paths that both took by ``"ecmp"``
-    or ``"even"`` over the same links are chosen as of one table, so that jobs do not share the choices of their switches.
+    the flows of the second one follow, and so do their places in ``after``. Paths that both took by ``"ecmp"``, ``"even"``
+    or the same tables of next hops over the same links are chosen as of one table, so that jobs do not share the choices of their switches.
     A `Scenario` of a list of their flows chooses them so, too.
 
     Parameters

@@ -222,9 +222,12 @@ def flows_from(
     else:
         if isinstance(routes, Mapping):
             may_loop = [ttl is not None for ttl in columns.get("ttl", [None] * count)]
-            _, keys = _keys(links, _places(links, ends[0]), _places(links, ends[1]), entropy)
-            routes = NextHops(links, routes).paths(*ends, keys, may_loop)
-            if any(may_loop) and any(len(set(path)) < len(path) for path in routes):
+            number, keys = _keys(links, _places(links, ends[0]), _places(links, ends[1]), entropy)
+            hops = NextHops(links, routes)
+            routes = hops.paths(*ends, keys, may_loop)
+            if not any(may_loop):
+                choices = Choices(links, hops, number)
+            elif any(len(set(path)) < len(path) for path in routes):
                 names = names or _names_of(*ends)
                 ends = ends[0], [path[-1] for path in routes]  # of loops where they close
         nodes, paths = _given(routes, *ends, links)

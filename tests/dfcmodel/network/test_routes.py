@@ -190,6 +190,23 @@ def test_tables_of_all_shortest_paths_are_ecmp() -> None:
     assert [flow.path for flow in given] == [flow.path for flow in hashed]
 
 
+def test_lists_of_several_tables_over_next_hops_are_chosen_as_their_sum() -> None:
+    """The second table goes on with the numbers that the switches hash."""
+    tables = _shortest()
+    one = all_to_all(ENDS, sizes=3, routes=tables, **OPTIONS)
+    two = all_to_all(ENDS, sizes=3, routes=_shortest(), names=[f"second {n}" for n in range(len(one))], **OPTIONS)
+    total, paths = one + two, [flow.path for flow in one]
+    assert [flow.path for flow in total][: len(one)] == paths
+    assert [flow.path for flow in total][len(one) :] != paths
+    listed = FABRIC.scenario("x", [*one, *two], duration=1e-2)
+    assert [flow.path for flow in listed.flows] == [flow.path for flow in total]
+    by_ecmp = [all_to_all(ENDS, sizes=3, routes="ecmp", **OPTIONS) for _ in range(2)]
+    assert [flow.path for flow in by_ecmp[0] + by_ecmp[1]] == [flow.path for flow in total]
+    del tables[("leaf", 0)][ENDS[2]][1:]
+    other = all_to_all(ENDS, sizes=3, routes=tables, **OPTIONS)
+    assert [flow.path for flow in one + other][len(one) :] == [flow.path for flow in other]
+
+
 def test_a_node_without_an_entry_has_one_way_on() -> None:
     """Hosts have one link, spines need an entry, and the last leaf sends straight to its hosts."""
     far = ENDS[2]
