@@ -56,7 +56,8 @@ RESULTS = records.PUBLISHED / "null_worlds.csv"
 PAPERS = ("takano2006", "malhotra2005", "kaneko2007", "zheng2002", "yang2001")
 POSITIONS = frozenset({"time", "sequence", "report", "event", "begin", "end", "bin", "node", "queue", "run"})
 """Index columns that are positions within a run, not labels."""
-EVENT_COLUMNS = re.compile(r"^(queue_)?(drop|lost|loss(es)?$|timeouts|resent|overflow)")
+EVENT_COLUMNS = re.compile(r"^(?!first_|last_)(\w+_)?(drop|lost|loss(es)?$|timeouts|resent|overflow)")
+"""Counts of events, not the times of the first and the last one."""
 DECIDED = (Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE)
 HALF = 0.499
 """A level at which a verdict turns where its estimates do."""

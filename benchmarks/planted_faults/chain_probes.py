@@ -174,7 +174,7 @@ def rules(_: str) -> Answers:
         yield f"generator {name}", attempt(lambda x=model: m.generator(x).toarray())
         yield f"answer {name}", attempt(lambda x=model: _numbers_of_answer(m.stationary(x)))
         yield f"operator {name}", attempt(
-            lambda x=model: m.GeneratorOperator(x) @ np.linspace(0.0, 1.0, x.size)
+            lambda x=model: m.GeneratorOperator(x) @ np.linspace(0.0, 1.0, x.space_size)
         )  # fmt: skip
     for capacity in (9, 59):  # plain Python, and arrays
         yield f"explored {capacity}", attempt(

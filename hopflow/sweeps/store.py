@@ -4,7 +4,7 @@ A store records the sweep that it belongs to and which points are done. Points a
 chunk of every array each. A block is written when it is complete, every `SECONDS_BETWEEN_WRITES`, and at the end.
 The array ``_done`` is written after the others are on the disk, so that a store stays consistent after a killed process
 or a power failure. Chunks and metadata have checksums, which are verified when a store is opened. A record of the
-checksums of each block shows chunks that stand in the place of others. One process writes at a time, `writing_alone`.
+checksums of each block shows exchanged chunks. One process writes at a time, `writing_alone`.
 """
 
 from __future__ import annotations

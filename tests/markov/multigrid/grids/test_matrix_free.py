@@ -253,7 +253,7 @@ class Everywhere(Batches):
 
 
 def test_without_a_start_all_states_count(plain):
-    assert GridModel(Everywhere()).places.size == Everywhere().size
+    assert GridModel(Everywhere()).places.size == Everywhere().space_size
 
 
 # Cycles: convergence to the solution by elimination, combined iterates, memory.
