@@ -59,8 +59,8 @@ class Choices(NamedTuple):
     def paths(self, source: Integers, target: Integers, keys: Integers) -> Routes:
         """Return the paths between nodes of the links; LookupError with the first flow for which there is none."""
         if isinstance(self.routes, NextHops):
-            ends = ([self.links.nodes[k] for k in places.tolist()] for places in (source, target))
-            paths = self.routes.paths(*ends, keys, [False] * len(source))
+            sources, targets = ([self.links.nodes[k] for k in places.tolist()] for places in (source, target))
+            paths = self.routes.paths(sources, targets, keys, [False] * len(source))
             return Routes.of([[self.links.place_of[node] for node in path] for path in paths])
         chosen = "ecmp" if self.routes == SPRAY else self.routes
         return ShortestRoutes(self.links).paths(source, target, chosen, keys)
