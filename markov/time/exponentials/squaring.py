@@ -303,7 +303,7 @@ class Evolution:
     def _rounding(self, factors: int) -> float:
         """Return the relative error by vectors in float64, of as many squares and one Taylor polynomial."""
         degrees = len(weights_of(2))
-        return float(((factors + degrees) * (self._n + 1) + 3 * degrees + 5) * U)
+        return float(((factors + degrees) * (self._n + 1) + 4 * degrees + 5) * U)
 
     def time_at(self, start: Vector, states: NDArray[np.int64], probability: float) -> tuple[float, float]:
         """Return when the probability of some states passes a value, and the relative error of the probability.
