@@ -1,4 +1,4 @@
-"""``python -m benchmarks.chain_questions BASE [NAME ...]``: CPU time of thirty whole questions about chains, beside another commit's.
+"""``python -m benchmarks.chain_questions BASE [NAME ...]``: CPU time of whole questions about chains, beside another commit's.
 
 A question goes from rules, a file or a matrix to an answer with its error bound, from 11 to 1e8 states. Both versions are unpacked by
 ``git archive`` (this one with its changed files) and take turns. Each turn is a process of its own that imports `markov` and the modules
@@ -9,13 +9,11 @@ which the question names, asks it once (*first call*) and again (*later calls*, 
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable
@@ -340,9 +338,9 @@ def ask(name: str) -> Times:
 
 def unpack(commit: str, folder: Path) -> Path:
     """Unpack a commit, and add this file where it lacks it."""
-    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(folder, filter="data")
+    from benchmarks.versions import unpack_commit  # which the unpacked version, where this file runs too, may lack
+
+    unpack_commit(commit, folder)
     (folder / "benchmarks" / Path(__file__).name).write_text(Path(__file__).read_text("utf-8"), "utf-8")
     return folder
 

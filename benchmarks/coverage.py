@@ -18,13 +18,11 @@ Rows are written to ``results/coverage.csv`` path by path. The same call after a
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import math
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -38,6 +36,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from benchmarks.versions import unpack_commit
 from dfcmodel import PIE, RED, CoDel, coexist, compare, ensemble
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, bottleneck_of
 from dfcmodel.sharing.comparisons import RATE_RESOLUTION, SHARE_RESOLUTION
@@ -385,14 +384,6 @@ def _statement(function: str, setting: Setting) -> str:
     return f"ensemble({scenario}, {jitter}, duration={duration!r}, sample=0.1, level='packets', seed=seed)"
 
 
-def earlier_version(folder: Path) -> Path:
-    """Unpack the earlier commit into a folder."""
-    archive = subprocess.run(["git", "archive", BASELINE], cwd=ROOT, capture_output=True, check=True).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(folder, filter="data")
-    return folder
-
-
 # The table
 
 
@@ -507,7 +498,7 @@ def main(
             write(output / "coverage.csv", rows)
     if cpu:
         with tempfile.TemporaryDirectory() as folder:
-            earlier = earlier_version(Path(folder))
+            earlier = unpack_commit(BASELINE, Path(folder))
             for name, number in itertools.product(functions, range(min(cpu, paths))):
                 mine = [n for n, row in enumerate(rows) if (row.function, row.number) == (name, number)]
                 if any(math.isnan(rows[n].cpu_ratio) for n in mine):

@@ -13,17 +13,16 @@ import os
 import statistics
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 
 from tqdm import tqdm
 
 from benchmarks.timing import Row
+from benchmarks.versions import unpack_commit
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted((ROOT / "docs" / "gallery" / "markov").glob("*.py"))
@@ -95,15 +94,12 @@ print(json.dumps({"seconds": seconds, "cpu": cpu, "loaded": loaded}), file=sys._
 @contextmanager
 def former() -> Iterator[Path | None]:
     """Give a folder with the former version's packages; None where its commit is not at hand."""
-    command = ["git", "archive", FORMER, "hopflow", "markov", "dfcmodel", "responsefn"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    if done.returncode:
-        yield None
-        return
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
-            archive.extractall(folder, filter="data")
-        yield Path(folder)
+        try:
+            unpacked = unpack_commit(FORMER, Path(folder), "hopflow", "markov", "dfcmodel", "responsefn")
+        except subprocess.CalledProcessError:
+            unpacked = None
+        yield unpacked
 
 
 def run(script: Path | None, cache: str, root: Path = ROOT, package: str = "markov") -> dict:

@@ -54,8 +54,6 @@ class NextHops:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NextHops) and (self.tables, self.onwards) == (other.tables, other.onwards)
 
-    __hash__ = None  # type: ignore[assignment]  # mutable tables
-
     def _checked(self, name: str, node: Any, given: Any) -> tuple[Any, ...]:
         """Return next nodes, to all of which there must be links."""
         if isinstance(given, str) or not isinstance(given, Iterable):
