@@ -40,7 +40,7 @@ from benchmarks.versions import unpack_commit
 from dfcmodel import PIE, RED, CoDel, coexist, compare, ensemble
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, bottleneck_of
 from dfcmodel.sharing.comparisons import RATE_RESOLUTION, SHARE_RESOLUTION
-from hopflow.intervals import prediction_half_width, spawn_seeds, t_quantile
+from hopflow.intervals import spawn_seeds, t_quantile
 from hopflow.progress import progress_bar
 from responsefn import BBR, BIC, CUBIC, HSTCP, HTCP, NewReno, Scalable, Westwood, WindowRule
 
@@ -237,11 +237,13 @@ def ensemble_calls(setting: Setting, seeds: Sequence[int]) -> dict[str, list[Cal
     for seed in seeds:
         duration = setting.duration or ENSEMBLE_DURATION
         many = _ensemble(setting, duration, seed=seed)
-        mean, low, high, _ = many.intervals(since=0.2 * duration)["goodput"].values[:, 0]
-        values = many.mean_goodput(since=0.2 * duration)[:, 0]
-        calls.append(
-            Call(mean, 0.5 * (high - low), float(prediction_half_width(values)), len(many), duration, None)
-        )  # fmt: skip
+        goodput = many.intervals(since=0.2 * duration)["goodput"].isel(flow=0)
+        mean, half, single = (
+            float(goodput.sel(estimate="mean")),
+            0.5 * float(goodput.sel(estimate="high") - goodput.sel(estimate="low")),
+            float(goodput.sel(estimate="prediction_high") - goodput.sel(estimate="mean")),
+        )
+        calls.append(Call(mean, half, single, len(many), duration, None))
     return {"goodput": calls}
 
 
