@@ -186,7 +186,8 @@ def integer(name: str, value: Any, low: int, high: int, *, why: str = "") -> int
     value = unwrap_scalar(value)
     if not (_is_real(value) and low <= value <= high and value == int(value)):
         because = f" ({why})" if why else ""
-        raise ValueError(f"{name} = {format_value(value)}: must be a whole number in {low}..{high}{because}")
+        allowed = f">= {low}" if high == MAX_EXACT_INTEGER else f"in {low}..{high}"
+        raise ValueError(f"{name} = {format_value(value)}: must be a whole number {allowed}{because}")
     return int(value)
 
 

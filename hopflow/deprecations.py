@@ -106,15 +106,18 @@ def with_new_names(function: str, names: Mapping[str, str], options: Mapping[str
     return keywords
 
 
-def takes_options(kind: Callable[..., Any], **former: str) -> Callable[[F], F]:
-    """Return a decorator that collects keywords into the option object of a function's parameter ``options``.
+def takes_options(kind: Callable[..., Any], into: str = "options", **former: str) -> Callable[[F], F]:
+    """Return a decorator that collects keywords into the option object that a function takes.
 
     The keywords work for one release, with a warning that shows the call with an object. The signature omits them.
+    A function with two option objects has the decorator twice.
 
     Parameters
     ----------
     kind
         Class of the options.
+    into
+        Parameter of the function that takes the object.
     former
         New parameter names by old name.
 
@@ -149,14 +152,14 @@ def takes_options(kind: Callable[..., Any], **former: str) -> Callable[[F], F]:
             old = {name: value for name, value in keywords.items() if former.get(name, name) in parameters}
             if not old:
                 return function(*args, **keywords)
-            if "options" in keywords:
-                conflict = f"options and {', '.join(old)}"
+            if into in keywords:
+                conflict = f"{into} and {', '.join(old)}"
                 raise TypeError(f"{called}: {conflict} were given; {kind.__name__} has the parameters")
             options = kind(**{former.get(name, name): value for name, value in old.items()})
             texts = ", ".join(f"{name}={format_value(value)}" for name, value in old.items())
-            warn_deprecated(f"{called}({texts})", f"{called}(options={options!r})")
+            warn_deprecated(f"{called}({texts})", f"{called}({into}={options!r})")
             others = {name: value for name, value in keywords.items() if name not in old}
-            return function(*args, **others, options=options)
+            return function(*args, **others, **{into: options})
 
         return cast("F", call)
 

@@ -11,12 +11,23 @@ A class declares its parameters once, in an inner ``NamedTuple``::
     Reno(b=0.25).b             # 0.25
     Reno().replace(b=0.25)     # the same, checked again
 
-`param` instead of a default states unit, range and source of the parameter, too.
+`param` instead of a default states unit, range and source of the parameter, too. With `validate_parameters` it does so
+in dataclasses and in signatures of functions::
+
+    @validate_parameters
+    @dataclass(frozen=True)
+    class Port:
+        rate: WithUnit = param(unit="rate", above=0.0)
+        delay: WithUnit = param(0.0, "time", at_least=0.0)
+
+    Port("1Gbps").rate         # 83333.33333333333
+    Port(rate=-1.0)            # ValueError: rate = -1: must be a finite number > 0; in packets/s
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import operator
 from collections import namedtuple
@@ -25,33 +36,49 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 
-from hopflow.checks import choice, format_value, one_number
+from hopflow.checks import MAX_EXACT_INTEGER, choice, format_value, integer, number, one_number, unwrap_scalar
 from hopflow.labels import refuse_labels
 from hopflow.results import table_html
-from hopflow.units import BARE, Dimension, PacketUnits, quantity
+from hopflow.units import (
+    BARE,
+    PACKET_SIZE,
+    Dimension,
+    PacketUnits,
+    convert_arguments,
+    in_units,
+    quantity,
+    with_strings,
+)
 
 __all__ = [
     "Declaration",
     "Parametrized",
     "SweepValues",
     "canonical_text",
+    "declarations_of",
     "extends",
     "in_packets_of",
     "param",
     "series",
     "sweep_values",
+    "validate_parameters",
 ]
 
 
+C = TypeVar("C", bound=Callable[..., Any])
 K = TypeVar("K", bound=type)
 P = TypeVar("P", bound="Parametrized")
 T = TypeVar("T")
 
 
+REQUIRED: Any = inspect.Parameter.empty
+"""Default of a declaration without one."""
+
+
 class Declaration(NamedTuple):
     """Default, unit, source and range of a parameter; see `param`."""
 
-    default: Any
+    default: Any = REQUIRED
     unit: str = "1"
     source: str = ""
     above: float | None = None
@@ -59,22 +86,53 @@ class Declaration(NamedTuple):
     below: float | None = None
     at_most: float | None = None
     choices: tuple[Any, ...] | None = None
+    hint: str = ""
 
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError for a value out of range; None is allowed where it is the default."""
         if self.choices is not None:
             choice(name, value, self.choices)
         elif self.has_range and not (value is None and self.default is None):
-            unit = BARE.get(cast("Dimension", self.unit), self.unit)
-            one_number(
-                name,
-                value,
-                above=self.above,
-                at_least=self.at_least,
-                below=self.below,
-                at_most=self.at_most,
-                hint="" if unit == "1" else f"in {unit}",
-            )
+            self._check_range(one_number, name, value)
+
+    def _check_range(self, check: Callable[..., Any], name: str, value: Any) -> Any:
+        unit = BARE.get(cast("Dimension", self.unit), self.unit)
+        hint = self.hint or ("" if unit == "1" else f"in {unit}")
+        return check(
+            name, value, above=self.above, at_least=self.at_least, below=self.below, at_most=self.at_most, hint=hint
+        )
+
+    def convert(self, name: str, value: Any, annotation: str, packet_size: float | None = None) -> Any:
+        """Return an argument in SI units, after the check of its range.
+
+        Parameters
+        ----------
+        name
+            Name of the parameter.
+        value
+            Its argument; None is allowed where it is the default.
+        annotation
+            Type of the parameter as written. ``int`` demands a whole number, an array type numbers of any shape,
+            other types one number.
+        packet_size
+            Bytes of a packet of rates in bits and amounts in bytes; None: the default size.
+        """
+        if value is None and self.default is None:
+            return None
+        if self.choices is not None:
+            return choice(name, value, self.choices)
+        if self.unit in BARE:
+            size = PACKET_SIZE if packet_size is None else packet_size
+            value = in_units(name, value, cast("Dimension", self.unit), size)
+        if any(word in annotation for word in ARRAY_TYPES):
+            return self._check_range(number, name, value)
+        if annotation.startswith(("int", "WholeWithUnit")) and not isinstance(value, PacketUnits):
+            low = -MAX_EXACT_INTEGER if self.at_least is None else int(self.at_least)
+            high = MAX_EXACT_INTEGER if self.at_most is None else int(self.at_most)
+            return integer(name, value, low, high, why=self.hint)
+        checked = self._check_range(one_number, name, value)
+        value = unwrap_scalar(value)
+        return value if isinstance(value, (int, float)) else checked
 
     def inherit_from(self, base: Declaration | None) -> Declaration:
         """Return the declaration with unit and range of the base class's parameter where it has none itself."""
@@ -82,7 +140,7 @@ class Declaration(NamedTuple):
             return self
         ranged = self if self.has_range or self.choices is not None else base
         unit = base.unit if self.unit == "1" else self.unit
-        return Declaration(self.default, unit, self.source, *ranged[3:])
+        return ranged._replace(default=self.default, unit=unit, source=self.source)
 
     def with_default(self, default: Any) -> Declaration:
         """Return the declaration with another default, whose source is unknown."""
@@ -107,8 +165,12 @@ class Declaration(NamedTuple):
         return ", ".join(f"{sign} {at:g}" for sign, at in bounds.items() if at is not None)
 
 
+ARRAY_TYPES = ("ArrayLike", "NDArray", "Sequence", "WithUnits")
+"""Annotations of parameters that take several numbers contain one of these words."""
+
+
 def param(
-    default: T,
+    default: T = REQUIRED,
     unit: str = "1",
     *,
     source: str = "",
@@ -117,13 +179,18 @@ def param(
     below: float | None = None,
     at_most: float | None = None,
     choices: tuple[Any, ...] | None = None,
+    hint: str = "",
 ) -> T:
-    """Declare a parameter in a class ``Params``: its default, with unit, source and allowed values.
+    """Declare a parameter: its default, with unit, source and allowed values.
+
+    The declaration stands in place of the default: in a class ``Params`` of `Parametrized`, or under
+    `validate_parameters` in a dataclass or the signature of a function.
 
     Parameters
     ----------
     default
-        The value of the parameter where none is given. If it is None, None is an allowed value.
+        The value of the parameter where none is given. If it is None, None is an allowed value. Without it the
+        parameter is required.
     unit
         ``"rate"``, ``"time"``, ``"amount"``, ``"share"`` or another `hopflow.units.Dimension` of a parameter that may
         be a string with a unit, such as ``"40ms"``; otherwise a unit in words, such as ``"round trips"``; ``"1"``:
@@ -134,6 +201,8 @@ def param(
         Bounds of one number; without any of them the parameter is not checked.
     choices
         All allowed values.
+    hint
+        Advice in messages, instead of the unit.
 
     Examples
     --------
@@ -148,8 +217,129 @@ def param(
     ...
     ValueError: b = 2: must be a finite number > 0 and <= 1
     """
-    declaration = Declaration(default, unit, source, above, at_least, below, at_most, choices)
-    return cast("T", declaration)  # `Parametrized` replaces it by the default
+    declaration = Declaration(default, unit, source, above, at_least, below, at_most, choices, hint)
+    return cast("T", declaration)  # replaced by the default
+
+
+def validate_parameters(target: C) -> C:
+    """Check and convert the arguments of a function, or the fields of a dataclass, that are declared by `param`.
+
+    Strings with units become numbers in SI units. A value out of range raises ValueError before the function or the
+    ``__post_init__`` of the class runs. Other numbers stay as they are, except that NumPy's scalars become numbers of
+    Python and arrays become float64. The decorator stands above ``@dataclass``, and below ``@classmethod``.
+
+    Raises
+    ------
+    TypeError
+        At the definition: for a required parameter behind one with a default.
+    ValueError
+        At the definition: for a default out of its range.
+
+    Examples
+    --------
+    >>> @validate_parameters
+    ... def stage_rate(phases: int = param(at_least=1, at_most=1000), mean: float = param(unit="time", above=0.0)):
+    ...     return phases / mean
+    >>> stage_rate(2, "40ms")
+    50.0
+    >>> stage_rate(2, mean=-1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: mean = -1: must be a finite number > 0; in s
+    """
+    kind: Any = target
+    call: Any = target
+    of_class = inspect.isclass(target)
+    if of_class and not dataclasses.is_dataclass(target):
+        raise TypeError(f"{kind.__name__}: must be a dataclass or a function")
+    function = kind.__init__ if of_class else kind
+    signature = inspect.signature(function)
+    annotations: dict[str, str] = {}
+    declarations: dict[str, Declaration] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        if isinstance(declaration := parameter.default, Declaration):
+            annotations[name] = str(getattr(parameter.annotation, "__name__", parameter.annotation))
+            if declaration.default is not REQUIRED:
+                default = declaration.convert(name, declaration.default, annotations[name])
+                declaration = declaration._replace(default=default)
+            declarations[name] = declaration
+            parameter = parameter.replace(default=declaration.default)
+        parameters.append(parameter)
+    try:
+        signature = signature.replace(parameters=parameters)
+    except ValueError as error:
+        raise TypeError(f"{kind.__name__}: {error}") from None
+    positional = [entry.default for entry in parameters if entry.kind is not entry.KEYWORD_ONLY]
+    function.__defaults__ = tuple(default for default in positional if default is not REQUIRED)
+    function.__kwdefaults__ = {
+        entry.name: entry.default
+        for entry in parameters
+        if entry.kind is entry.KEYWORD_ONLY and entry.default is not REQUIRED
+    }
+    dimensions = {name: declaration.unit for name, declaration in declarations.items() if declaration.unit in BARE}
+    signature = with_strings(signature, dimensions)
+
+    if of_class:
+        declarations = {**getattr(kind, "__declarations__", {}), **declarations}
+        _check_fields(kind, declarations, annotations)
+        kind.__init__.__signature__ = signature
+    else:
+
+        def converter(name: str) -> Callable[[Any, float | None], Any]:
+            return lambda value, size: declarations[name].convert(name, value, annotations[name], size)
+
+        call = convert_arguments(kind.__name__, function, {name: converter(name) for name in declarations})
+        call.__signature__ = signature
+    call.__quantities__ = {**getattr(kind, "__quantities__", {}), **dimensions}
+    call.__declarations__ = declarations
+    return cast("C", call)
+
+
+def _check_fields(kind: Any, declarations: Mapping[str, Declaration], annotations: Mapping[str, str]) -> None:
+    """Let a dataclass convert and check its declared fields before its ``__post_init__``, in derived classes too."""
+    check = getattr(kind, "__post_init__", None)
+
+    def convert_and_check(self: Any) -> None:
+        for name, annotation in annotations.items():
+            size = PACKET_SIZE if name == "packet_size" else getattr(self, "packet_size", None)
+            declaration = type(self).__declarations__[name]  # of a derived class, where it declares the field again
+            object.__setattr__(self, name, declaration.convert(name, getattr(self, name), annotation, size))
+        if check is not None:
+            check(self)
+
+    kind.__post_init__ = convert_and_check
+    if check is None:  # then the constructor does not call it
+        assign_fields = kind.__init__
+
+        @functools.wraps(assign_fields)
+        def construct(self: Any, *args: Any, **options: Any) -> None:
+            assign_fields(self, *args, **options)
+            self.__post_init__()
+
+        kind.__init__ = construct
+    for field in dataclasses.fields(kind):
+        if isinstance(field.default, Declaration):
+            default = declarations[field.name].default
+            field.default = dataclasses.MISSING if default is REQUIRED else default
+            if isinstance(vars(kind).get(field.name), Declaration):
+                delattr(kind, field.name)
+                if default is not REQUIRED:
+                    setattr(kind, field.name, default)
+
+
+def declarations_of(target: Any) -> Mapping[str, Declaration]:
+    """Return the declared parameters of a function or class by name.
+
+    >>> @validate_parameters
+    ... def rate(rtt: float = param(0.1, "time", above=0.0, source="RFC 6298")): ...
+    >>> declarations_of(rate)["rtt"].source
+    'RFC 6298'
+    """
+    declarations: Mapping[str, Declaration] = getattr(target, "__declarations__", None) or getattr(
+        target, "declared", {}
+    )
+    return declarations
 
 
 def extends(base: type[Any]) -> Callable[[K], K]:

@@ -35,6 +35,7 @@ __all__ = [
     "WholeWithUnit",
     "WithUnit",
     "WithUnits",
+    "convert_arguments",
     "declares",
     "distinction",
     "gbps",
@@ -49,6 +50,7 @@ __all__ = [
     "to_mbps",
     "us",
     "whole_packets",
+    "with_strings",
 ]
 
 PACKET_SIZE = 1500
@@ -550,44 +552,77 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
         if missing := dimensions.keys() - parameters:
             raise TypeError(f"{kind.__name__} has no parameter {', '.join(sorted(missing))}")
         declared = {**getattr(kind, "__quantities__", {}), **dimensions}
-        signature = _with_strings(inspect.signature(inner), dimensions)
+        signature = with_strings(inspect.signature(inner), dimensions)
         if of_class and _has_own_checks(kind, dimensions):
             _convert_fields(kind, dimensions)
             inner.__signature__, kind.__quantities__ = signature, declared
             return function
-        positions = tuple((n, name) for n, name in enumerate(parameters) if name in dimensions)
-
-        @functools.wraps(inner)
-        def call(*args: Any, **options: Any) -> Any:
-            positional = len(args)
-            for n, name in positions:
-                value = args[n] if n < positional else options.get(name)
-                if type(value) is float or value is None or type(value) is int:
-                    continue
-                size = options.get("packet_size")
-                converted = in_units(name, value, dimensions[name], PACKET_SIZE if size is None else size)
-                if n < positional:
-                    args = (*args[:n], converted, *args[n + 1 :])
-                else:
-                    options[name] = converted
-            try:
-                return inner(*args, **options)
-            except TypeError as error:
-                names: Mapping[str, str] = getattr(call, "__old_names__", {})
-                if names.keys().isdisjoint(options):
-                    check_arguments(kind.__name__, inner, args, options, error)
-                    raise
-            return call(*args, **with_new_names(kind.__name__, names, options))
-
-        call.__signature__ = signature  # type: ignore[attr-defined]
+        converters = {name: _converter(name, dimension) for name, dimension in dimensions.items()}
+        call: Any = convert_arguments(kind.__name__, inner, converters)
+        call.__signature__ = signature
         if of_class:
             kind.__init__ = call
             kind.__quantities__ = declared
             return function
-        call.__quantities__ = declared  # type: ignore[attr-defined]
+        call.__quantities__ = declared
         return cast("F", call)
 
     return decorate
+
+
+def _converter(name: str, dimension: Dimension) -> Callable[[Any, float | None], Any]:
+    """Return a function of a value and a packet size that converts strings with units."""
+
+    def convert(value: Any, packet_size: float | None) -> Any:
+        if type(value) is float or value is None or type(value) is int:
+            return value
+        return in_units(name, value, dimension, PACKET_SIZE if packet_size is None else packet_size)
+
+    return convert
+
+
+def convert_arguments(
+    name: str, function: Callable[..., Any], converters: Mapping[str, Callable[[Any, float | None], Any]]
+) -> Callable[..., Any]:
+    """Return a function that converts its arguments and calls another one with them.
+
+    A call that does not match the signature raises a TypeError that lists the parameters.
+
+    Parameters
+    ----------
+    name
+        Name of the function or class in messages.
+    function
+        The function to call.
+    converters
+        By parameter, a function of the argument and of the argument ``packet_size`` (None without it).
+    """
+    by_position = tuple(
+        (n, parameter, converters[parameter])
+        for n, parameter in enumerate(inspect.signature(function).parameters)
+        if parameter in converters
+    )
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        positional = len(args)
+        for n, parameter, convert in by_position:
+            if n < positional:
+                converted = convert(args[n], options.get("packet_size"))
+                if converted is not args[n]:
+                    args = (*args[:n], converted, *args[n + 1 :])
+            elif parameter in options:
+                options[parameter] = convert(options[parameter], options.get("packet_size"))
+        try:
+            return function(*args, **options)
+        except TypeError as error:
+            names: Mapping[str, str] = getattr(call, "__old_names__", {})
+            if names.keys().isdisjoint(options):
+                check_arguments(name, function, args, options, error)
+                raise
+        return call(*args, **with_new_names(name, names, options))
+
+    return call
 
 
 def _has_own_checks(kind: Any, names: Iterable[str]) -> bool:
@@ -618,7 +653,7 @@ def _convert_fields(kind: Any, dimensions: Mapping[str, Dimension]) -> None:
     kind.__post_init__ = convert_and_check
 
 
-def _with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect.Signature:
+def with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect.Signature:
     """Return a signature in which the named parameters are annotated as strings too."""
     parameters = dict(signature.parameters)
     for name in names:
@@ -627,7 +662,8 @@ def _with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect
         text = text.replace("WithUnits", "Sequence[WithUnit]")
         text = text.replace("WholeWithUnit", "int | str").replace("WithUnit", "float | str")
         if "str" not in text and ("float" in text or "int" in text):
-            parameters[name] = parameters[name].replace(annotation=f"{text} | str")
+            text = f"{text} | str"
+        parameters[name] = parameters[name].replace(annotation=text)
     return signature.replace(parameters=list(parameters.values()))
 
 
@@ -646,7 +682,7 @@ def declares(**dimensions: Dimension) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         declared: Any = function
         inner = declared.__init__ if inspect.isclass(function) else declared
-        inner.__signature__ = _with_strings(inspect.signature(inner), dimensions)
+        inner.__signature__ = with_strings(inspect.signature(inner), dimensions)
         declared.__quantities__ = {**getattr(function, "__quantities__", {}), **dimensions}
         return function
 
