@@ -134,7 +134,7 @@ def one_number(
     """Return ``value`` as a float after checking that it is a single number; see `number`."""
     untyped: Any = value
     # a thirtieth of an array's time
-    if type(untyped) in (float, int) and -MAX_EXACT_INTEGER < untyped < MAX_EXACT_INTEGER:
+    if (isinstance(untyped, float) or type(untyped) is int) and -MAX_EXACT_INTEGER < untyped < MAX_EXACT_INTEGER:
         scalar = float(untyped)
         if (
             (above is None or scalar > above)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -83,11 +83,6 @@ class Link(Described):
     def __post_init__(self) -> None:
         if isinstance(self.buffer, str):
             object.__setattr__(self, "buffer", buffer_of("buffer", self.buffer))
-        if not _is_plain(self):
-            self._check()
-
-    def _check(self) -> None:
-        """Raise ValueError or TypeError for the first parameter that is not allowed."""
         of = f"of link {self.name}"
         for end in ("source", "target"):
             try:
@@ -131,23 +126,8 @@ class Link(Described):
         return self.rate * self.delay
 
 
-def _is_plain(link: Link) -> bool:
-    """Return whether a link is plainly allowed: of names and numbers in range; `Link._check` judges others."""
-    rate, delay, buffer = link.rate, link.delay, link.buffer
-    rule: object = link.discipline
-    return (
-        type(link.source) is type(link.target) is str
-        and link.source != link.target
-        and (type(rate) is float or type(rate) is PacketUnits)
-        and type(delay) is float
-        and 0.0 < rate <= MAX_RATE
-        and 0.0 < delay <= MAX_DELAY
-        and (type(buffer) is float or type(buffer) is int)
-        and MIN_BUFFER <= buffer <= MAX_BUFFER
-        and link.shared is True
-        and isinstance(rule, Discipline)
-        and rule.pauses != "link"
-    )
+KIND_FIELDS = tuple(column.name for column in fields(Link) if column.name not in ("source", "target"))
+"""Fields in which links of one kind are equal: all but the ends."""
 
 
 def buffer_in_packets(link: Link, packet_size: float) -> float:
@@ -228,8 +208,8 @@ class Links(Sequence[Link]):
         for link in links:
             ends.append(place.setdefault(link.source, len(place)))
             ends.append(place.setdefault(link.target, len(place)))
-            rate, buffer = distinction(link.rate), distinction(link.buffer)
-            key = id(link.discipline), rate, link.delay, buffer, link.shared
+            values = [getattr(link, name) for name in KIND_FIELDS]
+            key = tuple([id(value) if isinstance(value, Discipline) else distinction(value) for value in values])
             own.append(kinds.setdefault(key, len(kinds)))
             if len(kinds) > len(examples):
                 examples.append(link)

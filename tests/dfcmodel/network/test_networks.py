@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
 
 import networkx as nx
 import numpy as np
@@ -14,7 +14,9 @@ from dfcmodel import (
     DFC,
     FIFO,
     INT,
+    PFC,
     RED,
+    ByteBuffer,
     Fair,
     Flow,
     Link,
@@ -31,6 +33,7 @@ from dfcmodel import (
     takano2006,
     tree,
 )
+from dfcmodel.network.links import Links
 from hopflow import gbps
 from responsefn import CUBIC, DCQCN, HPCC, TIMELY, NewReno, NS2Vegas, RateRule, Reno
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
@@ -156,6 +159,21 @@ def test_numbers_of_links_may_be_arrays_without_dimensions() -> None:
     assert link == Link("a", "b", 1e3, 0.01, 50.0)
     assert [type(value) for value in (link.rate, link.delay, link.buffer)] == [float] * 3
     assert Scenario("one", [link], [Flow("f", ("a", "b"), CBR(10.0))]).link_table.kind_of.tolist() == [0]
+
+
+OTHER_VALUES = {
+    "rate": 2e3, "delay": 0.02, "buffer": ByteBuffer("150 kB"), "discipline": PFC(), "shared": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [column.name for column in fields(Link) if column.name not in ("source", "target")])
+def test_links_of_one_kind_are_equal_in_every_field(name: str) -> None:
+    """A field without another value here is new: links that differ in it alone must keep their own values."""
+    link = Link("a", "b", 1e3, 0.01, 100.0)
+    other = replace(link, source="b", target="c", **{name: OTHER_VALUES[name]})
+    columns = Links.of([link, other, replace(link, source="c", target="d")])
+    assert columns.kind_of.tolist() == [0, 1, 0]
+    assert [getattr(kind, name) for kind in columns.kinds] == [getattr(link, name), OTHER_VALUES[name]]
 
 
 def test_a_printed_scenario_is_a_table() -> None:
