@@ -369,14 +369,14 @@ def interval_rows() -> list[dict[str, Any]]:
 
 
 def measured_coverages() -> list[dict[str, str]]:
-    """Return the measured coverages of `benchmarks.interval_coverage` and `benchmarks.coverage`, each with its command."""
+    """Return the measured coverages of `benchmarks.interval_coverage` and `benchmarks.coverage`."""
     results = ROOT / "benchmarks" / "results"
     found = []
     for name, rows_of in (("interval_coverage", list), ("coverage", _paths_by_kind)):
         path = results / f"{name}.csv"
         if path.exists():
             with path.open(encoding="utf-8", newline="") as file:
-                found += [row | {"command": f"python -m benchmarks {name}"} for row in rows_of(csv.DictReader(file))]
+                found += rows_of(csv.DictReader(file))
     return found
 
 
@@ -419,11 +419,12 @@ def error_constants() -> str:
         where = row.file.removeprefix("markov/").removesuffix(".py")
         broken, count = decisive_halves(row, texts)
         notes = [f"{broken} of {count}" if count else "", f"`{row.test}`" if row.test else "", row.choice]
-        rows.append((
-            f"`{where}`" + (f", `{row.function}`" if row.function else ""),
-            f"`{row.bound}`", f"`{row.needed}`" if row.needed else "", row.source, "; ".join(filter(None, notes)),
-        ))  # fmt: skip
-    return table(("Where", "In the code", "Needed", "Source", "Halves that break it; test; choice"), rows)
+        place = f"`{where}`" + (f", `{row.function}`" if row.function else "")
+        needed = f"`{row.needed}`: " if row.needed else ""
+        rows.append((f"{place}: `{row.bound}`", f"{needed}{row.source}", "; ".join(filter(None, notes))))
+    return table(
+        ("Where, and in the code", "What the proof needs, and its source", "Halves that break it; test; choice"), rows
+    )
 
 
 def _coverage(names: list[str], own: list[dict[str, str]]) -> str:
@@ -435,8 +436,7 @@ def _coverage(names: list[str], own: list[dict[str, str]]) -> str:
         if values := [float(row[column]) for row in own if row[column] not in ("", "nan")]:
             texts.append(f"{name} {_percents(values)}")
     printed = [float(row.get("printed") or 1.0) for row in own]
-    commands = " and ".join(f"`{command}`" for command in dict.fromkeys(row["command"] for row in own))
-    text = f"{', '.join(texts)}, {len(own)} setting{'s' * (len(own) > 1)}: {commands}"
+    text = f"{', '.join(texts)}, {len(own)} setting{'s' * (len(own) > 1)}"
     return text + (f"; printed in {_percents(printed)} of the calls" if min(printed) < 1.0 else "")
 
 
