@@ -37,14 +37,12 @@ from .models.pause_chains import PauseChain
 from .models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from .models.rules import NO_END, ChainModel, add_at
 from .multigrid.grids.methods import MatrixFree
-from .phases.arrivals import MAP
+from .phases.arrivals import MAP, fit_map
 from .phases.fitting import fit_phase_type, phase_type_of
+from .phases.level_answers import stationary_by_level
 from .phases.phase_types import PhaseType
-from .phases.quasi_birth_death.by_level import stationary_by_level
-from .phases.quasi_birth_death.chains import QuasiBirthDeath
-from .phases.queues import PhaseQueue
-from .phases.sojourns import SemiMarkov
-from .phases.traces import fit_map
+from .phases.quasi_birth_death import QuasiBirthDeath
+from .phases.queues import PhaseQueue, SemiMarkov
 from .sweeps import sweep
 from .time.passages import passage, quasi_stationary
 from .time.steps import DiscreteChain

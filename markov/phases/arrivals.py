@@ -1,37 +1,62 @@
-"""Markovian arrival processes: streams of packets or customers with memory.
+"""Markovian arrival processes: streams of packets or customers with memory, also fitted to measured intervals.
 
 M. F. Neuts, A versatile Markovian point process, Journal of Applied Probability 16, 1979; D. M. Lucantoni,
 New results on the single server queue with a batch Markovian arrival process, Stochastic Models 7, 1991.
+
+The EM algorithm fits them (P. Buchholz, An EM-algorithm for MAP fitting from real traffic data, TOOLS 2003, LNCS 2794;
+T. Ryden, An EM algorithm for estimation in Markov-modulated Poisson processes, Computational Statistics & Data Analysis
+21, 1996). The E-step is in `Passes`: expected times in phases and numbers of changes of phase are integrals of products
+of exponentials of D0. They are taken in its eigenvectors, or if these are nearly dependent, as blocks of an exponential
+of twice the size (C. F. Van Loan, IEEE Transactions on Automatic Control 23, 1978).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.checks import count_of, format_value, integer, number, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.labels import aligned, refuse_labels, square
-from hopflow.results import ByValue
+from hopflow.progress import progress_bar
+from hopflow.results import ByValue, Result, Status, figure
 from hopflow.units import WithUnit, quantities
 from markov.elimination.structure import closed_classes
 from markov.methods.gth import GTH
 from markov.phases.fitting import phase_type_of
-from markov.phases.passes import Passes
-from markov.phases.phase_types import MOST_PHASES, ROW_SUM, PhaseType, rates_between
+from markov.phases.phase_types import (
+    MAX_PHASES,
+    MOMENTS_FIX_NO_LOSS,
+    ROW_SUM_TOLERANCE,
+    AbsorptionTime,
+    PhaseType,
+    rates_between,
+)
+from markov.phases.sample_fits import Moment, moments_of_series, warn_of_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import xarray as xr
     from numpy.typing import ArrayLike, NDArray
 
     from markov.phases.sample_fits import SampleFit
 
     Floats = NDArray[np.float64]
 
-__all__ = ["MAP"]
+__all__ = ["MAP", "MapFit", "fit_map"]
+
+MIN_INTERVALS_PER_PHASE = 10
+MAX_FITTED_PHASES = 8
+CORRELATION_LAGS = 20
+EM_GAIN = 1e-8  # log-likelihood per interval and round; the iteration stops below
+MAX_CONDITION = 1e8  # of the eigenvectors of D0; above it block exponentials take their place
+SERIES_BELOW = 1e-6  # difference of exponents; below it the series is exact to rounding
+UNDERFLOW_RATE = 1e-280  # relative to the largest rate; an iteration takes smaller rates to 0
+EXPONENTIALS_PER_CHUNK = 4096  # intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +74,12 @@ class MAP(ByValue):
     Attributes
     ----------
     fits
-        What the process, or its parts, were fitted to, as in `PhaseType`.
+        Origins of the process and its parts if fitted to samples, as in `PhaseType`.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its first bad entry and what is allowed; for phases of several closed
+        The message names the parameter, its first bad entry and the allowed values. Also for phases of several closed
         classes, and for a process without arrivals.
 
     Examples
@@ -83,14 +108,14 @@ class MAP(ByValue):
             order = [others.index(phase) for phase in phases]
             D1 = D1[np.ix_(order, order)]
         D0, D1 = number("D0", D0), number("D1", D1, at_least=0.0)
-        if D0.ndim != 2 or D0.shape[0] != D0.shape[1] or not 1 <= len(D0) <= MOST_PHASES:
+        if D0.ndim != 2 or D0.shape[0] != D0.shape[1] or not 1 <= len(D0) <= MAX_PHASES:
             raise ValueError(f"D0 has shape {D0.shape}: a square matrix is expected")
         if D1.shape != D0.shape:
             raise ValueError(f"D1 has shape {D1.shape}: must be {D0.shape}")
         rates_between("D0", D0)
         sums, scale = (D0 + D1).sum(axis=1), np.abs(D0).max(axis=1)
-        if (np.abs(sums) > ROW_SUM * scale).any():
-            i = int(np.argmax(np.abs(sums) - ROW_SUM * scale))
+        if (np.abs(sums) > ROW_SUM_TOLERANCE * scale).any():
+            i = int(np.argmax(np.abs(sums) - ROW_SUM_TOLERANCE * scale))
             raise ValueError(f"row {i} of D0 + D1 sums to {sums[i]:g}: must be 0")
         if not D1.any():
             raise ValueError("D1: at least one rate must be > 0")
@@ -112,7 +137,7 @@ class MAP(ByValue):
         return cls(interval.T, np.outer(interval.exits, interval.alpha)).with_fits(interval.fits)
 
     def with_fits(self, fits: Iterable[SampleFit]) -> MAP:
-        """Return the process with a record of what it was fitted to."""
+        """Return the process with a record of the fits that it contains."""
         copy = MAP(self.D0, self.D1)
         object.__setattr__(copy, "fits", tuple(fits))
         return copy
@@ -126,52 +151,52 @@ class MAP(ByValue):
         Q
             Generator of the chain in 1/s, shape (m, m).
         rates
-            Of arrivals in each state in 1/s, shape (m,).
+            Arrival rate by state in 1/s, shape (m,).
         """
         matrix, phases = square("Q", Q)
         rates = rates if phases is None else aligned("rates", rates, phases)
         refuse_labels("rates", rates)
-        given, generator = number("rates", rates, at_least=0.0), number("Q", matrix)
-        if generator.ndim != 2 or given.shape != generator.shape[:1]:
-            shapes = f"rates has shape {given.shape}, Q {generator.shape}"
+        arrival_rates, generator = number("rates", rates, at_least=0.0), number("Q", matrix)
+        if generator.ndim != 2 or arrival_rates.shape != generator.shape[:1]:
+            shapes = f"rates has shape {arrival_rates.shape}, Q {generator.shape}"
             raise ValueError(f"{shapes}: must be (m,) and (m, m)")
-        off = ~np.eye(len(given), dtype=bool)
+        off = ~np.eye(len(arrival_rates), dtype=bool)
         if (generator[off] < 0.0).any() or (abs(generator.sum(axis=1)) > 1e-9).any():
             raise ValueError(f"Q = {format_value(Q)}: rates >= 0 are expected, and rows that sum to 0")
-        return cls(generator - np.diag(given), np.diag(given))
+        return cls(generator - np.diag(arrival_rates), np.diag(arrival_rates))
 
     @classmethod
     @quantities(mean="time")
     def correlated(cls, mean: WithUnit, scv: float, correlation: float) -> MAP:
         """Return a process with given mean, variability and correlation of its intervals.
 
-        Intervals are hyperexponential with two phases of balanced means; the next one is of the same
-        phase with a probability, otherwise drawn again, so that the correlation falls geometrically.
+        Intervals are hyperexponential with two phases of balanced means. With a probability the next interval has the
+        same phase, otherwise its phase is drawn again, so that the correlation falls geometrically.
 
         Parameters
         ----------
         mean
-            Of the intervals, in s.
+            Mean of the intervals, in s.
         scv
-            Their variance / mean^2, above one.
+            Variance / mean^2 of the intervals, above one.
         correlation
-            Of neighbouring intervals, at least 0 and below (1 - 1/scv) / 2.
+            Correlation of neighbouring intervals, at least 0 and below (1 - 1/scv) / 2.
         """
         one_number("scv", scv, above=1.0)
         interval = phase_type_of(mean, scv)
-        most = 0.5 * (1.0 - 1.0 / scv)
-        again = one_number("correlation", correlation, at_least=0.0, below=most) / most
-        D1 = again * np.diag(interval.exits)
-        return cls(interval.T, D1 + (1.0 - again) * np.outer(interval.exits, interval.alpha))
+        limit = 0.5 * (1.0 - 1.0 / scv)
+        repeat = one_number("correlation", correlation, at_least=0.0, below=limit) / limit
+        D1 = repeat * np.diag(interval.exits)
+        return cls(interval.T, D1 + (1.0 - repeat) * np.outer(interval.exits, interval.alpha))
 
     @property
     def order(self) -> int:
-        """How many phases there are."""
+        """Number of phases."""
         return len(self.D0)
 
     @cached_property
     def phases(self) -> Floats:
-        """Probability of each phase in the long run, shape (m,)."""
+        """Stationary probabilities of the phases, shape (m,)."""
         import scipy.sparse as sp
 
         Q = self.D0 + self.D1
@@ -180,11 +205,11 @@ class MAP(ByValue):
         closed = closed_classes(sp.csr_matrix(Q))
         if len(closed) > 1:
             raise ValueError(f"D0 + D1: the phases have {len(closed)} closed classes, one is expected")
-        found = np.zeros(self.order)
+        probabilities = np.zeros(self.order)
         states = closed[0]
         part = sp.csr_matrix(Q[np.ix_(states, states)])
-        found[states] = GTH().solve(part).pi if len(states) > 1 else 1.0
-        return found
+        probabilities[states] = GTH().solve(part).pi if len(states) > 1 else 1.0
+        return probabilities
 
     @cached_property
     def rate(self) -> float:
@@ -200,14 +225,14 @@ class MAP(ByValue):
     def autocorrelation(self, lags: int) -> Floats:
         """Return the correlation of intervals 1 .. lags apart, shape (lags,)."""
         count = integer("lags", lags, 1, 10**6)
-        once = np.linalg.inv(-self.D0)
-        after, mean = once @ self.D1, self.interval.mean
-        row, ones = self.interval.alpha @ once, np.ones(self.order)
-        found = np.empty(count)
+        times = np.linalg.inv(-self.D0)
+        jumps, mean = times @ self.D1, self.interval.mean
+        row, ones = self.interval.alpha @ times, np.ones(self.order)
+        products = np.empty(count)
         for k in range(count):
-            row = row @ after
-            found[k] = float(row @ once @ ones)
-        return (found - mean**2) / self.interval.variance
+            row = row @ jumps
+            products[k] = float(row @ times @ ones)
+        return (products - mean**2) / self.interval.variance
 
     @cached_property
     def dispersion(self) -> float:
@@ -219,7 +244,7 @@ class MAP(ByValue):
 
     @quantities(intervals="time")
     def log_likelihood(self, intervals: ArrayLike) -> float:
-        """Return the log of the density of intervals in s in their order, the first after an arrival."""
+        """Return the log density of consecutive intervals in s, the first of which begins at an arrival."""
         times = number("intervals", intervals, above=0.0)
         if times.ndim != 1 or not len(times):
             raise ValueError(f"intervals has shape {times.shape}: times in one row are expected")
@@ -229,12 +254,291 @@ class MAP(ByValue):
         """Return the superposition of two independent processes (Kronecker sums)."""
         if not isinstance(other, MAP):
             return NotImplemented
-        one, two = np.eye(self.order), np.eye(other.order)
-        both = MAP(
-            np.kron(self.D0, two) + np.kron(one, other.D0),
-            np.kron(self.D1, two) + np.kron(one, other.D1),
+        unit, other_unit = np.eye(self.order), np.eye(other.order)
+        result = MAP(
+            np.kron(self.D0, other_unit) + np.kron(unit, other.D0),
+            np.kron(self.D1, other_unit) + np.kron(unit, other.D1),
         )
-        return both.with_fits(self.fits + other.fits)
+        return result.with_fits(self.fits + other.fits)
 
     def __repr__(self) -> str:
         return f"MAP: {count_of(self.order, 'phase')}, {self.rate:.6g}/s, dispersion {self.dispersion:.6g}"
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class MapFit(Result):
+    """A Markovian arrival process fitted to intervals, with the moments of fit and sample.
+
+    Attributes
+    ----------
+    process
+        The `MAP`; its ``fits`` has the moments too, and answers of queues with it say so.
+    log_likelihood
+        Log-likelihood of all intervals, for densities in 1/s. The first interval begins at an arrival.
+    rounds
+        Number of iterations of the algorithm.
+    converged
+        Whether the iteration stopped because the likelihood rose no more.
+    correlations
+        Correlations of intervals 1, 2, ... apart, of the sample and of the fit, shape (2, lags).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from markov import fit_map
+    >>> fit = fit_map(np.random.default_rng(1).exponential(3.0, 200), phases=1)
+    >>> round(1.0 / fit.process.rate, 3), round(fit.log_likelihood, 1)
+    (3.148, -429.4)
+    >>> print(fit.moments[1].name, fit.moments[1])
+    scv 1, sample 1.083 ± 0.38
+    """
+
+    FOLDED = ("log-likelihood", "rounds")
+
+    process: MAP
+    log_likelihood: float
+    rounds: int
+    converged: bool
+    correlations: Floats
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """Mean, scv and lag-1 correlation of the intervals, with half widths of the sample's 95 % intervals.
+
+        The half widths come from the means of 20 batches.
+        """
+        return self.process.fits[0].moments
+
+    @property
+    def status(self) -> Status:
+        """SOLVED if the likelihood rose no more, INACCURATE if the rounds were used up before."""
+        return Status.SOLVED if self.converged else Status.INACCURATE
+
+    def summary(self) -> dict[str, object]:
+        """Return the process, the moments of fit and sample, and the principle of its choice."""
+        return {
+            "process": repr(self.process),
+            "intervals": self.process.fits[0].sample_size,
+            **{moment.name: f"{moment}{' (differs)' if moment.differs else ''}" for moment in self.moments},
+            "chosen by": "largest likelihood" if self.converged else "likelihood, which still rose at the last round",
+            "limits": MOMENTS_FIX_NO_LOSS,
+            "rounds": self.rounds,
+            "log-likelihood": f"{self.log_likelihood:.8g}",
+        }
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the correlations of the sample and of the fit over ``lag``."""
+        import xarray as xr
+
+        names = ("sample", "fit")
+        data = {name: ("lag", row) for name, row in zip(names, self.correlations, strict=True)}
+        return xr.Dataset(data, coords={"lag": np.arange(1, self.correlations.shape[1] + 1)})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the correlations of sample and fit over the lag; return the Axes."""
+        if ax is None:
+            _, ax = figure()
+        lags = np.arange(1, self.correlations.shape[1] + 1)
+        for name, marker, row in zip(("sample", "fit"), ("o", "-"), self.correlations, strict=True):
+            ax.plot(lags, row, marker, label=name)
+        ax.set(xlabel="lag (intervals)", ylabel="correlation")
+        ax.legend(frameon=False)
+        return ax
+
+
+@quantities(intervals="time")
+def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapFit:
+    """Return the Markovian arrival process of largest likelihood that an EM algorithm finds.
+
+    Parameters
+    ----------
+    intervals
+        Times between arrivals in s, in their order, positive, at least ten per phase; shape (n,).
+    phases
+        Number of phases of the process, 1 to 8.
+    rounds
+        Maximum number of iterations from either of two starts.
+
+    Returns
+    -------
+    MapFit
+        The process with mean, scv and lag-1 correlation of sample and fit. It is a local maximum: other processes may
+        have a larger likelihood. A round takes a few microseconds per interval.
+
+    Warns
+    -----
+    FitWarning
+        Names the first of mean, scv and lag-1 correlation outside of the sample's 95 % interval, by batch means.
+        Maximum likelihood does not match these moments.
+
+    Raises
+    ------
+    ValueError
+        For intervals that are not positive or too few, and for a number of phases or rounds outside its range.
+
+    Examples
+    --------
+    Bursts of intervals of about 1 ms, then some of about 50 ms:
+
+    >>> import numpy as np
+    >>> from markov import fit_map
+    >>> rng = np.random.default_rng(1)
+    >>> long = np.repeat(rng.random(50) < 0.3, 10)
+    >>> fit = fit_map(rng.exponential(np.where(long, 0.05, 0.001)))
+    >>> fit.process.order, fit.converged, bool(fit.process.dispersion > 5.0)
+    (2, True, True)
+    """
+    m, max_rounds = integer("phases", phases, 1, MAX_FITTED_PHASES), integer("rounds", rounds, 1, 10**6)
+    sample = number("intervals", intervals, above=0.0)
+    if sample.ndim != 1 or len(sample) < MIN_INTERVALS_PER_PHASE * m:
+        expected = f"with phases = {m} at least {MIN_INTERVALS_PER_PHASE * m} times in one row are expected"
+        raise ValueError(f"intervals has shape {sample.shape}: {expected}")
+    scale = float(sample.mean())
+    times = sample / scale
+    starts = _starts(times, m)
+    with progress_bar(total=max_rounds * len(starts), desc="EM algorithm") as bar:
+        runs = []
+        for D0, D1 in starts:
+            before, process = -math.inf, MAP(D0, D1)
+            for n_rounds in range(1, max_rounds + 1):
+                passes = Passes(process.D0, process.D1, process.interval.alpha, times)
+                converged = passes.log_likelihood - before <= EM_GAIN * len(times)
+                if converged:
+                    runs.append((passes.log_likelihood, process, n_rounds, True))
+                    break
+                before, last = passes.log_likelihood, process
+                process = MAP(*passes.improve())
+                bar.update()
+            if not converged:
+                runs.append((before, last, max_rounds, False))
+            bar.update(max_rounds - runs[-1][2])
+    likelihood, process, n_rounds, converged = max(runs, key=lambda run: run[0])
+    process = MAP(process.D0 / scale, process.D1 / scale)
+    lags = min(CORRELATION_LAGS, len(sample) // 4)
+    deviations = times - 1.0
+    products = [float(np.mean(deviations[:-lag] * deviations[lag:])) for lag in range(1, lags + 1)]
+    variance = float(np.mean(deviations**2)) or math.inf  # equal intervals have no correlation
+    correlations = np.array([np.array(products) / variance, process.autocorrelation(lags)])
+    interval = process.interval
+    origin = moments_of_series(sample, (interval.mean, interval.scv, float(correlations[1, 0])))
+    warn_of_difference(origin, "fit other numbers of phases, and compare answers with a simulation of the intervals")
+    return MapFit(
+        process=process.with_fits((origin,)),
+        log_likelihood=likelihood - len(sample) * math.log(scale),
+        rounds=n_rounds,
+        converged=converged,
+        correlations=correlations,
+    )
+
+
+def _starts(times: Floats, m: int) -> list[tuple[Floats, Floats]]:
+    """Return processes (D0, D1) to start from, whose phases are groups of intervals of similar lengths.
+
+    The first has the transitions between groups as counted in the sample, the second independent intervals.
+    """
+    order = np.argsort(np.argsort(times, kind="stable"), kind="stable")
+    groups = order * m // len(times)
+    rates = 1.0 / np.array([times[groups == k].mean() for k in range(m)])
+    counts = np.ones((m, m))
+    np.add.at(counts, (groups[:-1], groups[1:]), 1.0)
+    hidden = 0.1 * rates[:, None] / m * (1.0 - np.eye(m))
+    starts = []
+    for weights in (counts, np.ones((m, m))):
+        D1 = rates[:, None] * weights / weights.sum(axis=1, keepdims=True)
+        starts.append((hidden - np.diag(hidden.sum(axis=1) + rates), D1))
+    return starts if m > 1 else starts[:1]
+
+
+class Passes:
+    """E-step: forward and backward passes over the intervals between arrivals.
+
+    Parameters
+    ----------
+    D0, D1
+        Rates without and with an arrival, shape (m, m).
+    first
+        Distribution of the phase at the first arrival, shape (m,).
+    times
+        Intervals in s, shape (n,).
+
+    Attributes
+    ----------
+    log_likelihood
+        Log-likelihood of the intervals.
+    """
+
+    def __init__(self, D0: Floats, D1: Floats, first: Floats, times: Floats) -> None:
+        self._D0, self._D1, self._times = D0, D1, times
+        values, V = np.linalg.eig(D0)
+        self._modes = None
+        if np.linalg.cond(V) < MAX_CONDITION:
+            self._modes = values, V, np.linalg.inv(V)
+        rates = rates_between("D0", D0)
+        rates[rates < UNDERFLOW_RATE * rates.max()] = 0.0
+        self._transitions = AbsorptionTime(np.eye(len(D0))[0], rates, D1.sum(axis=1)).transitions(times)
+        steps = self._transitions @ D1
+        n, m = len(steps), steps.shape[1]
+        # Forward: distribution a of the phase at the start of every interval, and density c of the interval.
+        self._a, self._c = np.empty((n, m)), np.empty(n)
+        row = first
+        for i in range(n):
+            self._a[i] = row
+            row = row @ steps[i]
+            self._c[i] = row.sum()
+            row = row / self._c[i]
+        # Backward: likelihood b of all later intervals by phase, relative to their density.
+        self._b = np.empty((n, m))
+        column = np.ones(m)
+        for i in range(n - 1, -1, -1):
+            self._b[i] = column
+            column = steps[i] @ column / self._c[i]
+        self.log_likelihood = float(np.log(self._c).sum())
+
+    def improve(self) -> tuple[Floats, Floats]:
+        """Return D0 and D1 of the M-step: expected numbers of changes over expected times."""
+        D0, D1 = self._D0, self._D1
+        last = np.einsum("nk,nkl->nl", self._a, self._transitions) / self._c[:, None]
+        arrivals = np.einsum("nk,nl->kl", last, self._b) * D1
+        joint = self._joint_times()
+        times = np.maximum(np.diagonal(joint), 1e-300)
+        changes = np.maximum(joint, 0.0) * D0
+        np.fill_diagonal(changes, 0.0)
+        hidden, arrival_rates = changes / times[:, None], arrivals / times[:, None]
+        return hidden - np.diag(hidden.sum(axis=1) + arrival_rates.sum(axis=1)), arrival_rates
+
+    def _joint_times(self) -> Floats:
+        """Return the sum over intervals of the integral over s of P(phase k at s) f(later times | phase l at s)."""
+        D1, t = self._D1, self._times
+        if self._modes is None:
+            return self._joint_times_by_blocks()
+        values, V, W = self._modes
+        before, after = self._a @ V / self._c[:, None], self._b @ (W @ D1).T
+        decays = np.exp(values * t[:, None])
+        m, sums = len(values), np.zeros((len(values), len(values)), dtype=complex)
+        for p in range(m):
+            for q in range(m):
+                slow, fast = (p, q) if values[p].real > values[q].real else (q, p)
+                z = (values[fast] - values[slow]) * t
+                near = np.abs(z) < SERIES_BELOW
+                safe = np.where(near, 1.0, z)
+                area = t * decays[:, slow] * np.where(near, 1.0 + 0.5 * z, np.expm1(safe) / safe)
+                sums[p, q] = (before[:, p] * after[:, q] * area).sum()
+        total: Floats = (W.T @ sums @ V.T).real
+        return total
+
+    def _joint_times_by_blocks(self) -> Floats:
+        """Return the same sum from exponentials of blocks, which needs no eigenvectors."""
+        from scipy.linalg import expm
+
+        D0, times = self._D0, self._times
+        later = self._b @ self._D1.T / self._c[:, None]
+        m = len(D0)
+        total = np.zeros((m, m))
+        for low in range(0, len(times), EXPONENTIALS_PER_CHUNK):
+            part = slice(low, low + EXPONENTIALS_PER_CHUNK)
+            blocks = np.zeros((len(times[part]), 2 * m, 2 * m))
+            blocks[:, :m, :m] = blocks[:, m:, m:] = D0
+            blocks[:, :m, m:] = later[part, :, None] * self._a[part, None, :]
+            exponentials = expm(blocks * times[part, None, None])
+            total += exponentials[:, :m, m:].sum(axis=0).T
+        return total

@@ -1,16 +1,17 @@
 """Phase-type distributions: the time to absorption of a small Markov chain.
 
-M. F. Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981, Ch. 2. They are closed under sums,
-mixtures and minima, and any distribution of a positive number is a limit of them: with them a service or
-a sojourn that is not exponential is a Markov chain again.
+M. F. Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981, Ch. 2. Sums, mixtures and minima of phase-type times
+are phase-type again, and any distribution of a positive number is a limit of such distributions. A model whose services
+or sojourns are phase-type is a Markov chain.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +21,13 @@ from hopflow.fork_safety import cached_property
 from hopflow.labels import aligned, labels_of, square
 from hopflow.results import ByValue
 from hopflow.units import WithUnit, WithUnits, quantities
+from markov.time.exponentials.squaring import Evolution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from markov.phases.absorption_times import AbsorptionTime, DistributionValues
     from markov.phases.sample_fits import SampleFit
 
     Floats = NDArray[np.float64]
@@ -35,11 +36,20 @@ __all__ = ["FOR_FEW_VALUES", "MOMENTS_FIX_NO_LOSS", "PhaseType", "rates_between"
 
 FOR_FEW_VALUES = "For a service of few values or of fixed length DiscreteChain.of_rules is exact"
 MOMENTS_FIX_NO_LOSS = f"moments do not fix a loss, least of all one below 1e-3. {FOR_FEW_VALUES}"
-"""What answers with fitted distributions say."""
+"""Text of answers that contain fitted distributions."""
 
-ROW_SUM = 1e-10  # of the largest rate of a phase
+ROW_SUM_TOLERANCE = 1e-10  # relative to the largest rate of a phase
 EPSILON = float(np.finfo(np.float64).eps)
-MOST_PHASES = 2000
+MAX_PHASES = 2000
+
+RELATIVE_ERROR = 1e-10
+"""Proved relative error of every probability and density above 1e-280; in most chains it is 1e-13."""
+FIRST_WINDOW, WINDOW_WIDTH = -4, 44
+"""Squares serve scaled times from 2^-4 to 2^40, others windows as wide: steps of the shortest times set the error of
+the longest."""
+MIN_WINDOW = -21  # times before 2^-928 have probabilities below 1e-279
+MAX_JUMPS = 2.0**104  # mean number of jumps with a relative error below 1e-10 for up to 500 phases
+CHUNK_ENTRIES = 10**6  # entries of the rows that are evolved together, 8 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +65,18 @@ class PhaseType(ByValue):
         absorption, of which at least one is positive, and all phases lead to absorption.
     exits
         Rates of absorption in each phase in 1/s, shape (m,). None: minus the sums of the rows of T. A rate far below
-        the others of its phase is lost in the rounding of the diagonal of T, and is to be named here.
+        the others of its phase is lost in the rounding of the diagonal of T. Pass such a rate in ``exits``.
 
     Attributes
     ----------
     fits
-        What the distribution, or its parts, were fitted to: a `markov.phases.sample_fits.SampleFit` each, from
-        `fit_phase_type`; () otherwise. It does not count when distributions are compared.
+        One `markov.phases.sample_fits.SampleFit` per sample from which `fit_phase_type` fitted the distribution or a
+        part of it; () otherwise. Comparisons of distributions ignore it.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its first bad entry and what is allowed.
+        The message names the parameter, its first bad entry and the allowed values.
 
     Examples
     --------
@@ -90,21 +100,34 @@ class PhaseType(ByValue):
         T, phases = square("T", self.T)
         alpha = self.alpha if labels_of(self.alpha) == phases else aligned("alpha", self.alpha, phases or range(len(T)))
         alpha, T = number("alpha", alpha, at_least=0.0, at_most=1.0), number("T", T)
-        if alpha.ndim != 1 or not 1 <= len(alpha) <= MOST_PHASES:
+        if alpha.ndim != 1 or not 1 <= len(alpha) <= MAX_PHASES:
             raise ValueError(f"alpha has shape {alpha.shape}: one number for each phase is expected")
         if T.shape != (len(alpha), len(alpha)):
             raise ValueError(f"T has shape {T.shape}: must be ({len(alpha)}, {len(alpha)})")
-        if abs(alpha.sum() - 1.0) > ROW_SUM:
+        if abs(alpha.sum() - 1.0) > ROW_SUM_TOLERANCE:
             raise ValueError(f"alpha sums to {alpha.sum():g}: must be 1")
-        off = rates_between("T", T)
+        rates = rates_between("T", T)
         named: Any = self.exits
         if named is None:
             exits = _row_losses(T)
         else:
             named = named if labels_of(named) == phases else aligned("exits", named, phases or range(len(T)))
             exits = number("exits", named, at_least=0.0)
-            _check_diagonal(T, off, exits)
-        leads = _leads_to_absorption(off, exits)
+            if exits.shape != T.shape[:1]:
+                raise ValueError(f"exits has shape {exits.shape}: must be ({len(T)},)")
+            total = rates.sum(axis=1) + exits
+            wrong = np.abs(total + T.diagonal()) > ROW_SUM_TOLERANCE * np.maximum(total, np.abs(T.diagonal()))
+            if wrong.any():
+                i = int(np.argmax(wrong))
+                raise ValueError(
+                    f"T[{i}, {i}] = {T[i, i]:g}, exits[{i}] = {exits[i]:g}: must be {-total[i]:g} with these exits"
+                )
+        leads = exits > 0.0
+        for _ in range(len(exits)):
+            extended = leads | ((rates > 0.0) & leads).any(axis=1)
+            if (extended == leads).all():
+                break
+            leads = extended
         if not leads.all():
             raise ValueError(f"T: phase {int(np.argmin(leads))} never leads to absorption")
         for name, array in (("alpha", alpha / alpha.sum()), ("T", T), ("exits", exits)):
@@ -120,7 +143,7 @@ class PhaseType(ByValue):
     @quantities(mean="time")
     def erlang(cls, phases: int, *, mean: WithUnit) -> PhaseType:
         """Return the sum of ``phases`` equal exponential times, of a mean in s."""
-        count = integer("phases", phases, 1, MOST_PHASES)
+        count = integer("phases", phases, 1, MAX_PHASES)
         rate = count / one_number("mean", mean, above=0.0)
         return cls(np.eye(count)[0], rate * (np.eye(count, k=1) - np.eye(count)))
 
@@ -129,34 +152,34 @@ class PhaseType(ByValue):
     def hyperexponential(cls, probabilities: ArrayLike, rates: ArrayLike) -> PhaseType:
         """Return a mixture of exponential distributions of rates in 1/s."""
         weights = number("probabilities", probabilities, at_least=0.0, at_most=1.0)
-        given = number("rates", rates, above=0.0)
-        if weights.ndim != 1 or given.shape != weights.shape:
-            shapes = f"probabilities has shape {weights.shape}, rates {given.shape}"
+        phase_rates = number("rates", rates, above=0.0)
+        if weights.ndim != 1 or phase_rates.shape != weights.shape:
+            shapes = f"probabilities has shape {weights.shape}, rates {phase_rates.shape}"
             raise ValueError(f"{shapes}: must both be (m,)")
-        if abs(weights.sum() - 1.0) > ROW_SUM:
+        if abs(weights.sum() - 1.0) > ROW_SUM_TOLERANCE:
             raise ValueError(f"probabilities sum to {weights.sum():g}: must be 1")
-        return cls(weights, -np.diag(given))
+        return cls(weights, -np.diag(phase_rates))
 
     @classmethod
     @quantities(probabilities="share")
     def mixture(cls, probabilities: WithUnits, parts: Sequence[PhaseType]) -> PhaseType:
-        """Return the distribution that is one of several, by chance."""
+        """Return a random choice among several distributions with these probabilities."""
         weights = number("probabilities", probabilities, at_least=0.0)
         if weights.shape != (len(parts),) or not len(parts):
             raise ValueError(f"probabilities has shape {weights.shape}: one for each part is expected")
         alpha = np.concatenate([w * part.alpha for w, part in zip(weights, parts, strict=True)])
-        mixed = cls(alpha, _diagonal([part.T for part in parts]), np.concatenate([part.exits for part in parts]))
-        return mixed.with_fits(fit for part in parts for fit in part.fits)
+        result = cls(alpha, _block_diagonal([part.T for part in parts]), np.concatenate([part.exits for part in parts]))
+        return result.with_fits(fit for part in parts for fit in part.fits)
 
     def with_fits(self, fits: Iterable[SampleFit]) -> PhaseType:
-        """Return the distribution with a record of what it was fitted to."""
+        """Return the distribution with a record of the fits that it contains."""
         copy = PhaseType(self.alpha, self.T, self.exits)
         object.__setattr__(copy, "fits", tuple(fits))
         return copy
 
     @property
     def order(self) -> int:
-        """How many phases there are."""
+        """Number of phases."""
         return len(self.alpha)
 
     def moment(self, k: int) -> float:
@@ -169,7 +192,7 @@ class PhaseType(ByValue):
 
     @cached_property
     def _solve(self) -> Callable[[Floats], Floats]:
-        """A function that returns (-T)^-1 b for b >= 0, each entry with its relative digits."""
+        """A function that returns (-T)^-1 b for b >= 0 with a small relative error in every entry."""
         if not np.tril(self.T, -1).any():
             return functools.partial(np.linalg.solve, -self.T)  # substitution, without a subtraction
         import scipy.sparse as sp
@@ -185,7 +208,7 @@ class PhaseType(ByValue):
 
     @cached_property
     def variance(self) -> float:
-        """In s^2."""
+        """Variance in s^2."""
         return self.moment(2) - self.mean**2
 
     @property
@@ -208,13 +231,13 @@ class PhaseType(ByValue):
     def cdf(self, x: ArrayLike) -> Floats:
         """Return P(X <= x), of the shape of x (s).
 
-        Every value above 1e-280 has a proved relative error of at most 1e-10, however far rates lie apart, and
-        mostly 1e-13: by squaring (page ``markov-time``).
+        Every value above 1e-280 has a proved relative error of at most 1e-10, mostly 1e-13, by squaring (page
+        ``markov-time``). Rates may differ by about 30 decades.
 
         Raises
         ------
         ValueError
-            Where rates lie so far apart that this is not proved, some 30 decades.
+            For rates that differ by so many decades that no such error is proved.
         """
         return self._at(x).cdf.reshape(np.shape(x))
 
@@ -229,50 +252,48 @@ class PhaseType(ByValue):
         Warns
         -----
         RuntimeWarning
-            With the relative error, where it is larger because the density is nearly zero over a long time.
+            Names the relative error if it is larger, as it is where the density is nearly zero over a long time.
         """
         return self._absorption_time.quantile(one_number("q", q, above=0.0, below=1.0))
 
     def _at(self, x: ArrayLike) -> DistributionValues:
+        """Return the distribution at the entries of x (s)."""
         return self._absorption_time.at(number("x", x, at_least=0.0).ravel())
 
     @cached_property
     def _absorption_time(self) -> AbsorptionTime:
-        from markov.phases.absorption_times import AbsorptionTime
-
         return AbsorptionTime(self.alpha, rates_between("T", self.T), self.exits)
 
     @accept_old_names(rng="seed")
     def sample(self, size: int, *, seed: Any = None) -> Floats:
         """Return independent times in s, shape (size,)."""
-        draw = random_generator("seed", seed)
+        rng = random_generator("seed", seed)
         count = integer("size", size, 0, 10**9)
         jumps = np.hstack([self.T - np.diag(np.diag(self.T)), self.exits[:, None]])
         holding = jumps.sum(axis=1)
-        reach = np.cumsum(jumps / holding[:, None], axis=1)
-        phase = draw.choice(self.order, count, p=self.alpha)
-        times, left = np.zeros(count), np.arange(count)
-        while len(left):
-            times[left] += draw.exponential(1.0 / holding[phase])
-            target = (draw.random(len(left))[:, None] > reach[phase]).sum(axis=1)
-            kept = target < self.order
-            left, phase = left[kept], target[kept]
+        cumulative = np.cumsum(jumps / holding[:, None], axis=1)
+        phase = rng.choice(self.order, count, p=self.alpha)
+        times, active = np.zeros(count), np.arange(count)
+        while len(active):
+            times[active] += rng.exponential(1.0 / holding[phase])
+            target = (rng.random(len(active))[:, None] > cumulative[phase]).sum(axis=1)
+            transient = target < self.order
+            active, phase = active[transient], target[transient]
         return times
 
     def __add__(self, other: PhaseType) -> PhaseType:
         """Return the distribution of the sum of two independent times."""
         if not isinstance(other, PhaseType):
             return NotImplemented
-        T = _diagonal([self.T, other.T])
+        T = _block_diagonal([self.T, other.T])
         T[: self.order, self.order :] = np.outer(self.exits, other.alpha)
         alpha = np.concatenate([self.alpha, np.zeros(other.order)])
         exits = np.concatenate([np.zeros(self.order), other.exits])
         return PhaseType(alpha, T, exits).with_fits(self.fits + other.fits)
 
     def minimum(self, other: PhaseType) -> PhaseType:
-        """Return the distribution of the lesser of two independent times (a Kronecker sum)."""
-        one, two = np.eye(self.order), np.eye(other.order)
-        T: Any = np.kron(self.T, two) + np.kron(one, other.T)
+        """Return the distribution of the minimum of two independent times (a Kronecker sum)."""
+        T: Any = np.kron(self.T, np.eye(other.order)) + np.kron(np.eye(self.order), other.T)
         alpha: Any = np.kron(self.alpha, other.alpha)
         exits = np.add.outer(self.exits, other.exits).ravel()
         return PhaseType(alpha, T, exits).with_fits(self.fits + other.fits)
@@ -283,12 +304,133 @@ class PhaseType(ByValue):
         return PhaseType(self.alpha, self.T / factor, self.exits / factor).with_fits(self.fits)
 
     def __repr__(self) -> str:
-        fitted = f", fitted to {' and '.join(str(fit.sample_size) for fit in self.fits)} times" if self.fits else ""
-        return f"PhaseType: {count_of(self.order, 'phase')}, mean {self.mean:.6g} s, scv {self.scv:.6g}{fitted}"
+        origin = f", fitted to {' and '.join(str(fit.sample_size) for fit in self.fits)} times" if self.fits else ""
+        return f"PhaseType: {count_of(self.order, 'phase')}, mean {self.mean:.6g} s, scv {self.scv:.6g}{origin}"
+
+
+class DistributionValues(NamedTuple):
+    """Distribution function, survival function and density over times, arrays of shape (times,)."""
+
+    cdf: Floats
+    survival: Floats
+    density: Floats
+
+
+class AbsorptionTime:
+    """The distribution of the time to absorption, with a small relative error in every value.
+
+    A row with the probabilities of the phases and of the absorbed state is multiplied by non-negative factors of
+    exp(Q t), without a subtraction. P(X <= t) is an entry of the row and P(X > t) the sum of the others, so that both
+    have a small relative error where they are small.
+
+    Parameters
+    ----------
+    alpha
+        Probability of starting in each phase, shape (m,).
+    rates
+        Rates between phases in 1/s, zero on the diagonal, shape (m, m).
+    exits
+        Rates of absorption in 1/s, shape (m,).
+    """
+
+    def __init__(self, alpha: Floats, rates: Floats, exits: Floats) -> None:
+        m = len(alpha)
+        self._start = np.append(alpha, 0.0)
+        self._rates = np.zeros((2, m + 1, m + 1))
+        self._rates[0, :m, :m], self._rates[0, :m, m] = rates, exits
+        # Scaling by a power of two is exact. Per unit of scaled time no phase is left more than once in the mean.
+        self._unit = 2.0 ** -math.frexp(float(self._rates[0].sum(axis=1).max()))[1]
+        self._rates *= self._unit
+        self._exits = np.append(exits, 0.0)
+        self._evolutions: dict[int, Evolution] = {}
+
+    def at(self, times: Floats) -> DistributionValues:
+        """Return the distribution at times >= 0 in s, shape (times,), to `RELATIVE_ERROR`.
+
+        Raises
+        ------
+        ValueError
+            For rates that differ by so many decades that no such error is proved.
+        """
+        scaled = self._to_unit_rates(times)
+        rows = np.empty((len(times), len(self._start)))
+        chunk = max(1, CHUNK_ENTRIES // len(self._start))
+        for first in range(0, len(times), chunk):
+            part = slice(first, first + chunk)
+            rows[part] = self._rows(self._start, scaled[part])
+        survival = rows[:, :-1].sum(axis=1)
+        unproved = times[(scaled == MAX_JUMPS) & (survival > 0.0)]
+        if len(unproved):
+            raise ValueError(f"x = {unproved[0]:g}: more than {MAX_JUMPS:.0e} changes of phase until then are too many")
+        return DistributionValues(np.minimum(rows[:, -1], 1.0), np.minimum(survival, 1.0), rows @ self._exits)
+
+    def _rows(self, start: Floats, scaled: Floats) -> Floats:
+        """Return probabilities of phases and absorption, shape (times, ..., m + 1), for starts of shape (..., m + 1)."""
+        rows = np.empty((len(scaled), *start.shape))
+        windows = np.maximum((np.frexp(scaled)[1] - 1 - FIRST_WINDOW) // WINDOW_WIDTH, MIN_WINDOW)
+        windows[scaled == 0.0] = 0
+        for window in np.unique(windows).tolist():
+            chosen = windows == window
+            rows[chosen], error = self._evolution(window).forward_many(start, scaled[chosen])
+            if error > RELATIVE_ERROR:
+                raise ValueError(
+                    f"rates of {len(self._start) - 1} phases: a relative error of {error:.1e} is proved alone"
+                )
+        return rows
+
+    def transitions(self, times: Floats) -> Floats:
+        """Return P(phase j after a time | phase i), shape (times, m, m), to `RELATIVE_ERROR`; 0 after 2^104 jumps."""
+        scaled, m = self._to_unit_rates(times), len(self._start) - 1
+        rows = self._rows(np.eye(m + 1)[:m], scaled)[..., :m]
+        return np.where((scaled < MAX_JUMPS)[:, None, None], rows, 0.0)
+
+    def _to_unit_rates(self, times: Floats) -> Floats:
+        """Return times for the scaled rates, at most `MAX_JUMPS`."""
+        with np.errstate(over="ignore"):
+            return np.minimum(times / self._unit, MAX_JUMPS)
+
+    def quantile(self, q: float) -> float:
+        """Return the time in s at which the probability of absorption is q, 0 < q < 1.
+
+        Warns
+        -----
+        RuntimeWarning
+            If the distribution is so flat at the quantile that the time has a larger error than `RELATIVE_ERROR`.
+        """
+        absorbed = np.array([len(self._start) - 1])
+        states, probability = (absorbed, q) if q <= 0.5 else (np.arange(absorbed[0]), 1.0 - q)
+        window, step = 0, 0
+        while True:
+            evolution = self._evolution(window)
+            scaled, error = evolution.time_at(self._start, states, probability)
+            if scaled < evolution.shortest and window > MIN_WINDOW:
+                step = -1
+            elif scaled == math.inf and evolution.longest < MAX_JUMPS and step >= 0:
+                step = 1
+            else:
+                break
+            window += step
+        if scaled == math.inf:
+            raise ValueError(f"q = {q:g}: more than {MAX_JUMPS:.0e} changes of phase until then are too many")
+        time = scaled * self._unit
+        slope = float(self.at(np.array([time])).density[0]) * time
+        if error * probability > RELATIVE_ERROR * slope:
+            relative = error * probability / slope if slope else math.inf
+            message = f"quantile({q!r}): relative error up to {relative:.1e}, since the distribution is flat there"
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
+        return time
+
+    def _evolution(self, window: int) -> Evolution:
+        """Return the squares for scaled times from the start of a window to twice its end; windows overlap."""
+        if window not in self._evolutions:
+            first = FIRST_WINDOW + window * WINDOW_WIDTH
+            longest = min(2.0 ** (first + WINDOW_WIDTH + 1), MAX_JUMPS)
+            self._evolutions[window] = Evolution(self._rates, 2.0**first, longest, stored=True)
+        return self._evolutions[window]
 
 
 def rates_between(name: str, matrix: Floats) -> Floats:
-    """Return a square matrix with zeros on its diagonal, after checking that the rest is >= 0."""
+    """Return a square matrix with zeros on its diagonal; its other entries must be >= 0."""
     off = matrix - np.diag(np.diag(matrix))
     if (off < 0.0).any():
         i, j = np.argwhere(off < 0.0)[0]
@@ -297,14 +439,14 @@ def rates_between(name: str, matrix: Floats) -> Floats:
 
 
 def _row_losses(T: Floats) -> Floats:
-    """Return minus the sums of the rows of T, shape (m,), 0 where they are rounding."""
+    """Return minus the row sums of T, shape (m,); sums within the rounding of a row are 0."""
     losses = np.array([-math.fsum(row[row != 0.0].tolist()) for row in T])
     scale = np.abs(T).max(axis=1)
-    if (losses < -ROW_SUM * scale).any():
-        i = int(np.argmin(losses + ROW_SUM * scale))
+    if (losses < -ROW_SUM_TOLERANCE * scale).any():
+        i = int(np.argmin(losses + ROW_SUM_TOLERANCE * scale))
         raise ValueError(f"row {i} of T sums to {-losses[i]:g}: must be <= 0")
     rounding = 2.0 * EPSILON * (len(T) + 1) * scale
-    unclear = (losses > rounding) & (losses <= ROW_SUM * scale)
+    unclear = (losses > rounding) & (losses <= ROW_SUM_TOLERANCE * scale)
     if unclear.any():
         i = int(np.argmax(unclear))
         rates = f"row {i} of T, with T[{i}, {i}] = {T[i, i]:g}, sums to {-losses[i]:g}"
@@ -312,34 +454,10 @@ def _row_losses(T: Floats) -> Floats:
     return np.where(losses > rounding, losses, 0.0)
 
 
-def _check_diagonal(T: Floats, off: Floats, exits: Floats) -> None:
-    """Refuse rates of absorption that the rows of T do not have."""
-    if exits.shape != T.shape[:1]:
-        raise ValueError(f"exits has shape {exits.shape}: must be ({len(T)},)")
-    total = off.sum(axis=1) + exits
-    wrong = np.abs(total + T.diagonal()) > ROW_SUM * np.maximum(total, np.abs(T.diagonal()))
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        raise ValueError(
-            f"T[{i}, {i}] = {T[i, i]:g}, exits[{i}] = {exits[i]:g}: must be {-total[i]:g} with these exits"
-        )
-
-
-def _leads_to_absorption(off: Floats, exits: Floats) -> NDArray[np.bool_]:
-    """Return whether each phase leads to absorption, shape (m,)."""
-    leads = exits > 0.0
-    for _ in range(len(exits)):
-        more = leads | ((off > 0.0) & leads).any(axis=1)
-        if (more == leads).all():
-            break
-        leads = more
-    return leads
-
-
-def _diagonal(blocks: Sequence[Floats]) -> Floats:
+def _block_diagonal(blocks: Sequence[Floats]) -> Floats:
     size = sum(map(len, blocks))
-    whole_one, at = np.zeros((size, size)), 0
+    matrix, row = np.zeros((size, size)), 0
     for block in blocks:
-        whole_one[at : at + len(block), at : at + len(block)] = block
-        at += len(block)
-    return whole_one
+        matrix[row : row + len(block), row : row + len(block)] = block
+        row += len(block)
+    return matrix

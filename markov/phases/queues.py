@@ -1,4 +1,4 @@
-"""A queue with Markovian arrivals and phase-type services: MAP/PH/1 and MAP/PH/1/K."""
+"""Models with phase-type times: a queue (MAP/PH/1 and MAP/PH/1/K), and semi-Markov processes."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import integer
+from hopflow.checks import integer, number
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.rules import NO_END, ChainModel
 from markov.phases.arrivals import MAP
-from markov.phases.phase_types import FOR_FEW_VALUES, MOMENTS_FIX_NO_LOSS, PhaseType
+from markov.phases.phase_types import FOR_FEW_VALUES, MOMENTS_FIX_NO_LOSS, ROW_SUM_TOLERANCE, PhaseType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PhaseQueue"]
+__all__ = ["PhaseQueue", "SemiMarkov"]
 
-LOSS_BY_MOMENTS = 1e-3
+MIN_LOSS_BY_MOMENTS = 1e-3
 """Loss above which fits with three equal moments were within 5 % of their samples: `benchmarks.phase_fits`."""
 
 
 class PhaseQueue(ChainModel):
     """A single server with room for ``capacity`` customers, or for any number.
 
-    Error bounds are those of the chain with these distributions. Where one was fitted to times, answers say so.
+    Error bounds are for the chain with these distributions. If one was fitted to times, answers say so.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class PhaseQueue(ChainModel):
     service
         The `PhaseType` of a service.
     capacity
-        Customers that fit, the one in service included; who comes when they are there is lost. None:
-        no limit, for `stationary_by_level`.
+        Maximum number of customers, including the customer in service. Arrivals at a full queue are lost. None: no
+        limit, for `stationary_by_level`.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        The message names the parameter, its value and the allowed values.
 
     Notes
     -----
@@ -72,7 +72,7 @@ class PhaseQueue(ChainModel):
         capacity: int | None = None
 
     class Symbols(NamedTuple):
-        """Rates by phases; row after row."""
+        """Rates by phases, matrices row by row."""
 
         capacity: int
         A: int
@@ -94,7 +94,7 @@ class PhaseQueue(ChainModel):
             integer("capacity", p.capacity, 1, 10**9)
 
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the fits of arrivals and service, and what they leave open."""
+        """Return the fits of arrivals and service, with their limits."""
         params = self.params
         notes = [
             f"the {name}: {fit}"
@@ -104,14 +104,14 @@ class PhaseQueue(ChainModel):
         if notes and params.capacity is not None:
             loss = float(measures.get("loss_probability", math.nan))
             small = f"moments do not fix a loss below 1e-3, as this one of {loss:.1e}. {FOR_FEW_VALUES}"
-            notes.append(small if loss < LOSS_BY_MOMENTS else MOMENTS_FIX_NO_LOSS)
+            notes.append(small if loss < MIN_LOSS_BY_MOMENTS else MOMENTS_FIX_NO_LOSS)
         return (*super().unproved_inputs(measures), *notes)
 
     @property
     def stream(self) -> MAP:
         """The arrivals as a `MAP`."""
-        given = self.params.arrivals
-        return given if isinstance(given, MAP) else MAP.renewal(given)
+        arrivals = self.params.arrivals
+        return arrivals if isinstance(arrivals, MAP) else MAP.renewal(arrivals)
 
     def symbols(self) -> Symbols:
         """Return the rates as tuples, which rules can be compiled with."""
@@ -134,8 +134,8 @@ class PhaseQueue(ChainModel):
     def space(self) -> Mapping[str, range]:
         """Return n = 0 .. capacity, a = 0 .. A - 1, b = 0 .. B - 1."""
         q = self.symbols()
-        most = NO_END if self.params.capacity is None else q.capacity + 1
-        return {"n": range(most), "a": range(q.A), "b": range(q.B)}
+        stop = NO_END if self.params.capacity is None else q.capacity + 1
+        return {"n": range(stop), "a": range(q.A), "b": range(q.B)}
 
     def start(self) -> State:
         """Return the empty queue."""
@@ -174,4 +174,133 @@ class PhaseQueue(ChainModel):
             "throughput": Mean(entered, units="1/s"),
             "loss_probability": Mean(offered - entered, offered, units="1"),
             "time_in_system": Mean(s.n, entered, units="s"),
+        }
+
+
+class SemiMarkov(ChainModel):
+    """A process with phase-type sojourn times between its jumps.
+
+    Parameters
+    ----------
+    jumps
+        Transition probabilities at jumps, rows that sum to one, shape (n, n). A jump to the same state begins a new
+        sojourn.
+    sojourns
+        The `PhaseType` of the sojourn time by state, n of them.
+    first
+        The state in which the process starts, at the beginning of a sojourn; 0 .. n - 1.
+
+    Raises
+    ------
+    ValueError
+        The message names the parameter, its value and the allowed values.
+
+    Notes
+    -----
+    The fractions of time depend on the mean times alone: pi(i) is proportional to v(i) m(i), with v the
+    stationary distribution of the jumps (E. Cinlar, Introduction to Stochastic Processes, 1975,
+    Ch. 10). Transients and first passages depend on the complete distributions. A state of the chain is
+    (state, phase).
+
+    Examples
+    --------
+    Work for 10 h in the mean with little variation, repair for 1 h:
+
+    >>> from markov import PhaseType, SemiMarkov, passage, stationary
+    >>> times = (PhaseType.erlang(4, mean=10.0), PhaseType.exponential(1.0))
+    >>> machine = SemiMarkov(((0.0, 1.0), (1.0, 0.0)), times)
+    >>> stationary(machine)["fraction"].round(6).tolist()
+    [0.909091, 0.090909]
+    >>> stop = passage(machine, to=lambda s: s.state == 1)
+    >>> round(stop.mean, 9), round(stop.standard_deviation, 9)
+    (10.0, 5.0)
+    """
+
+    class State(NamedTuple):
+        """State of the process, phase of the sojourn."""
+
+        state: int
+        phase: int
+
+    class Params(NamedTuple):
+        """See the class."""
+
+        jumps: Any = ((0.0, 1.0), (1.0, 0.0))
+        sojourns: Any = (PhaseType.exponential(1.0), PhaseType.exponential(1.0))
+        first: int = 0
+
+    class Symbols(NamedTuple):
+        """Rates as flat tuples, padded to the largest number of phases."""
+
+        states: int
+        phases: int
+        jump: tuple[float, ...]
+        begin: tuple[float, ...]
+        within: tuple[float, ...]
+        leave: tuple[float, ...]
+
+    def check(self) -> None:
+        """Check every parameter."""
+        p = self.params
+        P = number("jumps", p.jumps, at_least=0.0, at_most=1.0)
+        if P.ndim != 2 or P.shape[0] != P.shape[1]:
+            raise ValueError(f"jumps has shape {P.shape}: a square matrix is expected")
+        sums = P.sum(axis=1)
+        if (abs(sums - 1.0) > ROW_SUM_TOLERANCE).any():
+            row = int(np.argmax(abs(sums - 1.0)))
+            raise ValueError(f"row {row} of jumps sums to {sums[row]:g}: must be 1")
+        if not isinstance(p.sojourns, (tuple, list)) or len(p.sojourns) != len(P):
+            raise ValueError(f"sojourns: {len(P)} distributions are expected, one for each state")
+        for k, sojourn in enumerate(p.sojourns):
+            if not isinstance(sojourn, PhaseType):
+                raise ValueError(f"sojourns[{k}] = {sojourn!r}: must be a PhaseType")  # noqa: TRY004
+        integer("first", p.first, 0, len(P) - 1)
+
+    def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the fits of the times in the states."""
+        fits = [(k, fit) for k, times in enumerate(self.params.sojourns) for fit in times.fits]
+        notes = [f"the time in state {k}: {fit}" for k, fit in fits]
+        return (*super().unproved_inputs(measures), *notes)
+
+    def symbols(self) -> Symbols:
+        """Return the rates as tuples, which rules can be compiled with."""
+        P, times = number("jumps", self.params.jumps), self.params.sojourns
+        n, m = len(P), max(sojourn.order for sojourn in times)
+        begin, within, leave = np.zeros((n, m)), np.zeros((n, m, m)), np.zeros((n, m))
+        for k, sojourn in enumerate(times):
+            size = sojourn.order
+            begin[k, :size], within[k, :size, :size] = sojourn.alpha, sojourn.T
+            leave[k, :size] = sojourn.exits
+
+        def flat(array: Any) -> tuple[float, ...]:
+            return tuple(array.ravel().tolist())
+
+        return self.Symbols(n, m, flat(P), flat(begin), flat(within), flat(leave))
+
+    def start(self) -> State:
+        """Return the first state, in the most likely initial phase of its sojourn."""
+        alpha = self.params.sojourns[self.params.first].alpha
+        return self.State(int(self.params.first), int(np.argmax(alpha)))
+
+    @staticmethod
+    def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield changes of phase, and jumps into the first phase of the next sojourn."""
+        row = s.state * q.phases + s.phase
+        for k in range(q.phases):
+            if k != s.phase:
+                yield s._replace(phase=k), q.within[row * q.phases + k]
+        for target in range(q.states):
+            for k in range(q.phases):
+                rate = q.leave[row] * q.jump[s.state * q.states + target]
+                yield s._replace(state=target, phase=k), rate * q.begin[target * q.phases + k]
+
+    @elementwise
+    def rewards(self, s: Any) -> dict[str, Mean]:
+        """Return ``fraction`` of time by state, and ``jump_rate`` (1/s)."""
+        q = self.symbols()
+        indicators = np.array([s.state == k for k in range(q.states)], dtype=float)
+        leaving = np.asarray(q.leave)[s.state * q.phases + s.phase]
+        return {
+            "fraction": Mean(indicators, dims=("process_state",), units="1"),
+            "jump_rate": Mean(leaving, units="1/s"),
         }

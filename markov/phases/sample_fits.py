@@ -1,4 +1,7 @@
-"""Moments of a sample with their errors, beside those of what was fitted to it."""
+"""Moments of a sample with their errors, and the moments of its fit.
+
+A `SampleFit` stays with the distribution or process that was fitted, so that answers with it can say so.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ __all__ = ["FitWarning", "Moment", "SampleFit", "moments_of", "moments_of_series
 
 BATCHES = 20
 """Parts of a series of dependent times whose means count as independent."""
-ROUNDING = 1e-6
-"""Relative difference of moments that counts as none: moments are matched to 1e-7."""
+MOMENT_ROUNDING = 1e-6
+"""Relative difference below which moments count as equal: moments are matched to 1e-7."""
 
 
 class FitWarning(UserWarning):
@@ -30,7 +33,7 @@ class FitWarning(UserWarning):
     Attributes
     ----------
     moment
-        The first one that differs.
+        The first `Moment` that differs.
 
     Examples
     --------
@@ -54,12 +57,12 @@ class Moment(NamedTuple):
     Attributes
     ----------
     name
-        ``"mean"`` in s; ``"scv"``, the variance over the square of the mean; ``"skewness"``, the third central moment over
-        the 3/2 power of the variance; ``"lag-1 correlation"`` of neighbouring intervals.
+        ``"mean"`` in s; ``"scv"``, the variance over the square of the mean; ``"skewness"``, the third central moment
+        over the 3/2 power of the variance; ``"lag-1 correlation"`` of neighbouring intervals.
     sample, half_width
-        Of the sample, with the half width of its 95 % interval.
+        The sample's moment, with the half width of its 95 % interval.
     fit
-        Of the fit.
+        The fit's moment.
     """
 
     name: str
@@ -70,7 +73,7 @@ class Moment(NamedTuple):
     @property
     def differs(self) -> bool:
         """Whether the fit is outside of the sample's interval."""
-        return abs(self.fit - self.sample) > self.half_width + ROUNDING * abs(self.sample)
+        return abs(self.fit - self.sample) > self.half_width + MOMENT_ROUNDING * abs(self.sample)
 
     def __str__(self) -> str:
         if math.isnan(self.sample):
@@ -80,7 +83,7 @@ class Moment(NamedTuple):
 
 
 class SampleFit(NamedTuple):
-    """What a fitted distribution or process was fitted to: it remembers this, and so do answers that it is in.
+    """Origin of a fitted distribution or process, stored with it and with answers that use it.
 
     Attributes
     ----------
@@ -107,10 +110,10 @@ class SampleFit(NamedTuple):
 
 
 def moments_of(times: Floats, fit: Sequence[float]) -> SampleFit:
-    """Return mean, scv and skewness of independent times beside those of a fit.
+    """Return mean, scv and skewness of independent times and of their fit.
 
-    Errors follow from the influence of each time on the moment (the delta method): they hold for many times, and are too
-    small where the sample has few of the longest times.
+    Errors follow from the influence of every time on the moment (the delta method). They hold for large samples, and
+    are too small if the sample has few of the longest times.
     """
     mean, scv, skewness, influences = _influences(times)
     if times.min() == times.max():
@@ -121,7 +124,7 @@ def moments_of(times: Floats, fit: Sequence[float]) -> SampleFit:
 
 
 def moments_of_series(intervals: Floats, fit: Sequence[float]) -> SampleFit:
-    """Return mean, scv and lag-1 correlation of a series beside those of a fit; errors by means of `BATCHES` batches."""
+    """Return mean, scv and lag-1 correlation of a series and of its fit; errors by means of `BATCHES` batches."""
     mean, scv, _, influences = _influences(intervals)
     deviations = (intervals - mean) / (mean * math.sqrt(scv)) if scv > 0.0 else np.zeros(len(intervals))
     products = deviations[:-1] * deviations[1:]
@@ -135,7 +138,7 @@ def moments_of_series(intervals: Floats, fit: Sequence[float]) -> SampleFit:
 
 
 def _influences(times: Floats) -> tuple[float, float, float, Floats]:
-    """Return mean, scv, skewness, and the influence of each time on them, shape (3, n)."""
+    """Return mean, scv, skewness, and the influence of every time on them, shape (3, n)."""
     mean = float(times.mean())
     offsets = times / mean - 1.0
     scv = float(np.mean(offsets**2))
@@ -154,7 +157,7 @@ def _influences(times: Floats) -> tuple[float, float, float, Floats]:
 
 
 def warn_of_difference(fit: SampleFit, hint: str) -> None:
-    """Warn at the caller of `markov` of the first moment that differs, if any."""
+    """Warn at the caller of `markov` about the first moment that differs, if any."""
     moment = fit.first_difference
     if moment is None:
         return

@@ -10,9 +10,9 @@ from ..files.models import FileModel
 from ..files.properties.answers import PropertyResult
 from ..inference.estimates import Estimate
 from ..infinite.answers import InfiniteStationary
+from ..phases.arrivals import MapFit
 from ..phases.fitting import PhaseFit
-from ..phases.quasi_birth_death.by_level import StationaryByLevel
-from ..phases.traces import MapFit
+from ..phases.level_answers import StationaryByLevel
 from ..results.stationary_results import Stationary
 from ..sensitivities.results import Sensitivity
 from ..time.passages import InfinitePassage, Passage, QuasiStationary

@@ -144,7 +144,7 @@ def test_the_likelihood_of_intervals_that_are_very_short_or_far_apart() -> None:
 def test_eigenvectors_and_exponentials_give_the_same_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     intervals = drawn(SOURCE, 25, seed=7)
     by_vectors = fit_map(intervals, phases=2, rounds=2)
-    monkeypatch.setattr("markov.phases.passes.CONDITION", 0.0)
+    monkeypatch.setattr("markov.phases.arrivals.MAX_CONDITION", 0.0)
     found = fit_map(intervals, phases=2, rounds=2)
     np.testing.assert_allclose(found.process.D0, by_vectors.process.D0, rtol=1e-8)
     np.testing.assert_allclose(found.process.D1, by_vectors.process.D1, rtol=1e-8, atol=1e-12)

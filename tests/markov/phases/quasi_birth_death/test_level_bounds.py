@@ -9,8 +9,8 @@ import pytest
 
 from hopflow import Status
 from markov import QuasiBirthDeath, stationary_by_level
-from markov.phases.quasi_birth_death import level_bounds
-from markov.phases.quasi_birth_death.level_bounds import NO_BOUND, level_bound
+from markov.phases import level_answers
+from markov.phases.level_answers import NO_BOUND, level_bound
 
 
 def queue(load: float) -> QuasiBirthDeath:
@@ -63,7 +63,7 @@ def test_the_bound_holds_for_random_levels_and_for_wrong_values(seed: int) -> No
 
 
 def test_what_is_too_large_or_not_proved_has_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(level_bounds, "MAX_STATES", 30)
+    monkeypatch.setattr(level_answers, "MAX_STATES", 30)
     answer = stationary_by_level(queue(0.9))
     assert (answer.error_bound, answer.proved_level, answer.status) == (math.inf, 0, Status.SOLVED)
     assert "error bound" not in repr(answer)

@@ -1,1 +1,0 @@
-"""Chains whose levels repeat, also infinitely many of them."""
