@@ -1,1 +1,1 @@
-"""Chains with infinitely many states: Lyapunov functions that are verified for all of them, and bounded answers."""
+"""Chains with infinitely many states: Lyapunov functions verified in all states, and answers with error bounds."""

@@ -1,10 +1,21 @@
-"""The stationary distribution of an infinite chain: values in finitely many states, with bounds for all."""
+"""The stationary distribution of an infinite chain: values in finitely many states, with bounds for all states.
+
+A finite set of states grows until its bound is met or no longer falls. In a set, transitions out of it lead to one
+state of it, the chain is solved, and a Lyapunov function of the infinite chain bounds the error
+(`markov.infinite.bounds`). Sets have one of three shapes in turn:
+
+1. START: the states with small components. 2. QUANTILES: the states whose components, relative to quantiles of the last
+answer, have a sum below a level. These are the
+   smallest sets for a bound, but the chain may be expected to leave them, and then nothing is proved.
+3. LEVELS: the states below a level of V, which the chain enters on average.
+"""
 
 from __future__ import annotations
 
+import enum
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -13,46 +24,67 @@ from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver
+from markov.chains import MarkovChain
 from markov.generators.unbounded.polynomials import Polynomial, Unfollowed, exact
-from markov.infinite.bases import Basis, given_basis
-from markov.infinite.bounds import mean_between, sides_of
-from markov.infinite.lyapunov import Wanted, find_lyapunov
+from markov.infinite.bounds import LEAVES_SET, NOTHING, Height, distance, mean_between, sides_of
+from markov.infinite.lyapunov import Basis, Drift, find_lyapunov, user_basis
 from markov.infinite.members import NamedFunction
-from markov.infinite.solving import Problem, Step, height_of, include_inner, solved, steps
+from markov.infinite.truncations import (
+    FIRST_STATES,
+    LEVEL_GROWTH,
+    MIN_SET_GROWTH,
+    Truncations,
+    include_inner,
+    next_level,
+)
+from markov.methods.choice import choose
+from markov.methods.sparse_lu import LUFactors, best_order
 from markov.models.measures import functionals
 from markov.proofs.bounded import Bounded
-from markov.proofs.certificates import relative_residual
+from markov.proofs.certificates import relative_residual, solvers
+from markov.proofs.poisson import MultigridPoisson
 from markov.results.stationary_results import Stationary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from markov.exploration import InfiniteChain
-    from markov.methods.solution import Method
+    from markov.infinite.lyapunov import Lyapunov
+    from markov.infinite.truncations import Truncation
+    from markov.methods.solution import Method, Solution
     from markov.models.rules import ChainModel
+    from markov.proofs.poisson import Solver
+
+    Vector = NDArray[np.float64]
 
 __all__ = ["InfiniteStationary", "stationary_of_infinite"]
 
-USEFUL = 1e-3
+MAX_CONVERGED_BOUND = 1e-3
+MAX_BOUND_FOR_QUANTILES = 0.3  # with a larger bound the quantiles may not be the chain's
+QUANTILE_TAIL = 1e-4
+MAX_SETS_WITHOUT_BOUND = 7  # consecutive sets with a bound of one
+MAX_STAGNANT_SETS = 3  # consecutive sets without a better bound
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class InfiniteStationary(Stationary):
     """The stationary distribution of a chain with infinitely many states.
 
-    ``pi`` has the probabilities in finitely many states, ``chain`` the rates between them; all other states have
-    less than ``error_bound`` together. That there is exactly one stationary distribution is part of the proof.
+    ``pi`` has the probabilities in finitely many states, ``chain`` the rates between them; all other states together
+    have less than ``error_bound``. That there is exactly one stationary distribution is part of the proof.
 
     Attributes
     ----------
     lyapunov
-        V, whose drift was verified in all states outside of a finite set.
+        V, whose drift is verified in all states outside of a finite set.
     infinite
         The chain.
     verified
-        How, in words.
+        Extent of the verification, as text.
     function
-        V as a user gave it; None: it was found.
+        The user's V; None: a V was found.
 
     Examples
     --------
@@ -77,17 +109,17 @@ class InfiniteStationary(Stationary):
         Parameters
         ----------
         measure
-            Name of a label or reward of the model, or a function of the state: its values in all states are
-            needed. Unbounded ones have a Lyapunov function of their own.
+            Name of a label or reward of the model, or a function of the state, which is evaluated in all states. An
+            unbounded measure gets a Lyapunov function for itself.
         tolerance
-            Not used: the states are those of the answer.
+            Ignored: the answer has its states already.
         exact
-            Must be False: for finitely many states alone.
+            Must be False, since there are infinitely many states.
 
         Returns
         -------
         Bounded
-            In the measure's unit.
+            The mean in the measure's unit.
 
         Raises
         ------
@@ -99,58 +131,55 @@ class InfiniteStationary(Stationary):
         if exact:
             self._refuse("bound(..., exact=True)")
         if isinstance(measure, str):
-            function = self._named(measure)
+            by_name = functionals(self.infinite.model, self.chain.table)
+            if measure not in by_name:
+                names = ", ".join(map(repr, by_name)) or "none"
+                raise ValueError(f"measure = {measure!r}: must be one of {names}")
+            if by_name[measure].over is not None or by_name[measure].of.ndim > 1:
+                raise ValueError(
+                    f"measure = {measure!r}: a ratio or a vector of means has no bound for infinitely many states"
+                )
+            function: Callable[[Any], Any] = _label_or_reward(self.infinite.model, measure)
         elif callable(measure):
             function = measure
         else:
-            said = "must be the name of a label or reward, or a function of the state"
-            raise ValueError(f"measure = {measure!r}: {said}: the states have no end")  # noqa: TRY004
+            expected = "must be the name of a label or reward, or a function of the state"
+            raise ValueError(f"measure = {measure!r}: {expected}: the states have no end")  # noqa: TRY004
         try:
             return self._mean(function)
         except Unfollowed as stop:
             raise ValueError(f"measure = {measure!r}: no bound is known: {stop}") from None
 
-    def _named(self, name: str) -> Callable[[Any], Any]:
-        """Return a label or reward as a function of the state."""
-        known = functionals(self.infinite.model, self.chain.table)
-        if name not in known:
-            names = ", ".join(map(repr, known)) or "none"
-            raise ValueError(f"measure = {name!r}: must be one of {names}")
-        if known[name].over is not None or known[name].of.ndim > 1:
-            raise ValueError(
-                f"measure = {name!r}: a ratio or a vector of means has no bound for infinitely many states"
-            )
-        return _named_function(self.infinite.model, name)
-
     def _mean(self, function: Callable[[Any], Any]) -> Bounded:
+        """Return the mean of a function of the state, with a V whose drift is at most -(1 + |f|)."""
         problem = self._problem
-        wanted = Wanted(cost=lambda state: _number(function(state)))
-        found = find_lyapunov(self.infinite.hull, self._given, wanted)
-        include_inner(problem.sets, found)
+        required = Drift(cost=lambda state: _number(function(state)))
+        lyapunov = find_lyapunov(self.infinite.hull, self._basis, required)
+        include_inner(problem.sets, lyapunov)
         states = problem.sets.states
-        step = solved(problem, self.method, self.states_at(int(np.argmax(self.pi))))
+        step = solve_set(problem, self.method, self.states_at(int(np.argmax(self.pi))))
         truncation, numbers = step.truncation, step.truncation.numbers
         values = np.array([_number(function(states[k])) for k in numbers], dtype=np.float64)
         if step.solver is None:
             return Bounded(float(step.pi @ values), -math.inf, math.inf)
-        height = height_of(problem.sets, truncation, found, 1.0 + np.abs(values))
+        height = height_of(problem.sets, truncation, lyapunov, 1.0 + np.abs(values))
         return mean_between(sides_of(truncation.rates, step.pi, step.solver, height), step.pi, values)
 
-    def states_at(self, place: int) -> Any:
-        """Return one of the states by its place in ``pi``."""
-        (found,) = self.chain.table.plain([place])
-        return self.infinite.hull.layout.calls.known(found)
+    def states_at(self, index: int) -> Any:
+        """Return a state by its index in ``pi``."""
+        (state,) = self.chain.table.plain([index])
+        return self.infinite.hull.layout.calls.known(state)
 
     @cached_property
     def _problem(self) -> Problem:
-        found = find_lyapunov(self.infinite.hull, self._given)
-        problem = Problem.of(self.infinite, found)
-        problem.sets.include([self.states_at(place) for place in range(self.chain.size)])
+        lyapunov = find_lyapunov(self.infinite.hull, self._basis)
+        problem = Problem.of(self.infinite, lyapunov)
+        problem.sets.include([self.states_at(index) for index in range(self.chain.size)])
         return problem
 
     @property
-    def _given(self) -> Basis | None:
-        return None if self.function is None else given_basis(self.function)
+    def _basis(self) -> Basis | None:
+        return None if self.function is None else user_basis(self.function)
 
     def _refuse(self, what: str) -> NoReturn:
         raise ValueError(f"{what} is not computed for a chain with infinitely many states; bound() and measures are")
@@ -176,7 +205,7 @@ class InfiniteStationary(Stationary):
         self._refuse("certificate")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, without the states that were found."""
+        """Return the state to pickle, without the finite sets of states."""
         return {k: v for k, v in super().__getstate__().items() if k != "_problem"}
 
     def _about(self) -> dict[str, object]:
@@ -200,63 +229,222 @@ def stationary_of_infinite(
     Raises
     ------
     RuleError
-        Where there is no Lyapunov function, or the rules cannot be followed.
+        If there is no Lyapunov function, or the rules cannot be followed.
     """
     watch = Stopwatch()
-    given = None if function is None else given_basis(function)
+    basis = None if function is None else user_basis(function)
     try:
-        found = find_lyapunov(infinite.hull, given)
+        lyapunov = find_lyapunov(infinite.hull, basis)
     except Unfollowed as stop:
         raise RuleError(f"{infinite.model.name}: the states have no end: {stop}") from None
-    problem = Problem.of(infinite, found)
+    problem = Problem.of(infinite, lyapunov)
     best: Step | None = None
     for step in steps(problem, method, tolerance):
         if best is None or step.bound <= best.bound:
             best = step
     assert best is not None
     if best.bound >= 1.0:
-        said = f"nothing was proved with values in {count_of(len(step.pi), 'state')}"
-        raise RuleError(f"{infinite.model.name}: {said}: the stationary distribution may not be unique")
-    inner = sum(math.prod(map(len, ranges)) for _, ranges in found.inner())
+        extent = f"nothing was proved with values in {count_of(len(step.pi), 'state')}"
+        raise RuleError(f"{infinite.model.name}: {extent}: the stationary distribution may not be unique")
+    if not np.all(np.isfinite(best.pi)):
+        status = Status.NOT_FINITE
+    elif best.pi.min() < 0:
+        status = Status.NEGATIVE
+    else:
+        status = Status.CONVERGED if best.bound <= max(tolerance, MAX_CONVERGED_BOUND) else Status.UNPROVED
+    inner = sum(math.prod(map(len, ranges)) for _, ranges in lyapunov.inner())
     answer = InfiniteStationary(
         chain=best.chain,
         pi=best.pi,
         method=best.method,
         reason=best.reason,
-        status=_status(best, tolerance),
+        status=status,
         residual=relative_residual(best.truncation.built.Q, best.pi),
         error_bound=best.bound,
         seconds=watch.seconds(),
         iterations=best.solution.iterations,
         memory=best.solution.memory,
-        lyapunov=str(found),
+        lyapunov=str(lyapunov),
         infinite=infinite,
-        verified=f"its drift is at most -1 in all states but {inner}, in {count_of(found.parts, 'part')}",
+        verified=f"its drift is at most -1 in all states but {inner}, in {count_of(lyapunov.parts, 'part')}",
         function=function,
     )
     answer.__dict__["_problem"] = problem
     return deliver(answer, on_failure)
 
 
-def _status(step: Step, tolerance: float) -> Status:
-    if not np.all(np.isfinite(step.pi)):
-        return Status.NOT_FINITE
-    if step.pi.min() < 0:
-        return Status.NEGATIVE
-    return Status.CONVERGED if step.bound <= max(tolerance, USEFUL) else Status.UNPROVED
-
-
 def _number(value: Any) -> Any:
-    """Return a number as it is; Unfollowed for what is none."""
+    """Return a number unchanged; raise Unfollowed for any other value."""
     if type(value) is Polynomial or exact(value) is not None:
         return value
     raise Unfollowed(f"{type(value).__name__} where a number is expected")
 
 
-def _named_function(model: ChainModel, name: str) -> NamedFunction:
+def _label_or_reward(model: ChainModel, name: str) -> NamedFunction:
     """Return a label or reward as a function of the state."""
     for kind in ("rewards", "labels"):
-        found = NamedFunction(model, kind, name)
-        if found.is_known:
-            return found
+        function = NamedFunction(model, kind, name)
+        if function.is_defined:
+            return function
     raise ValueError(f"measure = {name!r}: must be the name of a label or reward")
+
+
+class Step(NamedTuple):
+    """A finite set of states with its answer.
+
+    Attributes
+    ----------
+    truncation, chain
+        The set.
+    pi
+        Probabilities, shape (n,).
+    method, reason, solution
+        The method, the reason for its choice, and its result.
+    solver
+        Solver of Poisson's equation; None if nothing was proved.
+    bound
+        Error bound of the probability of any set of states.
+    """
+
+    truncation: Truncation
+    chain: MarkovChain
+    pi: Vector
+    method: Method
+    reason: str
+    solution: Solution
+    solver: Solver | None
+    bound: float
+
+
+class Shape(enum.Enum):
+    """Shape of the finite sets of states."""
+
+    START = enum.auto()
+    QUANTILES = enum.auto()
+    LEVELS = enum.auto()
+
+
+class Problem(NamedTuple):
+    """A chain, a Lyapunov function of it, and sets of states."""
+
+    infinite: InfiniteChain
+    lyapunov: Lyapunov
+    sets: Truncations
+
+    @classmethod
+    def of(cls, infinite: InfiniteChain, lyapunov: Lyapunov) -> Problem:
+        """Return a chain with a first set, which includes the states in which the drift was not verified."""
+        calls, layout = lyapunov.hull.layout.calls, lyapunov.hull.layout
+        ones = [1.0] * len(layout.free)
+        sets = Truncations(calls, [calls.known(infinite.model.start())], _sizes(lyapunov, ones), infinite.most)
+        include_inner(sets, lyapunov)
+        level = 1.0
+        while sets.reach(level) < FIRST_STATES:
+            level *= LEVEL_GROWTH
+        return cls(infinite, lyapunov, sets)
+
+
+def _sizes(lyapunov: Lyapunov, units: Sequence[float]) -> Callable[[Sequence[Any]], Vector]:
+    """Return a function of states: the sum of the unbounded components over their units, above their minima."""
+    layout, low = lyapunov.hull.layout, np.min(list(lyapunov.hull.low.values()), axis=0)
+
+    def sizes(states: Sequence[Any]) -> Vector:
+        components = np.array([layout.split(state)[1] for state in states], dtype=np.float64)
+        sums: Vector = ((components.reshape(len(states), -1) - low) / units).sum(axis=1)
+        return sums
+
+    return sizes
+
+
+def steps(problem: Problem, method: Method | None, tolerance: float) -> Iterator[Step]:
+    """Yield answers in growing sets, until the bound is at most the tolerance or no longer falls."""
+    sets, lyapunov = problem.sets, problem.lyapunov
+    anchor: Any = None
+    shape = Shape.START
+    history: list[tuple[float, float]] = []
+    best, stagnant, level = 1.0, 0, 0.0
+    while True:
+        step = solve_set(problem, method, anchor)
+        anchor = sets.states[int(step.truncation.numbers[int(np.argmax(step.pi))])]
+        yield step
+        stagnant = stagnant + 1 if step.bound >= best else 0
+        best = min(best, step.bound)
+        exhausted = stagnant >= (MAX_STAGNANT_SETS if best < 1.0 else MAX_SETS_WITHOUT_BOUND)
+        if step.bound <= tolerance or (exhausted and shape is Shape.LEVELS):
+            return
+        count = len(step.pi)
+        failed = shape is Shape.QUANTILES and (stagnant > 0 or step.bound == math.inf)
+        if exhausted or (failed and best <= MAX_BOUND_FOR_QUANTILES):
+            shape, stagnant, history = Shape.LEVELS, 0, []
+            sets.reshape(lyapunov.at)
+            level = max(float(lyapunov.at(sets.states[:1])[0]), lyapunov.at_inner())
+        elif shape is not Shape.LEVELS and (best > MAX_BOUND_FOR_QUANTILES or shape is Shape.START):
+            shape, history, level = Shape.QUANTILES, [(0.0, math.inf)], 1.0
+            sets.reshape(_sizes(lyapunov, _quantiles(problem, step)))
+        else:
+            history.append((level, step.bound))
+            level = next_level(history, tolerance)
+        while sets.reach(level) < MIN_SET_GROWTH * count:
+            level = LEVEL_GROWTH * max(level, 1.0)
+
+
+def _quantiles(problem: Problem, step: Step) -> list[float]:
+    """Return a quantile of every unbounded component, above its minimum."""
+    layout = problem.lyapunov.hull.layout
+    minima = np.min(list(problem.lyapunov.hull.low.values()), axis=0)
+    columns = step.truncation.built.codes
+    quantiles = []
+    for k, low in zip(layout.free, minima, strict=True):
+        values = columns[k] - int(low)
+        counts = np.bincount(values, step.pi)
+        tail = np.cumsum(counts[::-1])[::-1]
+        quantiles.append(float(max(int(np.count_nonzero(tail > QUANTILE_TAIL)), 2)))
+    return quantiles
+
+
+def solve_set(problem: Problem, method: Method | None = None, anchor: Any = None) -> Step:
+    """Return the answer in the current set of states.
+
+    Raises
+    ------
+    ValueError
+        If the chain in the set has several recurrent classes.
+    """
+    infinite, lyapunov = problem.infinite, problem.lyapunov
+    truncation = problem.sets.truncation(anchor)
+    chain = MarkovChain.of_built(infinite.model, truncation.built)
+    if len(chain.recurrent_classes) != 1:
+        reason = "the stationary distribution is not unique, or the start does not lead to all states of a finite set"
+        raise ValueError(f"{infinite.model.name}: {reason} in which that is not known")
+    states, Q = chain.recurrent_classes[0], chain.irreducible(0)
+    components = chain.components_of(states)
+    reason = "requested by the caller"
+    if method is None:
+        method, reason = choose(Q, components)
+    solution = method.solve(Q, components)
+    pi = np.zeros(chain.size)
+    pi[states] = solution.pi
+    best, solver, likeliest = NOTHING, None, int(np.argmax(pi))
+    if np.all(np.isfinite(pi)) and pi.min() >= 0.0:
+        height = height_of(problem.sets, truncation, lyapunov, np.ones(chain.size))
+        candidates: Iterator[Solver]
+        if len(states) == chain.size:
+            candidates = solvers(truncation.built.Q, pi, np.ones_like(pi), None, solution)
+        else:  # with transient states by sparse LU alone
+            candidates = iter([LUFactors(truncation.built.Q, likeliest, best_order(truncation.built.Q))])
+        for candidate in candidates:
+            sides = sides_of(truncation.rates, pi, candidate, height)
+            if max(sides) < max(best) or solver is None:
+                best, solver = sides, candidate
+            exact = not isinstance(candidate, MultigridPoisson) and candidate.reference == likeliest
+            if math.isfinite(max(best)) or (exact and sides is LEAVES_SET):
+                break
+    bound = distance(best, pi)
+    return Step(truncation, chain, pi, method, reason, solution, solver, bound)
+
+
+def height_of(sets: Truncations, truncation: Truncation, lyapunov: Lyapunov, weights: Vector) -> Height:
+    """Return a Lyapunov function inside and on the edge of a set."""
+    inside = lyapunov.at([sets.states[k] for k in truncation.numbers])
+    edge = lyapunov.at([sets.states[k] for k in truncation.edge])
+    return Height(inside, float(edge.max(initial=lyapunov.lower_bound)), lyapunov.lower_bound, weights)

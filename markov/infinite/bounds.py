@@ -1,7 +1,15 @@
 """Bounds on the stationary distribution of an infinite chain from its values in finitely many states.
 
-The theorem of ``docs/markov-bound.md``: h is computed in a finite set of states, and is V + b in all others,
-where QV <= -w was verified.
+The theorem of ``docs/markov-bound.md``: h is computed in a finite set of states, and is V + b in all other states, in
+which QV <= -w was verified. With r = pi Q for pi that is zero outside of the set, and Qh <= -c w except in a reference
+state, sums of r+ h / c and r- h / c bound the error of the probability of any set of states.
+
+1. Two solutions of Poisson's equation in the set give h for the cost w and the mean number of exits before the
+reference.
+   If a state has one exit or more, no b exists (`LEAVES_SET`).
+2. b is the smallest number with h <= V + b in the set. It is raised once if the solution is inaccurate. 3. The drift of
+h is evaluated in double-double arithmetic, with an allowance for every rounding. Its largest value gives c.
+   If c is small, h is refined by the residual.
 """
 
 from __future__ import annotations
@@ -25,11 +33,21 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["LEFT", "FiniteSet", "Height", "Sides", "distance", "mean_between", "most_merged", "sides_of"]
+__all__ = [
+    "LEAVES_SET",
+    "NOTHING",
+    "FiniteSet",
+    "Height",
+    "Sides",
+    "distance",
+    "mean_between",
+    "most_merged",
+    "sides_of",
+]
 
-REFINEMENTS = 3
-PLAIN_CYCLES = 12  # of multigrid
-SHARP = 0.5
+MAX_REFINEMENTS = 3
+MAX_MULTIGRID_CYCLES = 12
+SUFFICIENT_C = 0.5  # c from which on h is not refined
 SLACK = 1e-9  # relative, of V and of b: more than their rounding
 ROUNDED_UP = 1.0 + 16.0 * U
 
@@ -40,13 +58,13 @@ class FiniteSet(NamedTuple):
     Attributes
     ----------
     Q
-        Generator, shape (n, n), with what leaves the set led to one state.
+        Generator, shape (n, n), in which transitions out of the set lead to the anchor.
     leaving
-        Rate out of the set from each state, shape (n,), 1/s.
+        Rate out of the set by state, shape (n,), 1/s.
     anchor
-        That state.
+        A state of the set.
     merged
-        Largest number of rates from one state that were added up, in ``leaving`` or with one to the anchor.
+        Largest number of rates from one state that were added up, in ``leaving`` or with a rate to the anchor.
     """
 
     Q: sp.csr_matrix
@@ -56,62 +74,62 @@ class FiniteSet(NamedTuple):
 
 
 class Height(NamedTuple):
-    """V outside of a set, for costs w.
+    """V for costs w, in and outside of a set.
 
     Attributes
     ----------
     inside
-        V in each state, shape (n,).
+        V in the states of the set, shape (n,).
     highest
         Largest V of a state that is entered from the set.
-    least
+    lower_bound
         A lower bound on V.
     weights
-        w in each state, shape (n,), at least one.
+        w in the states of the set, shape (n,), at least one.
     """
 
     inside: Vector
     highest: float
-    least: float
+    lower_bound: float
     weights: Vector
 
 
 class Sides(NamedTuple):
-    """Bounds on sum r+ h / c and sum r- h / c, with r = pi Q on all states; inf where nothing is proved."""
+    """Bounds on sum r+ h / c and sum r- h / c, with r = pi Q on all states; inf if nothing is proved."""
 
     up: float
     down: float
 
 
 NOTHING = Sides(math.inf, math.inf)
-LEFT = Sides(math.inf, math.inf)
-"""Nothing is proved, as the chain is expected to leave the set more than once before the reference."""
+LEAVES_SET = Sides(math.inf, math.inf)
+"""Nothing is proved, since the chain is expected to leave the set at least once before the reference."""
 
 
 def sides_of(states: FiniteSet, pi: Vector, solver: Solver, height: Height) -> Sides:
-    """Return the bounds that pi, zero outside of a set of states, has by a verified h.
+    """Return the bounds of pi, zero outside of a set of states, by a verified h.
 
     Parameters
     ----------
     states
         The set, n states.
     pi
-        Shape (n,), >= 0.
+        Probabilities in the set, shape (n,), >= 0.
     solver
-        Of Q g = -f, with the generator of the set.
+        Solver of Q g = -f, with the generator of the set.
     height
-        V, with QV <= -w verified outside.
+        V, with QV <= -w verified outside of the set.
     """
     Q, leaving, anchor, count = states
     products = DoubleDouble(Q)
     merged = count * U * leaving_entries(Q, leaving)
-    with np.errstate(all="ignore"):  # what is not finite proves nothing
-        found = _height_inside(products, solver, height, leaving, merged)
-        if found is None:
-            return LEFT
-        if not found:
+    with np.errstate(all="ignore"):  # numbers that are not finite prove nothing
+        result = _height_inside(products, solver, height, leaving, merged)
+        if result is None:
+            return LEAVES_SET
+        if not result:
             return NOTHING
-        h, top, c = found
+        h, top, c = result
         net, error = products.net_flow(pi)
         error = error + merged * pi
         outflow = inner(pi, leaving)
@@ -126,26 +144,27 @@ def sides_of(states: FiniteSet, pi: Vector, solver: Solver, height: Height) -> S
 
 
 def most_merged(sources: NDArray[Any], into_anchor: NDArray[np.bool_], out: NDArray[np.bool_]) -> int:
-    """Return the largest number of rates that were added to one, from a state with a rate out of the set.
+    """Return the largest number of rates that were added up, from a state with a rate out of the set.
 
-    Of each transition, shape (transitions,): its source, whether it leads to the anchor at last, and whether it left the set.
+    Arrays over transitions: the source, whether the transition leads to the anchor now, and whether it left the set
+    before.
     """
     counts = np.bincount(sources[into_anchor])
     return int(counts[sources[out]].max(initial=1))
 
 
 def leaving_entries(Q: sp.csr_matrix, leaving: Vector) -> Vector:
-    """Return the exit rates of the states that lead out of the set, and zero for others."""
+    """Return the exit rates of the states that lead out of the set, and zero for other states."""
     return np.where(leaving > 0.0, -np.asarray(Q.diagonal()), 0.0)
 
 
 def _height_inside(
     products: DoubleDouble, solver: Solver, height: Height, leaving: Vector, merged: Vector
 ) -> tuple[Vector, float, float] | tuple[()] | None:
-    """Return h in the states of the set, its largest value beside it, and c; () where nothing is proved.
+    """Return h in the states of the set, its largest value in states entered from the set, and c.
 
-    None where the chain is expected to leave the set at least once before the reference.
-    With h = V + b outside, and no smaller value there than the largest V + b of a state that is entered.
+    h = V + b outside of the set. Returns () if nothing is proved, and None if the chain is expected to leave the set at
+    least once before the reference.
     """
     reference, n, weights = solver.reference, len(leaving), height.weights
     highest = height.highest + SLACK * abs(height.highest)
@@ -153,45 +172,44 @@ def _height_inside(
     def solve(f: Vector, target: Vector) -> tuple[Vector, Vector]:
         """Return g with Q g <= -target, nearly -f."""
 
-        def enough(rest: Vector) -> bool:
-            drift = rest - f + (f - target)
+        def is_sufficient(residual: Vector) -> bool:
+            drift = residual - f + (f - target)
             drift[reference] = -math.inf
-            return float((drift + SHARP * target).max()) < 0.0
+            return float((drift + SUFFICIENT_C * target).max()) < 0.0
 
-        return solved(solver, f, enough, PLAIN_CYCLES)
+        return solved(solver, f, is_sufficient, MAX_MULTIGRID_CYCLES)
 
     first, _ = solve(weights + leaving * max(highest, 0.0), weights)
     out, _ = solve(leaving, leaving)
     low = height.inside - SLACK * np.abs(height.inside)
-    away = out < 1.0
-    if not away.all():
+    if not (out < 1.0).all():
         return None
     b = float(np.max((first - low) / (1.0 - out)))
-    b = max(b, -height.least, 0.0)
+    b = max(b, -height.lower_bound, 0.0)
     b += SLACK * abs(b) + SLACK
     top = max(highest + b, 0.0) * ROUNDED_UP
-    h, rest = (np.zeros(n), np.zeros(n)), weights + leaving * top
+    h, residual = (np.zeros(n), np.zeros(n)), weights + leaving * top
     best: tuple[Vector, float, float] | None = None
-    for _ in range(REFINEMENTS):
-        h = pair_sum(h, solve(rest, weights))
-        missing = float(np.max(((h[0] + h[1]) * ROUNDED_UP - low - b) / (1.0 - out)))
-        if best is None and 0.0 < missing < math.inf:  # what an inaccurate solution takes
-            more = missing * (1.0 + SLACK) + SLACK
-            b, top = b + more, (top + more) * ROUNDED_UP
-            h = pair_sum(h, (more * ROUNDED_UP * out, np.zeros(n)))
+    for _ in range(MAX_REFINEMENTS):
+        h = pair_sum(h, solve(residual, weights))
+        excess_h = float(np.max(((h[0] + h[1]) * ROUNDED_UP - low - b) / (1.0 - out)))
+        if best is None and 0.0 < excess_h < math.inf:  # the solution is inaccurate
+            rise = excess_h * (1.0 + SLACK) + SLACK
+            b, top = b + rise, (top + rise) * ROUNDED_UP
+            h = pair_sum(h, (rise * ROUNDED_UP * out, np.zeros(n)))
         drift, error = products.drift(*h)
         size = (h[0] + h[1]) * ROUNDED_UP
-        lost = U * 8.0 * (np.abs(drift) + leaving * top) + merged * (float(np.abs(h[0]).max()) + top)
-        worst = (drift + leaving * top + error + lost) / weights
+        rounding = U * 8.0 * (np.abs(drift) + leaving * top) + merged * (float(np.abs(h[0]).max()) + top)
+        worst = (drift + leaving * top + error + rounding) / weights
         worst[reference] = -math.inf
         c = min(-float(worst.max()), 1.0)
         proved = bool(np.all(size <= low + b) and size.min() >= 0.0 and np.all(np.isfinite(size)))
         if not (proved and c > (0.0 if best is None else best[2])):
             break
         best = size, top, c
-        if c > SHARP:
+        if c > SUFFICIENT_C:
             break
-        rest = weights + leaving * top + drift
+        residual = weights + leaving * top + drift
     return best or ()
 
 
@@ -202,10 +220,10 @@ def distance(sides: Sides, pi: Vector) -> float:
 
 
 def mean_between(sides: Sides, pi: Vector, f: Vector) -> Bounded:
-    """Return the mean of f, shape (n,), whose size is at most w - 1 in all states.
+    """Return the mean of f, shape (n,), with |f| <= w - 1 in all states.
 
-    With g the mean sum of f, or of 1, until the reference is reached, r g = -x f + s pi f and r 1-sum =
-    s - m, for s = x(0) / pi(0); both are within the sides.
+    With x the given probabilities (``pi``), p the exact distribution and g the mean sum of f until the reference 0 is
+    reached, r g = -x f + s p f with s = x(0) / p(0). For f = 1 that is s less the mass of x. Both lie within the sides.
     """
     value, rounding = inner(pi, f), (len(pi) + 8) * U * inner(pi, np.abs(f))
     mass, off = excess(pi, np.zeros_like(pi))
@@ -213,6 +231,6 @@ def mean_between(sides: Sides, pi: Vector, f: Vector) -> Bounded:
     low, high = 1.0 + mass - off - sides.down - 8.0 * U, (1.0 + mass + off + sides.up) * (1.0 + 6.0 * U)
     if not (math.isfinite(half) and low > 0.0):
         return Bounded(value, -math.inf, math.inf)
-    ends = [(value + sign * half) / share for sign in (-1.0, 1.0) for share in (low, high)]
-    lower, upper = math.nextafter(min(ends), -math.inf), math.nextafter(max(ends), math.inf)
+    limits = [(value + sign * half) / share for sign in (-1.0, 1.0) for share in (low, high)]
+    lower, upper = math.nextafter(min(limits), -math.inf), math.nextafter(max(limits), math.inf)
     return Bounded(min(max(value, lower), upper), lower, upper)

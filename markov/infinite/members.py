@@ -1,4 +1,4 @@
-"""Sets of states of an infinite chain, as users write them: a question that one state answers."""
+"""Sets of states of an infinite chain, as conditions on one state: from functions, labels, states and lists of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NamedFunction:
         self.functions = model.function_of_state(kind, self.q)
 
     @property
-    def is_known(self) -> bool:
+    def is_defined(self) -> bool:
         """Whether the model has it."""
         return self.name in self.functions(self.model.start(), self.q)
 
@@ -49,45 +49,45 @@ def membership(infinite: InfiniteChain, states: Any, name: str) -> Callable[[Any
         A function of a state that returns whether it is in the set, as Python reads conditions; the name of
         a label of the model; a state; or a list or set of states.
     name
-        Of the parameter, in messages.
+        Name of the parameter, for messages.
 
     Raises
     ------
     ValueError
-        Naming the parameter, when it is none of these.
+        For other values of the parameter, which the message names.
     """
     if isinstance(states, np.ndarray):
-        said = "must be a function of the state, a label, a state or a list of states"
-        raise ValueError(f"{name} is an array: {said}: there are infinitely many")  # noqa: TRY004
+        expected = "must be a function of the state, a label, a state or a list of states"
+        raise ValueError(f"{name} is an array: {expected}: there are infinitely many")  # noqa: TRY004
     if isinstance(states, str):
         label = NamedFunction(infinite.model, "labels", states)
-        if label.is_known:
-            return _truths(label, f"{name} = {states!r}")
+        if label.is_defined:
+            return _condition(label, f"{name} = {states!r}")
     if callable(states):
-        return _truths(states, f"{name} = {called(states)}")
+        return _condition(states, f"{name} = {called(states)}")
     members = set()
     for state in states if isinstance(states, (list, set)) else [states]:
-        known = _known(infinite, state)
-        if known is None:
-            said = "must be a function of the state, a label, a state of the chain or a list of them"
-            raise ValueError(f"{name} = {format_value(states)}: {said}")
-        members.add(known)
+        member = _normal_state(infinite, state)
+        if member is None:
+            expected = "must be a function of the state, a label, a state of the chain or a list of them"
+            raise ValueError(f"{name} = {format_value(states)}: {expected}")
+        members.add(member)
     if not members:
         raise ValueError(f"{name} = {format_value(states)}: no state of the chain is in it")
     return members.__contains__
 
 
-def _known(infinite: InfiniteChain, state: Any) -> Any:
-    """Return a state as the rules take it; None for what the start certainly does not lead to."""
+def _normal_state(infinite: InfiniteChain, state: Any) -> Any:
+    """Return a state in the form that the rules take; None for other values, and outside of the chain's hull."""
     try:
-        known = infinite.hull.layout.calls.known(state)
+        normal = infinite.hull.layout.calls.known(state)
     except (TypeError, ValueError):
         return None
-    return known if infinite.hull.contains(known) else None
+    return normal if infinite.hull.contains(normal) else None
 
 
-def _truths(function: Callable[[Any], Any], name: str) -> Callable[[Any], bool]:
-    """Return a condition of a user, whose values are truth values or numbers."""
+def _condition(function: Callable[[Any], Any], name: str) -> Callable[[Any], bool]:
+    """Return a user's condition, whose values are truth values or numbers."""
 
     def holds(state: Any) -> bool:
         value = function(state)
@@ -103,17 +103,17 @@ def _truths(function: Callable[[Any], Any], name: str) -> Callable[[Any], bool]:
 
 
 def start_of(infinite: InfiniteChain, start: Any) -> Any:
-    """Return the state at time 0 as the rules take it; None: that of the model.
+    """Return the state at time 0 in the form that the rules take; None: the start of the model.
 
     Raises
     ------
     ValueError
-        When it is none of the states for which the rules were followed.
+        For a state outside of the chain's hull.
     """
     if start is None:
         return infinite.hull.layout.calls.known(infinite.model.start())
-    state = _known(infinite, start)
+    state = _normal_state(infinite, start)
     if state is None:
-        said = "must be one state that the start of the model may lead to"
-        raise ValueError(f"start = {format_value(start)}: {said}: the chain has infinitely many states")
+        expected = "must be one state that the start of the model may lead to"
+        raise ValueError(f"start = {format_value(start)}: {expected}: the chain has infinitely many states")
     return state

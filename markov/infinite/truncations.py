@@ -1,4 +1,4 @@
-"""Finite sets of states that grow, and the rates between and out of them."""
+"""Growing finite sets of states of an infinite chain, and the rates between and out of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import heapq
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,10 +23,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.generators.calls import Calls
+    from markov.infinite.lyapunov import Lyapunov
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Projection", "Truncation", "Truncations"]
+__all__ = [
+    "FIRST_STATES",
+    "LEVEL_GROWTH",
+    "MIN_SET_GROWTH",
+    "Projection",
+    "Truncation",
+    "Truncations",
+    "include_inner",
+    "next_level",
+]
+
+FIRST_STATES = 60
+LEVEL_GROWTH = 1.4  # factor of the level without a prediction
+MAX_LEVEL_GROWTH = 2.0
+TARGET_BOUND_RATIO = 0.2  # predicted bound over the tolerance
+MIN_SET_GROWTH = 1.3  # factor of the number of states
 
 
 class Projection(NamedTuple):
@@ -34,14 +51,14 @@ class Projection(NamedTuple):
     Attributes
     ----------
     built
-        The n states, those in which the chain stops included, and the rates between them.
+        The n states, including states in which the chain stops, and the rates between them.
     inside
-        Whether the chain goes on in each state, shape (n,).
+        Whether the chain goes on in a state, shape (n,).
     Q
-        Generator on these states and, after them, all others that are entered; shape (n + k, n + k). What
-        leaves the set, or stops, stays where it is.
+        Generator on these states and, after them, all k other states that are entered; shape (n + k, n + k). States
+        outside of the set, and states in which the chain stops, are absorbing.
     numbers
-        Of all n + k states in `Truncations.states`.
+        Numbers of all n + k states in `Truncations.states`.
     """
 
     built: Built
@@ -56,7 +73,7 @@ class Projection(NamedTuple):
 
 
 class Truncation(NamedTuple):
-    """A finite set of states, and the generator on it with what leaves it led back to one state.
+    """A finite set of states, and the generator on it with transitions out of it led back to one state.
 
     Attributes
     ----------
@@ -67,11 +84,11 @@ class Truncation(NamedTuple):
     numbers
         Numbers of the states in `Truncations.states`, shape (n,).
     anchor
-        Place of the state to which what leaves the set is led.
+        Index of the state to which transitions out of the set lead.
     edge
         Numbers of the states that are entered from the set.
     merged
-        Largest number of rates from one state that were added up, as they leave the set or lead to the anchor.
+        Largest number of rates from one state that were added up, since they leave the set or lead to the anchor.
     """
 
     built: Built
@@ -83,12 +100,12 @@ class Truncation(NamedTuple):
 
     @property
     def rates(self) -> FiniteSet:
-        """The rates in it."""
+        """The rates in the set and out of it."""
         return FiniteSet(self.built.Q, self.leaving, self.anchor, self.merged)
 
 
 class Truncations:
-    """States found by running rules, each once, those with small components first.
+    """States found by running the rules once per state, small states first.
 
     Parameters
     ----------
@@ -97,11 +114,11 @@ class Truncations:
     seeds
         States to begin with.
     heights
-        How large some states are: sets have those below a level.
-    most
-        Largest number of states; with more, TooLargeError.
+        Returns the heights of states. A set has the states up to a level.
+    max_states
+        Largest number of states; above it TooLargeError.
     stops
-        Whether the chain stops in a state: there the rules never run. None: it stops nowhere.
+        Whether the chain stops in a state, where the rules are not run. None: it never stops.
     """
 
     def __init__(
@@ -109,30 +126,30 @@ class Truncations:
         calls: Calls,
         seeds: Iterable[Any],
         heights: Callable[[Sequence[Any]], Vector],
-        most: int,
+        max_states: int,
         stops: Callable[[Any], bool] | None = None,
     ) -> None:
-        self.calls, self.most, self.stops = calls, most, stops
+        self.calls, self.max_states, self.stops = calls, max_states, stops
         self.heights_of = heights
         self.states: list[Any] = []
         self._index: dict[Any, int] = {}
         self._heights = array("d")
         self._expanded: list[int] = []
         self._waiting: list[int] = []
-        self._ends, self._targets, self._rates = array("q", [0]), array("q"), array("d")
+        self._row_stops, self._targets, self._rates = array("q", [0]), array("q"), array("d")
         self.add(seeds)
 
     def add(self, states: Iterable[Any]) -> None:
-        """Add states to those that are seen."""
+        """Add states in which the rules have not run."""
         first = len(self.states)
         for state in states:
             if state not in self._index:
                 self._index[state] = len(self.states)
                 self.states.append(state)
-        self._measure(first)
+        self._enqueue(first)
 
     def include(self, states: Sequence[Any]) -> None:
-        """Run the rules in some states, whatever their height."""
+        """Run the rules in states of any height."""
         self.add(states)
         waiting = set(self._waiting)
         first = len(self.states)
@@ -141,15 +158,16 @@ class Truncations:
             self._expand(number)
         done = set(chosen)
         self._waiting = [number for number in self._waiting if number not in done]
-        self._measure(first)
+        self._enqueue(first)
 
     def __contains__(self, state: Any) -> bool:
         return state in self._index
 
-    def _measure(self, first: int) -> None:
-        fresh = self.states[first:]
-        if fresh:
-            self._heights.extend(self.heights_of(fresh).tolist())
+    def _enqueue(self, first: int) -> None:
+        """Compute heights of the states from a number on, and queue them for the rules unless the chain stops there."""
+        new_states = self.states[first:]
+        if new_states:
+            self._heights.extend(self.heights_of(new_states).tolist())
             self._waiting.extend(filter(self._goes_on, range(first, len(self.states))))
 
     def _goes_on(self, number: int) -> bool:
@@ -157,21 +175,21 @@ class Truncations:
         return self.stops is None or not self.stops(self.states[number])
 
     def number_of(self, state: Any) -> int:
-        """Return the number of a state that was seen; KeyError for others."""
+        """Return the number of a state; KeyError for a state that has none yet."""
         return self._index[state]
 
     @property
     def is_closed(self) -> bool:
-        """Whether no state is left in which the rules did not run, though the chain goes on there."""
+        """Whether the rules have run in all states in which the chain goes on."""
         return not self._waiting
 
     def reshape(self, heights: Callable[[Sequence[Any]], Vector]) -> None:
-        """Take other heights from now on; the sets only grow."""
+        """Replace the heights of all states; the set does not shrink."""
         self.heights_of = heights
         self._heights = array("d", heights(self.states).tolist())
 
     def reach(self, level: float) -> int:
-        """Run the rules in all states found whose height is at most ``level``; return how many states that are."""
+        """Run the rules in all states up to a height, and return the number of states in which they have run."""
         while True:
             heights = self._heights
             wave = [number for number in self._waiting if heights[number] <= level]
@@ -181,50 +199,51 @@ class Truncations:
             first = len(self.states)
             for number in wave:
                 self._expand(number)
-            self._measure(first)
+            self._enqueue(first)
             self._check_size()
 
     def _expand(self, number: int) -> None:
+        """Run the rules in a state."""
         state, calls, index = self.states[number], self.calls, self._index
         try:
             for target, rate in calls.rules(state, calls.q):
                 if rate > 0.0:
-                    place = index.get(target)
-                    if place is None:
+                    target_number = index.get(target)
+                    if target_number is None:
                         target = calls.known(target)
-                        place = index.setdefault(target, len(self.states))
-                        if place == len(self.states):
+                        target_number = index.setdefault(target, len(self.states))
+                        if target_number == len(self.states):
                             self.states.append(target)
-                    self._targets.append(place)
+                    self._targets.append(target_number)
                     self._rates.append(rate)
                 elif rate != 0.0:
                     raise ValueError("a rate is negative or not a number")
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
-            found = calls.refused(state, error)
-            raise found from found.__cause__
-        self._ends.append(len(self._rates))
+            refusal = calls.refused(state, error)
+            raise refusal from refusal.__cause__
+        self._row_stops.append(len(self._rates))
         self._expanded.append(number)
 
     def _check_size(self) -> None:
         name, count = self.calls.name, len(self.states)
         room = BYTES_PER_STATE * count + BYTES_PER_TRANSITION * len(self._rates)
-        if len(self._expanded) > self.most:
-            raise StateLimitError(name, self.most)
+        if len(self._expanded) > self.max_states:
+            raise StateLimitError(name, self.max_states)
         check_room(f"{name}: {count} states", room)
 
     def follow(self, inflow: Mapping[int, float], count: int) -> None:
-        """Run the rules in up to ``count`` more states, those first into which most is estimated to flow.
+        """Run the rules in up to ``count`` more states, in the order of their estimated inflow.
 
         Parameters
         ----------
         inflow
-            How much flows into states that wait for the rules, by number; from there on it is estimated by the
+            Inflow of states that wait for the rules, by number. The inflow of later states is estimated by the
             jump chain.
         count
-            > 0.
+            Number of states, > 0.
         """
         first, waiting = len(self.states), set(self._waiting)
-        seen = first
+        n_states = first
         estimate, done = dict(inflow), set[int]()
         heap = [(-mass, number) for number, mass in inflow.items() if number in waiting]
         heapq.heapify(heap)
@@ -234,42 +253,42 @@ class Truncations:
                 continue
             self._expand(number)
             done.add(number)
-            waiting.update(n for n in range(seen, len(self.states)) if self._goes_on(n))
-            seen = len(self.states)
-            part = slice(self._ends[-2], self._ends[-1])
-            whole = math.fsum(self._rates[part])
+            waiting.update(n for n in range(n_states, len(self.states)) if self._goes_on(n))
+            n_states = len(self.states)
+            part = slice(self._row_stops[-2], self._row_stops[-1])
+            exit_rate = math.fsum(self._rates[part])
             for target, rate in zip(self._targets[part], self._rates[part], strict=True):
                 if target in waiting and target not in done:
-                    estimate[target] = estimate.get(target, 0.0) - mass * rate / whole
+                    estimate[target] = estimate.get(target, 0.0) - mass * rate / exit_rate
                     heapq.heappush(heap, (-estimate[target], target))
-        self._measure(first)
+        self._enqueue(first)
         self._waiting = [number for number in self._waiting if number not in done]
         self._check_size()
 
     def truncation(self, anchor: Any = None) -> Truncation:
-        """Return the states that the rules have run in, what leaves them led back to ``anchor``.
+        """Return the states in which the rules have run, with transitions out of them led back to ``anchor``.
 
         None: to the lowest state.
         """
         numbers = np.array(self._expanded, dtype=np.int64)
         heights = np.array(self._heights)
-        place = np.full(len(self.states), -1, dtype=np.int64)
-        place[numbers] = np.arange(len(numbers))
-        to = int(np.argmin(heights[numbers])) if anchor is None else int(place[self._index[anchor]])
-        ends = np.array(self._ends)
-        seen = np.array(self._targets, dtype=np.int64)
-        targets, rates = place[seen], np.array(self._rates)
+        index = np.full(len(self.states), -1, dtype=np.int64)
+        index[numbers] = np.arange(len(numbers))
+        to = int(np.argmin(heights[numbers])) if anchor is None else int(index[self._index[anchor]])
+        row_stops = np.array(self._row_stops)
+        target_numbers = np.array(self._targets, dtype=np.int64)
+        targets, rates = index[target_numbers], np.array(self._rates)
         out = targets < 0
-        sources = np.repeat(np.arange(len(numbers)), np.diff(ends))
+        sources = np.repeat(np.arange(len(numbers)), np.diff(row_stops))
         leaving = np.bincount(sources[out], rates[out], len(numbers)).astype(np.float64)
-        edge = np.unique(seen[out])
+        edge = np.unique(target_numbers[out])
         targets[out] = to
         merged = most_merged(sources, targets == to, out)
         states = [self.states[number] for number in self._expanded]
         space = Space.found(self.calls.model.State, states)
         codes = space.codes(states)
         order = space.order_of(codes)
-        Q = Rows(ends, targets, rates).generator(None if order is None else rank_of(order))
+        Q = Rows(row_stops, targets, rates).generator(None if order is None else rank_of(order))
         if order is not None:
             to = int(rank_of(order)[to])
             codes, leaving, numbers = codes[:, order], leaving[order], numbers[order]
@@ -277,12 +296,12 @@ class Truncations:
         return Truncation(Built(space, codes, Q, how), leaving, numbers, to, edge, merged)
 
     def projection(self) -> Projection:
-        """Return the states that the rules have run in, and those in which the chain stops, as a set."""
+        """Return the states in which the rules have run or the chain stops, as a set."""
         waiting = np.zeros(len(self.states), dtype=bool)
         waiting[self._waiting] = True
         expanded = np.array(self._expanded, dtype=np.int64)
-        seen = np.array(self._targets, dtype=np.int64)
-        entered = np.unique(seen[waiting[seen]])
+        target_numbers = np.array(self._targets, dtype=np.int64)
+        entered = np.unique(target_numbers[waiting[target_numbers]])
         stopped = ~waiting
         stopped[expanded] = False
         numbers = np.concatenate([expanded, np.flatnonzero(stopped)])
@@ -293,14 +312,67 @@ class Truncations:
         if order is not None:
             codes, numbers = codes[:, order], numbers[order]
         numbers = np.concatenate([numbers, entered])
-        place = np.full(len(self.states), -1, dtype=np.int64)
-        place[numbers] = np.arange(len(numbers))
-        sources = np.repeat(place[expanded], np.diff(np.array(self._ends)))
-        targets, rates = place[seen], np.array(self._rates)
+        index = np.full(len(self.states), -1, dtype=np.int64)
+        index[numbers] = np.arange(len(numbers))
+        sources = np.repeat(index[expanded], np.diff(np.array(self._row_stops)))
+        targets, rates = index[target_numbers], np.array(self._rates)
         Q = from_edges(sources, targets, rates, len(numbers))
-        kept = targets < size
-        between = from_edges(sources[kept], targets[kept], rates[kept], size)
+        in_set = targets < size
+        between = from_edges(sources[in_set], targets[in_set], rates[in_set], size)
         inside = np.zeros(size, dtype=bool)
-        inside[place[expanded]] = True
+        inside[index[expanded]] = True
         how = f"{size} of infinitely many states"
         return Projection(Built(space, codes, between, how), inside, Q, numbers)
+
+
+def include_inner(sets: Truncations, lyapunov: Lyapunov) -> None:
+    """Include all states in which the drift of a function was not verified.
+
+    Changes of a component may have a common divisor. States that the start cannot lead to for that reason are left out.
+    """
+    hull, layout = lyapunov.hull, lyapunov.hull.layout
+    divisors = [0] * len(layout.free)
+    for parts in hull.parts.values():
+        for part in parts:
+            for move in part.result:
+                for k, change in enumerate(hull.changes(move, part)):
+                    divisors[k] = math.gcd(divisors[k], change)
+    start = layout.split(sets.states[0])[1]
+    inner = []
+    for mode, ranges in lyapunov.inner():
+        for components in product(*ranges):
+            state = layout.calls.known(layout.state(mode, components))
+            triples = zip(layout.split(state)[1], start, divisors, strict=True)
+            if all((a - b) % (divisor or 1) == 0 for a, b, divisor in triples):
+                inner.append(state)
+    sets.reach(float(sets.heights_of([sets.states[0]])[0]))
+    sets.include(inner)
+
+
+def next_level(
+    history: list[tuple[float, float]],
+    tolerance: float,
+    *,
+    useful: float = 1.0,
+    largest: float = MAX_LEVEL_GROWTH,
+) -> float:
+    """Return the level of the next set: the logarithm of a bound is nearly linear in it.
+
+    Parameters
+    ----------
+    history
+        Levels and bounds of the previous sets.
+    tolerance
+        The requested bound.
+    useful
+        Bounds below this count. Without two falling bounds below it, the level grows by a fixed factor.
+    largest
+        Maximum factor of the level.
+    """
+    level, bound = history[-1]
+    if len(history) > 1 and 0.0 < bound < history[-2][1] < useful and level > history[-2][0]:
+        previous_level, previous_bound = history[-2]
+        slope = (math.log(bound) - math.log(previous_bound)) / (level - previous_level)
+        predicted = level + math.log(TARGET_BOUND_RATIO * tolerance / bound) / slope
+        return min(max(predicted, 1.05 * level), largest * level)
+    return LEVEL_GROWTH * level

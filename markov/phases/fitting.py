@@ -172,7 +172,7 @@ class PhaseFit(Result):
 
     @property
     def status(self) -> Status:
-        """SOLVED: a local maximum of the likelihood, without a bound on the distance to the distribution of the times."""
+        """SOLVED: a local maximum of the likelihood, without a bound on the distance to the times' distribution."""
         return Status.SOLVED
 
     def summary(self) -> dict[str, object]:

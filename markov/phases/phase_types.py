@@ -365,7 +365,7 @@ class AbsorptionTime:
         return DistributionValues(np.minimum(rows[:, -1], 1.0), np.minimum(survival, 1.0), rows @ self._exits)
 
     def _rows(self, start: Floats, scaled: Floats) -> Floats:
-        """Return probabilities of phases and absorption, shape (times, ..., m + 1), for starts of shape (..., m + 1)."""
+        """Return probabilities of phases and absorption, shape (times, ..., m + 1), for starts (..., m + 1)."""
         rows = np.empty((len(scaled), *start.shape))
         windows = np.maximum((np.frexp(scaled)[1] - 1 - FIRST_WINDOW) // WINDOW_WIDTH, MIN_WINDOW)
         windows[scaled == 0.0] = 0

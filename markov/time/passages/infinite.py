@@ -25,11 +25,16 @@ from markov.computing.matrices import off_diagonal
 from markov.computing.memory import TooLargeError
 from markov.computing.rounding import U
 from markov.generators.unbounded.polynomials import Unfollowed
-from markov.infinite.bases import given_basis
-from markov.infinite.lyapunov import Wanted, find_lyapunov
+from markov.infinite.lyapunov import Drift, find_lyapunov, user_basis
 from markov.infinite.members import membership, start_of
-from markov.infinite.solving import FIRST_STATES, GROWTH, LEAST_MORE, include_inner, next_level
-from markov.infinite.truncations import Truncations
+from markov.infinite.truncations import (
+    FIRST_STATES,
+    LEVEL_GROWTH,
+    MIN_SET_GROWTH,
+    Truncations,
+    include_inner,
+    next_level,
+)
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.infinite_results import InfiniteMoments, InfinitePassage
 
@@ -39,8 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.exploration import InfiniteChain
-    from markov.infinite.bases import Basis
-    from markov.infinite.lyapunov import Lyapunov
+    from markov.infinite.lyapunov import Basis, Lyapunov
     from markov.infinite.truncations import Projection
     from markov.time.passages.sensitivities import Question
 
@@ -149,7 +153,7 @@ def _upper(most: Vector, left: Vector, beyond: tuple[Vector, Lyapunov | None], u
     if left.max() >= 1.0:
         return np.full_like(most, np.inf)
     low = V - SLACK * np.abs(V)
-    b = max(float(np.max((most - low) / (1.0 - left))), -lyapunov.least, 0.0) * (1.0 + SLACK)
+    b = max(float(np.max((most - low) / (1.0 - left))), -lyapunov.lower_bound, 0.0) * (1.0 + SLACK)
     return (most + b * left) * up
 
 
@@ -181,7 +185,7 @@ class _Search(NamedTuple):
         include_inner(sets, lyapunov)
         level = max(float(lyapunov.at([self.start])[0]), lyapunov.at_inner(), 1.0)
         while sets.reach(level) < FIRST_STATES and not sets.is_closed:
-            level *= GROWTH
+            level *= LEVEL_GROWTH
         best: Bracket | None = None
         history: list[tuple[float, float]] = []
         width, stagnant = math.inf, 0
@@ -198,8 +202,8 @@ class _Search(NamedTuple):
             history.append((level, own))
             level = next_level(history, TOLERANCE, useful=math.inf, largest=LARGEST_GROWTH)
             count = len(projection.inside)
-            while sets.reach(level) < LEAST_MORE * count and not sets.is_closed:
-                level *= GROWTH
+            while sets.reach(level) < MIN_SET_GROWTH * count and not sets.is_closed:
+                level *= LEVEL_GROWTH
 
     def answered(self, given: Basis | None) -> tuple[Bracket, Lyapunov]:
         """Return bounds with the function that proves them, whose drift counts outside of the target at least.
@@ -211,7 +215,7 @@ class _Search(NamedTuple):
         """
         hull = self.infinite.hull
         try:
-            lyapunov = find_lyapunov(hull, given, Wanted(stops=self.stops))
+            lyapunov = find_lyapunov(hull, given, Drift(stops=self.stops))
         except Unfollowed:
             try:  # the target, not the rules, may be what cannot be followed
                 lyapunov = find_lyapunov(hull, given)
@@ -254,7 +258,7 @@ def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure:
     """
     watch = Stopwatch()
     _, _, to, start, function = question
-    given = None if function is None else given_basis(function)
+    given = None if function is None else user_basis(function)
     search = _Search(infinite, membership(infinite, to, "to"), start_of(infinite, start))
     step, lyapunov = search.answered(given)
     projection = step.projection
