@@ -1,1 +1,1 @@
-"""Parameters of rules from observations: likelihood, its gradient, and estimates with standard errors."""
+"""Parameters of rules from observations: likelihood with its gradient, and estimates with standard errors."""

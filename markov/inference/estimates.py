@@ -1,8 +1,11 @@
 """Estimates of the parameters of rules by maximum likelihood, with standard errors.
 
-Newton's method on the log-likelihood, whose gradient has the exact derivatives of the rates that sensitivities have
-(`markov.sensitivities.perturbations`). The observed information is minus the derivative of that gradient, by differences; its
-inverse is the covariance of the estimates for many observations.
+Newton's method on the log-likelihood, whose gradient has the exact derivatives of the rates, as sensitivities have
+(`markov.sensitivities.perturbations`). The observed information is minus the derivative of that gradient, by
+differences. Its inverse is the covariance of the estimates for many observations.
+
+Few observations involve few states of a large chain. So the rules run in the states on which the likelihood depends
+(`RateRows`), in plain Python, as long as the transitions stay the same; otherwise complete chains are built.
 """
 
 from __future__ import annotations
@@ -10,32 +13,36 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from hopflow.checks import count_of, format_value, instances, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Result, Status, deliver, figure
 from hopflow.units import WithUnit, declares, in_units
-from markov.computing.matrices import off_diagonal
+from markov.computing.matrices import off_diagonal, row_numbers
+from markov.computing.rounding import U
 from markov.driver import stationary
+from markov.generators.slopes import plain_rates
 from markov.inference.likelihoods import (
     ImpossibleError,
     LogLikelihood,
     log_likelihood,
-    needed_states,
+    relevant_states,
 )
 from markov.inference.observations import Statistics
-from markov.inference.rate_rows import ChangedError, RateRows
 from markov.models.rules import ChainModel, with_estimates
 from markov.models.spaces import NUMBERED
 from markov.selections import as_chain
+from markov.sensitivities.differences import Kinked, derivative
 from markov.sensitivities.model_parameters import entry_of, parameters_of
 from markov.sensitivities.perturbations import Perturbation, same_states
 
 if TYPE_CHECKING:
-    import scipy.sparse as sp
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from markov.chains import MarkovChain
@@ -43,41 +50,46 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Matrix = NDArray[np.float64]
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["ChangedError", "Estimate", "RateRows", "estimate"]
 
 MAX_STEPS = 60
-CLOSE = 1e-16  # what a step is still expected to add to the log-likelihood at the end
-FORWARD = 1e-6  # relative difference of a parameter
-LARGEST_STEP = 1.0  # relative to the largest of a parameter and its first value
-SMALLEST_SCALE = 1e-3  # of a parameter's first value
-HALVINGS = 40
-MAX_BY_PYTHON = 20_000  # states whose rates are computed by plain Python at each value
-DETERMINED = 1e-9  # smallest curvature over the largest, for relative changes: less is none
+LIKELIHOOD_TOLERANCE = 1e-16  # predicted gain of the log-likelihood below which the iteration stops
+FORWARD_DIFFERENCE = 1e-6  # relative to a parameter
+MAX_RELATIVE_STEP = 1.0  # relative to the larger one of a parameter and its smallest scale
+MIN_SCALE = 1e-3  # relative to the first value of a parameter
+MAX_HALVINGS = 40
+MAX_STATES_IN_PYTHON = 20_000
+MIN_CURVATURE_RATIO = (
+    1e-9  # smallest curvature over the largest, for relative changes; below it a parameter is not determined
+)
+LINEARITY_STEP = 2.0**-8  # relative to a parameter, for the comparison of rates with straight lines
+LINEARITY_TOLERANCE = 16.0 * U  # relative to a rate: rounding of the comparison
+DIFFERENCE_SCALES = 5  # number of step sizes of differences
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Estimate(Result):
-    """Parameters of rules of greatest likelihood.
+    """Parameters of rules with the largest likelihood.
 
     Attributes
     ----------
     chain
-        The `MarkovChain` with them.
+        The `MarkovChain` with these parameters.
     values
-        By the name of each parameter that was estimated.
+        The estimates by name of the parameter.
     covariance
         Inverse of the observed information, in the order of ``values``, shape (parameters, parameters).
     log_likelihood, log_likelihood_error
-        For densities in 1/s, and a bound on the error of its computation for this model and these observations. The bound
-        says nothing of how well the model fits, nor of how far the estimates are from the true parameters.
+        Log-likelihood for densities in 1/s, and a bound on the error of its computation for this model and these
+        observations. The bound does not cover the fit of the model, nor the distance to the true parameters.
     gradient
-        Of the log-likelihood, shape (parameters,): next to zero.
+        Gradient of the log-likelihood, shape (parameters,), nearly zero.
     observations
-        Jumps of paths, and pairs of neighbouring observations of panels.
+        Number of jumps of paths and of pairs of consecutive observations of panels.
     status
-        CONVERGED; INACCURATE where the greatest likelihood was not found, or the data do not determine all parameters.
+        CONVERGED; INACCURATE if the maximum was not found, or the data do not determine all parameters.
     steps
-        Newton steps.
+        Number of Newton steps.
     seconds
         Wall-clock time, in s.
 
@@ -89,9 +101,9 @@ class Estimate(Result):
     ...     start=True,
     ...     params={"failure": 0.1, "repair": 1.0},
     ... )
-    >>> seen = ObservedPath([0.0, 8.0, 9.0, 13.0, 15.0], [True, False, True, False, True], end=20.0)
-    >>> found = estimate(machine, seen, ["failure", "repair"])
-    >>> found.values["failure"], found.standard_errors["failure"]  # 2 / 17, sqrt(2) / 17
+    >>> path = ObservedPath([0.0, 8.0, 9.0, 13.0, 15.0], [True, False, True, False, True], end=20.0)
+    >>> answer = estimate(machine, path, ["failure", "repair"])
+    >>> answer.values["failure"], answer.standard_errors["failure"]  # 2 / 17, sqrt(2) / 17
     (0.117647..., 0.083189...)
     """
 
@@ -108,22 +120,22 @@ class Estimate(Result):
 
     @property
     def model(self) -> Any:
-        """The model with the estimates: error bounds of its answers do not cover them, and the answers say so."""
+        """The model with the estimates. Error bounds of its answers do not cover errors of estimates, and say so."""
         return self.chain.model
 
     @property
     def standard_errors(self) -> dict[str, float]:
-        """Square roots of the variances, by name; NaN where the data do not determine the parameters."""
+        """Square roots of the variances, by name; NaN if the data do not determine the parameters."""
         with np.errstate(invalid="ignore"):
             return dict(zip(self.values, np.sqrt(self.covariance.diagonal()).tolist(), strict=True))
 
     @declares(level="share")
     def intervals(self, level: WithUnit = 0.95) -> dict[str, tuple[float, float]]:
-        """Return the ends of the confidence interval of each parameter, by name.
+        """Return the limits of the parameters' confidence intervals, by name.
 
-        The normal interval of the logarithm of its size, for many observations: the ends have the sign of the estimate. It
-        covers chance in the observations, if they come from the model; not an error of the model. NaN where the data do
-        not determine the parameters.
+        An interval is normal in the logarithm of the parameter's absolute value, for many observations, and its limits
+        have the sign of the estimate. It covers chance in observations of the model, but no error of the model. The
+        limits are NaN if the data do not determine the parameters.
 
         Parameters
         ----------
@@ -136,8 +148,8 @@ class Estimate(Result):
         >>> counts = explore(
         ...     lambda n, q: [(n + 1, q.rate)] if n < 50 else [], start=0, params={"rate": 1.0}
         ... )
-        >>> found = estimate(counts, Panel([0.0, 1.0, 2.0, 3.0, 4.0], [0, 3, 4, 9, 10]), ["rate"])
-        >>> found.intervals()["rate"]  # ten arrivals: 2.5 exp(-+ 1.96 / sqrt(10))
+        >>> answer = estimate(counts, Panel([0.0, 1.0, 2.0, 3.0, 4.0], [0, 3, 4, 9, 10]), ["rate"])
+        >>> answer.intervals()["rate"]  # ten arrivals: 2.5 exp(-+ 1.96 / sqrt(10))
         (1.345..., 4.646...)
         """
         from scipy.special import ndtri
@@ -145,12 +157,12 @@ class Estimate(Result):
         quantile = float(
             ndtri(0.5 + 0.5 * one_number("level", in_units("level", level, "share"), above=0.0, below=1.0))
         )
-        ends = {}
+        limits = {}
         for name, error in self.standard_errors.items():
             value = self.values[name]
             factor = math.exp(quantile * error / abs(value))
-            ends[name] = (min(value / factor, value * factor), max(value / factor, value * factor))
-        return ends
+            limits[name] = (min(value / factor, value * factor), max(value / factor, value * factor))
+        return limits
 
     def standard_error(self, measure: str) -> float:
         """Return the standard error of a stationary measure, by its sensitivities to the parameters.
@@ -163,33 +175,35 @@ class Estimate(Result):
         answer = stationary(self.chain)
         slopes = []
         for name in self.values:
-            found = answer.sensitivity(name, of=measure)
-            if isinstance(found, list):
-                said = f"has {count_of(len(found), 'entry', 'entries')}: must be one number"
-                raise ValueError(f"measure = {measure!r}: {said}")  # noqa: TRY004  # of a name
-            slopes.append(found.derivative)
-        change = np.array(slopes)
-        return math.sqrt(max(float(change @ self.covariance @ change), 0.0))
+            sensitivity = answer.sensitivity(name, of=measure)
+            if isinstance(sensitivity, list):
+                message = f"has {count_of(len(sensitivity), 'entry', 'entries')}: must be one number"
+                raise ValueError(f"measure = {measure!r}: {message}")  # noqa: TRY004  # the value of a name
+            slopes.append(sensitivity.derivative)
+        gradient = np.array(slopes)
+        return math.sqrt(max(float(gradient @ self.covariance @ gradient), 0.0))
 
     def summary(self) -> dict[str, object]:
         """Return status, chain, the estimates with standard errors and intervals, and the cost."""
-        errors, ends = self.standard_errors, self.intervals()
+        errors, limits = self.standard_errors, self.intervals()
         return {
             "status": self.status,
             "chain": repr(self.model),
             "observations": self.observations,
             **{
-                name: f"{value:.8g}, standard error {errors[name]:.2g}, 95 % {ends[name][0]:.4g} to {ends[name][1]:.4g}"
+                name: f"{value:.8g}, standard error {errors[name]:.2g}, "
+                f"95 % {limits[name][0]:.4g} to {limits[name][1]:.4g}"
                 for name, value in self.values.items()
             },
             "intervals": "of chance in the observations, for many of them; not of an error of the model",
-            "log-likelihood": f"{self.log_likelihood:.10g}, computed to {self.log_likelihood_error:.1e} (bound; not of the fit)",
+            "log-likelihood": f"{self.log_likelihood:.10g}, computed to "
+            f"{self.log_likelihood_error:.1e} (bound; not of the fit)",
             "Newton steps": self.steps,
             "time": f"{self.seconds:.3f} s",
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw each estimate with its standard error, relative to the estimate; the bars are one standard error long."""
+        """Draw the estimates with bars of one standard error, relative to the estimates."""
         if ax is None:
             _, ax = figure()
         errors = self.standard_errors
@@ -205,15 +219,15 @@ def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: On
     Parameters
     ----------
     model
-        A `ChainModel`, what `explore` found, or a file, with finitely many states. Its own parameters are where the
-        search begins: they must be real numbers other than zero. Those that are not listed keep their values.
+        A `ChainModel`, a result of `explore`, or a file, with finitely many states. The search begins at its
+        parameters, which must be real numbers other than zero. Parameters that are not listed keep their values.
     data
-        `ObservedPath`, `Panel`, `Paths`, or a list of them: independent observations of such chains, given the first
-        state of each.
+        `ObservedPath`, `Panel`, `Paths`, or a list of them: independent observations of such chains. The likelihood is
+        conditional on their first states.
     parameters
         Names, or entries of a parameter, as ``"rates[0]"``.
     on_failure
-        ``"raise"`` or ``"return"``: what to do with a result whose status is not CONVERGED.
+        ``"raise"`` or ``"return"`` a result whose status is not CONVERGED.
 
     Returns
     -------
@@ -223,15 +237,15 @@ def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: On
     Raises
     ------
     ValueError
-        For bad input; for data that cannot come from the model; for about 1e6 jumps and more between two
+        For bad input; for data that cannot come from the model; for about 1e6 jumps or more between two
         observations.
     ConvergenceError
-        Carrying the partial result.
+        Carries the partial result.
 
     Notes
     -----
-    A maximum close to the first values: others may be higher. Standard errors are for many observations, and say nothing
-    where an estimate lies on a boundary.
+    The maximum is close to the first values; another one may be higher. Standard errors are for many observations, and
+    not valid for an estimate on a boundary.
 
     Examples
     --------
@@ -241,135 +255,145 @@ def estimate(model: Any, data: Any, parameters: Sequence[str], *, on_failure: On
     >>> counts = explore(
     ...     lambda n, q: [(n + 1, q.rate)] if n < 50 else [], start=0, params={"rate": 1.0}
     ... )
-    >>> found = estimate(counts, Panel([0.0, 1.0, 2.0, 3.0, 4.0], [0, 3, 4, 9, 10]), ["rate"])
-    >>> round(found.values["rate"], 6), round(found.standard_errors["rate"], 3)  # sqrt(10) / 4
+    >>> answer = estimate(counts, Panel([0.0, 1.0, 2.0, 3.0, 4.0], [0, 3, 4, 9, 10]), ["rate"])
+    >>> round(answer.values["rate"], 6), round(answer.standard_errors["rate"], 3)  # sqrt(10) / 4
     (2.5, 0.791)
     """
     watch = Stopwatch()
-    names = _checked(parameters)
-    chain = as_chain(model)
-    if chain.model is None:
-        raise ValueError("model: the chain is given by its matrix and has no parameters; give rules")
-    search = _Search(chain, names, data)
-    values, here, information, steps, close = search.run()
-    found = search.chain_at(values)
-    if not search.has_same_transitions(found):
-        values, here, information, steps, close = search.run()
-        found = search.chain_at(values)
-    note = f"{', '.join(names)}: estimated from {count_of(search.observed.total, 'observation')}"
-    with_estimates(found.model, (note,))
-    covariance = np.full(information.shape, np.nan)
-    good = close and bool(np.all(np.isfinite(information)))
-    if good:
-        scales = np.outer(np.abs(values), np.abs(values))
-        scaled = information * scales
-        good = bool(np.linalg.eigvalsh(scaled).min() > DETERMINED * np.abs(scaled).max())
-    if good:
-        covariance = np.linalg.inv(scaled) * scales
-    result = Estimate(
-        chain=found,
-        values=dict(zip(names, values.tolist(), strict=True)),
-        covariance=covariance,
-        log_likelihood=here.value,
-        log_likelihood_error=here.error,
-        gradient=here.gradient,
-        observations=search.observed.total,
-        status=Status.CONVERGED if good else Status.INACCURATE,
-        steps=steps,
-        seconds=watch.seconds(),
-    )
-    return deliver(result, on_failure)
-
-
-def _checked(parameters: Any) -> list[str]:
     if isinstance(parameters, str) or not isinstance(parameters, (list, tuple)) or not parameters:
         raise ValueError(f"parameters = {format_value(parameters)}: must be a list of names")
     instances("parameters", parameters, str, "the name of a parameter")
     if len(set(parameters)) < len(parameters):
         raise ValueError(f"parameters = {format_value(parameters)}: must not have a name twice")
-    return list(parameters)
+    names = list(parameters)
+    chain = as_chain(model)
+    if chain.model is None:
+        raise ValueError("model: the chain is given by its matrix and has no parameters; give rules")
+    search = _Search(chain, names, data)
+    optimum = search.run()
+    fitted = search.chain_at(optimum.values)
+    if not search.has_same_transitions(fitted):
+        optimum = search.run()
+        fitted = search.chain_at(optimum.values)
+    note = f"{', '.join(names)}: estimated from {count_of(search.observed.total, 'observation')}"
+    with_estimates(fitted.model, (note,))
+    values, likelihood, information = optimum.values, optimum.likelihood, optimum.information
+    covariance = np.full(information.shape, np.nan)
+    determined = optimum.converged and bool(np.all(np.isfinite(information)))
+    if determined:
+        scales = np.outer(np.abs(values), np.abs(values))
+        scaled = information * scales
+        determined = bool(np.linalg.eigvalsh(scaled).min() > MIN_CURVATURE_RATIO * np.abs(scaled).max())
+    if determined:
+        covariance = np.linalg.inv(scaled) * scales
+    result = Estimate(
+        chain=fitted,
+        values=dict(zip(names, values.tolist(), strict=True)),
+        covariance=covariance,
+        log_likelihood=likelihood.value,
+        log_likelihood_error=likelihood.error,
+        gradient=likelihood.gradient,
+        observations=search.observed.total,
+        status=Status.CONVERGED if determined else Status.INACCURATE,
+        steps=optimum.steps,
+        seconds=watch.seconds(),
+    )
+    return deliver(result, on_failure)
+
+
+class _Optimum(NamedTuple):
+    """Values at which the search stopped, with likelihood and information, and whether they are the maximum."""
+
+    values: Vector
+    likelihood: LogLikelihood
+    information: Matrix
+    steps: int
+    converged: bool
 
 
 class _Search:
-    """Newton's method on the log-likelihood of some observations."""
+    """Newton's method on the log-likelihood of observations."""
 
     def __init__(self, chain: MarkovChain, names: list[str], data: Any) -> None:
         self._first, self._names = chain, names
-        self._known = parameters_of(chain.model)
-        self._begin = np.array([self._number(name) for name in names])
+        self._parameters = parameters_of(chain.model)
+        start = []
+        for name in names:
+            _, index, value = entry_of(self._parameters, name)
+            value = value if index is None else value[index]
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value:
+                expected = "must be a number other than zero, where the search begins"
+                raise ValueError(f"parameters: {name} is {format_value(value)}: {expected}")
+            start.append(float(value))
+        self._start = np.array(start)
         self.observed = Statistics.of(chain, data)
         try:
-            needed = needed_states(chain.Q, self.observed)
+            relevant = relevant_states(chain.Q, self.observed)
         except ImpossibleError as error:
-            one, other = map(format_value, chain.table.plain(list(error.args)))
-            raise ValueError(f"data: {other} after {one}: never so in the model") from None
-        few = isinstance(self._model_at(self._begin), ChainModel)  # no file
-        few = few and chain.space is not None and chain.space.size < NUMBERED
-        few = few and int(needed.sum()) <= MAX_BY_PYTHON
-        self._rows = RateRows(chain, needed) if few else None
-
-    def _number(self, name: str) -> float:
-        _, index, whole = entry_of(self._known, name)
-        value = whole if index is None else whole[index]
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value:
-            said = "must be a number other than zero, where the search begins"
-            raise ValueError(f"parameters: {name} is {format_value(value)}: {said}")
-        return float(value)
+            state, successor = map(format_value, chain.table.plain(list(error.args)))
+            raise ValueError(f"data: {successor} after {state}: never so in the model") from None
+        by_rows = (
+            isinstance(self._model_at(self._start), ChainModel)  # not of a file
+            and chain.space is not None
+            and chain.space.size < NUMBERED
+            and int(relevant.sum()) <= MAX_STATES_IN_PYTHON
+        )
+        self._rows = RateRows(chain, relevant) if by_rows else None
 
     def _model_at(self, values: Vector) -> Any:
         changes: dict[str, Any] = {}
         for text, value in zip(self._names, values.tolist(), strict=True):
-            name, index, whole = entry_of(self._known, text)
+            name, index, entries = entry_of(self._parameters, text)
             if index is not None:
-                parts = list(changes.get(name, whole))
+                parts = list(changes.get(name, entries))
                 parts[index] = value
-                value = tuple(parts) if isinstance(whole, tuple) else parts
+                value = tuple(parts) if isinstance(entries, tuple) else parts
             changes[name] = value
         model: Any = self._first.model
         return model.replace(**changes)
 
     def chain_at(self, values: Vector) -> MarkovChain:
-        """Return the chain with some values of the parameters.
+        """Return the chain with these values of the parameters.
 
         Raises
         ------
         ValueError
-            Where the model refuses them, or has other states with them.
+            If the model refuses them, or has other states with them.
         """
-        there = as_chain(self._model_at(values))
-        if not same_states(self._first, there):
+        chain = as_chain(self._model_at(values))
+        if not same_states(self._first, chain):
             raise ValueError(f"parameters = {self._names!r}: the states change with them")
-        return there
+        return chain
 
     def at(self, values: Vector) -> LogLikelihood:
-        """Return the log-likelihood and its gradient at some values."""
+        """Return the log-likelihood and its gradient at these values of the parameters."""
         if self._rows is not None:
             try:
-                return log_likelihood(*self._by_rows(self._rows, values), self.observed)
+                return log_likelihood(*self._generator_by_rows(self._rows, values), self.observed)
             except ChangedError:
                 self._rows = None
         chain = self.chain_at(values)
-        known: dict[Any, Any] = {}
+        cache: dict[Any, Any] = {}
         states = np.arange(chain.size)
-        slopes = [Perturbation(chain, states, name, known).generator()[0] for name in self._names]
+        slopes = [Perturbation(chain, states, name, cache).generator()[0] for name in self._names]
         return log_likelihood(chain.Q, slopes, self.observed)
 
     def has_same_transitions(self, chain: MarkovChain) -> bool:
-        """Whether a chain has the transitions of the first one; otherwise whole chains are made from now on.
+        """Return whether a chain has the transitions of the first chain; if not, rows are no longer used.
 
-        States that are not needed at first may be needed with other transitions.
+        With other transitions the likelihood may depend on other states.
         """
         if self._rows is None:
             return True
-        one, other = (off_diagonal(each.Q) for each in (self._first, chain))
-        same = one.nnz == other.nnz and abs(one.sign() - other.sign()).nnz == 0
+        first, other = off_diagonal(self._first.Q), off_diagonal(chain.Q)
+        same = first.nnz == other.nnz and abs(first.sign() - other.sign()).nnz == 0
         if not same:
             self._rows = None
         return bool(same)
 
-    def _by_rows(self, rows: RateRows, values: Vector) -> tuple[sp.csr_matrix, list[sp.csr_matrix]]:
-        """Return the generator, as far as it is needed, and its derivatives."""
-        here, slopes = rows.rates(self._model_at(values)), []
+    def _generator_by_rows(self, rows: RateRows, values: Vector) -> tuple[sp.csr_matrix, list[sp.csr_matrix]]:
+        """Return the relevant rows of the generator, and their derivatives."""
+        rates, slopes = rows.rates(self._model_at(values)), []
         for k, value in enumerate(values.tolist()):
 
             def model_at(shift: float, k: int = k) -> Any:
@@ -377,60 +401,142 @@ class _Search:
                 shifted[k] += shift
                 return self._model_at(shifted)
 
-            slopes.append(rows.matrix(rows.slopes(model_at, value, here)))
-        return rows.matrix(here), slopes
+            slopes.append(rows.matrix(rows.slopes(model_at, value, rates)))
+        return rows.matrix(rates), slopes
 
-    def _tried(self, values: Vector) -> LogLikelihood:
-        """Return the same, or -inf where the model refuses the values."""
+    def _try_at(self, values: Vector) -> LogLikelihood:
+        """Return the log-likelihood at these values, -inf if the model refuses them."""
         try:
             return self.at(values)
         except ValueError:
             return LogLikelihood(-math.inf, math.inf, np.zeros(len(values)))
 
-    def _information(self, values: Vector, here: LogLikelihood) -> Matrix:
+    def _information(self, values: Vector, likelihood: LogLikelihood) -> Matrix:
         """Return minus the derivatives of the gradient, by forward differences."""
         rows = []
         for k, value in enumerate(values.tolist()):
             shifted = values.copy()
-            shifted[k] += FORWARD * abs(value)
-            above = self._tried(shifted)
-            rows.append((here.gradient - above.gradient) / (shifted[k] - values[k]))
+            shifted[k] += FORWARD_DIFFERENCE * abs(value)
+            above = self._try_at(shifted)
+            rows.append((likelihood.gradient - above.gradient) / (shifted[k] - values[k]))
             if not math.isfinite(above.value):
                 rows[-1][:] = np.nan
-        found = np.array(rows)
-        return np.asarray(0.5 * (found + found.T))
+        matrix = np.array(rows)
+        return np.asarray(0.5 * (matrix + matrix.T))
 
-    def run(self) -> tuple[Vector, LogLikelihood, Matrix, int, bool]:
-        """Return the values found, the likelihood there, the information, the steps, and whether it is the maximum."""
-        values, here, steps = self._begin, self.at(self._begin), 0
+    def run(self) -> _Optimum:
+        """Return the optimum that Newton's method reaches from the model's parameters.
+
+        It differs from the textbook's: steps are in parameters relative to their scales, negative curvatures count by
+        their sizes, so that every step increases the likelihood to first order, and steps are limited and halved.
+        """
+        values, likelihood, steps = self._start, self.at(self._start), 0
         while True:
-            information = self._information(values, here)
+            information = self._information(values, likelihood)
             if steps == MAX_STEPS or not np.all(np.isfinite(information)):
-                return values, here, information, steps, False
-            scale = np.maximum(np.abs(values), SMALLEST_SCALE * np.abs(self._begin))
+                return _Optimum(values, likelihood, information, steps, converged=False)
+            scale = np.maximum(np.abs(values), MIN_SCALE * np.abs(self._start))
             curvature, axes = np.linalg.eigh(information * np.outer(scale, scale))
-            size = np.maximum(np.abs(curvature), DETERMINED * np.abs(curvature).max() or 1.0)
-            slope = axes.T @ (scale * here.gradient)
+            size = np.maximum(np.abs(curvature), MIN_CURVATURE_RATIO * np.abs(curvature).max() or 1.0)
+            slope = axes.T @ (scale * likelihood.gradient)
             gain = 0.5 * float(slope @ (slope / size))
-            if gain <= CLOSE:
-                return values, here, information, steps, True
+            if gain <= LIKELIHOOD_TOLERANCE:
+                return _Optimum(values, likelihood, information, steps, converged=True)
             step = axes @ (slope / size)
-            step *= scale * min(1.0, LARGEST_STEP / float(np.abs(step).max()))
-            # rounding hides what shorter steps would gain
-            halvings = HALVINGS if gain > here.error else 1
-            after, there = self._improved(values, here, step, halvings)
-            if there is None:  # rounding is reached, or the end of what the model allows
-                return values, here, information, steps, gain <= 1e3 * here.error
-            values, here, steps = after, there, steps + 1
+            step *= scale * min(1.0, MAX_RELATIVE_STEP / float(np.abs(step).max()))
+            # if rounding hides the gain of the full step, it hides the smaller gains of halved steps
+            for _ in range(MAX_HALVINGS if gain > likelihood.error else 1):
+                next_values = values + step
+                next_likelihood = self._try_at(next_values)
+                if next_likelihood.value > likelihood.value:
+                    values, likelihood, steps = next_values, next_likelihood, steps + 1
+                    break
+                step = 0.5 * step
+            else:  # the gain is below rounding, or the model refuses larger steps
+                return _Optimum(values, likelihood, information, steps, converged=gain <= 1e3 * likelihood.error)
 
-    def _improved(
-        self, values: Vector, here: LogLikelihood, step: Vector, halvings: int
-    ) -> tuple[Vector, LogLikelihood | None]:
-        """Return the first of halved steps that increases the likelihood."""
-        for _ in range(halvings):
-            after = values + step
-            there = self._tried(after)
-            if there.value > here.value:
-                return after, there
-            step = 0.5 * step
-        return values, None
+
+class ChangedError(ArithmeticError):
+    """The transitions are not the same at two values of the parameters."""
+
+
+class RateRows:
+    """Rates out of a subset of the states at other parameters, and their derivatives, by the rules in plain Python.
+
+    Parameters
+    ----------
+    chain
+        A chain of a model by rules.
+    relevant
+        The states, shape (n,).
+    """
+
+    def __init__(self, chain: MarkovChain, relevant: NDArray[np.bool_]) -> None:
+        assert chain.space is not None
+        self._space, self._states = chain.space, np.flatnonzero(relevant)
+        components = chain.components_of(np.arange(chain.size))
+        assert components is not None
+        self._numbers = self._space.numbers(np.array(list(components.values())))
+        self._pattern = off_diagonal(chain.Q)[self._states]
+        self._pattern.sort_indices()
+        self._size = chain.size
+
+    def rates(self, model: Any) -> Vector:
+        """Return the rates of a model, in a fixed order, shape (transitions,).
+
+        Raises
+        ------
+        ChangedError
+            For a model with other transitions.
+        """
+        rates = plain_rates(model, self._space, self._numbers, self._states)
+        if rates is None:
+            raise ChangedError
+        rates.sum_duplicates()
+        rates.eliminate_zeros()
+        rates.sort_indices()
+        pattern = self._pattern
+        if not (np.array_equal(rates.indptr, pattern.indptr) and np.array_equal(rates.indices, pattern.indices)):
+            raise ChangedError
+        return np.asarray(rates.data)
+
+    def slopes(self, model_at: Callable[[float], Any], value: float, rates: Vector) -> Vector:
+        """Return the derivatives of the rates by a parameter, shape (transitions,).
+
+        If two one-sided differences of different lengths agree, the rates are straight lines. Otherwise derivatives are
+        computed as for sensitivities (`markov.sensitivities.differences`).
+
+        Parameters
+        ----------
+        model_at
+            Returns the model with the parameter shifted by a number.
+        value
+            Value of the parameter.
+        rates
+            Rates at this value, shape (transitions,).
+
+        Raises
+        ------
+        ValueError
+            At a kink.
+        """
+        step = LINEARITY_STEP * 2.0 ** math.floor(math.log2(abs(value)))
+        above, below = self.rates(model_at(step)), self.rates(model_at(-0.5 * step))
+        right_slope, left_slope = (above - rates) / step, (rates - below) / (0.5 * step)
+        if (np.abs(right_slope - left_slope) <= LINEARITY_TOLERANCE * np.maximum(above, rates) / (0.5 * step)).all():
+            return np.asarray((above - below) / (1.5 * step))
+
+        def rates_at(shifts: Sequence[float]) -> list[Vector]:
+            return [self.rates(model_at(shift)) if shift else rates for shift in shifts]
+
+        try:
+            return derivative(rates_at, step / LINEARITY_STEP, None, DIFFERENCE_SCALES).value
+        except Kinked:
+            raise ValueError(f"rates have a kink at {value!r}: no derivative") from None
+
+    def matrix(self, values: Vector) -> sp.csr_matrix:
+        """Return rates, or their derivatives, with the diagonal that makes rows sum to zero, shape (n, n)."""
+        rows = self._states[row_numbers(self._pattern.indptr)]
+        shape = self._size, self._size
+        moves = sp.csr_matrix((values, (rows, self._pattern.indices)), shape=shape)
+        return sp.csr_matrix(moves - sp.diags(np.asarray(moves.sum(axis=1)).ravel()))

@@ -1,4 +1,4 @@
-"""What was observed of a chain: whole paths, or the state at some times."""
+"""Observations of a chain: complete paths, or panels of its state at given times."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class ObservedPath:
     Parameters
     ----------
     times
-        When each state was entered, in s, ascending, shape (visits,).
+        Entry times of the states, in s, ascending, shape (visits,).
     states
-        The states, as `explore` or the model names them, two neighbours never the same.
+        The states, as `explore` or the model names them; neighbours differ.
     end
-        When observation ended, in s, at least the last time: the last state had not been left then.
+        End of the observation, in s, at least the last time. The path is still in its last state.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        The message names the parameter, its value and the allowed values.
 
     Examples
     --------
@@ -53,9 +53,9 @@ class ObservedPath:
         self.end = one_number("end", end)
         if self.end < self.times[-1]:
             raise ValueError(f"end = {self.end:g}: must be at least the last time, {self.times[-1]:g}")
-        for k, (one, other) in enumerate(itertools.pairwise(self.states)):
-            if one == other:
-                raise ValueError(f"states[{k + 1}] = {format_value(other)}: must differ from the one before")
+        for k, (state, successor) in enumerate(itertools.pairwise(self.states)):
+            if state == successor:
+                raise ValueError(f"states[{k + 1}] = {format_value(successor)}: must differ from the one before")
 
     def __repr__(self) -> str:
         jumps = len(self.states) - 1
@@ -64,19 +64,19 @@ class ObservedPath:
 
 @quantities(times="time")
 class Panel:
-    """The state of one chain at some times, and nothing of what happened between them.
+    """The state of a chain at given times, with unknown jumps between them.
 
     Parameters
     ----------
     times
-        Of the observations, in s, ascending, shape (observations,), at least two.
+        Times of the observations, in s, ascending, shape (observations,), at least two.
     states
         The states, as `explore` or the model names them.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        The message names the parameter, its value and the allowed values.
 
     Examples
     --------
@@ -95,29 +95,31 @@ class Panel:
 
 
 def _ascending(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, list[Any]]:
+    """Return ascending times and as many states."""
     moments = np.atleast_1d(number("times", times))
-    named: object = states
-    if not isinstance(named, Iterable) or isinstance(named, str) or getattr(named, "ndim", 1) != 1:
-        raise TypeError(f"states = {format_value(named)}: must be a list of states")
-    given = list(states)
+    sequence: object = states
+    if not isinstance(sequence, Iterable) or isinstance(sequence, str) or getattr(sequence, "ndim", 1) != 1:
+        raise TypeError(f"states = {format_value(sequence)}: must be a list of states")
+    names = list(states)
     if moments.ndim != 1 or not len(moments) or not (np.diff(moments) > 0.0).all():
         raise ValueError(f"times = {format_value(times)}: must be ascending, at least one")
-    if len(given) != len(moments):
-        raise ValueError(f"states: {count_of(len(given), 'state')} at {len(moments)} times")
-    return moments, given
+    if len(names) != len(moments):
+        raise ValueError(f"states: {count_of(len(names), 'state')} at {len(moments)} times")
+    return moments, names
 
 
 class Statistics(NamedTuple):
-    """What a likelihood needs to know of observations, by numbers of states.
+    """Sufficient statistics of observations, by numbers of states.
 
     Attributes
     ----------
     stays
-        Time spent in each state of observed paths, in s, shape (n,).
+        Total time of observed paths by state, in s, shape (n,).
     jumps
-        How often one state followed another in them.
+        Number of jumps by pair of states.
     gaps
-        By a pair of states, how often they were observed one after the other, by the time between, in s.
+        For a pair of states in consecutive observations of a panel, the number of such observations by the time between
+        them, in s.
     """
 
     stays: Vector
@@ -126,61 +128,59 @@ class Statistics(NamedTuple):
 
     @staticmethod
     def of(chain: MarkovChain, data: Any) -> Statistics:
-        """Return those of one observation, or a list of them.
+        """Return the statistics of an observation, or of a list of observations.
 
         Raises
         ------
         TypeError
-            For other things.
+            For data of other types.
         ValueError
             For states that the chain does not have.
         """
-        kinds = ObservedPath, Panel, Paths
-        given: Iterable[Any] = [data] if isinstance(data, kinds) else data
-        if not isinstance(given, (list, tuple)) or not given:
+        types = ObservedPath, Panel, Paths
+        observations: Iterable[Any] = [data] if isinstance(data, types) else data
+        if not isinstance(observations, (list, tuple)) or not observations:
             raise TypeError(f"data = {format_value(data)}: must be an ObservedPath, a Panel, Paths, or a list of them")
-        stays, known = np.zeros(chain.size), {}
+        stays, numbers_by_name = np.zeros(chain.size), {}
         jumps: dict[tuple[int, int], int] = defaultdict(int)
         gaps: dict[tuple[int, int], dict[float, int]] = defaultdict(lambda: defaultdict(int))
 
-        def places(states: list[Any], name: str) -> list[int]:
-            found = []
+        def numbers_of(states: list[Any], name: str) -> list[int]:
+            numbers = []
             for state in states:
                 key = repr(state)
-                if key not in known:
+                if key not in numbers_by_name:
                     try:
-                        known[key] = chain.number_of(state)
+                        numbers_by_name[key] = chain.number_of(state)
                     except KeyError:
-                        said = "is no state of the chain"
-                        raise ValueError(f"{name}: {format_value(state)} {said}") from None
-                found.append(known[key])
-            return found
+                        raise ValueError(f"{name}: {format_value(state)} is no state of the chain") from None
+                numbers.append(numbers_by_name[key])
+            return numbers
 
-        def add_path(times: Vector, found: list[int], end: float) -> None:
-            np.add.at(stays, found, np.diff(np.append(times, end)))
-            for pair in itertools.pairwise(found):
+        def add_path(times: Vector, states: list[int], end: float) -> None:
+            np.add.at(stays, states, np.diff(np.append(times, end)))
+            for pair in itertools.pairwise(states):
                 jumps[pair] += 1
 
-        for k, each in enumerate(given):
-            name = "data" if each is data else f"data[{k}]"
-            if isinstance(each, Paths):
-                if each.chain.size != chain.size:
-                    raise ValueError(f"{name}: paths of {each.chain.size} states, not {chain.size}")
-                for run in range(each.runs):
-                    times, states = each.path(run)
-                    add_path(times, states.tolist(), each.duration)
-            elif isinstance(each, ObservedPath):
-                add_path(each.times, places(each.states, name), each.end)
-            elif isinstance(each, Panel):
-                found = places(each.states, name)
-                pairs = itertools.pairwise(found)
-                for pair, gap in zip(pairs, np.diff(each.times).tolist(), strict=True):
+        for k, observation in enumerate(observations):
+            name = "data" if observation is data else f"data[{k}]"
+            if isinstance(observation, Paths):
+                if observation.chain.size != chain.size:
+                    raise ValueError(f"{name}: paths of {observation.chain.size} states, not {chain.size}")
+                for run in range(observation.runs):
+                    times, states = observation.path(run)
+                    add_path(times, states.tolist(), observation.duration)
+            elif isinstance(observation, ObservedPath):
+                add_path(observation.times, numbers_of(observation.states, name), observation.end)
+            elif isinstance(observation, Panel):
+                pairs = itertools.pairwise(numbers_of(observation.states, name))
+                for pair, gap in zip(pairs, np.diff(observation.times).tolist(), strict=True):
                     gaps[pair][gap] += 1
             else:
-                raise TypeError(f"{name} = {format_value(each)}: must be an ObservedPath, a Panel or Paths")
+                raise TypeError(f"{name} = {format_value(observation)}: must be an ObservedPath, a Panel or Paths")
         return Statistics(stays, dict(jumps), {pair: dict(times) for pair, times in gaps.items()})
 
     @property
     def total(self) -> int:
-        """Jumps of paths, and pairs of neighbouring observations."""
-        return sum(self.jumps.values()) + sum(sum(each.values()) for each in self.gaps.values())
+        """Number of jumps of paths and of pairs of consecutive observations."""
+        return sum(self.jumps.values()) + sum(sum(counts.values()) for counts in self.gaps.values())

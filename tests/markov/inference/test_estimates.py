@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from hopflow import ms
 from markov import ObservedPath, Panel, estimate, explore, paths, read_prism, stationary
 from markov.inference import estimates
-from markov.inference.likelihoods import ImpossibleError, log_likelihood, needed_states
+from markov.inference.estimates import ChangedError, RateRows
+from markov.inference.likelihoods import ImpossibleError, log_likelihood, relevant_states
 from markov.inference.observations import Statistics
-from markov.inference.rate_rows import ChangedError, RateRows
 from tests.markov.time.exact_exponentials import exact
 
 # Estimates against closed forms, published ones, exact likelihoods, and simulations.
@@ -167,7 +167,7 @@ def test_whole_chains_and_few_rows_give_the_same(monkeypatch):
     runs = paths(many_servers(1.3, 0.8), duration=50.0, start=0, seed=4)
     panel = Panel(np.arange(20.0), runs.at(np.arange(20.0))[0].tolist())
     few = estimate(many_servers(), panel, ["arrival", "service"])
-    monkeypatch.setattr(estimates, "MAX_BY_PYTHON", 0)
+    monkeypatch.setattr(estimates, "MAX_STATES_IN_PYTHON", 0)
     whole = estimate(many_servers(), panel, ["arrival", "service"])
     assert whole.log_likelihood == pytest.approx(few.log_likelihood, rel=1e-12)
     for name in few.values:
@@ -285,14 +285,14 @@ def test_only_states_between_observations_are_needed():
     Q = sp.csr_matrix(np.diag(np.ones(6), 1) - np.diag([1.0] * 6 + [0.0]))
     chain = many_servers().chain
     observed = Statistics.of(chain, Panel([0.0, 1.0], [2, 4]))
-    assert np.flatnonzero(needed_states(Q, observed)).tolist() == [2, 3, 4]
+    assert np.flatnonzero(relevant_states(Q, observed)).tolist() == [2, 3, 4]
     back = Statistics.of(chain, Panel([0.0, 1.0], [4, 2]))
     with pytest.raises(ImpossibleError):
-        needed_states(Q, back)
+        relevant_states(Q, back)
     assert log_likelihood(Q, [], back).value == -math.inf
     direct = Statistics.of(chain, ObservedPath([0.0, 1.0], [2, 4], end=2.0))
     with pytest.raises(ImpossibleError):
-        needed_states(Q, direct)
+        relevant_states(Q, direct)
     assert log_likelihood(Q, [], direct).value == -math.inf
 
 
