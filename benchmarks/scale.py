@@ -23,7 +23,7 @@ from benchmarks.machines import triad
 from benchmarks.memory import memory
 from benchmarks.records import keep, measure_cell
 from markov import MatrixFree, Multilevel, PauseTandem, stationary
-from markov.multigrid.grids.levels import LARGE, Finest
+from markov.multigrid.grids.levels import MIN_UNROLLED_STATES, Finest
 from markov.multigrid.grids.loops.teams import Team
 from markov.multigrid.grids.models import GridModel
 
@@ -51,7 +51,7 @@ def sweep(states: float, threads: int = 1) -> dict[str, float]:
     clock = time.process_time if threads == 1 else time.perf_counter
     best = np.inf
     with Team(threads) as team:
-        fast = grid.size >= LARGE
+        fast = grid.size >= MIN_UNROLLED_STATES
         finest = Finest(grid, rates, layout.place >= 0, x, fast=fast, team=team)
         for _ in range(6):  # the first one loads what is compiled
             start = clock()

@@ -18,7 +18,7 @@ from markov.computing.memory import InfiniteStatesError, available
 from markov.computing.progress import watched
 from markov.computing.rate_range import rates_in_range
 from markov.exploration import InfiniteChain
-from markov.methods.choice import choose
+from markov.methods.choice import choose, grid_pays
 from markov.methods.exact import exact_distribution
 from markov.methods.gth import GTH
 from markov.models.rules import ChainModel
@@ -42,8 +42,6 @@ USEFUL = 1e-3
 """A larger bound on the total-variation distance proves nothing that one would want to know."""
 FEW_STATES = 4_000_000  # whose matrix is made where no bound was found without it
 MATRIX_BYTES = 500.0  # per state, to find a bound with a matrix
-MIN_GRID_STATES, MAX_GRID_STATES = 1_000_000, 300_000_000
-"""States of spaces of whole numbers that are solved without a matrix, where that is possible, without being asked to."""
 ELIMINATED_STATES = 1500  # states that are eliminated whatever their components
 
 
@@ -232,10 +230,8 @@ def _made(chain: Any) -> MarkovChain:
 def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> Stationary | None:
     """Return the result for a large model on a grid, or a requested one; None for all others."""
     requested = isinstance(method, MatrixFree)
-    if not requested:
-        large = model.has_space and MIN_GRID_STATES <= model.space_size <= MAX_GRID_STATES
-        if method is not None or not large or not is_numbered(model):
-            return None
+    if not requested and (method is not None or not is_numbered(model) or not grid_pays(model)):
+        return None
     from markov.multigrid.grids.matrix_free import grid_model, solve_on_grid
 
     watch = Stopwatch()

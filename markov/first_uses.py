@@ -19,6 +19,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
         Krylov,
         Levels,
         MatrixFree,
+        Multilevel,
         PauseTandem,
         SparseLU,
         passage,
@@ -29,7 +30,6 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
     pause = PauseTandem()
     large = PauseTandem(buffers=(200, 200), high_threshold=150)
     return {
-        "stationary distribution of 120,000 states, by multigrid": partial(stationary, large),
         "of a small chain": partial(stationary, pause),  # compiled, now that Numba is loaded
         "of a chain that is found from its rules": partial(stationary, Kanban(2)),
         "of a chain of one's own": _own,
@@ -38,7 +38,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
         "without a matrix": partial(stationary, large, MatrixFree()),
         **{
             f"by {type(method).__name__}": partial(stationary, pause, method)
-            for method in (SparseLU(), Krylov(preconditioner="multilevel"), GaussSeidel(), Levels())
+            for method in (Multilevel(), SparseLU(), Krylov(preconditioner="multilevel"), GaussSeidel(), Levels())
         },
         "of a file": _file,
         "matrix exponentials": _exponentials,

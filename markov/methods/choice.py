@@ -1,4 +1,13 @@
-"""Which method is predicted to solve and prove a chain soonest."""
+"""Which method is predicted to solve and prove a chain soonest.
+
+| Chain | Method | Reason |
+| :-- | :-- | :-- |
+| a model whose space has fewer than 30,000 states | with its matrix | a grid takes 30 ms at any size |
+| a larger space, elimination of the states along its longest component is cheap | with its matrix | pi is right to rounding |
+| a larger space of up to 3e8 states, 200 or more per region with the same rules | `MatrixFree` | a third of the time of `Multilevel` |
+| elimination of single states, of levels, or sparse factors as cheap as multigrid | `GTH`, `Levels`, `SparseLU` | pi is right to rounding |
+| all others | `Multilevel` | its time is proportional to the number of transitions |
+"""
 
 from __future__ import annotations
 
@@ -7,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing import costs
-from markov.elimination.patterns import band
+from markov.elimination.patterns import BLOCK, band
 from markov.methods.gth import GTH
 from markov.methods.level_reduction import Levels, partition
 from markov.methods.multilevel import Multilevel
@@ -20,8 +29,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.methods.solution import Method
+    from markov.models.rules import ChainModel
 
-__all__ = ["choose"]
+__all__ = ["choose", "grid_pays"]
+
+MIN_GRID_STATES, MAX_GRID_STATES = 30_000, 300_000_000
+"""Sizes of spaces of whole numbers that are solved without a matrix, unless elimination is as cheap."""
+GRID_SECONDS, GRID_SECONDS_PER_STATE = 0.03, 9e-7
+MATRIX_SECONDS_PER_STATE = 1e-6
 
 MAX_PREDICTION_COST = 0.3  # of the cost of multigrid: of predicting what might be faster
 SHALLOW = 4.0  # times what multigrid may take: levels take about as long as single states, or less
@@ -35,6 +50,22 @@ class _Option(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.why}, {_predicted(self.seconds)}"
+
+
+def grid_pays(model: ChainModel) -> bool:
+    """Return whether a grid without a matrix is predicted to be cheaper than elimination, by the space of a model.
+
+    The band of elimination has the states of all components but the longest: each changes by one at least.
+    """
+    n = model.space_size if model.has_space else 0
+    if not MIN_GRID_STATES <= n <= MAX_GRID_STATES:
+        return False
+    span = n // max(map(len, model.space().values()))
+    if 8.0 * 2.0 * n * span > costs.MEMORY:
+        return True
+    seconds = costs.elimination(n, n * float(span) ** 2, span >= 2 * BLOCK) + costs.substitutions(2.0 * n * span)
+    grid = GRID_SECONDS + n * GRID_SECONDS_PER_STATE
+    return seconds + n * MATRIX_SECONDS_PER_STATE > max(costs.LENIENT * grid, grid + costs.GRACE)
 
 
 def choose(Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None) -> tuple[Method, str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["GridSolution", "grid_model", "solve_on_grid"]
 
 REACHED_SHARE = 0.5  # of the states of a grid: fewer are left to a search from the start
+STATES_PER_REGION = 200  # on average: finding more regions could cost a quarter of a solution with a matrix
 
 
 class GridSolution(NamedTuple):
@@ -62,7 +63,7 @@ def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
         Where it is requested and not possible.
     """
     try:
-        grid = GridModel(model)
+        grid = GridModel(model) if requested else GridModel(model, STATES_PER_REGION)
     except Unsuitable as error:
         if not requested:
             return None

@@ -14,12 +14,13 @@ from markov.computing.memory import available, check_room
 from markov.generators.agreement import by_source, difference
 from markov.generators.calls import Calls
 from markov.generators.edges import edges_by_python
-from markov.generators.regions import find_regions, predicted_count
+from markov.generators.regions import find_regions
 from markov.models.spaces import Space
 from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.coarsening import coarsened, factors_along
 from markov.multigrid.grids.layouts import laid_out
 from markov.multigrid.grids.methods import is_numbered
+from markov.multigrid.grids.moves import products
 from markov.multigrid.grids.places import Places
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ SAMPLE = 120  # states in which the transitions are compared with plain Python
 REGIONS = (
     5_000,
     20_000,
-)  # boxes with alike rules: of a small space, and at most (60 microseconds each)
-NOISE = 2.0  # times the predicted number of regions may be too large
+)  # maximum number of boxes with identical rules: of a small space, and of any (60 microseconds each)
+MIN_STATES_PER_REGION = 20
 LIMIT = 2**31  # states of a space
 SOLUTION_BYTES = 9.0  # per state: x, and marks
 COPY_BYTES = 8.0  # pi, where its states have another order than those of the grid
@@ -56,6 +57,13 @@ class GridModel:
     how
         How the rates were found, in words.
 
+    Parameters
+    ----------
+    model
+        On a space of whole numbers.
+    states_per_region
+        The minimum mean number of states in a box with identical rules.
+
     Raises
     ------
     Unsuitable
@@ -64,7 +72,7 @@ class GridModel:
         Before arrays are allocated that would not fit into memory.
     """
 
-    def __init__(self, model: ChainModel) -> None:
+    def __init__(self, model: ChainModel, states_per_region: int = MIN_STATES_PER_REGION) -> None:
         if not is_numbered(model):
             raise Unsuitable("it declares no space() of whole numbers")
         self.model = model
@@ -73,10 +81,9 @@ class GridModel:
             raise ValueError(_beyond(model.name, self.space.size))
         calls = Calls(model, self.space)
         start = self._start(calls)
-        few, most = REGIONS
-        allowed = min(max(self.space.size // 20, few), most)
-        probed = predicted_count(calls, self.space, counts=True) <= NOISE * allowed
-        regions = find_regions(calls, self.space, allowed, counts=True) if probed else None
+        few, most = REGIONS if states_per_region == MIN_STATES_PER_REGION else (0, REGIONS[1])
+        allowed = min(max(self.space.size // states_per_region, few), most)
+        regions = find_regions(calls, self.space, allowed, counts=True)
         if regions is None:
             msg = (
                 f"its rules are not alike on few boxes of the space, {allowed} at most (a condition on a sum or "
@@ -147,16 +154,14 @@ class GridModel:
         tries = tries[(self.places.marks[tries] & 2) > 0][:SAMPLE]
         sample = np.unique(np.concatenate([some[::8], tries]))
         numbers = self.space.numbers(self.places.codes_at(sample))
-        sources, targets, values = [], [], []
-        for number, place, slot in zip(
-            numbers.tolist(), sample.tolist(), self.places.kinds_at(sample).tolist(), strict=True
-        ):
-            entries = slice(int(grid.begin[slot]), int(grid.begin[slot + 1]))
-            ends = self.places.codes_at(place + grid.step[entries])
-            targets.append(self.space.numbers(ends))
-            sources.append(np.full(len(targets[-1]), number))
-            values.append(rates.at(self.places.cells_at(place).tolist())[0][entries])
-        edges = tuple(map(np.concatenate, (sources, targets, values)))
+        slots = self.places.kinds_at(sample)
+        row, entry = products(grid.begin[slots][:, None], grid.begin[slots + 1][:, None], (1,))
+        targets = self.space.numbers(self.places.codes_at(sample[row] + grid.step[entry]))
+        values = rates.rate[entry]
+        if rates.counts is not None:
+            cells = self.places.cells_at(sample).T.tolist()
+            values = np.concatenate([rates.at(cell)[0][entry[row == n]] for n, cell in enumerate(cells)])
+        edges = numbers[row], targets, values
         given = by_source(edges, numbers)
         expected = by_source(edges_by_python(calls, self.space, numbers), numbers)
         for number in numbers.tolist():

@@ -18,7 +18,7 @@ from markov.multigrid.grids.checkpoints import UNKEPT, Unkept
 from markov.multigrid.grids.coarse_levels import Coarse
 from markov.multigrid.grids.coarsening import coarsened, factors_along
 from markov.multigrid.grids.cycles import COARSEST_LEVEL_STATES, cycle
-from markov.multigrid.grids.levels import LARGE, Finest
+from markov.multigrid.grids.levels import MIN_UNROLLED_STATES, Finest
 from markov.multigrid.grids.loops import vector_kernels
 from markov.multigrid.grids.loops.teams import ALONE, Team
 from markov.multigrid.grids.places import RECURRENT
@@ -39,6 +39,7 @@ COMBINE_FACTOR = 0.6  # residual per cycle beyond which iterates are combined
 MAX_PAUSE = 4  # cycles between two residuals: a set that is slow is seen to be by the tenth
 SETTLED = 2.0  # times what flows out of a state flows in: less serves a bound
 MOST_PAIRS = 8  # of cycles until tails have settled
+MAX_STAGNANT_PAIRS = 2
 TINY = 1e-300
 UNLIKELY = 1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
 WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out again with two cells to one
@@ -50,7 +51,7 @@ class Multigrid:
 
     def __init__(self, layout: Layout, x: NDArray[np.float64], team: Team = ALONE) -> None:
         grid, rates = layout.into
-        fast = grid.size >= LARGE
+        fast = grid.size >= MIN_UNROLLED_STATES
         self.finest = Finest(grid, rates, layout.place >= 0, x, fast=fast, team=team)
         self.x = x
         self.history: list[NDArray[np.float64]] = []
@@ -151,9 +152,14 @@ class Multigrid:
 
         A residual says nothing of states without probability. As weights they serve a bound where no
         more flows into them than out of them, or what always flows in, and not twice as much.
+        Tails whose imbalance is not halved by two pairs of cycles are at the floor of float64: they never settle.
         """
+        minimum, stagnant_pairs = np.inf, 0
         for _ in range(MOST_PAIRS):
-            if done + 2 > most or self.finest.imbalance(RECURRENT, marks) < SETTLED:
+            imbalance = self.finest.imbalance(RECURRENT, marks)
+            stagnant_pairs = 0 if imbalance < 0.5 * minimum else stagnant_pairs + 1
+            minimum = min(minimum, imbalance)
+            if done + 2 > most or imbalance < SETTLED or stagnant_pairs == MAX_STAGNANT_PAIRS:
                 break
             for _ in range(2):
                 self.cycle()

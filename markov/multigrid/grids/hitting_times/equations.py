@@ -17,7 +17,7 @@ from markov.multigrid.grids.hitting_times import coarse_kernels, finest_kernels
 from markov.multigrid.grids.hitting_times.coarse_kernels import Aggregates, Equations
 from markov.multigrid.grids.hitting_times.finest_kernels import Leaking
 from markov.multigrid.grids.hitting_times.weights import Weights, weights_of
-from markov.multigrid.grids.levels import LARGE, Level
+from markov.multigrid.grids.levels import MIN_UNROLLED_STATES, Level
 from markov.multigrid.grids.loops import count_kernels, unrolled
 from markov.multigrid.grids.loops.flow_kernels import Weighted
 from markov.multigrid.grids.loops.tables import Frequent, Restriction, unsigned
@@ -118,7 +118,7 @@ class Finest(Level):
         h: Vector,
         team: Team = ALONE,
     ) -> None:
-        super().__init__(grid, h, fast=grid.size >= LARGE, team=team, rates=rates)
+        super().__init__(grid, h, fast=grid.size >= MIN_UNROLLED_STATES, team=team, rates=rates)
         self.rates, self.reference, self.table = rates, reference, rate_table(grid, rates)
         cell, slot = divmod(reference, grid.width)
         kind = grid.rows[grid.row_kind[cell // grid.shape[-1]], cell % grid.shape[-1]]

@@ -159,7 +159,7 @@ def test_hitting_times_are_those_of_the_loops(interpreted, monkeypatch):
     monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.COARSEST_LEVEL_STATES", 20)
     times, loops = hitting_times(layout)
     assert not times.finest.frequent.special.any()
-    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.LARGE", 1)
+    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.MIN_UNROLLED_STATES", 1)
     times, written = hitting_times(layout)
     assert times.finest.frequent.special.any()
     for a, b in zip(written, loops, strict=True):  # coarse ones are in float32
@@ -321,8 +321,8 @@ def test_what_has_just_been_computed_is_not_read_again():
 def test_a_solution_is_the_same_with_loops(monkeypatch, rates):
     model = PauseTandem(buffers=(70, 91), high_threshold=60, low_threshold=31, arrival_rates=rates)
     loops = stationary(model, MatrixFree(tolerance=1e-14))
-    monkeypatch.setattr("markov.multigrid.grids.multigrid.LARGE", 1)
-    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.LARGE", 1)
+    monkeypatch.setattr("markov.multigrid.grids.multigrid.MIN_UNROLLED_STATES", 1)
+    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.MIN_UNROLLED_STATES", 1)
     written = stationary(model, MatrixFree(tolerance=1e-14))
     # not the same iterates: where states are moved along, rows side by side find neighbours unswept
     assert abs(written.iterations - loops.iterations) <= 2
