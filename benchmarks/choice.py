@@ -174,7 +174,7 @@ def _predicted(chain: markov.MarkovChain) -> dict[str, tuple[markov.Method, floa
     """Return the methods that could be chosen, and their predicted seconds with a bound."""
     Q = chain.irreducible(0)
     n, entries, form = Q.shape[0], Q.nnz, band(Q)
-    order, levels = best_order(Q), partition(Q, chain.components, most=math.inf)
+    order, levels = best_order(Q), partition(Q, chain.components, max_work=math.inf)
     cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
     factored = order.seconds + costs.order(entries) + costs.substitutions(order.fill)
     return {

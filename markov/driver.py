@@ -37,12 +37,12 @@ __all__ = ["choose", "stationary", "stationary_by_class"]
 
 Proof = bool | Literal["tight"]
 TOLERANCE = 1e-12
-TOLERANCE_OF_INFINITE = 1e-9
-USEFUL = 1e-3
-"""A larger bound on the total-variation distance proves nothing that one would want to know."""
-FEW_STATES = 4_000_000  # whose matrix is made where no bound was found without it
-MATRIX_BYTES = 500.0  # per state, to find a bound with a matrix
-ELIMINATED_STATES = 1500  # states that are eliminated whatever their components
+INFINITE_CHAIN_TOLERANCE = 1e-9
+MAX_USEFUL_BOUND = 1e-3
+"""A larger bound on the total-variation distance says nothing useful."""
+MAX_MATRIX_STATES = 4_000_000  # of a chain whose matrix is built if no bound was computed without it
+MATRIX_BYTES_PER_STATE = 500.0  # for a bound with a matrix
+MAX_STATES_WITHOUT_COMPONENTS = 1500  # chains of at most this size are eliminated, which needs no components
 
 
 def stationary(
@@ -60,25 +60,23 @@ def stationary(
     Parameters
     ----------
     chain
-        A `ChainModel`, a `MarkovChain`, what `explore` found, or a generator matrix.
+        A `ChainModel`, a `MarkovChain`, the result of `explore`, or a generator matrix.
     method
         `GTH()`, `Levels()`, `SparseLU()`, `Multilevel()`, `MatrixFree()`, `GaussSeidel()`, `Krylov()`,
-        `Power()`; None chooses by predicted cost and says why.
+        `Power()`; None chooses by predicted cost and gives the reason.
     proof
         True bounds the error in total variation; ``"tight"`` sharply for methods that iterate too, for
         about a third of their time more; False leaves the bound out.
     on_failure
-        ``"raise"`` or ``"return"``: what to do with a result whose status is not ``ok``.
+        ``"raise"`` or ``"return"`` a result whose status is not ``ok``.
     exact
         True solves in fractions as well, for at most 500 recurrent states: the answer's ``exact`` has them, and
         its ``pi`` is the float64 next to each. Rates are the float64 that the chain has.
     tolerance
-        Of a chain with infinitely many states: the largest error bound, by which the states with values are
-        chosen; None: 1e-9.
+        Maximum error bound for a chain with infinitely many states, which selects the states with values; None: 1e-9.
     lyapunov
-        Of a chain with infinitely many states: a function V of the state that grows with all components without
-        an end, and has a negative drift outside of finitely many states. It is verified, never believed. None:
-        one is looked for.
+        Function V of the state for a chain with infinitely many states. V grows without bound with all components, and
+        has a negative drift outside of finitely many states; this is verified. None: V is searched for.
 
     Returns
     -------
@@ -104,7 +102,7 @@ def stationary(
     choice("exact", exact, (True, False))
     if isinstance(chain, InfiniteChain):
         infinite = _InfiniteOptions(tolerance, lyapunov)
-        return infinite.solved(chain, method, proof, exact, on_failure)
+        return infinite.solve(chain, method, proof, exact, on_failure)
     if exact and (method is not None or exact is not True):
         raise ValueError(f"exact = {exact!r}: goes without a method, it has one of its own")
     if isinstance(chain, ChainModel) and not exact:
@@ -112,14 +110,14 @@ def stationary(
         if answer is not None:
             return deliver(answer, on_failure)
     try:
-        chain = _made(chain)
+        chain = _chain_of(chain)
     except InfiniteStatesError as error:
         endless = InfiniteChain.of_error(error)
         infinite = _InfiniteOptions(tolerance, lyapunov)
-        return infinite.solved(endless, method, proof, exact, on_failure)
+        return infinite.solve(endless, method, proof, exact, on_failure)
     if tolerance is not None or lyapunov is not None:
-        said = "go with chains that have infinitely many states; this one has"
-        raise ValueError(f"tolerance, lyapunov: {said} {chain.size}")
+        message = "go with chains that have infinitely many states; this one has"
+        raise ValueError(f"tolerance, lyapunov: {message} {chain.size}")
     classes = chain.recurrent_classes
     if len(classes) > 1:
         msg = (
@@ -129,8 +127,8 @@ def stationary(
         shell = "in the shell --property 'S=? [ ... ]' weighs the classes of a model file"
         raise ValueError(f"{chain!r}: {msg}; {shell}")
     if exact:
-        found = exact_distribution(chain.irreducible(0))
-        return _exactly(_solve(chain, 0, GTH(), proof, "return"), found)
+        weights = exact_distribution(chain.irreducible(0))
+        return _with_fractions(_solve(chain, 0, GTH(), proof, "return"), weights)
     return _solve(chain, 0, method, proof, on_failure)
 
 
@@ -140,7 +138,7 @@ class _InfiniteOptions(NamedTuple):
     tolerance: float | None
     lyapunov: Callable[[Any], Any] | None
 
-    def solved(
+    def solve(
         self,
         chain: InfiniteChain,
         method: Method | None,
@@ -150,9 +148,9 @@ class _InfiniteOptions(NamedTuple):
     ) -> Stationary:
         """Return the answer, or refuse options that it cannot have."""
         if exact or not proof:
-            said = "states are infinitely many, and cut by a proved bound in float64"
-            raise ValueError(f"exact = {exact!r}, proof = {proof!r}: {chain.model.name}: {said}")
-        tolerance = TOLERANCE_OF_INFINITE
+            message = "states are infinitely many, and cut by a proved bound in float64"
+            raise ValueError(f"exact = {exact!r}, proof = {proof!r}: {chain.model.name}: {message}")
+        tolerance = INFINITE_CHAIN_TOLERANCE
         if self.tolerance is not None:
             tolerance = one_number("tolerance", self.tolerance, above=0.0, below=1.0)
         from markov.infinite.answers import stationary_of_infinite
@@ -160,13 +158,13 @@ class _InfiniteOptions(NamedTuple):
         return stationary_of_infinite(chain, method, self.lyapunov, tolerance, on_failure)
 
 
-def _exactly(answer: Stationary, found: list[Fraction]) -> Stationary:
+def _with_fractions(answer: Stationary, weights: list[Fraction]) -> Stationary:
     """Return the answer with fractions, the float64 next to them, and the distance between the two."""
     states = answer.chain.recurrent_classes[0].tolist()
     exact, pi = [Fraction(0)] * answer.chain.size, np.zeros(answer.chain.size)
-    for state, value in zip(states, found, strict=True):
+    for state, value in zip(states, weights, strict=True):
         exact[state], pi[state] = value, float(value)
-    gaps = [_gap(p, value) for p, value in zip(pi[states].tolist(), found, strict=True)]
+    gaps = [_gap(p, value) for p, value in zip(pi[states].tolist(), weights, strict=True)]
     above = math.fsum(gap for gap, _, sign in gaps if sign > 0)
     below = math.fsum(gap for gap, _, sign in gaps if sign < 0)
     distance = max(above, below)
@@ -183,9 +181,9 @@ def _exactly(answer: Stationary, found: list[Fraction]) -> Stationary:
     )
 
 
-def _gap(near: float, value: Fraction) -> tuple[float, float, int]:
+def _gap(rounded: float, value: Fraction) -> tuple[float, float, int]:
     """Return |near - value|, the same relative to a value > 0, both rounded up, and the sign of the difference."""
-    a, b = near.as_integer_ratio()
+    a, b = rounded.as_integer_ratio()
     top = a * value.denominator - value.numerator * b
     if not top:
         return 0.0, 0.0, 0
@@ -211,7 +209,7 @@ def stationary_by_class(
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     _check(method, proof)
-    chain = _made(chain)
+    chain = _chain_of(chain)
     numbers = range(len(chain.recurrent_classes))
     return [_solve(chain, number, method, proof, on_failure) for number in numbers]
 
@@ -222,13 +220,13 @@ def _check(method: Method | None, proof: Proof) -> None:
     choice("proof", proof, (True, False, "tight"))
 
 
-def _made(chain: Any) -> MarkovChain:
-    chain = getattr(chain, "chain", chain)  # of what `explore` found
+def _chain_of(chain: Any) -> MarkovChain:
+    chain = getattr(chain, "chain", chain)  # a result of `explore`
     return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
 
 
 def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> Stationary | None:
-    """Return the result for a large model on a grid, or a requested one; None for all others."""
+    """Return the result of `MatrixFree` for a model on a grid; None if it is neither requested nor pays."""
     requested = isinstance(method, MatrixFree)
     if not requested and (method is not None or not is_numbered(model) or not grid_pays(model)):
         return None
@@ -238,47 +236,49 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
     grid = grid_model(model, requested)
     if grid is None:
         return None
-    used = method if isinstance(method, MatrixFree) else MatrixFree()
+    solver = method if isinstance(method, MatrixFree) else MatrixFree()
     reason = "requested by the caller"
     if method is None:
         reason = f"{grid.places.size} states on a grid of few kinds of cells: no matrix is needed"
-    with watched(used.tolerance) as history:
-        found = solve_on_grid(grid, used, proof=bool(proof), tight=proof == "tight")
-    met = bool(np.isfinite(found.residual)) and found.residual <= used.tolerance
-    bound, certificate = found.error_bound, None
-    few = found.chain.size <= FEW_STATES and MATRIX_BYTES * found.chain.size < available()
-    if met and proof and bound > USEFUL and few:
-        chain, states = found.chain, found.chain.recurrent_classes[0]
+    with watched(solver.tolerance) as history:
+        solution = solve_on_grid(grid, solver, proof=bool(proof), tight=proof == "tight")
+    met = bool(np.isfinite(solution.residual)) and solution.residual <= solver.tolerance
+    bound, certificate = solution.error_bound, None
+    few = solution.chain.size <= MAX_MATRIX_STATES and MATRIX_BYTES_PER_STATE * solution.chain.size < available()
+    if met and proof and bound > MAX_USEFUL_BOUND and few:
+        chain, states = solution.chain, solution.chain.recurrent_classes[0]
         Q, components = chain.irreducible(0), chain.components_of(states)
-        certificate = Certificate(Q, found.pi[states], components, tight=proof == "tight")
+        certificate = Certificate(Q, solution.pi[states], components, tight=proof == "tight")
         bound = certificate.distance
     return Stationary(
-        chain=found.chain,
-        pi=found.pi,
-        method=used,
+        chain=solution.chain,
+        pi=solution.pi,
+        method=solver,
         reason=reason,
-        status=_status(found.pi, met, bool(proof), bound),
-        residual=found.residual,
+        status=_status(solution.pi, met, bool(proof), bound),
+        residual=solution.residual,
         error_bound=bound,
         proof=certificate,
         seconds=watch.seconds(),
-        iterations=found.iterations,
-        memory=found.memory,
+        iterations=solution.iterations,
+        memory=solution.memory,
         history=tuple(history),
-        levels=found.levels,
+        levels=solution.levels,
     )
 
 
 def _solve(chain: MarkovChain, number: int, method: Method | None, proof: Proof, on_failure: OnFailure) -> Stationary:
     with rates_in_range(chain.Q):
-        result = _solved(chain, number, method, proof)
+        result = _solve_class(chain, number, method, proof)
     return deliver(result, on_failure)
 
 
-def _solved(chain: MarkovChain, number: int, method: Method | None, proof: Proof) -> Stationary:
+def _solve_class(chain: MarkovChain, number: int, method: Method | None, proof: Proof) -> Stationary:
     watch = Stopwatch()
     states, Q = chain.recurrent_classes[number], chain.irreducible(number)
-    components = chain.components_of(states) if method is not None or len(states) > ELIMINATED_STATES else None
+    components = (
+        chain.components_of(states) if method is not None or len(states) > MAX_STATES_WITHOUT_COMPONENTS else None
+    )
     method, reason = choose(Q, components) if method is None else (method, "requested by the caller")
     tolerance = getattr(method, "tolerance", None)
     watching: AbstractContextManager[list[tuple[int, float]]] = nullcontext([])
@@ -314,7 +314,7 @@ def _solved(chain: MarkovChain, number: int, method: Method | None, proof: Proof
     )
 
 
-def _status(pi: NDArray[np.float64], met: bool, asked: bool, bound: float) -> Status:
+def _status(pi: NDArray[np.float64], met: bool, proof_requested: bool, bound: float) -> Status:
     """Return the status, from the residual and, if requested, the error bound."""
     if not np.all(np.isfinite(pi)):
         return Status.NOT_FINITE
@@ -322,6 +322,6 @@ def _status(pi: NDArray[np.float64], met: bool, asked: bool, bound: float) -> St
         return Status.NEGATIVE
     if not met:
         return Status.INACCURATE
-    if not asked:
+    if not proof_requested:
         return Status.SOLVED
-    return Status.CONVERGED if bound <= USEFUL else Status.UNPROVED
+    return Status.CONVERGED if bound <= MAX_USEFUL_BOUND else Status.UNPROVED

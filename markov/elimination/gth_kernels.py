@@ -1,7 +1,7 @@
 """The loops of elimination without subtractions, as templates of kernels.
 
-State k goes after the states above it; the rate from i to j is ``rates[i * row_stride + j]``, and no state
-from k on leads to, or is reached from, one below ``first[k]``.
+State k is eliminated after all higher states. The rate from i to j is ``rates[i * row_stride + j]``. No state
+from k on leads to, or is reached from, a state below ``first[k]``.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -33,11 +33,11 @@ def lay_out(indptr, indices, data, rank, row_stride, rates):
                 rates[rank[x] * row_stride + rank[indices[n]]] = data[n]
 
 
-def eliminate(rates, row_stride, first, low, high, room):
+def eliminate(rates, row_stride, first, low, high, workspace):
     """Eliminate the states high - 1 .. low, without updating rates between states below ``low``.
 
-    Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1
-    go at a time, since the time is that of reading and writing the rest; ``room`` is for their rows.
+    Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1 are
+    eliminated at a time, which halves the reads and writes of all other rates; ``workspace`` holds their rows.
     Exit rates are compensated sums: `markov.methods.gth` counts on that, and on the order of operations.
     """
     for step in range((high - low + 1) // 2):
@@ -46,7 +46,7 @@ def eliminate(rates, row_stride, first, low, high, room):
         m = k if alone else k - 1
         start = first[m]
         count = m - start
-        row, next_row = room[:count], room[len(room) // 2 : len(room) // 2 + count]
+        row, next_row = workspace[:count], workspace[len(workspace) // 2 : len(workspace) // 2 + count]
         share = back = total = lost = 0.0
         if not alone:
             for j in range(count):
@@ -122,8 +122,8 @@ def inflows(rates, row_stride, first, r):
 def mean_costs(rates, row_stride, first, g, low):
     """Turn costs per second into the mean costs on the way to state 0, g + low (the template).
 
-    Those of a state are those of the lower place that it leads to most, and what others differ by: so
-    groups that hardly ever leave each other keep the digits of the differences within them.
+    The cost of a state is the cost of the lower state with the largest rate plus the mean difference to it. Thus
+    groups of states that rarely leave each other keep the digits of the differences within them.
     """
     n = len(g)
     end = n
@@ -136,16 +136,16 @@ def mean_costs(rates, row_stride, first, g, low):
     for k in range(1, n):
         start = first[k]
         row = rates[k * row_stride + start : k * row_stride + k]
-        nearest, most = 0, -1.0
+        nearest, largest = 0, -1.0
         for j in range(len(row)):
-            if row[j] > most:
-                nearest, most = j, row[j]
+            if row[j] > largest:
+                nearest, largest = j, row[j]
         base, base_low = g[start + nearest], low[start + nearest]
         total = g[k]
         for j in range(len(row)):
-            apart = g[start + j] - base
-            little = two_sum(g[start + j], -base) + (low[start + j] - base_low)
-            total += row[j] * (apart + little)
+            difference = g[start + j] - base
+            difference_low = two_sum(g[start + j], -base) + (low[start + j] - base_low)
+            total += row[j] * (difference + difference_low)
         total /= rates[k * row_stride + k]
         g[k] = base + total
         low[k] = base_low + two_sum(base, total)
@@ -154,13 +154,13 @@ def mean_costs(rates, row_stride, first, g, low):
 def product(x, y):
     """Return the inner product of vectors, in four sums that need not wait for each other."""
     a = b = c = d = 0.0
-    whole = len(x) // 4
-    for n in range(whole):
+    quads = len(x) // 4
+    for n in range(quads):
         a += x[4 * n] * y[4 * n]
         b += x[4 * n + 1] * y[4 * n + 1]
         c += x[4 * n + 2] * y[4 * n + 2]
         d += x[4 * n + 3] * y[4 * n + 3]
-    for n in range(4 * whole, len(x)):
+    for n in range(4 * quads, len(x)):
         a += x[n] * y[n]
     return (a + b) + (c + d)
 

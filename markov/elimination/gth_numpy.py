@@ -1,4 +1,4 @@
-"""Elimination without subtractions in NumPy, of places that rates lead out of, and solves with its factors.
+"""Elimination without subtractions in NumPy, for equations with exit rates, and solves with its factors.
 
 For equations among transient states. Closed chains are eliminated by `markov.elimination.gth_kernels`.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Substitution", "eliminate_block", "lay_out", "square"]
 
 BLOCK_SIZE = 32  # places that are substituted at a time
-MAX_ONE_BY_ONE = 8  # states that are eliminated one by one
+MAX_UNBLOCKED_STATES = 8  # states that are eliminated one by one
 
 
 def square(rates: Vector, row_stride: int, n: int) -> NDArray[np.float64]:
@@ -38,9 +38,9 @@ def lay_out(
     rates: Vector,
 ) -> None:
     """Write the off-diagonal entries of a matrix where elimination has them."""
-    here, there = row_numbers(indptr, rank), rank[indices]
-    off = here != there
-    rates[here[off] * row_stride + there[off]] = data[off]
+    sources, targets = row_numbers(indptr, rank), rank[indices]
+    off = sources != targets
+    rates[sources[off] * row_stride + targets[off]] = data[off]
 
 
 def eliminate_block(
@@ -55,7 +55,7 @@ def eliminate_block(
     ``leaving`` are rates from each place out of all of them, shape (n,): the exit rates contain them, and those from low on
     are updated as rates between states are.
     """
-    if high - low > MAX_ONE_BY_ONE and high - low < len(first) - 1:
+    if high - low > MAX_UNBLOCKED_STATES and high - low < len(first) - 1:
         middle = (low + high) // 2
         eliminate_block(entries, first, middle, high, leaving)
         start, gone = int(first[low]), slice(middle, high)
@@ -98,32 +98,32 @@ class Substitution:
         self._parts = _parts(square(rates, row_stride, len(first)), first)
 
     def inflows(self, r: Vector) -> None:
-        """Turn flows into each place into mean times there, until all places are left."""
+        """Replace flows into each state by mean times there until absorption."""
         for part in reversed(self._parts):
-            here = slice(part.low, part.high)
-            r[here] = _solve_upper(part.lower.T, r[here]) / part.exits
-            r[part.start : part.low] += r[here] @ part.left
+            block = slice(part.low, part.high)
+            r[block] = _solve_upper(part.lower.T, r[block]) / part.exits
+            r[part.start : part.low] += r[block] @ part.left
         for part in self._parts:
-            here = slice(part.low, part.high)
-            r[here] = part.after(r[here] + r[part.start : part.low] @ part.above)
+            block = slice(part.low, part.high)
+            r[block] = part.after(r[block] + r[part.start : part.low] @ part.above)
 
     def costs(self, b: Vector) -> None:
-        """Turn costs per second into mean costs until all places are left."""
+        """Replace costs per second by mean costs until absorption."""
         for part in reversed(self._parts):
-            here = slice(part.low, part.high)
-            b[here] = _solve_upper(part.upper, b[here])
-            b[part.start : part.low] += part.above @ b[here]
+            block = slice(part.low, part.high)
+            b[block] = _solve_upper(part.upper, b[block])
+            b[part.start : part.low] += part.above @ b[block]
         for part in self._parts:
-            here = slice(part.low, part.high)
-            total = (b[here] + part.left @ b[part.start : part.low]) / part.exits
-            b[here] = _solve_upper(part.lower[::-1, ::-1], total[::-1])[::-1]
+            block = slice(part.low, part.high)
+            total = (b[block] + part.left @ b[part.start : part.low]) / part.exits
+            b[block] = _solve_upper(part.lower[::-1, ::-1], total[::-1])[::-1]
 
 
 class _Part(NamedTuple):
     """Places low .. high - 1, joined with places from ``start`` on.
 
-    ``above`` has the entries from the places below into them, ``left`` those back, ``exits`` their exit rates. ``upper`` is
-    the identity less U, ``lower`` less the probabilities of jumps from each of them to lower ones.
+    ``above`` has the entries from lower states into them, ``left`` the entries back, ``exits`` their exit rates. ``upper``
+    is the identity minus U, ``lower`` minus the probabilities of jumps from each of them to lower states.
     """
 
     start: int
@@ -136,7 +136,7 @@ class _Part(NamedTuple):
     exits: Vector
 
     def after(self, into: Vector) -> Vector:
-        """Solve x = into + x U, where U has the entries from each place to higher ones."""
+        """Solve x = into + x U, where U has the entries from each state to higher states."""
         return _solve_upper(self.upper.T[::-1, ::-1], into[::-1])[::-1]
 
 
@@ -150,16 +150,16 @@ def _solve_upper(matrix: NDArray[np.float64], right: Vector) -> Vector:
 
 def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
     """Return the blocks of places with the parts of both factors."""
-    n, found = len(first), []
+    n, parts = len(first), []
     for low in range(0, n, BLOCK_SIZE):
         high, start = min(low + BLOCK_SIZE, n), int(first[low])
-        there = np.arange(start, high) >= first[low:high, None]
-        lower = np.where(there, entries[low:high, start:high], 0.0)
-        upper = np.where(there.T, entries[start:high, low:high], 0.0)
+        inside = np.arange(start, high) >= first[low:high, None]
+        lower = np.where(inside, entries[low:high, start:high], 0.0)
+        upper = np.where(inside.T, entries[start:high, low:high], 0.0)
         jumps = np.triu(upper[low - start :], 1)
         exits = lower[:, low - start :].diagonal().copy()
         before, one = low - start, np.eye(high - low)
         back = one - np.tril(lower[:, before:], -1) / exits[:, None]
         part = _Part(start, low, high, upper[:before], lower[:, :before], back, one - jumps, exits)
-        found.append(part)
-    return found
+        parts.append(part)
+    return parts

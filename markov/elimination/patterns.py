@@ -29,8 +29,8 @@ __all__ = [
     "Pattern",
     "ascent",
     "band",
+    "eliminate_band",
     "eliminate_down_to",
-    "eliminated",
     "short_order",
     "update",
 ]
@@ -38,8 +38,8 @@ __all__ = [
 BLOCK = 64
 MAX_CACHED_LAYOUTS = 32  # layouts of chains with few transitions
 MAX_CACHED_ENTRIES = 50_000
-TILE, MAX_TILED = 64, 640  # places of a product by one thread, and most that are taken apart
-DENSE = 4  # times the entries of a matrix that has no order worth finding
+TILE_STATES, MAX_TILED_STATES = 64, 640  # size of a product for one thread, and maximum size that is divided into tiles
+MAX_DENSITY_RATIO = 4  # a matrix with at least a quarter of all entries keeps its order
 
 
 class Band(NamedTuple):
@@ -48,17 +48,16 @@ class Band(NamedTuple):
     Attributes
     ----------
     order, rank
-        The states in the order of their elimination, from the last one on, and the place of each
-        state in it, shape (n,) each.
+        The states in reverse order of elimination, and the position of each state in it, shape (n,) each.
     first
-        For each place k the lowest place that a state from k on leads to or is reached from, shape
-        (n,): elimination makes no transition that reaches lower.
+        The lowest position that a state from position k on leads to or is reached from, for each k, shape
+        (n,): no transition of the elimination reaches lower.
     block
-        How many states to eliminate at a time.
+        Number of states to eliminate at a time.
     row_stride
-        The rate from place i to j lies at i row_stride + j; rates that stay zero may share a place.
+        The rate from position i to j is entry i row_stride + j; rates that stay zero may share an entry.
     span
-        How many places a transition spans at most, fill-in included.
+        Maximum number of positions that a transition spans, fill-in included.
     work
         Multiplications of the elimination.
     """
@@ -73,19 +72,19 @@ class Band(NamedTuple):
 
     @property
     def spans(self) -> NDArray[np.int64]:
-        """Number of lower places that each is joined with, shape (n,)."""
+        """Number of lower-numbered neighbours of each state, shape (n,)."""
         spans: NDArray[np.int64] = np.arange(len(self.first)) - self.first
         return spans
 
     @property
     def n_values(self) -> int:
-        """Numbers that are held."""
+        """Number of stored rates."""
         n = len(self.first)
         return (n - 1) * self.row_stride + n
 
     @property
     def memory(self) -> float:
-        """Bytes that are held."""
+        """Bytes of the stored rates."""
         return 8.0 * self.n_values
 
     @property
@@ -102,10 +101,10 @@ class BandFactors:
     form
         The layout.
     rates
-        Rates to lower places as they were when their state went, rates to higher places divided by
-        the exit rate of their target then, and these exit rates between them, as `Band` lays them out.
+        Rates to lower positions at the elimination of their state, rates to higher positions divided by
+        the exit rate of their target at its elimination, and these exit rates on the diagonal, in the layout of `Band`.
     reference
-        The state that is left.
+        The state that is not eliminated.
     """
 
     def __init__(self, form: Band, rates: NDArray[np.float64]) -> None:
@@ -137,22 +136,22 @@ class BandFactors:
 
     def _run(self, name: str, *vectors: NDArray[np.float64]) -> None:
         layout = self.rates, self.form.row_stride, self.form.first
-        with np.errstate(all="ignore"):  # what is not finite is looked for
-            _compiled(name)(*layout, *vectors)
+        with np.errstate(all="ignore"):  # callers check whether results are finite
+            _kernel(name)(*layout, *vectors)
 
 
-def eliminated(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
-    """Return the factors of a generator, shape (n, n), laid out as ``form`` says.
+def eliminate_band(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
+    """Return the factors of a generator, shape (n, n), in the layout ``form``.
 
     Raises
     ------
     TooLargeError
-        When the rates, filled in, would not fit into memory, before they are laid out; ``what`` says
-        what needs them.
+        When the rates, filled in, would not fit into memory, before they are laid out. ``what`` names the
+        computation in the message.
     """
     check_room(f"{what} on {len(form.first)} states", form.memory)
     rates = np.zeros(form.n_values)
-    _compiled("lay_out")(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
+    _kernel("lay_out")(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
     with np.errstate(all="ignore"):  # rates beyond float64 show in pi, which is looked at
         _eliminate(rates, form.row_stride, form.first, 1, form.block, form.seconds)
     return BandFactors(form, rates)
@@ -161,9 +160,9 @@ def eliminated(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
 def eliminate_down_to(rates: NDArray[np.float64], low: int) -> None:
     """Eliminate the states from the last one down to ``low``, in blocks, in place.
 
-    Each column is left divided by the exit rate of its state, each row with the rates to the states
-    below it, the diagonal with the exit rates, and the square of the states below ``low`` with the
-    censored rates. The diagonal is not read.
+    Afterwards each column is divided by the exit rate of its state, each row has the rates to lower states, the
+    diagonal has the exit rates, and the square of the states below ``low`` has the censored rates. The diagonal is
+    not read.
     """
     n = len(rates)
     flat = np.ascontiguousarray(rates)
@@ -183,22 +182,22 @@ def _eliminate(
 ) -> None:
     """Eliminate the states from the last one down to ``lowest``, which is predicted to take ``seconds``."""
     n = len(first)
-    places, room = square(rates, row_stride, n), np.empty(2 * n)
+    dense, workspace = square(rates, row_stride, n), np.empty(2 * n)
     for high in range(n, lowest, -block):
         low = max(lowest, high - block)
-        run = partial(_compiled("eliminate"), rates, row_stride, first, low, high, room)
+        run = partial(_kernel("eliminate"), rates, row_stride, first, low, high, workspace)
         interruptible(run, seconds * (high - low) / n)
         if low - first[low] > 1:
-            update(places, int(first[low]), low, high)
+            update(dense, int(first[low]), low, high)
 
 
 def update(rates: NDArray[np.float64], start: int, low: int, high: int) -> None:
-    """Add to the rates between the places start .. low - 1 what goes by the places low .. high - 1.
+    """Add to the rates between the states start .. low - 1 the rates by way of the states low .. high - 1.
 
-    Where they are not many, by products that are small enough for a BLAS to make each with one thread: threads that wait
-    for each other take ten times as long on a busy machine.
+    Up to `MAX_TILED_STATES` states, the products are small enough for one thread of a BLAS: threads that wait for each
+    other take ten times as long on a busy machine.
     """
-    tile = TILE if low - start <= MAX_TILED else low - start
+    tile = TILE_STATES if low - start <= MAX_TILED_STATES else low - start
     bounds = [slice(k, min(k + tile, low)) for k in range(start, low, tile)]
     for rows in bounds:
         left = rates[rows, low:high]
@@ -217,22 +216,22 @@ def band(Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None, *, 
     Q
         Irreducible generator.
     block
-        How many states to eliminate at a time where transitions span many places.
+        Number of states to eliminate at a time where transitions span many positions.
     reference
-        The state that is left at the end; None leaves that to the order, the reverse Cuthill-McKee
-        order. Else the order is that of the distance from the reference.
+        The state that is not eliminated, from which the states are ordered by distance; None: the reverse Cuthill-McKee
+        order decides.
     turned
-        Whether to take the order backwards.
+        Whether to reverse the order.
     """
     find = _band if Q.nnz <= MAX_CACHED_ENTRIES else _band.__wrapped__
     return find(Pattern(Q), block, reference, turned)
 
 
 def ascent(Q: sp.csr_matrix, form: Band) -> float:
-    """Return which way the places of the states drift: 1 if all rates lead to higher places, -1 to lower ones.
+    """Return the drift of the positions of states: 1 if all rates lead to higher positions, -1 if to lower.
 
-    Where they drift away from the state that is left, its probability may be so small that mean costs on the way to it
-    are beyond what float64 tells apart, and prove nothing.
+    If they drift away from the state that is not eliminated, its probability may be so small that float64 does not
+    distinguish mean costs until it is hit, which then prove nothing.
     """
     steps = (form.rank[Q.indices] - row_numbers(Q.indptr, form.rank)) * Q.data
     size = float(np.abs(steps).sum())
@@ -240,7 +239,7 @@ def ascent(Q: sp.csr_matrix, form: Band) -> float:
 
 
 class Pattern:
-    """Where a matrix has entries, as a key."""
+    """The positions of a matrix's entries, as a key of caches."""
 
     def __init__(self, matrix: sp.csr_matrix) -> None:
         self.arrays = matrix.indptr, matrix.indices
@@ -265,13 +264,13 @@ def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> 
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
     first = np.arange(n)
-    _compiled("lowest_beside")(indptr, indices, rank, first)
+    _kernel("lowest_beside")(indptr, indices, rank, first)
     first = np.minimum.accumulate(first[::-1])[::-1].copy()
     spans = np.arange(n) - first
     span, work = int(spans.max()), float(spans @ spans)
     if span < 2 * block:
         block = n
-    reach = span + (1 if block == n else block)  # of what is read, if only to find it zero
+    reach = span + (1 if block == n else block)  # of all entries that are read, zeros included
     row_stride = min(2 * reach, n)
     return Band(order, rank, first, block, row_stride, span, work)
 
@@ -279,7 +278,7 @@ def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> 
 def short_order(indptr: NDArray[Any], indices: NDArray[Any], reference: int | None = None) -> NDArray[np.int64]:
     """Return the states in an order in which transitions span few places; arguments as for `band`."""
     n = len(indptr) - 1
-    if DENSE * len(indices) >= n * n:
+    if MAX_DENSITY_RATIO * len(indices) >= n * n:
         order = np.arange(n)
         if reference is not None:
             order[[0, reference]] = order[[reference, 0]]
@@ -290,7 +289,7 @@ def short_order(indptr: NDArray[Any], indices: NDArray[Any], reference: int | No
     return breadth_first_order(matrix, reference, directed=False)
 
 
-def _compiled(name: str) -> Callable[..., Any]:
+def _kernel(name: str) -> Callable[..., Any]:
     """Return a function of `markov.elimination.gth_kernels`, compiled."""
     kernel: Callable[..., Any] = make_kernel(getattr(kernels, name), helpers=kernels.HELPERS.get(name, ()))
     return kernel

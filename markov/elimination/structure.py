@@ -78,19 +78,19 @@ def absorption(
     """
     count = len(classes)
     rows = Q[transient]
-    ends = np.column_stack([np.asarray(rows[:, c].sum(axis=1)).ravel() for c in classes])
+    exit_rates = np.column_stack([np.asarray(rows[:, c].sum(axis=1)).ravel() for c in classes])
     inside = rows[:, transient]
     if len(transient) > DENSE_LIMIT:
         from scipy.sparse.linalg import splu
 
         matrix = sp.csc_matrix(-inside)
         lu = splu(matrix, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-        found = lu.solve(ends)
-        found += lu.solve(ends - matrix @ found)
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        probabilities = lu.solve(exit_rates)
+        probabilities += lu.solve(exit_rates - matrix @ probabilities)
+        return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
     n = count + len(transient)
     rates = np.zeros((n, n))
-    rates[count:, :count] = ends
+    rates[count:, :count] = exit_rates
     rates[count:, count:] = inside.toarray()
     np.fill_diagonal(rates, 0.0)
     eliminate_down_to(rates, count)

@@ -18,11 +18,11 @@ from markov.methods.gth import Extremes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["WORTH_IT", "Reduction", "Rows", "Segment"]
+__all__ = ["MAX_DIRECT_LEVELS", "Reduction", "Rows", "Segment"]
 
-WORTH_IT = 4  # levels of a run beyond which every second one goes
-_LARGE = 1e20
-_TINY = 1e-305
+MAX_DIRECT_LEVELS = 4  # of a run; longer runs are reduced by cyclic reduction
+_RESCALING_LIMIT = 1e20
+_UNDERFLOW_LIMIT = 1e-305
 
 
 class Rows(NamedTuple):
@@ -31,8 +31,7 @@ class Rows(NamedTuple):
     Attributes
     ----------
     down, up
-        To the level below and the one above, shape (m, their states); not looked at where there is
-        none.
+        To the level below and the level above, shape (m, their states); not read at the lowest and highest level.
     local
         To the level's own states, shape (m, m), the diagonal zero.
     """
@@ -50,7 +49,7 @@ class Segment(NamedTuple):
     rows
         Returns their rates.
     length
-        How many; None is no end, for the last segment only.
+        Number of levels; None for infinitely many, in the last segment only.
     """
 
     rows: Callable[[], Rows]
@@ -58,10 +57,10 @@ class Segment(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A level that is left when the inner levels of every run have gone.
+    """A level that remains after cyclic reduction of the inner levels of every run.
 
-    ``sums``, shape (m, 2 m), is what pi of this level stands for: pi @ sums are the sums of pi and of
-    offset * pi over it and over the levels that went into it, by state. None: itself.
+    ``sums``, shape (m, 2 m), weights pi of this level: pi @ sums are the sums of pi and of offset * pi by state, over this
+    level and over the levels eliminated into it. None: the level alone.
     """
 
     segment: int
@@ -71,12 +70,14 @@ class _Node(NamedTuple):
 
 
 class Reduction:
-    """A block-tridiagonal chain, reduced and solved; pi of any level on demand.
+    """A block-tridiagonal chain, reduced and solved; `values` computes pi of any level.
 
-    Every entry is a sum, product or quotient of positive numbers. Among the inner levels of a
-    segment, every second one goes at a time. What is left, some levels per segment, is eliminated
-    from both ends towards the likeliest of them. Probabilities below 1e-305 of the largest become
-    zero.
+    1. Cyclic reduction eliminates every second inner level of a segment at a time.
+    2. The remaining levels, a few per segment, are eliminated from both ends towards the likeliest level: entries stay in
+       the range of float64.
+    3. Substitution gives pi of these levels.
+
+    Every entry is a sum, product or quotient of positive numbers. Probabilities below 1e-305 of the largest become zero.
 
     Parameters
     ----------
@@ -88,9 +89,9 @@ class Reduction:
     finite
         Whether no rate or probability left the range of float64.
     memory
-        Bytes of what is kept.
+        Bytes of the stored factors.
     extremes
-        Of all rates that occurred, by which underflow is looked for.
+        Smallest and largest rate of the reduction, which show underflow.
 
     Raises
     ------
@@ -102,23 +103,23 @@ class Reduction:
         nodes: list[_Node] = []
         self.extremes = Extremes()
         self._steps: list[list[NDArray[np.float64]]] = []
-        with np.errstate(all="ignore"):  # what leaves float64 shows in ``finite``
+        with np.errstate(all="ignore"):  # overflow shows in ``finite``
             for number, segment in enumerate(segments):
-                found, steps = _reduced(number, segment, self.extremes)
-                nodes += found
+                levels, steps = _reduce_segment(number, segment, self.extremes)
+                nodes += levels
                 self._steps.append(steps)
             with Counter("levels eliminated", total=len(nodes) - 1) as progress:
-                pi, kept = _eliminated(nodes, self.extremes, progress)
-        self.memory = kept + sum(step.nbytes for steps in self._steps for step in steps)
+                pi, nbytes = _eliminate_levels(nodes, self.extremes, progress)
+        self.memory = nbytes + sum(step.nbytes for steps in self._steps for step in steps)
         self._counts = [segment.length for segment in segments]
         self._highest = segments[-1].rows, nodes[-1].rows
         self._pi: list[dict[int, NDArray[np.float64]]] = [{} for _ in segments]
         sums: list[NDArray[np.float64]] = [np.zeros(0)] * len(segments)
         for node, part in zip(nodes, pi, strict=True):
             alone = np.append(part, node.offset * part)
-            whole = alone if node.sums is None else part @ node.sums
+            contribution = alone if node.sums is None else part @ node.sums
             before = sums[node.segment]
-            sums[node.segment] = before + whole if len(before) else whole
+            sums[node.segment] = before + contribution if len(before) else contribution
             self._pi[node.segment][node.offset] = part
         total = sum(float(part[: len(part) // 2].sum()) for part in sums)
         self.finite = bool(np.isfinite(total))
@@ -148,42 +149,42 @@ class Reduction:
             return np.array([nodes[int(offset)] for offset in offsets]).reshape(len(offsets), m)
         end = 1 << len(steps) if self._counts[segment] is None else None
         inside = offsets if end is None else offsets[offsets < end]
-        need, known = np.unique(inside), np.array(sorted(nodes))
+        need, solved = np.unique(inside), np.array(sorted(nodes))
         plan = []
         for stage in range(len(steps)):
             h = 1 << stage
-            own = need[(need & (2 * h - 1)) == h]
-            own = own[~np.isin(own, known)]
-            plan.append(own)
+            interior = need[(need & (2 * h - 1)) == h]
+            interior = interior[~np.isin(interior, solved)]
+            plan.append(interior)
             if len(need) != self._counts[segment]:
-                need = np.unique(np.concatenate([need, own - h, own + h]))
+                need = np.unique(np.concatenate([need, interior - h, interior + h]))
         pi = np.zeros((len(need), m))
-        for offset in need[np.isin(need, known)]:
+        for offset in need[np.isin(need, solved)]:
             pi[np.searchsorted(need, offset)] = nodes[int(offset)]
         for stage in reversed(range(len(steps))):
-            own, h = plan[stage], 1 << stage
-            left, right = (pi[np.searchsorted(need, own + side)] for side in (-h, h))
-            pi[np.searchsorted(need, own)] = np.hstack([left, right]) @ steps[stage]
+            interior, h = plan[stage], 1 << stage
+            left, right = (pi[np.searchsorted(need, interior + side)] for side in (-h, h))
+            pi[np.searchsorted(need, interior)] = np.hstack([left, right]) @ steps[stage]
         if end is None:
             return pi[np.searchsorted(need, offsets)]
-        found = np.zeros((len(offsets), m))
-        found[offsets < end] = pi[np.searchsorted(need, inside)]
-        return found
+        values = np.zeros((len(offsets), m))
+        values[offsets < end] = pi[np.searchsorted(need, inside)]
+        return values
 
 
-def _reduced(number: int, segment: Segment, extremes: Extremes) -> tuple[list[_Node], list[NDArray[np.float64]]]:
-    """Return the levels of a segment that are left by cyclic reduction, and its steps.
+def _reduce_segment(number: int, segment: Segment, extremes: Extremes) -> tuple[list[_Node], list[NDArray[np.float64]]]:
+    """Return the levels of a segment that remain after cyclic reduction, and its steps.
 
-    Step s, shape (2 m, m), gives pi of the levels that went in stage s from pi of the levels 2^s
-    below and above them. In an infinite segment the reduction stops when nothing leads up any more.
+    Step s, shape (2 m, m), gives pi of the levels eliminated in stage s from pi of the levels 2^s
+    below and above them. In an infinite segment the reduction stops when no rate leads up.
     """
     count = segment.length
-    if count is not None and count <= WORTH_IT:
+    if count is not None and count <= MAX_DIRECT_LEVELS:
         return [_Node(number, offset, segment.rows) for offset in range(count)], []
     rows = segment.rows()
     down, local, up = rows
     m, zero = len(local), np.zeros_like(local)
-    sums = np.hstack([np.eye(m), zero])  # what a level at offset k stands for: sums + k slope
+    sums = np.hstack([np.eye(m), zero])  # the weights of a level at offset k are sums + k slope
     slope = np.hstack([zero, np.eye(m)])
     bottom, bottom_sums = local, sums
     top, top_up = local, rows.up
@@ -194,12 +195,12 @@ def _reduced(number: int, segment: Segment, extremes: Extremes) -> tuple[list[_N
     while np.any(up) if count is None else count > 2:
         if count is not None and count % 2 == 0:  # the last one stays, the number inside gets odd
             count -= 1
-            kept = Rows(down, top, top_up)
-            nodes.insert(0, _Node(number, count * h, _given(kept), top_sums))
+            last_rows = Rows(down, top, top_up)
+            nodes.insert(0, _Node(number, count * h, _constant(last_rows), top_sums))
             top, top_up, top_sums = local, up, sums + (count - 1) * h * slope
         window = np.block([[zero, zero, up], [zero, zero, down], [down, up, local]])
         eliminate_down_to(window, 2 * m)
-        extremes.see(window.ravel())
+        extremes.update(window.ravel())
         step = _substitute(window[: 2 * m, 2 * m :], window[2 * m :, 2 * m :])
         steps.append(step)
         below, above = step[:m], step[m:]
@@ -211,34 +212,36 @@ def _reduced(number: int, segment: Segment, extremes: Extremes) -> tuple[list[_N
         returned_up, returned_down = window[:m, :m], window[m : 2 * m, m : 2 * m]
         bottom, top = bottom + returned_up, top + returned_down
         local = local + returned_up + returned_down
-        up, down = _flushed(window[:m, m : 2 * m]), _flushed(window[m : 2 * m, :m])
+        up, down = _flush_underflow(window[:m, m : 2 * m]), _flush_underflow(window[m : 2 * m, :m])
         h *= 2
         if count is not None:
             count = (count + 1) // 2
     lowest = Rows(rows.down, bottom, up)
-    nodes.insert(0, _Node(number, 0, _given(lowest), bottom_sums))
+    nodes.insert(0, _Node(number, 0, _constant(lowest), bottom_sums))
     if count is not None:
         highest = Rows(down, top, top_up)
-        nodes.insert(1, _Node(number, h, _given(highest), top_sums))
+        nodes.insert(1, _Node(number, h, _constant(highest), top_sums))
     return nodes, steps
 
 
-def _given(rows: Rows) -> Callable[[], Rows]:
-    return functools.partial(_returned, rows)  # a lambda could not be pickled
+def _constant(rows: Rows) -> Callable[[], Rows]:
+    return functools.partial(_identity, rows)  # a lambda could not be pickled
 
 
-def _returned(rows: Rows) -> Rows:
+def _identity(rows: Rows) -> Rows:
     return rows
 
 
-def _flushed(rates: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(rates < _TINY, 0.0, rates)
+def _flush_underflow(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(rates < _UNDERFLOW_LIMIT, 0.0, rates)
 
 
-def _eliminated(nodes: list[_Node], extremes: Extremes, progress: Counter) -> tuple[list[NDArray[np.float64]], int]:
-    """Return pi on the levels that are left, up to a factor, and the bytes that it took."""
+def _eliminate_levels(
+    nodes: list[_Node], extremes: Extremes, progress: Counter
+) -> tuple[list[NDArray[np.float64]], int]:
+    """Return pi on the remaining levels, up to a factor, and the bytes of the factors."""
     pivot = _likeliest(nodes)
-    last, kept = len(nodes) - 1, 0
+    last, nbytes = len(nodes) - 1, 0
     steps: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     into = np.zeros_like(nodes[pivot].rows().local)
     for side, far_end in ((1, last), (-1, 0)):  # the levels above the pivot, then those below
@@ -252,9 +255,9 @@ def _eliminated(nodes: list[_Node], extremes: Extremes, progress: Counter) -> tu
             m = len(out)
             window = np.block([[np.zeros((m, m)), out], [back, local]])
             eliminate_down_to(window, m)
-            extremes.see(window.ravel())
+            extremes.update(window.ravel())
             steps[far] = window[:m, m:].copy(), window[m:, m:].copy()
-            kept += sum(part.nbytes for part in steps[far])
+            nbytes += sum(part.nbytes for part in steps[far])
             progress.show(len(steps))
             returned = window[:m, :m].copy()
             if near == pivot:
@@ -267,10 +270,10 @@ def _eliminated(nodes: list[_Node], extremes: Extremes, progress: Counter) -> tu
             inward, within = steps.pop(far)
             pi[far] = _substitute(pi[far - side][None] @ inward, within)[0]
             largest = float(pi[far].max())
-            if largest > _LARGE:
+            if largest > _RESCALING_LIMIT:
                 by = -int(np.frexp(largest)[1])
                 pi = [np.ldexp(part, by) for part in pi]  # exact
-    return pi, kept
+    return pi, nbytes
 
 
 def _likeliest(nodes: list[_Node]) -> int:
@@ -278,7 +281,7 @@ def _likeliest(nodes: list[_Node]) -> int:
     ratio, best, highest = 0.0, 0, 0.0
     flows = [(float(rows.down.sum()), float(rows.up.sum())) for rows in (n.rows() for n in nodes)]
     for k, ((_, up), (down, _)) in enumerate(pairwise(flows)):
-        ratio += float(np.log(max(up, _TINY)) - np.log(max(down, _TINY)))
+        ratio += float(np.log(max(up, _UNDERFLOW_LIMIT)) - np.log(max(down, _UNDERFLOW_LIMIT)))
         if ratio > highest:
             best, highest = k + 1, ratio
     return best
@@ -298,7 +301,7 @@ def _pivot_pi(local: NDArray[np.float64], extremes: Extremes) -> NDArray[np.floa
     pi: NDArray[np.float64] = np.zeros(len(local))
     rates = local[np.ix_(states, states)]
     eliminate_down_to(rates, 1)
-    extremes.see(rates.ravel())
+    extremes.update(rates.ravel())
     inner = _substitute(rates[:1, 1:], rates[1:, 1:])[0] if len(states) > 1 else np.zeros(0)
     pi[states] = np.append(1.0, inner)
     pi /= pi.max()

@@ -38,9 +38,9 @@ MIN_GRID_STATES, MAX_GRID_STATES = 30_000, 300_000_000
 GRID_SECONDS, GRID_SECONDS_PER_STATE = 0.03, 9e-7
 MATRIX_SECONDS_PER_STATE = 1e-6
 
-MAX_PREDICTION_COST = 0.3  # of the cost of multigrid: of predicting what might be faster
-SHALLOW = 4.0  # times what multigrid may take: levels take about as long as single states, or less
-FEW_CYCLES = 1.1  # pairs of states with transitions between them, per state
+MAX_PREDICTION_COST = 0.3  # cost of a prediction, as a fraction of the cost of multigrid
+MAX_LEVELS_COST_RATIO = 4.0  # elimination of levels costs about as much as that of single states, or less
+MAX_TREE_EDGE_RATIO = 1.1  # connected pairs of states per state
 
 
 class _Option(NamedTuple):
@@ -49,7 +49,7 @@ class _Option(NamedTuple):
     why: str
 
     def __str__(self) -> str:
-        return f"{self.why}, {_predicted(self.seconds)}"
+        return f"{self.why}, {_format_seconds(self.seconds)}"
 
 
 def grid_pays(model: ChainModel) -> bool:
@@ -72,8 +72,8 @@ def choose(Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None)
     """Return a method for an irreducible generator, and why this one.
 
     The predicted seconds of a solution with its bound decide (see `markov.computing.costs`). Methods with factors
-    are preferred to multigrid at up to 1.25 times its cost, or 50 ms more: they are right to rounding. What loading
-    compiled kernels takes, once per process, does not count: every process chooses the same.
+    are preferred to multigrid at up to 1.25 times its cost, or 50 ms more: they are right to rounding. The time to load
+    compiled kernels, once per process, does not count: every process chooses the same method.
 
     Parameters
     ----------
@@ -85,26 +85,26 @@ def choose(Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None)
     n, entries = Q.shape[0], Q.nnz
     cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
     allowed = max(costs.LENIENT * cycles, cycles + costs.GRACE)
-    beside = f"multigrid {_predicted(cycles)}" if np.isfinite(cycles) else "multigrid needs Numba"
-    shallow = SHALLOW * costs.LENIENT * cycles
-    option = min(_eliminations(Q, components, allowed, shallow), default=None, key=_cost)
+    alternative = f"multigrid {_format_seconds(cycles)}" if np.isfinite(cycles) else "multigrid needs Numba"
+    levels_allowed = MAX_LEVELS_COST_RATIO * costs.LENIENT * cycles
+    option = min(_eliminations(Q, components, allowed, levels_allowed), default=None, key=_cost)
     if option is None or option.seconds > allowed:
-        found = [option, _sparse_lu(Q, cycles)]
-        option = min((each for each in found if each is not None), default=None, key=_cost)
+        candidates = [option, _sparse_lu(Q, cycles)]
+        option = min((candidate for candidate in candidates if candidate is not None), default=None, key=_cost)
     if option is not None and option.seconds <= allowed:
-        return option.method, f"{n} states: {option}; {beside}"
-    return Multilevel(), f"{n} states: {beside}; {option or 'elimination would fill in'}"
+        return option.method, f"{n} states: {option}; {alternative}"
+    return Multilevel(), f"{n} states: {alternative}; {option or 'elimination would fill in'}"
 
 
 def _eliminations(
     Q: sp.csr_matrix,
     components: Mapping[str, NDArray[np.int64]] | None,
     allowed: float,
-    shallow: float,
+    levels_allowed: float,
 ) -> list[_Option]:
     """Return the options of elimination, of single states and of levels, with predicted costs.
 
-    Levels are looked for where single states take more than the ``allowed`` seconds, but not more than ``shallow``.
+    Levels are looked for where single states take more than the ``allowed`` seconds, but not more than ``levels_allowed``.
     """
     form = band(Q)
     seconds = form.seconds + costs.substitutions(form.n_values)
@@ -112,8 +112,8 @@ def _eliminations(
     if form.memory <= costs.MEMORY:
         why = f"elimination in an order where none leads further than {form.span}"
         options.append(_Option(seconds, GTH(), why))
-    if allowed < seconds <= shallow:
-        levels = partition(Q, components, most=costs.levels_work(allowed))
+    if allowed < seconds <= levels_allowed:
+        levels = partition(Q, components, max_work=costs.levels_work(allowed))
         if levels.memory <= costs.MEMORY:
             count = len(levels.sizes)
             shape = f"{count} levels of at most {levels.sizes.max()}"
@@ -128,7 +128,7 @@ def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
     On a graph that is a tree, apart from few transitions, the order is found at once and fills in little.
     """
     n, entries = Q.shape[0], Q.nnz
-    tree = entries - n <= 2.0 * FEW_CYCLES * n
+    tree = entries - n <= 2.0 * MAX_TREE_EDGE_RATIO * n
     if not (tree or costs.order(entries) <= MAX_PREDICTION_COST * cycles):
         return None
     order = best_order(Q)
@@ -142,5 +142,5 @@ def _cost(option: _Option) -> float:
     return option.seconds
 
 
-def _predicted(value: float) -> str:
+def _format_seconds(value: float) -> str:
     return f"{value:.2g} s predicted"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_EXACT_STATES", "exact_distribution"]
 
 MAX_EXACT_STATES = 500
-"""So many terms of 53 bits are added in int64 without overflow; each probability has some 100,000 bits then."""
+"""A sum of 500 terms of 53 bits fits int64; each probability then has about 100,000 bits."""
 
 FIRST_MODULUS = 2**31 - 1
 LIMB = 22  # bits of a coefficient that are multiplied by 31 bits at a time: 500 such products fit int64
@@ -40,7 +40,7 @@ ATTEMPTS = 16, 8, 4, 2, 1  # parts of all digits after which fractions are tried
 
 
 class _Rows(NamedTuple):
-    """A generator in integers: its entries off the diagonal are those of ``moves`` times the scales of their rows."""
+    """A generator in integers: entries off the diagonal are entries of ``moves`` times the scales of their rows."""
 
     moves: list[dict[int, int]]
     scales: list[Fraction]
@@ -64,10 +64,12 @@ def exact_distribution(Q: sp.csr_matrix) -> list[Fraction]:
     rows = _integer_rows(Q)
     weights = [1] if n == 1 else _weights(rows)
     common = math.lcm(*(scale.numerator for scale in rows.scales))
-    found = [w * scale.denominator * (common // scale.numerator) for w, scale in zip(weights, rows.scales, strict=True)]
-    factor = math.gcd(*found)
-    total = sum(found) // factor
-    return [Fraction(w // factor, total) for w in found]
+    numerators = [
+        w * scale.denominator * (common // scale.numerator) for w, scale in zip(weights, rows.scales, strict=True)
+    ]
+    factor = math.gcd(*numerators)
+    total = sum(numerators) // factor
+    return [Fraction(w // factor, total) for w in numerators]
 
 
 def _integer_rows(Q: sp.csr_matrix) -> _Rows:
@@ -80,9 +82,9 @@ def _integer_rows(Q: sp.csr_matrix) -> _Rows:
             if t != s and rate != 0.0
         }
         denominator = max((d for _, d in row.values()), default=1)
-        whole = {t: a * (denominator // d) for t, (a, d) in row.items()}
-        factor = math.gcd(*whole.values()) or 1
-        moves.append({t: a // factor for t, a in whole.items()})
+        integers = {t: a * (denominator // d) for t, (a, d) in row.items()}
+        factor = math.gcd(*integers.values()) or 1
+        moves.append({t: a // factor for t, a in integers.items()})
         scales.append(Fraction(factor, denominator))
     return _Rows(moves, scales)
 
@@ -93,13 +95,13 @@ def _weights(rows: _Rows) -> list[int]:
     bits = 2 * sum(exit_rate.bit_length() for exit_rate in exits) + 2 * MARGIN
     lifting = _Lifting(rows.moves, exits)
     for part in ATTEMPTS:
-        found = lifting.solution(bits // part + 1)
-        if found is not None and _balanced(rows.moves, exits, found):
-            return found
+        weights = lifting.solution(bits // part + 1)
+        if weights is not None and _solves_balance(rows.moves, exits, weights):
+            return weights
     raise AssertionError("no fractions with as many digits as the determinant can have")
 
 
-def _balanced(moves: list[dict[int, int]], exits: list[int], weights: list[int]) -> bool:
+def _solves_balance(moves: list[dict[int, int]], exits: list[int], weights: list[int]) -> bool:
     """Whether weights are positive and solve all balance equations."""
     into = [0] * len(weights)
     for weight, row in zip(weights, moves, strict=True):
@@ -119,13 +121,13 @@ class _Lifting:
         last = len(moves) - 1
         entries = [(t, s, -rate) for s, row in enumerate(moves) for t, rate in row.items()]
         entries += [(s, s, exit_rate) for s, exit_rate in enumerate(exits)]
-        rest = np.zeros(last, dtype=object)
+        right = np.zeros(last, dtype=object)
         for t, rate in moves[last].items():
-            rest[t] = rate
-        self._rest: Objects = rest
+            right[t] = rate
+        self._residual: Objects = right
         self._entries = [entry for entry in entries if last not in entry[:2]]
         self._limbs = self._split(last)
-        self.p, self._inverse = self._inverted(last)
+        self.p, self._inverse = self._invert_modulo_prime(last)
         self._digits: list[Integers] = []
 
     def _split(self, n: int) -> list[sp.csr_matrix]:
@@ -140,7 +142,7 @@ class _Lifting:
             limbs.append(limb)
         return limbs
 
-    def _inverted(self, n: int) -> tuple[int, NDArray[np.float64]]:
+    def _invert_modulo_prime(self, n: int) -> tuple[int, NDArray[np.float64]]:
         """Return p and the inverse of A modulo p, the first p with invertible pivots."""
         p = FIRST_MODULUS
         while True:
@@ -152,25 +154,25 @@ class _Lifting:
             p -= 2
 
     def solution(self, bits: int) -> list[int] | None:
-        """Return the weights, the last one's too, by digits of so many bits; None if they are not short enough."""
+        """Return all weights, from digits of ``bits`` bits in total; None if the fractions are not short enough."""
         while len(self._digits) * (self.p.bit_length() - 1) < bits:
             self._lift()
-        first, modulus = _joined([digit[:1] for digit in self._digits], self.p)
+        first, modulus = _from_digits([digit[:1] for digit in self._digits], self.p)
         if _fraction(first[0], modulus) is None:
             return None
-        return _common_fractions(*_joined(self._digits, self.p))
+        return _common_fractions(*_from_digits(self._digits, self.p))
 
     def _lift(self) -> None:
         """Find one more digit."""
         p = self.p
-        rest = (self._rest % p).astype(np.int64)
-        pieces = np.stack([(rest >> low) & ((1 << PIECE) - 1) for low in (0, PIECE, 2 * PIECE)], 1)
+        residual = (self._residual % p).astype(np.int64)
+        pieces = np.stack([(residual >> low) & ((1 << PIECE) - 1) for low in (0, PIECE, 2 * PIECE)], 1)
         parts = (self._inverse @ pieces.astype(np.float64)).astype(np.int64) % p
         digit = (parts @ np.array([1, 1 << PIECE, 1 << 2 * PIECE])) % p
-        left = self._rest
+        remaining = self._residual
         for k, limb in enumerate(self._limbs):
-            left = left - ((limb @ digit).astype(object) << LIMB * k)
-        self._rest = left // p  # without a remainder
+            remaining = remaining - ((limb @ digit).astype(object) << LIMB * k)
+        self._residual = remaining // p  # without a remainder
         self._digits.append(digit)
 
 
@@ -192,7 +194,7 @@ def _invert(matrix: Integers, p: int) -> bool:
     return True
 
 
-def _joined(digits: list[Integers], p: int) -> tuple[list[int], int]:
+def _from_digits(digits: list[Integers], p: int) -> tuple[list[int], int]:
     """Return the numbers with such digits in base p, and the modulus, a power of p."""
     parts: list[Any] = [digit.astype(object) for digit in digits]
     power = p
@@ -214,17 +216,17 @@ def _common_fractions(residues: list[int], modulus: int) -> list[int] | None:
         numerator, denominator = short
         numerators.append((numerator, common * denominator))
         common *= denominator
-    found = [numerator * (common // d) for numerator, d in numerators]
-    return [*found, common]
+    weights = [numerator * (common // d) for numerator, d in numerators]
+    return [*weights, common]
 
 
 def _fraction(residue: int, modulus: int) -> tuple[int, int] | None:
     """Return the first a / b = residue modulo a number with a b shorter than that by MARGIN bits, by Euclid's algorithm."""
-    room = modulus.bit_length() - MARGIN
+    max_bits = modulus.bit_length() - MARGIN
     a, b, before, beyond = residue, 1, modulus, 0
     while a:
-        if a.bit_length() + b.bit_length() <= room:
+        if a.bit_length() + b.bit_length() <= max_bits:
             return (a, b) if b > 0 else (-a, -b)
-        quotient, rest = divmod(before, a)
-        before, a, beyond, b = a, rest, b, beyond - quotient * b
+        quotient, remainder = divmod(before, a)
+        before, a, beyond, b = a, remainder, b, beyond - quotient * b
     return None

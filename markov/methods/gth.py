@@ -1,4 +1,4 @@
-"""GTH: elimination without subtractions, and how far off an entry of pi may be after it, by counting roundings.
+"""GTH: elimination without subtractions, and its entrywise error bound by counting roundings.
 
 A quantity is right to c counts when it lies between (1 - u)^c and (1 - u)^-c of the exact one, u = 2^-53.
 One rounded operation costs one count; products and quotients add the counts of their factors; sums of
@@ -15,7 +15,7 @@ import numpy as np
 
 from hopflow.checks import integer
 from markov.computing.rounding import U
-from markov.elimination.patterns import BLOCK, Band, ascent, band, eliminated
+from markov.elimination.patterns import BLOCK, Band, ascent, band, eliminate_band
 from markov.methods.solution import Solution
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GTH", "Extremes", "elimination_counts", "entry_error", "level_counts"]
 
-STEEP = 0.5
-"""Drift of the places of states beyond which the order of elimination is turned, so that a likely state is left."""
+MAX_ASCENT = 0.5
+"""Maximum drift of the positions of states. Above it the order of elimination is reversed: its last state is then likely."""
 
 EXIT_RATE = 2
 """Counts of an exit rate: a compensated sum, or a correctly rounded one."""
@@ -83,14 +83,14 @@ class GTH:
             When the rates, filled in, would not fit into memory, before they are laid out.
         """
         form = self.band(Q)
-        if ascent(Q, form) > STEEP:
+        if ascent(Q, form) > MAX_ASCENT:
             form = band(Q, self.block, turned=True)
-        factors = eliminated(Q, form, "GTH()")
+        factors = eliminate_band(Q, form, "GTH()")
         pi = factors.flows()
-        with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
+        with np.errstate(all="ignore"):  # the driver checks whether pi is finite
             pi /= pi.sum()
         extremes = Extremes()
-        extremes.see(factors.rates)
+        extremes.update(factors.rates)
         error = np.inf
         if extremes.keep_edges(Q, pi):
             together = 2 if form.block >= len(pi) else max(form.block, 2)
@@ -103,12 +103,12 @@ class GTH:
 
 
 def elimination_counts(spans: NDArray[np.int64], together: int) -> float:
-    """Return the counts by which all pi differ from one multiple of the exact ones.
+    """Return the counts by which pi differs from one multiple of the exact distribution.
 
     Parameters
     ----------
     spans
-        With how many lower places each place is joined when it is eliminated, shape (n,).
+        Number of lower-numbered neighbours at elimination, shape (n,).
     together
         Products that are summed before they are added to a rate, at least two.
     """
@@ -128,11 +128,11 @@ def level_counts(sizes: NDArray[np.int64], beside: NDArray[np.int64], block: int
     beside
         Number of states of the levels that it is censored on, shape (levels,).
     block
-        Most states of a level that are eliminated at a time.
+        Maximum number of states of a level that are eliminated at a time.
 
     Notes
     -----
-    What goes by way of a level is summed from zero, a part of ``block`` states at a time, and added to
+    Rates by way of a level are summed from zero, ``block`` states at a time, and added to
     the rates between the levels beside it, at most three times; that adds counts to its products. A
     level's part of pi is a product with the matrix of its mean visits: a path within the level passes each
     of its states at most once.
@@ -147,10 +147,10 @@ def level_counts(sizes: NDArray[np.int64], beside: NDArray[np.int64], block: int
 
 
 def entry_error(counts: float, n: int) -> float:
-    """Return the bound |x - pi| <= bound * pi of every entry, inf where it says nothing.
+    """Return the bound |x - pi| <= bound * pi of every entry, inf without a bound.
 
-    ``counts`` are those of pi up to a multiple; the n entries are then divided by their sum, once more
-    than needed at most.
+    ``counts`` belong to pi up to a multiple. The n entries are then divided by their sum, at most once more
+    than needed.
     """
     roundings = (2.0 * counts + n + 4.0) * U
     return roundings / (1.0 - roundings) if roundings < 0.5 else math.inf
@@ -162,7 +162,7 @@ class Extremes:
     Notes
     -----
     With m the smallest positive number that is kept, each product of two of them is at least m^2, and
-    what is divided by an exit rate is at least m^2 or an input rate. So while nothing has been lost to
+    every dividend of an exit rate is at least m^2 or an input rate. So while nothing has been lost to
     underflow, nothing can be lost next, unless m^2, or the smaller of m^2 and the least input rate over the
     largest number kept, underflows. A rate that is lost would void the counts.
     """
@@ -170,15 +170,15 @@ class Extremes:
     def __init__(self) -> None:
         self.least, self.largest = math.inf, 1.0
 
-    def see(self, numbers: NDArray[np.float64]) -> None:
+    def update(self, numbers: NDArray[np.float64]) -> None:
         """Update the range of the stored numbers, shape (m,); zeros are absent entries."""
         for start in range(0, len(numbers), CHUNK):
-            part = numbers[start : start + CHUNK]
+            chunk = numbers[start : start + CHUNK]
             # positive numbers have the order of their bits; less one, zero becomes the largest
-            bits = np.ascontiguousarray(part).view(np.uint64) - np.uint64(1)
+            bits = np.ascontiguousarray(chunk).view(np.uint64) - np.uint64(1)
             least = float((bits[[bits.argmin()]] + np.uint64(1)).view(np.float64)[0])
             self.least = min(self.least, least if least > 0.0 else math.inf)
-            self.largest = max(self.largest, float(part.max()))
+            self.largest = max(self.largest, float(chunk.max()))
 
     def keep_edges(self, Q: sp.csr_matrix, pi: NDArray[np.float64]) -> bool:
         """Return whether no rate of an elimination of Q, and no entry of pi, was lost to underflow."""

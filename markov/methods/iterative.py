@@ -16,7 +16,7 @@ from markov.methods.jump_chain import (
     Iteration,
     JumpChain,
     held_bytes,
-    normalised,
+    normalize,
     relax,
 )
 
@@ -127,7 +127,7 @@ class Power(Iteration):
     def flows(self, chain: JumpChain) -> Flows:
         """Return the flows out of the states."""
         inflow, exit_rates, _ = chain
-        flow = normalised(exit_rates.copy())
+        flow = normalize(exit_rates.copy())
         steps = 0
         while True:
             moved = inflow @ flow

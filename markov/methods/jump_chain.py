@@ -31,7 +31,7 @@ __all__ = [
     "JumpChain",
     "held_bytes",
     "jumps",
-    "normalised",
+    "normalize",
     "relax",
     "sweep_states",
 ]
@@ -65,9 +65,9 @@ class Flows(NamedTuple):
     flow
         Out of each state, up to a factor; shape (n,).
     iterations
-        How many it took.
+        Number of iterations.
     memory
-        Bytes that it held beside Q.
+        Bytes of its arrays beside Q.
     hierarchy
         Levels of a multigrid method, otherwise None.
     """
@@ -93,9 +93,9 @@ class Iteration:
         if Q.shape[0] == 1:
             return Solution(np.ones(1))
         chain = jumps(Q, components)
-        found = self.flows(chain)
-        pi = normalised(found.flow / chain.exit_rates)
-        return Solution(pi, found.iterations, found.memory, hierarchy=found.hierarchy)
+        result = self.flows(chain)
+        pi = normalize(result.flow / chain.exit_rates)
+        return Solution(pi, result.iterations, result.memory, hierarchy=result.hierarchy)
 
     def flows(self, chain: JumpChain) -> Flows:
         """Return the flows out of the states."""
@@ -116,22 +116,22 @@ def relax(
     inflow: sp.csr_matrix,
     exit_rates: NDArray[np.float64],
     tolerance: float,
-    most: int,
+    max_iterations: int,
     flow: NDArray[np.float64] | None = None,
-    least: int = 0,
+    min_iterations: int = 0,
 ) -> tuple[NDArray[np.float64], int]:
-    """Return the flows after Gauss-Seidel iterations, at least ``least``, and their number."""
-    flow = normalised(exit_rates.copy() if flow is None else flow.copy())
+    """Return the flows after Gauss-Seidel iterations, at least ``min_iterations``, and their number."""
+    flow = normalize(exit_rates.copy() if flow is None else flow.copy())
     index = inflow.indptr.astype(np.int64), inflow.indices.astype(np.int64)
     sweeps = make_kernel(sweep_states)
     done = 0
-    while done < most:
+    while done < max_iterations:
         if tolerance > 0.0:
             size = 0.5 * float(np.abs(inflow @ flow - flow).sum())
             report(done, size)
-            if done >= least and size <= tolerance:
+            if done >= min_iterations and size <= tolerance:
                 break
-        step = min(SWEEPS_AT_ONCE, most - done)
+        step = min(SWEEPS_AT_ONCE, max_iterations - done)
         sweeps(*index, inflow.data, flow, step)
         flow /= flow.sum()
         done += step
@@ -152,9 +152,9 @@ def sweep_states(indptr, indices, jumps, flow, iterations):  # type: ignore[no-u
             flow[j] = total
 
 
-def normalised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalize(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values over their sum, without overflow on the way."""
-    with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
+    with np.errstate(all="ignore"):  # the driver checks whether pi is finite
         scaled = values / values.max()
         total: NDArray[np.float64] = scaled / scaled.sum()
     return total

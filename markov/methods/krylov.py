@@ -19,11 +19,10 @@ from markov.methods.jump_chain import (
     Iteration,
     JumpChain,
     held_bytes,
-    normalised,
+    normalize,
     relax,
 )
 from markov.methods.multilevel import Multilevel
-from markov.methods.projections import RESTART, bicgstab, gmres
 from markov.multigrid.linear_multigrid import CoarseLevels, LinearMultigrid
 
 if TYPE_CHECKING:
@@ -35,21 +34,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Krylov"]
 
-REFINEMENTS = 5
-GAIN = 1e-8  # of the residual, per refinement, at most
-ROUGH = 1e-3  # residual at which the levels of the preconditioner are frozen
-MAX_CYCLES = 20  # to get there
+MAX_REFINEMENTS = 5
+RESTART = 60  # vectors of GMRES
+REDUCTION_PER_REFINEMENT = 1e-8  # of the residual, per refinement, at most
+FREEZING_RESIDUAL = 1e-3  # residual at which the levels of the preconditioner are frozen
+MAX_FREEZING_CYCLES = 20  # to get there
 
 
 @dataclass(frozen=True)
 class Krylov(Iteration):
     """GMRES or BiCGSTAB, preconditioned by incomplete LU or multigrid, then Gauss-Seidel.
 
-    The flow of one likely state is held at one; what remains is a regular M-matrix with unit
-    diagonal. Krylov vectors have no signs to keep: rounding and early stops leave small negative
-    entries. They are set to zero, and the last word have Gauss-Seidel iterations, at least one, which
-    keep signs and go on until the residual is met or ``max_iterations`` are used up. Use it for chains
-    of middle size where sparse LU fills in and Gauss-Seidel is slow; with multigrid, for large ones.
+    The flow of one likely state is fixed at one; the other equations have a regular M-matrix with unit
+    diagonal. Krylov vectors do not preserve signs: rounding and early stops leave small negative
+    entries, which are set to zero. At least one Gauss-Seidel iteration follows. These preserve signs, and
+    continue until the residual is met or ``max_iterations`` is reached. Use it for chains of medium size
+    where sparse LU fills in and Gauss-Seidel is slow, and with multigrid for large chains. The Krylov
+    solvers are SciPy's, preconditioned on the right: their residuals are those of the equations.
 
     Parameters
     ----------
@@ -101,15 +102,15 @@ class Krylov(Iteration):
         others = np.delete(np.arange(n), reference)
         matrix = sp.csc_matrix(sp.identity(n - 1) - inflow[others][:, others])
         right = inflow[others][:, [reference]].toarray().ravel()
-        with np.errstate(all="ignore"):  # what is not finite is left to Gauss-Seidel
+        with np.errstate(all="ignore"):  # Gauss-Seidel replaces a solution that is not finite
             inverse, held = self._inverse(matrix, flow, reference, hierarchy)
             if inverse is not None:
                 start = flow[others] / flow[reference]
-                found, count = self._iterate(matrix, right, inverse, start)
+                solution, count = self._iterate(matrix, right, inverse, start)
                 iterations += count
-                if np.all(np.isfinite(found)):
-                    flow = np.insert(np.maximum(found, 0.0), reference, 1.0)
-        flow, sweeps = relax(inflow, exit_rates, self.tolerance, self.max_iterations, flow, least=1)
+                if np.all(np.isfinite(solution)):
+                    flow = np.insert(np.maximum(solution, 0.0), reference, 1.0)
+        flow, sweeps = relax(inflow, exit_rates, self.tolerance, self.max_iterations, flow, min_iterations=1)
         vectors = 8 * n * (RESTART if self.solver == "gmres" else 8)
         memory = held_bytes(inflow) + held_bytes(matrix) + held + vectors
         return Flows(flow, iterations + sweeps, memory, hierarchy)
@@ -118,10 +119,10 @@ class Krylov(Iteration):
         """Return a flow to start from, the number of iterations that it took, and its levels."""
         if self.preconditioner == "ilu":
             return *relax(chain.inflow, chain.exit_rates, 0.0, SWEEPS_AT_ONCE), None
-        cycles = Multilevel(tolerance=ROUGH, max_iterations=MAX_CYCLES)
-        with watched(None):  # what is reported are residuals of the answer
-            found = cycles.flows(chain)
-        return normalised(found.flow), found.iterations, found.hierarchy
+        cycles = Multilevel(tolerance=FREEZING_RESIDUAL, max_iterations=MAX_FREEZING_CYCLES)
+        with watched(None):  # residuals of the answer alone are reported
+            result = cycles.flows(chain)
+        return normalize(result.flow), result.iterations, result.hierarchy
 
     def _inverse(
         self,
@@ -155,8 +156,8 @@ class Krylov(Iteration):
 
         def solve(right: NDArray[np.float64]) -> NDArray[np.float64]:
             linear.start(np.insert(right, reference, -right.sum()))
-            found = linear.cycle()
-            shifted: NDArray[np.float64] = found - found[reference] / flow[reference] * flow
+            correction = linear.cycle()
+            shifted: NDArray[np.float64] = correction - correction[reference] / flow[reference] * flow
             return shifted[others]
 
         return solve, linear.nbytes
@@ -169,16 +170,49 @@ class Krylov(Iteration):
         x: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], int]:
         """Return the solution of ``matrix @ x = right``, refined, and the number of iterations."""
-        project = gmres if self.solver == "gmres" else bicgstab
         count = 0
-        for _ in range(REFINEMENTS):
-            rest = right - matrix @ x
-            size = float(np.abs(rest).sum())
-            wanted = self.tolerance * (1.0 + float(np.abs(x).sum()))
-            if not wanted < size < np.inf or count >= self.max_iterations:
+        for _ in range(MAX_REFINEMENTS):
+            residual = right - matrix @ x
+            size = float(np.abs(residual).sum())
+            goal = self.tolerance * (1.0 + float(np.abs(x).sum()))
+            if not goal < size < np.inf or count >= self.max_iterations:
                 break
-            gain = max(GAIN, 0.1 * wanted / size)
-            step, steps = project(matrix, rest, inverse, gain, self.max_iterations - count)
+            gain = max(REDUCTION_PER_REFINEMENT, 0.1 * goal / size)
+            step, steps = self._project(matrix, residual, inverse, gain, self.max_iterations - count)
             count += steps
             x = x + step
         return x, count
+
+    def _project(
+        self,
+        matrix: sp.csc_matrix,
+        right: NDArray[np.float64],
+        inverse: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+        gain: float,
+        max_steps: int,
+    ) -> tuple[NDArray[np.float64], int]:
+        """Return x with a residual of ``matrix @ x = right`` reduced by ``gain``, and the number of steps."""
+        from scipy.sparse.linalg import LinearOperator, bicgstab, gmres
+
+        preconditioned = LinearOperator(matrix.shape, matvec=lambda x: matrix @ inverse(x), dtype=np.float64)
+        steps = 0
+
+        def count(_: object) -> None:
+            nonlocal steps
+            steps += 1
+
+        if self.solver == "gmres":
+            restart = min(RESTART, max_steps)
+            restarts = -(-max_steps // restart)
+            solution, _ = gmres(
+                preconditioned,
+                right,
+                rtol=gain,
+                restart=restart,
+                maxiter=restarts,
+                callback=count,
+                callback_type="pr_norm",
+            )
+        else:
+            solution, _ = bicgstab(preconditioned, right, rtol=gain, maxiter=max_steps, callback=count)
+        return inverse(solution), steps

@@ -1,4 +1,4 @@
-"""Block-tridiagonal chains: level reduction, and cyclic reduction where the levels are all alike."""
+"""Block-tridiagonal chains: level reduction, and cyclic reduction of identical levels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopflow.checks import flag, instance
 from markov.computing.matrices import row_numbers
 from markov.computing.memory import check_room
 from markov.elimination.patterns import BLOCK
-from markov.methods.block_reduction import WORTH_IT, Reduction, Rows, Segment
+from markov.methods.block_reduction import MAX_DIRECT_LEVELS, Reduction, Rows, Segment
 from markov.methods.gth import entry_error, level_counts
 from markov.methods.solution import Solution
 
@@ -61,7 +61,7 @@ def partition(
     Q: sp.csr_matrix,
     components: Mapping[str, NDArray[np.int64]] | None = None,
     component: str | None = None,
-    most: float = math.inf,
+    max_work: float = math.inf,
 ) -> Partition:
     """Return the cheapest partition into levels of an irreducible chain.
 
@@ -76,15 +76,15 @@ def partition(
         The values of each component by state.
     component
         Only this one.
-    most
-        Work beyond which it does not matter which partition is the cheapest.
+    max_work
+        Work above which the choice of partition does not matter.
     """
     edges = Q.tocoo()
-    found = []
+    candidates = []
     for name, values in (components or {}).items():
         if component in (None, name):
             jump = int(np.abs(values[edges.row] - values[edges.col]).max(initial=1))
-            found.append(_counted((values - values.min()) // max(jump, 1), f"component {name}"))
+            candidates.append(_partition_of((values - values.min()) // max(jump, 1), f"component {name}"))
     if component is None:
         from scipy.sparse.csgraph import dijkstra
 
@@ -93,16 +93,16 @@ def partition(
         for _ in range(2):
             distance = dijkstra(pattern, directed=False, indices=[start], unweighted=True)[0]
             start = int(np.argmax(distance))
-            if float(Q.shape[0]) ** 3 > most * (2.0 * distance[start] + 1.0) ** 2:
+            if float(Q.shape[0]) ** 3 > max_work * (2.0 * distance[start] + 1.0) ** 2:
                 break  # so few levels as there may be are too large
-        found.append(_counted(distance.astype(np.int64), "the graph"))
-    if not found:
-        known = ", ".join(components or {}) or "none: the chain is not a model's"
-        raise ValueError(f"component = {component!r}: must be one of the model's ({known})")
-    return min(found, key=lambda candidate: candidate.work)
+        candidates.append(_partition_of(distance.astype(np.int64), "the graph"))
+    if not candidates:
+        names = ", ".join(components or {}) or "none: the chain is not a model's"
+        raise ValueError(f"component = {component!r}: must be one of the model's ({names})")
+    return min(candidates, key=lambda candidate: candidate.work)
 
 
-def _counted(level: NDArray[np.int64], origin: str) -> Partition:
+def _partition_of(level: NDArray[np.int64], origin: str) -> Partition:
     return Partition(level, np.bincount(level), origin)
 
 
@@ -110,19 +110,19 @@ def _counted(level: NDArray[np.int64], origin: str) -> Partition:
 class Levels:
     """Level reduction of a block-tridiagonal chain without subtractions.
 
-    Levels are eliminated from the last to the first, each censored on the one below by the
+    Levels are eliminated from the last to the first, each censored on the level below by the
     elimination of Grassmann, Taksar and Heyman: entrywise accurate, O(L m^3) time and O(L m^2) memory
-    for L levels of m states. Among the inner levels of a run that are all alike, every second one is
+    for L levels of m states. In a run of identical inner levels, every second level is
     eliminated at a time (cyclic reduction): O(m^3 log L) time for the run, and no more memory than
-    its part of pi. Use it whenever some numbering keeps the levels small.
+    its part of pi. Use it whenever a numbering keeps the levels small.
 
     Parameters
     ----------
     component
-        The component of the model's state that counts the levels; None looks for the cheapest, in
-        the components and in the graph.
+        The component of the model's state that counts the levels; None takes the cheapest among
+        the components and the distances in the graph.
     cyclic
-        False reduces level by level, also where levels are alike.
+        False reduces level by level, identical levels too.
 
     Notes
     -----
@@ -158,10 +158,10 @@ class Levels:
         order = np.argsort(levels.level, kind="stable")
         blocks = _Blocks(Q[order][:, order].tocsr(), levels.sizes)
         runs = blocks.runs() if self.cyclic else blocks.single()
-        reduction = blocks.reduced(runs)
+        reduction = blocks.reduce(runs)
         if not reduction.finite:  # beyond float64 across a run
             runs = blocks.single()
-            reduction = blocks.reduced(runs)
+            reduction = blocks.reduce(runs)
         pi = np.empty(Q.shape[0])
         for segment, (first, count) in enumerate(runs):
             states = order[blocks.start[first] : blocks.start[first + count]]
@@ -182,14 +182,14 @@ class _Blocks:
         self.start = np.concatenate([[0], np.cumsum(sizes)])
         self.last = len(sizes) - 1
 
-    def reduced(self, runs: list[tuple[int, int]]) -> Reduction:
+    def reduce(self, runs: list[tuple[int, int]]) -> Reduction:
         """Reduce the chain by runs of levels, once it is known that there is room."""
         first, count = np.array(runs).T
         m = np.diff(self.start)[first].astype(float)
         below = np.concatenate([[0.0], m[:-1]])
         stages = np.ceil(np.log2(count)) + 1.0  # of cyclic reduction, each of which may leave a level
-        kept = np.where(count <= WORTH_IT, count, 2.0 * stages)
-        predicted = 8.0 * float((kept * m * (m + below)).sum() + ((m + below) ** 2).max())
+        retained = np.where(count <= MAX_DIRECT_LEVELS, count, 2.0 * stages)
+        predicted = 8.0 * float((retained * m * (m + below)).sum() + ((m + below) ** 2).max())
         check_room(f"Levels() of up to {int(m.max())} states", predicted)
         return Reduction([Segment(self.rows(level), n) for level, n in runs])
 
@@ -199,7 +199,7 @@ class _Blocks:
         below, above = np.append(0, sizes[:-1]), np.append(sizes[1:], 0)
         beside = np.maximum(below, above)
         for first, count in runs:
-            if count > WORTH_IT:  # between two levels that stay
+            if count > MAX_DIRECT_LEVELS:  # between two levels that stay
                 beside[first : first + count] = (below + above)[first : first + count]
         return level_counts(sizes, beside, BLOCK)
 
@@ -225,13 +225,13 @@ class _Blocks:
 
     def runs(self) -> list[tuple[int, int]]:
         """Return the runs of levels with equal rows, as (first level, how many)."""
-        found: list[tuple[int, int]] = []
+        pairs: list[tuple[int, int]] = []
         for level in range(self.last + 1):
-            if found and self._alike(level):
-                found[-1] = found[-1][0], found[-1][1] + 1
+            if pairs and self._alike(level):
+                pairs[-1] = pairs[-1][0], pairs[-1][1] + 1
             else:
-                found.append((level, 1))
-        return found
+                pairs.append((level, 1))
+        return pairs
 
     def _alike(self, level: int) -> bool:
         """Whether a level has the rows of the one before it, between levels of their size."""

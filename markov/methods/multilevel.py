@@ -2,8 +2,8 @@
 
 The unknown is the flow y out of each state, y = y P with the transition matrix P of the jump chain,
 as in `markov.methods.jump_chain`. Neighbouring states form aggregates. The flows between them,
-sum_x sum_z y(x) P(x, z), are those of a smaller chain; its solution c says by which factor the flow of
-each aggregate is to change: y(x) <- y(x) c(aggregate of x). It is found the same way, down to some ten
+sum_x sum_z y(x) P(x, z), are those of a smaller chain; its solution c has the factor by which the flow of
+each aggregate changes: y(x) <- y(x) c(aggregate of x). It is computed in the same way, down to about ten
 aggregates, which are eliminated without subtractions. Only products, sums and quotients of positive
 numbers occur.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Multilevel"]
 
 FIRST_SWEEPS = 3
-N_KEPT_ITERATES = 2  # former iterates to combine with
+N_FORMER_ITERATES = 2  # former iterates to combine with
 COMBINE_FACTOR = 0.5  # residual per cycle beyond which iterates are combined
 SLOW_FACTOR = 0.6  # and beyond which, three times in a row, sweeps double
 SLOW_CYCLES_IN_A_ROW = 3
@@ -79,17 +79,17 @@ class Multilevel(Iteration):
         choice("geometric", self.geometric, (True, False))
         super().__post_init__()
 
-    def flows(self, chain: JumpChain, apart: int | None = None) -> Flows:
+    def flows(self, chain: JumpChain, isolated: int | None = None) -> Flows:
         """Return the flows out of the states.
 
-        ``apart`` is a state that stays an aggregate of its own, for chains without components.
+        ``isolated`` is a state that is an aggregate by itself on every level, for chains without components.
         """
         inflow, exit_rates, components = chain
         start, _ = relax(inflow, exit_rates, 0.0, FIRST_SWEEPS)
-        with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
-            hierarchy = build_hierarchy(inflow, start, start, components if self.geometric else None, apart)
+        with np.errstate(all="ignore"):  # the driver checks whether pi is finite
+            hierarchy = build_hierarchy(inflow, start, start, components if self.geometric else None, isolated)
             flow, cycles = self._iterate(inflow, hierarchy, start)
-        memory = held_bytes(inflow) + hierarchy.nbytes + (2 * N_KEPT_ITERATES + 6) * flow.nbytes
+        memory = held_bytes(inflow) + hierarchy.nbytes + (2 * N_FORMER_ITERATES + 6) * flow.nbytes
         return Flows(flow, cycles, memory, hierarchy)
 
     def _iterate(
@@ -112,7 +112,7 @@ class Multilevel(Iteration):
                 sweeps, slow = min(2 * sweeps, MAX_SWEEPS), 0
                 cycle = hierarchy.cycle(sweeps)
             if rule.size > COMBINE_FACTOR * rule.before and rule.done < self.max_iterations:
-                flow = history.combined(flow, residual)
+                flow = history.combine(flow, residual)
         return flow, rule.done
 
 
@@ -121,22 +121,22 @@ class _History:
 
     def __init__(self, inflow: sp.csr_matrix) -> None:
         self.inflow = inflow
-        self.flows = np.empty((N_KEPT_ITERATES, inflow.shape[0]))
+        self.flows = np.empty((N_FORMER_ITERATES, inflow.shape[0]))
         self.residuals = np.empty_like(self.flows)
         self.count = 0
 
     def residual(self, flow: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return y P - y."""
-        found: NDArray[np.float64] = self.inflow @ flow
-        found -= flow
-        return found
+        residual: NDArray[np.float64] = self.inflow @ flow
+        residual -= flow
+        return residual
 
-    def combined(self, flow: NDArray[np.float64], residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the combination with the least residual, in the norm sum_x r(x)^2 / y(x); keep it.
+    def combine(self, flow: NDArray[np.float64], residual: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the combination with the smallest residual in the norm sum_x r(x)^2 / y(x), and store it.
 
-        No entry falls below a tenth of what it was.
+        No entry falls below a tenth of its former value.
         """
-        m = min(self.count, N_KEPT_ITERATES)
+        m = min(self.count, N_FORMER_ITERATES)
         if m > 0:
             flows, residuals, products = self.flows[:m], self.residuals[:m], np.empty((m, m + 1))
             pairs = flow, residual, flows, residuals, products
@@ -149,7 +149,7 @@ class _History:
             after = self.residual(better)
             if np.abs(after).sum() < GROWTH_FACTOR * np.abs(residual).sum():
                 flow, residual = better, after
-        self.flows[self.count % N_KEPT_ITERATES], self.residuals[self.count % N_KEPT_ITERATES] = (
+        self.flows[self.count % N_FORMER_ITERATES], self.residuals[self.count % N_FORMER_ITERATES] = (
             flow,
             residual,
         )

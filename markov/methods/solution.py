@@ -23,8 +23,8 @@ class Factors(Protocol):
     Attributes
     ----------
     reference
-        The state in which solutions are zero, and where the equation is left out: with all others it
-        holds by itself when pi f = 0, or when the sum of r is zero.
+        The state in which solutions are zero. Its equation is omitted: it follows from the others if pi f = 0, or
+        if the sum of r is zero.
     nbytes
         Bytes of the factors.
     """
@@ -53,17 +53,17 @@ class Solution(NamedTuple):
     pi
         Shape (n,), summing to one.
     iterations
-        How many it took; 0 for a direct method.
+        Number of iterations; 0 for a direct method.
     memory
-        Bytes that the method held beside Q, by the size of its arrays.
+        Bytes of the method's arrays beside Q.
     factors
         Of the generator, which also bound the error and solve Poisson's equation; None where the method
         has none.
     hierarchy
         Levels of a multigrid method, by which the bound is found; None where there are none.
     entry_error
-        What each entry may be off, relative to itself, by the number of the method's operations; inf
-        where nothing is proved.
+        Bound on the relative error of each entry, from the number of the method's operations; inf
+        without proof.
 
     Examples
     --------

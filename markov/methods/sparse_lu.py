@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +19,6 @@ from markov.computing.matrices import inner
 from markov.computing.memory import check_room
 from markov.elimination.patterns import Pattern, short_order
 from markov.methods import symbolic_kernels as kernels
-from markov.methods.minimum_degree import minimum_degree_order
 from markov.methods.solution import Solution
 
 if TYPE_CHECKING:
@@ -26,15 +28,32 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["LUFactors", "LUOrder", "SparseLU", "best_order", "factorized"]
+__all__ = ["LUFactors", "LUOrder", "SparseLU", "best_order", "factorize", "minimum_degree_order"]
 
 ACCEPTED_FILL_RATIO = 1.5  # times the entries of the matrix: fill-in that no order would make much less
-MINIMUM_DEGREE = 5e-8
+ORDERING_SECONDS_PER_ENTRY = 5e-8
 """Seconds that an order of minimum degree takes at most, per entry of the factors in the other one."""
-UNLIKELY = 1e3  # times as likely as the reference: another one is better
-ROUNDED = 1e-14  # of the flow: what rounding leaves
-BYTES = 12  # per entry of the factors
+MAX_LIKELIHOOD_RATIO = 1e3  # times as likely as the reference: another one is better
+MAX_ROUNDING_RESIDUAL = 1e-14  # relative to the flow
+BYTES_PER_ENTRY = 12  # per entry of the factors
 SYMMETRIC = {"SymmetricMode": True}
+
+DROP_ALL: dict[str, Any] = {
+    "drop_tol": 1.0,
+    "fill_factor": 1.0,
+    "diag_pivot_thresh": 0.0,
+    "permc_spec": "MMD_AT_PLUS_A",
+    "options": {"SymmetricMode": True},
+}
+MAX_INLINE_SECONDS = 1.0  # s: more than it takes to start a process
+SCRIPT = f"""
+import io, sys
+import numpy as np
+from scipy.sparse import csc_matrix
+from scipy.sparse.linalg import spilu
+matrix = csc_matrix(tuple(np.load(io.BytesIO(sys.stdin.buffer.read())).values()))
+np.save(sys.stdout.buffer, spilu(matrix, **{DROP_ALL!r}).perm_c)
+"""
 
 
 class LUOrder(NamedTuple):
@@ -57,7 +76,7 @@ class LUOrder(NamedTuple):
     @property
     def nbytes(self) -> float:
         """Bytes of both factors."""
-        return BYTES * self.fill
+        return BYTES_PER_ENTRY * self.fill
 
     @property
     def seconds(self) -> float:
@@ -68,10 +87,9 @@ class LUOrder(NamedTuple):
 def best_order(Q: sp.csr_matrix) -> LUOrder:
     """Return the cheaper of two orders for a generator, shape (n, n).
 
-    Reverse Cuthill-McKee, and SuperLU's minimum degree of A + A' where the first one fills in and the
-    second is found in less time than that costs. How much each fills in follows from the pattern in
-    nearly linear time; supernodes that are not there, which SuperLU may make wider than that, are
-    switched off.
+    The candidates are reverse Cuthill-McKee, and SuperLU's minimum degree of A + A' if the first fills in and the
+    second takes less time to compute than that costs. The fill-in of each follows from the pattern in
+    nearly linear time. SuperLU's relaxed supernodes, which could be wider, are switched off.
     """
     return _best_order(Pattern(Q))
 
@@ -86,34 +104,77 @@ def _best_order(of: Pattern) -> LUOrder:
     short = short_order(indptr, indices)[::-1].copy()
     rank = np.empty_like(short)
     rank[short] = np.arange(n)
-    first = _counted(pattern, short, rank)
+    first = _order_with_costs(pattern, short, rank)
     if first.fill <= ACCEPTED_FILL_RATIO * len(indices):
         return first
-    place = minimum_degree_order(matrix, MINIMUM_DEGREE * first.fill, first.seconds)
-    if place is None:
+    positions = minimum_degree_order(matrix, ORDERING_SECONDS_PER_ENTRY * first.fill, first.seconds)
+    if positions is None:
         return first
-    return min(first, _counted(pattern, np.argsort(place), place), key=lambda each: each.seconds)
+    return min(first, _order_with_costs(pattern, np.argsort(positions), positions), key=lambda order: order.seconds)
 
 
-def _counted(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.int64]) -> LUOrder:
+def minimum_degree_order(matrix: sp.csc_matrix, seconds: float, minimum_wait: float) -> NDArray[np.int64] | None:
+    """Return the place of each row in SuperLU's order of minimum degree, shape (n,).
+
+    SuperLU returns its order only with factors, and an incomplete factorization that drops all entries takes
+    no time. While it computes an order, neither Ctrl-C nor another thread is served. If that might take long, a
+    separate process computes it, which ends at Ctrl-C or after ``minimum_wait``.
+
+    Parameters
+    ----------
+    matrix
+        Shape (n, n), with entries on the diagonal.
+    seconds
+        How long it may take.
+    minimum_wait
+        How long it is waited for at least, in s.
+
+    Returns
+    -------
+    array or None
+        None when it took too long.
+    """
+    if seconds > MAX_INLINE_SECONDS and sys.executable:
+        packed = io.BytesIO()
+        np.savez(packed, data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)
+        command = [sys.executable, "-c", SCRIPT]
+        try:
+            done = subprocess.run(
+                command,
+                check=True,
+                input=packed.getvalue(),
+                capture_output=True,
+                timeout=max(minimum_wait, MAX_INLINE_SECONDS),
+            )
+            return np.asarray(np.load(io.BytesIO(done.stdout)), dtype=np.int64)
+        except subprocess.TimeoutExpired:
+            return None
+        except (subprocess.CalledProcessError, OSError, ValueError):
+            pass  # no such process here: the order, and so the method, must not depend on that
+    from scipy.sparse.linalg import spilu
+
+    return np.asarray(spilu(matrix, **DROP_ALL).perm_c, dtype=np.int64)
+
+
+def _order_with_costs(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.int64]) -> LUOrder:
     counts = _column_counts(pattern, order, rank)
     return LUOrder(order, 2.0 * counts.sum() - len(order), float(counts @ counts))
 
 
 def _column_counts(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.int64]) -> Vector:
-    """Return how many entries each column of L has, for a symmetric pattern and an order."""
+    """Return the number of entries in each column of L, for a symmetric pattern and an order."""
     n = len(order)
     matrix = pattern[:, order]
     indptr, indices = matrix.indptr.astype(np.int64), rank[matrix.indices].astype(np.int64)
     parent, counts = np.empty((2, n), dtype=np.int64)
-    room = np.empty((8, n), dtype=np.int64)
-    make_kernel(kernels.elimination_tree)(indptr, indices, parent, room[0])
+    workspace = np.empty((8, n), dtype=np.int64)
+    make_kernel(kernels.elimination_tree)(indptr, indices, parent, workspace[0])
     count = make_kernel(kernels.column_counts, helpers=(kernels.postorder,))
-    count(indptr, indices, parent, room, counts)
+    count(indptr, indices, parent, workspace, counts)
     return counts.astype(np.float64)
 
 
-def factorized(matrix: sp.csc_matrix, seconds: float) -> Any:
+def factorize(matrix: sp.csc_matrix, seconds: float) -> Any:
     """Return SuperLU's factors of a matrix in the order that it has, with pivots from the diagonal.
 
     Ctrl-C stops it where it is predicted to take many ``seconds``.
@@ -132,9 +193,9 @@ class LUFactors:
     Q
         Irreducible generator, shape (n, n).
     reference
-        The state that is left out, in which all solutions are zero.
+        The omitted state, in which all solutions are zero.
     order
-        What `best_order` found.
+        Result of `best_order`.
     damping
         Added to the diagonal, as a share of it.
 
@@ -153,25 +214,25 @@ class LUFactors:
         matrix = sp.csc_matrix(Q[self.others][:, self.others])
         if damping:
             matrix = sp.csc_matrix(matrix + damping * sp.diags(matrix.diagonal()))
-        self._lu = factorized(matrix, order.seconds)
+        self._lu = factorize(matrix, order.seconds)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the factors."""
-        return BYTES * int(self._lu.nnz)
+        return BYTES_PER_ENTRY * int(self._lu.nnz)
 
     def poisson(self, f: Vector) -> tuple[Vector, Vector]:
         """Return g with Q g = -f away from the reference, and zero there; a sum of two, shape (n,)."""
-        return self._solved(f, "N"), np.zeros_like(f)
+        return self._solve(f, "N"), np.zeros_like(f)
 
     def balance(self, r: Vector) -> Vector:
         """Return d with d Q = -r away from the reference, and zero there; shape (n,)."""
-        return self._solved(r, "T")
+        return self._solve(r, "T")
 
-    def _solved(self, right: Vector, side: str) -> Vector:
-        found = np.zeros(self.n)
-        found[self.others] = self._lu.solve(-right[self.others], trans=side)
-        return found
+    def _solve(self, right: Vector, side: str) -> Vector:
+        solution = np.zeros(self.n)
+        solution[self.others] = self._lu.solve(-right[self.others], trans=side)
+        return solution
 
 
 @dataclass(frozen=True)
@@ -208,9 +269,9 @@ class SparseLU:
         if n == 1:
             return Solution(np.ones(1))
         order = best_order(Q)
-        with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
+        with np.errstate(all="ignore"):  # the driver checks whether pi is finite
             pi, factors = _relative_to(Q, 0, order)
-            if not (pi.min() >= 0.0 and (pi.max() <= UNLIKELY or _balances(Q, pi))):
+            if not (pi.min() >= 0.0 and (pi.max() <= MAX_LIKELIHOOD_RATIO or _balances(Q, pi))):
                 pi, _ = _relative_to(Q, 0, order, damping=1e-10)
                 pi, factors = _relative_to(Q, int(np.argmax(pi)), order)
             memory = 0 if factors is None else factors.nbytes
@@ -239,4 +300,4 @@ def _relative_to(
 def _balances(Q: sp.csr_matrix, pi: Vector) -> bool:
     """Whether the flow into the states is the flow out of them, to rounding."""
     flow = inner(pi, np.abs(Q.diagonal()))
-    return bool(np.abs(pi @ Q).sum() <= ROUNDED * flow)
+    return bool(np.abs(pi @ Q).sum() <= MAX_ROUNDING_RESIDUAL * flow)

@@ -1,4 +1,4 @@
-"""How much a factorization fills in, by the pattern alone, as templates of kernels.
+"""Templates of kernels that count the fill-in of a factorization from the pattern alone.
 
 J. R. Gilbert, E. G. Ng, B. W. Peyton, An efficient algorithm to compute row and column counts for sparse
 Cholesky factorization, SIAM J. Matrix Anal. Appl. 15, 1994: nearly linear in the number of entries.
@@ -54,14 +54,14 @@ def postorder(parent, child, sibling, post, stack):
                 child[j] = sibling[child[j]]
 
 
-def column_counts(indptr, indices, parent, room, counts):
+def column_counts(indptr, indices, parent, workspace, counts):
     """Write the number of entries in each column of the factor L, the diagonal included (the template).
 
-    ``room`` has eight rows for as many numbers as there are columns.
+    ``workspace`` has eight rows, with an entry per column each.
     """
     n = len(parent)
-    child, sibling, post, first = room[0], room[1], room[2], room[3]
-    deepest, latest, ancestor, stack = room[4], room[5], room[6], room[7]
+    child, sibling, post, first = workspace[0], workspace[1], workspace[2], workspace[3]
+    deepest, latest, ancestor, stack = workspace[4], workspace[5], workspace[6], workspace[7]
     for j in range(n):
         first[j] = deepest[j] = latest[j] = -1
         ancestor[j] = j

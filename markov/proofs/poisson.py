@@ -10,7 +10,7 @@ import numpy as np
 
 from markov.computing import costs
 from markov.computing.matrices import inner
-from markov.elimination.patterns import band, eliminated
+from markov.elimination.patterns import band, eliminate_band
 from markov.methods.jump_chain import jumps
 from markov.methods.solution import Factors
 from markov.methods.sparse_lu import LUFactors, best_order
@@ -130,7 +130,7 @@ def candidates(
     if costs.layout(entries) <= MAX_PREDICTION_COST * shared:
         form = band(Q, reference=reference)
         if form.memory <= costs.MEMORY:
-            makers.append((form.seconds, partial(eliminated, Q, form, "error bound")))
+            makers.append((form.seconds, partial(eliminate_band, Q, form, "error bound")))
     quickest = min(seconds for seconds, _ in makers)
     looked = costs.order(entries) <= MAX_PREDICTION_COST * quickest
     if looked:

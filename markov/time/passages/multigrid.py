@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.progress import watched
-from markov.methods.jump_chain import jumps, normalised
+from markov.methods.jump_chain import jumps, normalize
 from markov.methods.multilevel import Multilevel
 from markov.multigrid.linear_multigrid import CoarseLevels, LinearMultigrid
 
@@ -53,8 +53,8 @@ def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver
     chain = jumps(Q)
     exits = chain.exit_rates
     with watched(None):  # what is reported are residuals of an answer
-        found = Multilevel(tolerance=ROUGH, max_iterations=MAX_CYCLES).flows(chain, apart=m)
-    flow = normalised(found.flow)
+        found = Multilevel(tolerance=ROUGH, max_iterations=MAX_CYCLES).flows(chain, isolated=m)
+    flow = normalize(found.flow)
     if found.hierarchy is None or not (np.all(np.isfinite(flow)) and flow.min() > 0.0):
         return None
     levels = CoarseLevels.entered(found.hierarchy, flow, ground=m).left(m, LEAK)

@@ -18,7 +18,7 @@ from markov.computing import costs
 from markov.computing.matrices import exit_errors
 from markov.computing.memory import check_room
 from markov.computing.rounding import U
-from markov.methods.sparse_lu import LUOrder, best_order, factorized
+from markov.methods.sparse_lu import LUOrder, best_order, factorize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +85,7 @@ class Resolvents:
         self._rounding = (int(np.diff(self.Q.indptr).max(initial=1)) + 2) * U
         matrix = sp.csc_matrix(sp.identity(n) - POLE * horizon * self.Q)
         arranged = sp.csc_matrix(matrix[self._order][:, self._order])
-        self._lu = factorized(arranged, order.seconds)
+        self._lu = factorize(arranged, order.seconds)
         self._gamma = POLE * horizon
 
     def distributions(self, vector: Vector, spans: Vector, allowed: Vector) -> Resolved | None:

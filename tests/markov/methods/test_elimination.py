@@ -20,12 +20,12 @@ from markov.elimination.patterns import (
     Pattern,
     ascent,
     band,
+    eliminate_band,
     eliminate_down_to,
-    eliminated,
     short_order,
     update,
 )
-from markov.methods.gth import STEEP
+from markov.methods.gth import MAX_ASCENT
 from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
 from tests.markov.methods.conftest import CHAINS, random_chain
 from tests.surface import for_each
@@ -71,10 +71,10 @@ def test_a_birth_death_chain_needs_a_band_of_two():
 def test_products_taken_apart_give_the_same_factors(monkeypatch, most):
     Q = matrix_of("random, sparse")
     form = band(Q, 8)
-    whole = eliminated(Q, form, "test").rates
-    monkeypatch.setattr(patterns, "TILE", 5)
-    monkeypatch.setattr(patterns, "MAX_TILED", most)
-    np.testing.assert_allclose(eliminated(Q, form, "test").rates, whole, rtol=1e-13)
+    whole = eliminate_band(Q, form, "test").rates
+    monkeypatch.setattr(patterns, "TILE_STATES", 5)
+    monkeypatch.setattr(patterns, "MAX_TILED_STATES", most)
+    np.testing.assert_allclose(eliminate_band(Q, form, "test").rates, whole, rtol=1e-13)
 
 
 def test_an_order_is_turned_where_the_state_that_is_left_is_hardly_ever_entered():
@@ -83,7 +83,7 @@ def test_an_order_is_turned_where_the_state_that_is_left_is_hardly_ever_entered(
     form, turned = band(Q), band(Q, turned=True)
     assert turned.order.tolist() == form.order[::-1].tolist()
     assert ascent(Q, turned) == pytest.approx(-ascent(Q, form))
-    assert ascent(Q, form) > STEEP
+    assert ascent(Q, form) > MAX_ASCENT
     answer = stationary(CoxTandem(capacity=31))
     assert answer.proof.solver.reference == turned.order[0]
     assert answer.error_bound < 1e-15
@@ -94,9 +94,9 @@ def test_entries_that_share_a_place_stay_zero():
     Q = matrix_of("pause, long first queue")
     form = band(Q)
     assert form.row_stride < Q.shape[0]
-    found = eliminated(Q, form, "GTH()").flows()
+    found = eliminate_band(Q, form, "GTH()").flows()
     full = form._replace(row_stride=Q.shape[0], first=np.zeros(Q.shape[0], dtype=np.int64))
-    expected = eliminated(Q, full, "GTH()").flows()
+    expected = eliminate_band(Q, full, "GTH()").flows()
     np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), rtol=1e-13)
 
 
@@ -160,7 +160,7 @@ def test_factors_are_those_of_the_kernels(name, block):
         eliminate_block(entries, form.first, low, high)
         if low - form.first[low] > 1:
             update(entries, int(form.first[low]), low, high)
-    expected = eliminated(Q, form, "GTH()").rates.reshape(n, n)
+    expected = eliminate_band(Q, form, "GTH()").rates.reshape(n, n)
     below = np.arange(n)[None, :] >= form.first[:, None]
     used = np.tril(below) | np.tril(below).T
     used[0, 0] = False  # of the state that is left
@@ -170,7 +170,7 @@ def test_factors_are_those_of_the_kernels(name, block):
 def test_flows_beyond_float64_are_scaled_on_the_way():
     """A chain of 80 states whose probabilities grow by 1e5 each: 1e395 in all."""
     Q = MarkovChain(birth_death(np.full(79, 1e5), np.ones(79))).Q
-    pi = eliminated(Q, band(Q, reference=0), "GTH()").flows()
+    pi = eliminate_band(Q, band(Q, reference=0), "GTH()").flows()
     assert np.isfinite(pi).all()
     rest = pi[:-1] > 1e-280
     np.testing.assert_allclose(pi[1:][rest] / pi[:-1][rest], 1e5, rtol=1e-12)

@@ -8,12 +8,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 import markov
-import markov.methods.projections
 import markov.multigrid.linear_multigrid
 from hopflow import Status
 from markov import GTH, GaussSeidel, Krylov, MarkovChain, Multilevel, PauseTandem, Power, stationary
-from markov.computing.matrices import norm
-from markov.methods.projections import bicgstab, gmres
 
 # Krylov methods with a cycle of multigrid as preconditioner, and their parameters.
 
@@ -44,70 +41,6 @@ def test_levels_that_cannot_be_frozen_are_left_to_sweeps(monkeypatch):
     few = stationary(PauseTandem(), few, on_failure="return")
     assert few.status is Status.INACCURATE
     assert few.pi.min() >= 0.0
-
-
-# GMRES and BiCGSTAB against dense solutions.
-
-
-BOTH = pytest.mark.parametrize("project", [gmres, bicgstab])
-N = 90
-
-
-def equations(seed=0):
-    """Return an M-matrix like those of chains, not symmetric, and a right-hand side."""
-    rng = np.random.default_rng(seed)
-    rates = rng.random((N, N)) * (rng.random((N, N)) < 0.1)
-    matrix = np.diag(rates.sum(axis=1) + 0.05 * rng.random(N)) - rates
-    return matrix, rng.standard_normal(N)
-
-
-@BOTH
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("restart", [15, 60])
-def test_solution(project, seed, restart, monkeypatch):
-    monkeypatch.setattr(markov.methods.projections, "RESTART", restart)
-    matrix, right = equations(seed)
-    scale = np.diag(matrix)
-    x, steps = project(matrix, right, lambda r: r / scale, 1e-10, 2000)
-    assert 0 < steps < 2000
-    assert norm(right - matrix @ x) <= 1e-9 * norm(right)  # what it recurs on drifts by rounding
-    np.testing.assert_allclose(x, np.linalg.solve(matrix, right), rtol=1e-6, atol=1e-6)
-
-
-def test_gmres_ends_with_the_dimension():
-    matrix, right = equations()
-    few = matrix[:12, :12] + np.eye(12)
-    x, steps = gmres(few, right[:12], lambda r: r, 1e-12, 1000)
-    assert steps <= 12
-    np.testing.assert_allclose(x, np.linalg.solve(few, right[:12]), rtol=1e-10)
-
-
-@BOTH
-def test_exact_preconditioner(project):
-    matrix, right = equations()
-    x, steps = project(matrix, right, lambda r: np.linalg.solve(matrix, r), 1e-10, 100)
-    assert steps == 1
-    np.testing.assert_allclose(matrix @ x, right, rtol=1e-10)
-
-
-@BOTH
-def test_most_steps(project):
-    matrix, right = equations()
-    x, steps = project(matrix, right, lambda r: r, 1e-14, 7)
-    assert steps == 7
-    assert 1e-14 < norm(right - matrix @ x) / norm(right) < np.inf
-
-
-@BOTH
-def test_what_is_not_a_number_ends(project):
-    matrix, right = equations()
-    with np.errstate(all="ignore"):
-        x, steps = project(matrix, right, lambda r: r * np.nan, 1e-10, 50)
-    assert steps <= 2
-    assert not np.any(np.isfinite(x))
-    nothing, steps = project(matrix, np.zeros(N), lambda r: r, 1e-10, 50)
-    assert steps == 0
-    assert not nothing.any()
 
 
 # Iteration on the jump chain: residuals on the way, and sweeps without Numba.

@@ -21,9 +21,9 @@ from markov import (
     explore,
     stationary,
 )
-from markov.methods import minimum_degree
+from markov.methods import sparse_lu
 from markov.methods.exact import FIRST_MODULUS, MAX_EXACT_STATES, exact_distribution
-from markov.methods.sparse_lu import BYTES, LUFactors, best_order
+from markov.methods.sparse_lu import BYTES_PER_ENTRY, LUFactors, best_order
 from tests.markov.conftest import Coin, chains, exact
 from tests.markov.methods.conftest import CHAINS, random_chain, tree
 from tests.surface import HANG, for_each
@@ -61,7 +61,7 @@ def test_fill_in_is_known_before_it_happens(name):
     assert sorted(order.order) == list(range(Q.shape[0]))
     assert order.fill == filled_in(Q, order.order)
     factors = LUFactors(Q, int(order.order[-1]), order)
-    assert factors.nbytes <= order.nbytes + BYTES * Q.shape[0]
+    assert factors.nbytes <= order.nbytes + BYTES_PER_ENTRY * Q.shape[0]
 
 
 # Orders of minimum degree, found in another process.
@@ -71,14 +71,14 @@ def test_an_order_found_in_another_process_is_the_same_or_given_up(monkeypatch):
     Q = MarkovChain(PauseTandem()).irreducible(0)
     matrix = sp.csc_matrix((np.ones(Q.nnz), Q.indices, Q.indptr), shape=Q.shape)
     matrix.setdiag(Q.shape[0])
-    here = minimum_degree.minimum_degree_order(matrix, 0.0, 0.0)
-    there = minimum_degree.minimum_degree_order(matrix, math.inf, HANG)
+    here = sparse_lu.minimum_degree_order(matrix, 0.0, 0.0)
+    there = sparse_lu.minimum_degree_order(matrix, math.inf, HANG)
     np.testing.assert_array_equal(here, there)
-    monkeypatch.setattr(minimum_degree, "SCRIPT", "import sys; sys.stdin.read(); sys.exit(1)")
-    np.testing.assert_array_equal(here, minimum_degree.minimum_degree_order(matrix, math.inf, HANG))
-    monkeypatch.setattr(minimum_degree, "SCRIPT", "import time; time.sleep(3600)")
-    monkeypatch.setattr(minimum_degree, "SHORT", 1e-3)
-    assert minimum_degree.minimum_degree_order(matrix, math.inf, 0.0) is None
+    monkeypatch.setattr(sparse_lu, "SCRIPT", "import sys; sys.stdin.read(); sys.exit(1)")
+    np.testing.assert_array_equal(here, sparse_lu.minimum_degree_order(matrix, math.inf, HANG))
+    monkeypatch.setattr(sparse_lu, "SCRIPT", "import time; time.sleep(3600)")
+    monkeypatch.setattr(sparse_lu, "MAX_INLINE_SECONDS", 1e-3)
+    assert sparse_lu.minimum_degree_order(matrix, math.inf, 0.0) is None
 
 
 # Factors that methods return solve both equations of a chain.
