@@ -92,10 +92,10 @@ class Noted(multigrid.Multigrid):
         type(self).combined = type(self).combined or self.done
         super().combine(size)
 
-    def narrowed(self) -> bool:
+    def narrow(self) -> bool:
         """Begin anew with narrower levels."""
         type(self).anew = type(self).anew or self.done
-        return super().narrowed()
+        return super().narrow()
 
 
 def again(seed: int, number: int, *, combine: bool) -> tuple[int, float, int | None, int | None]:

@@ -51,8 +51,8 @@ def sweep(states: float, threads: int = 1) -> dict[str, float]:
     clock = time.process_time if threads == 1 else time.perf_counter
     best = np.inf
     with Team(threads) as team:
-        fast = grid.size >= MIN_UNROLLED_STATES
-        finest = Finest(grid, rates, layout.place >= 0, x, fast=fast, team=team)
+        unroll = grid.size >= MIN_UNROLLED_STATES
+        finest = Finest(grid, rates, layout.combinations >= 0, x, unroll=unroll, team=team)
         for _ in range(6):  # the first one loads what is compiled
             start = clock()
             finest.forward()

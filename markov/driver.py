@@ -239,7 +239,7 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
     solver = method if isinstance(method, MatrixFree) else MatrixFree()
     reason = "requested by the caller"
     if method is None:
-        reason = f"{grid.places.size} states on a grid of few kinds of cells: no matrix is needed"
+        reason = f"{grid.states.size} states on a grid of few kinds of cells: no matrix is needed"
     with watched(solver.tolerance) as history:
         solution = solve_on_grid(grid, solver, proof=bool(proof), tight=proof == "tight")
     met = bool(np.isfinite(solution.residual)) and solution.residual <= solver.tolerance

@@ -150,7 +150,7 @@ class Krylov(Iteration):
         hierarchy: Hierarchy,
     ) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], int]:
         """Return a cycle on frozen levels as an inverse, and its bytes."""
-        levels = CoarseLevels.entered(hierarchy, flow)
+        levels = CoarseLevels.by_target(hierarchy, flow)
         linear = LinearMultigrid(levels.jumps, -1.0, -1.0, np.ones_like(flow), flow, levels)
         others = np.delete(np.arange(len(flow)), reference)
 

@@ -22,7 +22,7 @@ from markov.computing.progress import report
 from markov.methods.jump_chain import Flows, Iteration, JumpChain, held_bytes, relax
 from markov.multigrid import multilevel_kernels as kernels
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
-from markov.multigrid.iteration import GROWTH_FACTOR, LEAST_SHARE, StoppingRule, best_shares
+from markov.multigrid.iteration import GROWTH_FACTOR, MIN_ENTRY_SHARE, StoppingRule, best_shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,10 +100,10 @@ class Multilevel(Iteration):
         rule = StoppingRule(self.tolerance, self.max_iterations)
         sweeps, slow = 1, 0
         cycle = hierarchy.cycle(sweeps)
-        while rule.goes_on:
-            flow = hierarchy.improved(flow, cycle)
+        while rule.may_continue:
+            flow = hierarchy.improve(flow, cycle)
             residual = history.residual(flow)
-            ended = rule.ends(0.5 * float(np.abs(residual).sum()))
+            ended = rule.record(0.5 * float(np.abs(residual).sum()))
             report(rule.done, rule.size)
             if ended:
                 break
@@ -144,7 +144,7 @@ class _History:
             if not np.all(np.isfinite(products)):
                 return flow
             better = np.empty_like(flow)
-            arguments = flow, flows, best_shares(products), LEAST_SHARE, better
+            arguments = flow, flows, best_shares(products), MIN_ENTRY_SHARE, better
             better /= make_kernel(kernels.blend)(*arguments)
             after = self.residual(better)
             if np.abs(after).sum() < GROWTH_FACTOR * np.abs(residual).sum():

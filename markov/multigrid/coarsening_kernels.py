@@ -31,9 +31,9 @@ def moves(component, indptr, indices, flows):
     total = 0.0
     by_one = 0.0
     for s in range(len(component)):
-        here = component[s]
+        value = component[s]
         for k in range(indptr[s], indptr[s + 1]):
-            distance = abs(component[indices[k]] - here)
+            distance = abs(component[indices[k]] - value)
             if distance > 0:
                 total += flows[k]
                 if distance == 1:
@@ -41,10 +41,10 @@ def moves(component, indptr, indices, flows):
     return total, by_one
 
 
-def match(pattern, flows, mass, least, strongest, labels):
+def match(pattern, flows, mass, min_share, strongest, labels):
     """Pair each state with its most strongly coupled neighbour that is free.
 
-    The coupling is the exchange relative to the smaller mass; what is below a share ``least`` of the
+    The coupling is the exchange relative to the smaller mass; what is below a share ``min_share`` of the
     strongest of either, now or ``strongest`` before, does not count. A state with a neighbour four times
     as strong that is not free joins the pair of that one. Returns the number of labels; they are -1
     before.
@@ -59,19 +59,19 @@ def match(pattern, flows, mass, least, strongest, labels):
     for s in range(len(labels)):
         if labels[s] >= 0:
             continue
-        free, most_free, near, most = -1, 0.0, -1, 0.0
+        free, free_coupling, near, near_coupling = -1, 0.0, -1, 0.0
         for k in range(indptr[s], indptr[s + 1]):
             other = indices[k]
             if other == s:
                 continue
             coupling = flows[k] / min(mass[s], mass[other])
-            if coupling < least * max(strongest[s], strongest[other]):
+            if coupling < min_share * max(strongest[s], strongest[other]):
                 continue
-            if labels[other] < 0 and coupling > most_free:
-                free, most_free = other, coupling
-            if labels[other] >= 0 and coupling > most:
-                near, most = other, coupling
-        if free >= 0 and most_free >= STRONG_RATIO * most:
+            if labels[other] < 0 and coupling > free_coupling:
+                free, free_coupling = other, coupling
+            if labels[other] >= 0 and coupling > near_coupling:
+                near, near_coupling = other, coupling
+        if free >= 0 and free_coupling >= STRONG_RATIO * near_coupling:
             labels[s] = count
             labels[free] = count
             count += 1
@@ -83,12 +83,12 @@ def match(pattern, flows, mass, least, strongest, labels):
     return count
 
 
-def merge(aggregates, pattern, target, coarse, seen):
+def merge(aggregates, pattern, target, coarse, entry_of):
     """Find the entries of the aggregates, and of which of them each entry is a part.
 
     ``aggregates`` has the label of each state, the states by aggregate (``order``) and where each aggregate begins
     (``bounds``). ``coarse`` gets the pattern of the aggregates. ``target`` gets -1 for entries within an aggregate;
-    ``seen`` is -1 for each aggregate before. Returns the number of entries.
+    ``entry_of`` is -1 for each aggregate before. Returns the number of entries.
     """
     labels, order, bounds = aggregates.labels, aggregates.order, aggregates.bounds
     indptr, indices = pattern.indptr, pattern.indices
@@ -102,12 +102,12 @@ def merge(aggregates, pattern, target, coarse, seen):
                 if b == a:
                     target[k] = -1
                     continue
-                place = seen[b]
-                if place < begin:
-                    place = count
-                    seen[b] = count
+                entry = entry_of[b]
+                if entry < begin:
+                    entry = count
+                    entry_of[b] = count
                     coarse.indices[count] = b
                     count += 1
-                target[k] = place
+                target[k] = entry
         coarse.indptr[a + 1] = count
     return count

@@ -27,7 +27,7 @@ class Schedule(NamedTuple):
     ----------
     first
         First state of each level, and one more.
-    left
+    remaining
         Visits that are left to each level: room for the kernel. That of the first level is its visits in a row at
         the first cycle, and 0 afterwards.
     repeats
@@ -37,28 +37,28 @@ class Schedule(NamedTuple):
     """
 
     first: NDArray[np.int64]
-    left: NDArray[np.int64]
+    remaining: NDArray[np.int64]
     repeats: NDArray[np.int64]
     sweeps: int
 
 
 def cycle(schedule, levels):
     """Run one cycle from the first level."""
-    left = schedule.left
+    remaining = schedule.remaining
     last = len(schedule.first) - 2
     level = 0
     while True:
         while level < last:
             descend(level, schedule, levels)  # type: ignore[name-defined]  # noqa: F821
             level += 1
-            left[level] = schedule.repeats[level]
+            remaining[level] = schedule.repeats[level]
         solve_coarsest(schedule, levels)  # type: ignore[name-defined]  # noqa: F821
         while level > 0:  # up, to a level that is to correct once more
-            left[level] -= 1
-            if left[level] > 0 and level < last:
+            remaining[level] -= 1
+            if remaining[level] > 0 and level < last:
                 break
             level -= 1
             ascend(level, schedule, levels)  # type: ignore[name-defined]  # noqa: F821
         if level == 0:
-            left[0] = 0
+            remaining[0] = 0
             return

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Hierarchy", "build_hierarchy", "summed"]
+__all__ = ["Hierarchy", "build_hierarchy", "sums_by_index"]
 
-COARSEST = 32  # states that are eliminated
+COARSEST_LEVEL_STATES = 32  # states that are eliminated
 MIN_STRENGTH = 0.5  # of the largest flow: components that are halved
 PAIRING_PASSES = 3  # pairs of pairs of pairs
 MIN_COUPLING = 0.01  # of the strongest coupling: what counts in a pass
@@ -33,7 +33,7 @@ MAX_COARSENING_RATIO = 0.8  # of the states: aggregates that are worth it
 W_CYCLE_RATIO = 2.5  # times as many states: two visits per cycle pay
 N_DUMMY_ENTRIES = 64  # dummy entries, several of them to avoid a dependence between successive sums
 MAX_CODE_RATIO = 16  # times as many numbers as states: too many to look at all
-TINY = 1e-300
+UNDERFLOW_GUARD = 1e-300
 
 
 class Hierarchy(NamedTuple):
@@ -60,7 +60,7 @@ class Hierarchy(NamedTuple):
         transitions = np.diff(self.indptr[self.first])
         return tuple(zip(np.diff(self.first).tolist(), transitions.tolist(), strict=True))
 
-    def improved(self, flow: NDArray[np.float64], cycle: Callable[[], None]) -> NDArray[np.float64]:
+    def improve(self, flow: NDArray[np.float64], cycle: Callable[[], None]) -> NDArray[np.float64]:
         """Return the flow after a call of `cycle`, its sum one."""
         n = self.first[1]
         self.x[:n] = flow
@@ -92,7 +92,7 @@ def build_hierarchy(
     flow: NDArray[np.float64],
     mass: NDArray[np.float64],
     components: Mapping[str, NDArray[np.int64]] | None,
-    apart: int | None = None,
+    isolated: int | None = None,
 ) -> Hierarchy:
     """Return the levels of a chain; the aggregates are chosen by the current flows.
 
@@ -105,7 +105,7 @@ def build_hierarchy(
         are strong or weak relative to the second.
     components
         As for the methods, or None.
-    apart
+    isolated
         A state that is to be an aggregate of its own on each level; components must be None then.
     """
     n = len(flow)
@@ -117,21 +117,21 @@ def build_hierarchy(
     all_target: list[NDArray[np.int64]] = []
     all_parent: list[NDArray[np.int64]] = []
     flows = values * flow[indices]
-    while n > COARSEST:
-        labels = None if geometric is None else geometric.coarsened(indptr, indices, flows)
+    while n > COARSEST_LEVEL_STATES:
+        labels = None if geometric is None else geometric.coarsen(indptr, indices, flows)
         if labels is None or labels.max() >= MAX_COARSENING_RATIO * n:
             geometric, labels = None, _algebraic_aggregates(indptr, indices, flows, mass)
         if labels.max() == n - 1:  # no flow is left to go by
             labels = np.arange(n) // 2
-        if apart is not None:
-            labels[apart] = labels.max() + 1
-            labels = _consecutive(labels)
-            apart = int(labels[apart])
+        if isolated is not None:
+            labels[isolated] = labels.max() + 1
+            labels = _rank(labels)
+            isolated = int(labels[isolated])
         m = int(labels.max()) + 1
-        target, indptr, indices = _merged(labels, m, indptr, indices)
+        target, indptr, indices = _merge_entries(labels, m, indptr, indices)
         inner = target < 0
-        flows = summed(target[~inner], flows[~inner], len(indices))
-        mass = summed(labels, mass, m)
+        flows = sums_by_index(target[~inner], flows[~inner], len(indices))
+        mass = sums_by_index(labels, mass, m)
         all_target.append(np.where(inner, -1, target + entries[-1]))
         all_parent.append(labels + first[-1])
         all_indptr.append(indptr[1:] + entries[-1])
@@ -164,7 +164,7 @@ class _GeometricAggregates:
     def __init__(self, components: Mapping[str, NDArray[np.int64]]) -> None:
         self.values = [(v - v.min()).astype(np.int32) for v in components.values()]
 
-    def coarsened(
+    def coarsen(
         self, indptr: NDArray[np.int64], indices: NDArray[np.uint32], flows: NDArray[np.float64]
     ) -> NDArray[np.int64] | None:
         """Return the number of each state's box on the next level; None if no flow changes a component.
@@ -178,31 +178,31 @@ class _GeometricAggregates:
         for values in self.values:
             total, by_one = moves(values, indptr, indices, flows)
             strength.append(total if by_one >= 0.5 * total else 0.0)
-        most = max(strength, default=0.0)
-        if most <= 0.0:
+        largest = max(strength, default=0.0)
+        if largest <= 0.0:
             return None
         self.values = [
-            values >> 1 if carried >= MIN_STRENGTH * most else values
-            for values, carried in zip(self.values, strength, strict=True)
+            values >> 1 if flow >= MIN_STRENGTH * largest else values
+            for values, flow in zip(self.values, strength, strict=True)
         ]
         code = np.zeros(len(self.values[0]), dtype=np.int64)
         for values in self.values:
             code = code * (int(values.max()) + 1) + values
             if code.max() >= MAX_CODE_RATIO * len(code):  # many components: it would overflow
                 code = np.unique(code, return_inverse=True)[1]
-        labels = _consecutive(code)
-        some = np.empty(int(labels.max()) + 1, dtype=np.int64)
-        some[labels] = np.arange(len(labels))
-        self.values = [values[some] for values in self.values]
+        labels = _rank(code)
+        representatives = np.empty(int(labels.max()) + 1, dtype=np.int64)
+        representatives[labels] = np.arange(len(labels))
+        self.values = [values[representatives] for values in self.values]
         return labels
 
 
-def _consecutive(code: NDArray[np.int64]) -> NDArray[np.int64]:
+def _rank(code: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rank of each number among those that occur, shape (n,)."""
     present = np.zeros(int(code.max()) + 1, dtype=bool)
     present[code] = True
-    found: NDArray[np.int64] = (np.cumsum(present) - 1)[code]
-    return found
+    ranks: NDArray[np.int64] = (np.cumsum(present) - 1)[code]
+    return ranks
 
 
 def _algebraic_aggregates(
@@ -215,52 +215,52 @@ def _algebraic_aggregates(
     n = len(indptr) - 1
     one_way = sp.csr_matrix((flows, indices.astype(np.int64), indptr), shape=(n, n))
     exchange = sp.csr_matrix(one_way + one_way.T)
-    groups, mass, strongest = np.arange(n), np.maximum(mass, TINY), np.zeros(n)
+    groups, mass, strongest = np.arange(n), np.maximum(mass, UNDERFLOW_GUARD), np.zeros(n)
     for _ in range(PAIRING_PASSES):
         count = len(mass)
-        labels, m = _paired(exchange, mass, MIN_COUPLING, strongest)
+        labels, m = _pair_states(exchange, mass, MIN_COUPLING, strongest)
         if count == n and m > MAX_COARSENING_RATIO * n:  # most states are much weaker coupled than a neighbour
-            labels, m = _paired(exchange, mass, 0.0, strongest)
+            labels, m = _pair_states(exchange, mass, 0.0, strongest)
         groups = labels[groups]
-        if m <= COARSEST or m > MAX_COARSENING_RATIO * count:
+        if m <= COARSEST_LEVEL_STATES or m > MAX_COARSENING_RATIO * count:
             break
         aggregate = sp.csr_matrix((np.ones(count), (np.arange(count), labels)))
-        exchange, mass = sp.csr_matrix(aggregate.T @ exchange @ aggregate), summed(labels, mass, m)
+        exchange, mass = sp.csr_matrix(aggregate.T @ exchange @ aggregate), sums_by_index(labels, mass, m)
         exchange.setdiag(0.0)
-        most = np.zeros(m)
-        np.maximum.at(most, labels, strongest)
-        strongest = most
+        maxima = np.zeros(m)
+        np.maximum.at(maxima, labels, strongest)
+        strongest = maxima
     return groups
 
 
-def _paired(
+def _pair_states(
     exchange: sp.csr_matrix,
     mass: NDArray[np.float64],
-    least: float,
+    min_share: float,
     strongest: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], int]:
     """Return the number of each state's pair, and how many pairs there are."""
     labels = np.full(len(mass), -1)
     index = Pattern(exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64))
-    arguments = index, exchange.data, mass, least, strongest, labels
+    arguments = index, exchange.data, mass, min_share, strongest, labels
     return labels, int(make_kernel(coarsening_kernels.match)(*arguments))
 
 
-def _merged(
+def _merge_entries(
     labels: NDArray[np.int64], m: int, indptr: NDArray[np.int64], indices: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
     """Return the coarse entry of each entry (-1: none), and the pattern of the coarse entries."""
     order = np.argsort(labels, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=m))])
     target, coarse = np.empty(len(indices), dtype=np.int64), np.empty_like(indices)
-    begins, seen = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
+    begins, entry_of = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
     aggregates, pattern = Aggregates(labels, order, bounds), Pattern(indptr, indices)
-    arguments = aggregates, pattern, target, Pattern(begins, coarse), seen
+    arguments = aggregates, pattern, target, Pattern(begins, coarse), entry_of
     count = make_kernel(coarsening_kernels.merge)(*arguments)
     return target, begins, coarse[:count].copy()
 
 
-def summed(place: NDArray[Any], values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def sums_by_index(indices: NDArray[Any], values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Return the sums of the values at each of n places."""
-    sums: NDArray[np.float64] = np.bincount(place, values, minlength=n).astype(np.float64)
+    sums: NDArray[np.float64] = np.bincount(indices, values, minlength=n).astype(np.float64)
     return sums

@@ -9,17 +9,17 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DEPENDENT", "GROWTH_FACTOR", "LEAST_SHARE", "StoppingRule", "best_shares"]
+__all__ = ["GROWTH_FACTOR", "MIN_ENTRY_SHARE", "RANK_TOLERANCE", "StoppingRule", "best_shares"]
 
 MAX_STAGNANT_CYCLES = 30
 """Cycles that do not halve the best residual, after which none follows."""
-LEAST_SHARE = 0.1
+MIN_ENTRY_SHARE = 0.1
 """Of an entry of an iterate, which a combination leaves of it."""
-DEPENDENT = 1e-12
+RANK_TOLERANCE = 1e-12
 """Singular values of the normal equations below this share of the largest count as zero."""
 GROWTH_FACTOR = 2.0
 """A combination counts as long as its residual is below this multiple of that of the newest iterate."""
-TINY = 1e-300
+UNDERFLOW_GUARD = 1e-300
 
 
 class StoppingRule:
@@ -29,11 +29,11 @@ class StoppingRule:
     ----------
     tolerance
         Residual at which they end.
-    most
+    max_cycles
         Most cycles.
     done
         Cycles that were done before.
-    patience
+    max_stagnant
         Cycles in a row that do not halve the best residual, after which none follows.
 
     Attributes
@@ -44,26 +44,28 @@ class StoppingRule:
         Cycles since the best residual was halved.
     """
 
-    def __init__(self, tolerance: float, most: int, *, done: int = 0, patience: int = MAX_STAGNANT_CYCLES) -> None:
-        self.tolerance, self.most, self.done, self.patience = tolerance, most, done, patience
+    def __init__(
+        self, tolerance: float, max_cycles: int, *, done: int = 0, max_stagnant: int = MAX_STAGNANT_CYCLES
+    ) -> None:
+        self.tolerance, self.max_cycles, self.done, self.max_stagnant = tolerance, max_cycles, done, max_stagnant
         self.restart()
 
     def restart(self) -> None:
         """Forget the residuals: the cycles are others from now on."""
-        self.size = self.before = self._best = np.inf
+        self.size = self.before = self._best_residual = np.inf
         self.stagnant = 0
 
     @property
-    def goes_on(self) -> bool:
+    def may_continue(self) -> bool:
         """Whether another cycle may follow."""
-        return self.done < self.most and self.stagnant <= self.patience
+        return self.done < self.max_cycles and self.stagnant <= self.max_stagnant
 
-    def ends(self, size: float, cycles: int = 1) -> bool:
+    def record(self, size: float, cycles: int = 1) -> bool:
         """Take in the residual after some cycles; return whether it is at the tolerance, or not a number."""
         self.done += cycles
         self.before, self.size = self.size, size
-        if size < 0.5 * self._best:
-            self._best, self.stagnant = size, 0
+        if size < 0.5 * self._best_residual:
+            self._best_residual, self.stagnant = size, 0
         else:
             self.stagnant += cycles
         return not self.tolerance < size < np.inf
@@ -75,7 +77,7 @@ def best_shares(products: NDArray[np.float64]) -> NDArray[np.float64]:
     ``products``, shape (m, m + 1), are the scalar products of the changes of the residual with each other and, in
     the last column, with the residual, negative. The equations are scaled to a unit diagonal.
     """
-    size = np.sqrt(np.diag(products)) + TINY
+    size = np.sqrt(np.diag(products)) + UNDERFLOW_GUARD
     normal, right = products[:, :-1] / np.outer(size, size), products[:, -1] / size
-    shares: Any = np.linalg.lstsq(normal, right, rcond=DEPENDENT)[0]
+    shares: Any = np.linalg.lstsq(normal, right, rcond=RANK_TOLERANCE)[0]
     return np.asarray(shares / size)

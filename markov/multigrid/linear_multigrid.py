@@ -59,7 +59,7 @@ class CoarseLevels(NamedTuple):
     inverse: NDArray[np.float64]
 
     @classmethod
-    def entered(cls, hierarchy: Hierarchy, flow: Vector, ground: int | None = None) -> CoarseLevels:
+    def by_target(cls, hierarchy: Hierarchy, flow: Vector, ground: int | None = None) -> CoarseLevels:
         """Return the levels of the flow y out of the states, stored by target: for d Q = -r.
 
         The arrays are shared with ``hierarchy``, whose values become those of this flow. The last level
@@ -79,7 +79,7 @@ class CoarseLevels(NamedTuple):
         )
         return cls(*parts, hierarchy.parent, hierarchy.scale, inverse)
 
-    def left(self, reference: int, leak: float) -> CoarseLevels:
+    def by_source(self, reference: int, leak: float) -> CoarseLevels:
         """Return the same levels stored by source: for Q g = -f, with a leak in one state.
 
         ``leak`` is the flow out of the reference that ends there.
@@ -90,12 +90,12 @@ class CoarseLevels(NamedTuple):
         columns = np.empty(end - begin, dtype=np.uint32)
         entries = np.empty(end - begin)
         for low, high in pairwise(first[1:].tolist()):
-            given = self.indptr, self.indices, self.values
-            bound_kernel(kernels.transpose, low, high, given, (rows, columns, entries))()
-        scale, place = self.scale.copy(), reference
+            source = self.indptr, self.indices, self.values
+            bound_kernel(kernels.transpose, low, high, source, (rows, columns, entries))()
+        scale, state = self.scale.copy(), reference
         for _ in first[1:-1]:
-            place = int(self.parent[place])
-            scale[place] = 1.0 / (1.0 / scale[place] + leak)
+            state = int(self.parent[state])
+            scale[state] = 1.0 / (1.0 / scale[state] + leak)
         inverse = np.ascontiguousarray(self.inverse.T) + 1.0 / leak
         return self._replace(indptr=rows, indices=columns, values=entries, scale=scale, inverse=inverse)
 
@@ -134,9 +134,9 @@ def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
         times[0] = 0.0
         for k in range(1, m):
             times[k] = (times[k] + rates[k, :k] @ times[:k]) / rates[k, k]
-    found = np.empty((m, m))
-    found[np.ix_(order, order)] = times
-    return found
+    inverse = np.empty((m, m))
+    inverse[np.ix_(order, order)] = times
+    return inverse
 
 
 class LinearMultigrid:
@@ -160,25 +160,25 @@ class LinearMultigrid:
     def __init__(
         self,
         rows: Rows,
-        own: float,
+        diagonal_offset: float,
         diagonal: Vector | float,
-        into: Vector,
-        out: Vector,
+        restriction: Vector,
+        prolongation: Vector,
         levels: CoarseLevels,
     ) -> None:
-        self.levels, self.n = levels, len(into)
-        rows = _unsigned(rows[0]), _unsigned(rows[1]), rows[2]
-        middle, ordered = _middles(0, self.n, *rows[:2])
-        bounds = _unsigned(levels.indptr)
-        middles, also = _middles(self.n, levels.first[-1], bounds, levels.indices)
-        weights = np.full(self.n, -1.0 / diagonal), into, out
-        self._finest = kernels.Finest(*rows, own, middle, *weights)
+        self.levels, self.n = levels, len(restriction)
+        rows = _as_unsigned(rows[0]), _as_unsigned(rows[1]), rows[2]
+        middle, ordered = _upper_entries(0, self.n, *rows[:2])
+        bounds = _as_unsigned(levels.indptr)
+        middles, also = _upper_entries(self.n, levels.first[-1], bounds, levels.indices)
+        weights = np.full(self.n, -1.0 / diagonal), restriction, prolongation
+        self._finest = kernels.Finest(*rows, diagonal_offset, middle, *weights)
         self._x, self._right = np.zeros(levels.first[-1]), np.zeros(levels.first[-1])
         entries = bounds, middles, levels.indices, levels.values
-        rest = levels.parent, levels.scale, levels.inverse, ordered and also
-        self._coarser = kernels.Coarser(*entries, *rest, self._x, self._right)
-        self._left = np.empty_like(levels.first)
-        matrix = *rows, own
+        factors = levels.parent, levels.scale, levels.inverse, ordered and also
+        self._coarser = kernels.Coarser(*entries, *factors, self._x, self._right)
+        self._remaining = np.empty_like(levels.first)
+        matrix = *rows, diagonal_offset
         self._multiply = partial(make_kernel(kernels.multiply), *matrix)
         self._sweep(1)
 
@@ -192,7 +192,7 @@ class LinearMultigrid:
         """Begin with x = 0 for another right-hand side, shape (n,)."""
         self._right[: len(right)] = right
         self._x[: len(right)] = 0.0
-        self._left[0] = self.levels.repeats[0]
+        self._remaining[0] = self.levels.repeats[0]
 
     def cycle(self) -> Vector:
         """Return x after one more cycle, shape (n,), not a copy."""
@@ -201,32 +201,34 @@ class LinearMultigrid:
 
     def product(self, x: Vector) -> Vector:
         """Return A x, shape (n,)."""
-        found = np.empty(self.n)
-        self._multiply(x, found)
-        return found
+        product = np.empty(self.n)
+        self._multiply(x, product)
+        return product
 
     def _sweep(self, sweeps: int) -> None:
         """Sweep so many times on each level, before a correction and after it."""
         self._sweeps = sweeps
-        schedule = Schedule(self.levels.first, self._left, self.levels.repeats, sweeps)
+        schedule = Schedule(self.levels.first, self._remaining, self.levels.repeats, sweeps)
         levels = self._finest, self._coarser
         self._run = bound_kernel(cycle, schedule, levels, helpers=kernels.HELPERS)
 
-    def solve(self, right: Vector, enough: Callable[[Vector], bool], weights: Vector, plain: int = 0) -> Vector:
-        """Return x, shape (n,), as soon as ``enough`` says so of A x + right, or when little is gained.
+    def solve(
+        self, right: Vector, is_accurate: Callable[[Vector], bool], weights: Vector, uncombined_cycles: int = 0
+    ) -> Vector:
+        """Return x, shape (n,), as soon as ``is_accurate`` says so of A x + right, or when little is gained.
 
-        After so many ``plain`` cycles, that smooth most where ``weights`` are largest, the steps of
+        After so many ``uncombined_cycles`` cycles, that smooth most where ``weights`` are largest, the steps of
         cycles are combined to the least residual / weights in the Euclidean norm. Cycles that do not
         converge begin again with more sweeps on each level.
         """
         self.start(right)
-        x, rest, count, size = np.zeros_like(right), right.copy(), 0, np.inf
-        while count < plain:
+        x, residual, count, size = np.zeros_like(right), right.copy(), 0, np.inf
+        while count < uncombined_cycles:
             x = self.cycle()
-            rest = right + self.product(x)
-            if enough(rest):
+            residual = right + self.product(x)
+            if is_accurate(residual):
                 return x.copy()
-            before, size = size, float(np.abs(rest / weights).max())
+            before, size = size, float(np.abs(residual / weights).max())
             count += 1
             if not size < before and self._sweeps < MAX_SWEEPS:
                 self._sweep(2 * self._sweeps)
@@ -234,40 +236,40 @@ class LinearMultigrid:
                 count, size = 0, np.inf
             elif not np.isfinite(size):
                 return x.copy()
-        steps = _Steps(x.copy(), rest, weights**-2.0)
-        rule = StoppingRule(-np.inf, MAX_CYCLES, patience=MAX_STAGNANT_CYCLES - 1)
+        steps = _Steps(x.copy(), residual, weights**-2.0)
+        rule = StoppingRule(-np.inf, MAX_CYCLES, max_stagnant=MAX_STAGNANT_CYCLES - 1)
         with Counter("cycles") as counter:
-            while rule.goes_on:
-                self.start(steps.rest)
-                cycles = 2 if steps.whole else 1  # cheaper than two steps, and gains as much
+            while rule.may_continue:
+                self.start(steps.residual)
+                cycles = 2 if steps.full_step else 1  # cheaper than two steps, and gains as much
                 for _ in range(cycles):
                     step = self.cycle()
                 step = step.copy()
                 size = steps.add(step, self.product(step), cycles)
                 counter.show(steps.count)
-                if rule.ends(size) or enough(steps.rest):
+                if rule.record(size) or is_accurate(steps.residual):
                     break
         return steps.x
 
 
-def _unsigned(index: NDArray[Any]) -> NDArray[Any]:
+def _as_unsigned(index: NDArray[Any]) -> NDArray[Any]:
     """Return the same numbers, none of them negative, as a type without a sign: no test of it, then."""
     return index.view(f"u{index.itemsize}")
 
 
-def _middles(low: int, high: int, indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[NDArray[Any], bool]:
+def _upper_entries(low: int, high: int, indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[NDArray[Any], bool]:
     """Return where entries behind the diagonal begin in rows low .. high - 1, and whether rows ascend."""
-    found = np.empty(high, dtype=indptr.dtype)
-    ordered = bound_kernel(kernels.middles_of, int(low), int(high), indptr, indices, found)()
-    return found, bool(ordered)
+    upper = np.empty(high, dtype=indptr.dtype)
+    ordered = bound_kernel(kernels.find_upper_entries, int(low), int(high), indptr, indices, upper)()
+    return upper, bool(ordered)
 
 
 class _Steps:
     """The last two steps of an iteration, and the combination with the least residual."""
 
-    def __init__(self, x: Vector, rest: Vector, weights: Vector) -> None:
-        self.x, self.rest, self.weights = x, rest, weights
-        self.count, self.whole = 0, False
+    def __init__(self, x: Vector, residual: Vector, weights: Vector) -> None:
+        self.x, self.residual, self.weights = x, residual, weights
+        self.count, self.full_step = 0, False
         self._steps, self._changes = np.zeros((2, N_FORMER_STEPS, len(x)))
         self._sizes = np.full(N_FORMER_STEPS, np.inf)  # no former steps
 
@@ -277,24 +279,24 @@ class _Steps:
         ``change`` is A times the step. Both are kept, and changed. Returns the norm of what is left.
         """
         products = np.empty(3 + N_FORMER_STEPS)
-        pairs = self.rest, change, self._changes, self.weights, products
-        bound_kernel(kernels.gain, *pairs)()
+        pairs = self.residual, change, self._changes, self.weights, products
+        bound_kernel(kernels.step_products, *pairs)()
         size, along, length, *shares = products
-        left = size + 2.0 * along + length
+        new_size = size + 2.0 * along + length
         parts = np.array(shares) / self._sizes
         shorter = length - parts @ shares
         far = -along / shorter
-        self.whole = bool(left <= GOOD_FACTOR ** (2 * cycles) * size)
-        if self.whole or not MIN_LENGTH <= far <= MAX_LENGTH:
+        self.full_step = bool(new_size <= GOOD_FACTOR ** (2 * cycles) * size)
+        if self.full_step or not MIN_LENGTH <= far <= MAX_LENGTH:
             far, parts = 1.0, np.zeros(N_FORMER_STEPS)
             self._sizes[:] = np.inf
         else:
-            left, length = size - along**2 / shorter, shorter
+            new_size, length = size - along**2 / shorter, shorter
         former = self._steps, self._changes
-        solution, moved = (self.x, self.rest), (step, change)
+        solution, moved = (self.x, self.residual), (step, change)
         bound_kernel(kernels.advance, solution, moved, former, parts, float(far))()
         if far != 1.0:
-            place = self.count % N_FORMER_STEPS
-            self._steps[place], self._changes[place], self._sizes[place] = step, change, length
+            index = self.count % N_FORMER_STEPS
+            self._steps[index], self._changes[index], self._sizes[index] = step, change, length
         self.count += 1
-        return float(np.sqrt(max(left, 0.0))) if np.isfinite(left) else float("inf")
+        return float(np.sqrt(max(new_size, 0.0))) if np.isfinite(new_size) else float("inf")

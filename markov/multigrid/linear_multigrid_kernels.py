@@ -27,19 +27,19 @@ __all__ = [
     "Finest",
     "advance",
     "ascend",
-    "begin",
-    "begin_first",
     "descend",
-    "gain",
-    "leave",
-    "leave_first",
-    "middles_of",
+    "find_upper_entries",
     "multiply",
-    "pass_on",
-    "pass_on_first",
-    "relax",
-    "relax_first",
+    "restrict",
+    "restrict_after_zero",
+    "restrict_first",
+    "restrict_first_after_zero",
     "solve_coarsest",
+    "step_products",
+    "sweep",
+    "sweep_first",
+    "sweep_first_from_zero",
+    "sweep_from_zero",
     "transpose",
 ]
 
@@ -51,24 +51,24 @@ class Finest(NamedTuple):
     ----------
     rows, columns, entries
         Of A as in CSR.
-    own
+    diagonal_offset
         What A has on the diagonal besides.
     middle
         The first entry behind the diagonal of each row.
     damping
         Less one over the diagonal of A, which is negative.
     into, out
-        What a state leaves goes, times ``into``, to its aggregate, by whose x its own changes, times ``out``.
+        What a state leaves goes, times ``restriction``, to its aggregate, by whose x its own changes, times ``prolongation``.
     """
 
     rows: Index
     columns: Index
     entries: Vector
-    own: float
+    diagonal_offset: float
     middle: Index
     damping: Vector
-    into: Vector
-    out: Vector
+    restriction: Vector
+    prolongation: Vector
 
 
 class Coarser(NamedTuple):
@@ -111,22 +111,22 @@ def descend(level, schedule, levels):
     for s in range(high, end):
         coarse.x[s] = 0.0
         coarse.right[s] = 0.0
-    fresh = schedule.left[level] == schedule.repeats[level]
+    fresh = schedule.remaining[level] == schedule.repeats[level]
     halves = coarse.ordered and schedule.sweeps == 1 and fresh
     if level == 0 and halves:
-        begin_first(high, finest, coarse)
-        pass_on_first(high, finest, coarse)
+        sweep_first_from_zero(high, finest, coarse)
+        restrict_first_after_zero(high, finest, coarse)
     elif level == 0:
         for _ in range(schedule.sweeps):
-            relax_first(high, False, finest, coarse)
-        leave_first(high, finest, coarse)
+            sweep_first(high, False, finest, coarse)
+        restrict_first(high, finest, coarse)
     elif halves:
-        begin(low, high, coarse)
-        pass_on(low, high, coarse)
+        sweep_from_zero(low, high, coarse)
+        restrict_after_zero(low, high, coarse)
     else:
         for _ in range(schedule.sweeps):
-            relax(low, high, False, coarse)
-        leave(low, high, coarse)
+            sweep(low, high, False, coarse)
+        restrict(low, high, coarse)
 
 
 def solve_coarsest(schedule, levels):
@@ -147,38 +147,38 @@ def ascend(level, schedule, levels):
     low, high = schedule.first[level], schedule.first[level + 1]
     if level == 0:
         for s in range(high):
-            coarse.x[s] += finest.out[s] * coarse.x[coarse.parent[s]]
+            coarse.x[s] += finest.prolongation[s] * coarse.x[coarse.parent[s]]
         for _ in range(schedule.sweeps):
-            relax_first(high, True, finest, coarse)
+            sweep_first(high, True, finest, coarse)
     else:
         for s in range(low, high):
             coarse.x[s] += coarse.x[coarse.parent[s]]
         for _ in range(schedule.sweeps):
-            relax(low, high, True, coarse)
+            sweep(low, high, True, coarse)
 
 
-def relax_first(n, backward, finest, coarse):
+def sweep_first(n, backward, finest, coarse):
     """Solve the equations of the first level in turn."""
     x = coarse.x
     for position in range(n):
         s = n - 1 - position if backward else position
-        total = coarse.right[s] + finest.own * x[s]
+        total = coarse.right[s] + finest.diagonal_offset * x[s]
         for k in range(finest.rows[s], finest.rows[s + 1]):
             total += finest.entries[k] * x[finest.columns[k]]
         x[s] += total * finest.damping[s]
 
 
-def leave_first(high, finest, coarse):
+def restrict_first(high, finest, coarse):
     """Add the residuals of the first level to the equations of their aggregates."""
     x, right = coarse.x, coarse.right
     for s in range(high):
-        rest = right[s] + finest.own * x[s]
+        residual = right[s] + finest.diagonal_offset * x[s]
         for k in range(finest.rows[s], finest.rows[s + 1]):
-            rest += finest.entries[k] * x[finest.columns[k]]
-        right[coarse.parent[s]] += rest * finest.into[s]
+            residual += finest.entries[k] * x[finest.columns[k]]
+        right[coarse.parent[s]] += residual * finest.restriction[s]
 
 
-def relax(low, high, backward, coarse):
+def sweep(low, high, backward, coarse):
     """Solve the equations of the states low .. high - 1 in turn."""
     x = coarse.x
     for n in range(high - low):
@@ -189,17 +189,17 @@ def relax(low, high, backward, coarse):
         x[s] = total * coarse.scale[s]
 
 
-def leave(low, high, coarse):
+def restrict(low, high, coarse):
     """Add the residuals of the states low .. high - 1 to the equations of their aggregates."""
     x, right = coarse.x, coarse.right
     for s in range(low, high):
-        rest = right[s] - x[s] / coarse.scale[s]
+        residual = right[s] - x[s] / coarse.scale[s]
         for k in range(coarse.indptr[s], coarse.indptr[s + 1]):
-            rest += x[coarse.indices[k]] * coarse.values[k]
-        right[coarse.parent[s]] += rest
+            residual += x[coarse.indices[k]] * coarse.values[k]
+        right[coarse.parent[s]] += residual
 
 
-def begin_first(n, finest, coarse):
+def sweep_first_from_zero(n, finest, coarse):
     """Solve the equations of the first level in turn, where x is zero."""
     x = coarse.x
     for s in range(n):
@@ -209,16 +209,16 @@ def begin_first(n, finest, coarse):
         x[s] = total * finest.damping[s]
 
 
-def pass_on_first(n, finest, coarse):
-    """Add the residuals that `begin_first` leaves to the equations of their aggregates."""
+def restrict_first_after_zero(n, finest, coarse):
+    """Add the residuals that `sweep_first_from_zero` leaves to the equations of their aggregates."""
     for s in range(n):
-        rest = 0.0
+        residual = 0.0
         for k in range(finest.middle[s], finest.rows[s + 1]):
-            rest += finest.entries[k] * coarse.x[finest.columns[k]]
-        coarse.right[coarse.parent[s]] += rest * finest.into[s]
+            residual += finest.entries[k] * coarse.x[finest.columns[k]]
+        coarse.right[coarse.parent[s]] += residual * finest.restriction[s]
 
 
-def begin(low, high, coarse):
+def sweep_from_zero(low, high, coarse):
     """Solve the equations of the states low .. high - 1 in turn, where x is zero."""
     x = coarse.x
     for s in range(low, high):
@@ -228,23 +228,23 @@ def begin(low, high, coarse):
         x[s] = total * coarse.scale[s]
 
 
-def pass_on(low, high, coarse):
-    """Add the residuals that `begin` leaves to the equations of their aggregates."""
+def restrict_after_zero(low, high, coarse):
+    """Add the residuals that `sweep_from_zero` leaves to the equations of their aggregates."""
     for s in range(low, high):
-        rest = 0.0
+        residual = 0.0
         for k in range(coarse.middles[s], coarse.indptr[s + 1]):
-            rest += coarse.x[coarse.indices[k]] * coarse.values[k]
-        coarse.right[coarse.parent[s]] += rest
+            residual += coarse.x[coarse.indices[k]] * coarse.values[k]
+        coarse.right[coarse.parent[s]] += residual
 
 
 HELPERS = (
-    begin, begin_first, pass_on, pass_on_first, relax, relax_first, leave, leave_first, descend,
+    sweep_from_zero, sweep_first_from_zero, restrict_after_zero, restrict_first_after_zero, sweep, sweep_first, restrict, restrict_first, descend,
     solve_coarsest, ascend,
 )  # fmt: skip
 """What `markov.multigrid.cycle_kernels.cycle` calls, each after what it calls."""
 
 
-def middles_of(low, high, indptr, indices, middles):
+def find_upper_entries(low, high, indptr, indices, middles):
     """Write where the entries behind the diagonal begin in each row, and return whether all rows ascend."""
     ordered = True
     for s in range(low, high):
@@ -260,22 +260,22 @@ def middles_of(low, high, indptr, indices, middles):
     return ordered
 
 
-def multiply(rows, columns, entries, own, x, product):
+def multiply(rows, columns, entries, diagonal_offset, x, product):
     """Write A x, for A with a number of its own on the diagonal."""
     for s in range(len(x)):
-        total = own * x[s]
+        total = diagonal_offset * x[s]
         for k in range(rows[s], rows[s + 1]):
             total += entries[k] * x[columns[k]]
         product[s] = total
 
 
-def transpose(low, high, given, found):
+def transpose(low, high, source, target):
     """Write the transposed entries of the states low .. high - 1, in rows from ``rows[low]`` on.
 
-    ``given`` and ``found`` are rows, columns and entries; the rows found are zero behind the entry ``low``.
+    ``source`` and ``target`` are rows, columns and entries; the rows found are zero behind the entry ``low``.
     """
-    indptr, indices, values = given
-    rows, columns, entries = found
+    indptr, indices, values = source
+    rows, columns, entries = target
     begin = rows[low]
     for k in range(indptr[low], indptr[high]):
         rows[indices[k] + 1] += 1
@@ -283,30 +283,30 @@ def transpose(low, high, given, found):
         rows[s + 1] += rows[s]
     for s in range(low, high):
         for k in range(indptr[s], indptr[s + 1]):
-            place = rows[indices[k]]
-            rows[indices[k]] = place + 1
-            columns[place] = s
-            entries[place] = values[k]
+            entry = rows[indices[k]]
+            rows[indices[k]] = entry + 1
+            columns[entry] = s
+            entries[entry] = values[k]
     for n in range(high - low):
         rows[high - n] = rows[high - n - 1]
     rows[low] = begin
 
 
-def gain(rest, change, former, weights, products):
+def step_products(residual, change, former, weights, products):
     """Multiply with each other, weighted: rest, change, and the change of each former step.
 
     ``products`` gets rest rest, rest change, change change, and change former for each of them.
     """
     size, along, length = 0.0, 0.0, 0.0
-    for s in range(len(rest)):
+    for s in range(len(residual)):
         weighted = change[s] * weights[s]
-        size += rest[s] * rest[s] * weights[s]
-        along += rest[s] * weighted
+        size += residual[s] * residual[s] * weights[s]
+        along += residual[s] * weighted
         length += change[s] * weighted
     products[0], products[1], products[2] = size, along, length
     for i in range(len(former)):
         share, moved = 0.0, former[i]
-        for s in range(len(rest)):
+        for s in range(len(residual)):
             share += moved[s] * change[s] * weights[s]
         products[3 + i] = share
 
@@ -316,7 +316,7 @@ def advance(solution, step_and_change, former, shares, length):
 
     The solution is x and its residual; ``former`` are steps and what they change of the residual.
     """
-    x, rest = solution
+    x, residual = solution
     step, change = step_and_change
     steps, changes = former
     for i in range(len(steps)):
@@ -327,4 +327,4 @@ def advance(solution, step_and_change, former, shares, length):
                 change[s] -= share * moved[s]
     for s in range(len(x)):
         x[s] += length * step[s]
-        rest[s] += length * change[s]
+        residual[s] += length * change[s]

@@ -25,8 +25,8 @@ __all__ = [
 ]
 
 FLOOR = 1e-280
-TINY = 1e-300
-HUGE = 1e100
+UNDERFLOW_GUARD = 1e-300
+RESCALING_LIMIT = 1e100
 
 
 class Flows(NamedTuple):
@@ -108,7 +108,7 @@ def restrict(low, high, end, flows):
     for k in range(flows.indptr[high], flows.indptr[end]):
         scale[flows.indices[k]] += values[k]
     for s in range(high, end):
-        scale[s] = 1.0 / max(scale[s], TINY)
+        scale[s] = 1.0 / max(scale[s], UNDERFLOW_GUARD)
 
 
 def freeze(first, flows):
@@ -133,7 +133,7 @@ def eliminate(low, high, flows):
         for j in range(k):
             total += dense[k, j]
         for i in range(k):
-            share = dense[i, k] / max(total, TINY)
+            share = dense[i, k] / max(total, UNDERFLOW_GUARD)
             dense[i, k] = share
             if share > 0.0:
                 for j in range(k):
@@ -144,16 +144,16 @@ def eliminate(low, high, flows):
         for i in range(k):
             total += x[low + i] * dense[i, k]
         x[low + k] = total
-        if total > HUGE:
+        if total > RESCALING_LIMIT:
             for i in range(k + 1):
                 x[low + i] /= total
     flow = 0.0
-    wanted = 0.0
+    target_flow = 0.0
     for s in range(low, high):
         flow += x[s] / scale[s]
-        wanted += 1.0 / scale[s]
+        target_flow += 1.0 / scale[s]
     for s in range(low, high):
-        x[s] *= wanted / flow
+        x[s] *= target_flow / flow
 
 
 HELPERS = sweep, restrict, eliminate, descend, solve_coarsest, ascend
@@ -177,13 +177,13 @@ def compare(flow, residual, flows, residuals, products):
             products[j, i] = products[i, j]
 
 
-def blend(flow, flows, shares, least, better):
-    """Combine flows, each at least ``least`` times its old value. Return the sum."""
+def blend(flow, flows, shares, min_share, better):
+    """Combine flows, each at least ``min_share`` times its old value. Return the sum."""
     total = 0.0
     for s in range(len(flow)):
         value = flow[s]
         for i in range(len(flows)):
             value += shares[i] * (flows[i, s] - flow[s])
-        better[s] = max(value, least * flow[s])
+        better[s] = max(value, min_share * flow[s])
         total += better[s]
     return total

@@ -60,7 +60,7 @@ class MultigridPoisson:
         self._pi, self._weights, self._ones = pi, weights, np.ones_like(pi)
         self._exits = -np.asarray(Q.diagonal())
         # the last level has zero where the leak is: else what it solves would not be the chain that leaks
-        self._entered = CoarseLevels.entered(hierarchy, pi * self._exits, self.reference)
+        self._entered = CoarseLevels.by_target(hierarchy, pi * self._exits, self.reference)
         self._right = self._leaking(Q, self._entered)
         self._left: LinearMultigrid | None = None
 
@@ -69,7 +69,7 @@ class MultigridPoisson:
         """Bytes of all arrays."""
         return self._right.nbytes + self._entered.nbytes
 
-    def _leaking(self, Q: sp.csr_matrix, entered: CoarseLevels) -> LinearMultigrid:
+    def _leaking(self, Q: sp.csr_matrix, by_target: CoarseLevels) -> LinearMultigrid:
         """Return multigrid for Q g = -f with a leak in the reference, as large as its exit rate.
 
         There is one solution then, of any f, and up to a constant it solves the other equations without
@@ -82,7 +82,7 @@ class MultigridPoisson:
         diagonal[place] *= 2.0
         leak = float(self._pi[place] * self._exits[place])
         rows = Q.indptr, Q.indices, entries
-        levels = entered.left(place, leak)
+        levels = by_target.by_source(place, leak)
         return LinearMultigrid(rows, 0.0, diagonal, self._pi, self._ones, levels)
 
     def poisson(self, f: Vector, enough: Callable[[Vector], bool], plain: int = 0) -> Vector:

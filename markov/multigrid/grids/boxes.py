@@ -28,12 +28,12 @@ __all__ = [
     "Boxes",
     "Unsuitable",
     "boxes_at",
+    "boxes_covering",
     "boxes_of",
     "check_cost",
-    "covered",
     "cuts_of",
-    "disjoint",
-    "divided",
+    "disjoint_shifts",
+    "divide_components",
     "first_of",
 ]
 
@@ -44,9 +44,9 @@ MIN_VALUES = (
 MAX_STEP = 64  # by which transitions change it
 MIN_CELLS_PER_BOX = 2  # cells in each box of a row, on average: those of an axis that may become the last
 MAX_WIDTH = 64  # states of a cell
-SECONDS, BYTES = 7e-7, 250.0  # that a move takes in each of its boxes to be laid out
-ALLOWED_SECONDS = 2.0, 5.0  # for all of them: on small grids, and at most
-STATE_SECONDS = 5e-7  # as much for each state, in between
+SECONDS_PER_MOVE, BYTES_PER_MOVE = 7e-7, 250.0  # that a move takes in each of its boxes to be laid out
+LAYOUT_SECONDS = 2.0, 5.0  # for all of them: on small grids, and at most
+LAYOUT_SECONDS_PER_STATE = 5e-7  # as much for each state, in between
 
 
 class Unsuitable(ValueError):
@@ -61,20 +61,20 @@ class Boxes:
     ----------
     moves
         All transitions.
-    ends
+    n_cells
         Cells along each axis.
     occupied
         Which states of a cell may be reached in each box, shape (*boxes, states of a cell).
     """
 
     moves: Moves
-    ends: Cell
+    n_cells: Cell
     occupied: NDArray[np.bool_]
 
     @cached_property
     def cuts(self) -> list[Numbers]:
         """Where boxes begin along each axis."""
-        return cuts_of(self.moves, self.ends)
+        return cuts_of(self.moves, self.n_cells)
 
     @property
     def width(self) -> int:
@@ -84,58 +84,58 @@ class Boxes:
     @property
     def states(self) -> int:
         """States of the grid, with room for as many in each cell as any has."""
-        return math.prod(self.ends) * int(self.occupied.sum(axis=-1).max())
+        return math.prod(self.n_cells) * int(self.occupied.sum(axis=-1).max())
 
-    def shifted(self, n: int, shift: Numbers) -> Boxes:
+    def shift_states(self, n: int, shift: Numbers) -> Boxes:
         """Return the same with states moved along an axis, each combination by its own distance."""
-        ends = *self.ends[:n], self.ends[n] + int(shift.max()), *self.ends[n + 1 :]
-        moves = self.moves.shifted(n, shift)
-        cut, old = cuts_of(moves, ends)[n], self.cuts[n]
+        n_cells = *self.n_cells[:n], self.n_cells[n] + int(shift.max()), *self.n_cells[n + 1 :]
+        moves = self.moves.shift_states(n, shift)
+        cut, old = cuts_of(moves, n_cells)[n], self.cuts[n]
         before: NDArray[np.bool_] = np.moveaxis(self.occupied, n, 0)
-        found = np.zeros((len(cut), *before.shape[1:]), dtype=bool)
+        occupied = np.zeros((len(cut), *before.shape[1:]), dtype=bool)
         for by in np.unique(shift).tolist():
-            low, high = cut - by, np.append(cut[1:], ends[n]) - by
-            meet = (low[:, None] < np.append(old[1:], self.ends[n])) & (high[:, None] > old)
-            found[..., shift == by] = np.tensordot(meet, before[..., shift == by], 1)
-        return Boxes(moves, ends, np.moveaxis(found, 0, n))
+            low, high = cut - by, np.append(cut[1:], n_cells[n]) - by
+            meet = (low[:, None] < np.append(old[1:], self.n_cells[n])) & (high[:, None] > old)
+            occupied[..., shift == by] = np.tensordot(meet, before[..., shift == by], 1)
+        return Boxes(moves, n_cells, np.moveaxis(occupied, 0, n))
 
 
-def disjoint(boxes: Boxes, n: int) -> NDArray[np.int64]:
+def disjoint_shifts(boxes: Boxes, n: int) -> NDArray[np.int64]:
     """Return how far each combination is to be moved along an axis, so that few overlap.
 
     Those that occupy the same interval stay together.
     """
     shift = np.zeros(boxes.width, dtype=np.int64)
-    cut, end = boxes.cuts[n].tolist(), boxes.ends[n]
+    cut, end = boxes.cuts[n].tolist(), boxes.n_cells[n]
     first: NDArray[np.bool_] = np.moveaxis(boxes.occupied, n, 0)
     along: NDArray[np.bool_] = np.asarray(first.reshape(len(cut), -1, boxes.width).any(axis=1))
     beyond = [*cut[1:], end]
     spans: dict[tuple[int, int], list[int]] = {}
-    for place in np.flatnonzero(along.any(axis=0)).tolist():
-        here = np.flatnonzero(along[:, place])
-        spans.setdefault((cut[here[0]], beyond[here[-1]]), []).append(place)
+    for combination in np.flatnonzero(along.any(axis=0)).tolist():
+        boxes_along = np.flatnonzero(along[:, combination])
+        spans.setdefault((cut[boxes_along[0]], beyond[boxes_along[-1]]), []).append(combination)
     last = 0
-    for (begin, after), places in sorted(spans.items()):
-        shift[places] = max(0, last - begin)
-        last = max(last, after + int(shift[places[0]]))
+    for (begin, after), combinations in sorted(spans.items()):
+        shift[combinations] = max(0, last - begin)
+        last = max(last, after + int(shift[combinations[0]]))
     return shift
 
 
-def divided(regions: Sequence[Region], shape: Sequence[int]) -> tuple[Cell, Cell]:
+def divide_components(regions: Sequence[Region], shape: Sequence[int]) -> tuple[Cell, Cell]:
     """Return which components are axes, and which are not."""
     changes = [c for region in regions for c, _ in region.moves or ()]
     if not changes:
         raise Unsuitable("there are no transitions")
     largest = np.abs(np.array(changes)).max(axis=0)
-    for least in MIN_VALUES:
-        fits = (np.array(shape) >= least) & (largest >= 1) & (largest <= MAX_STEP)
+    for min_values in MIN_VALUES:
+        fits = (np.array(shape) >= min_values) & (largest >= 1) & (largest <= MAX_STEP)
         axes = tuple(np.flatnonzero(fits).tolist())
         inner = tuple(np.flatnonzero(~fits).tolist())
         width = math.prod(shape[n] for n in inner)
         if width <= MAX_WIDTH:
             break
     if not axes:
-        msg = f"no component has {least} values or more and changes by at most {MAX_STEP}"
+        msg = f"no component has {min_values} values or more and changes by at most {MAX_STEP}"
         raise Unsuitable(msg)
     if width > MAX_WIDTH:
         msg = f"the components that do not change by small steps have {width} combinations"
@@ -152,12 +152,12 @@ def _long_rows(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> C
     return (*(n for n in axes if n != long[-1]), long[-1])
 
 
-def cuts_of(moves: Moves, ends: Cell) -> list[Numbers]:
+def cuts_of(moves: Moves, n_cells: Cell) -> list[Numbers]:
     """Return where boxes with the same transitions, in and out, begin along each axis."""
     beyond = moves.low + moves.step, moves.high + moves.step
-    every = np.concatenate([moves.low, moves.high, *beyond])
-    found = (np.unique(np.append(0, along)) for along in every.T)
-    return [cut[(cut >= 0) & (cut < end)] for cut, end in zip(found, ends, strict=True)]
+    edges = np.concatenate([moves.low, moves.high, *beyond])
+    cuts = (np.unique(np.append(0, along)) for along in edges.T)
+    return [cut[(cut >= 0) & (cut < end)] for cut, end in zip(cuts, n_cells, strict=True)]
 
 
 def check_cost(moves: Moves, cuts: Sequence[Numbers], states: int) -> None:
@@ -167,13 +167,13 @@ def check_cost(moves: Moves, cuts: Sequence[Numbers], states: int) -> None:
     """
     begin, end = _ranges(cuts, moves.low, moves.high)
     pairs = float(np.prod(end - begin, axis=1, dtype=np.float64).sum())
-    least, most = ALLOWED_SECONDS
-    allowed = min(max(STATE_SECONDS * states, least), most)
-    said = f"{math.prod(map(len, cuts))} boxes of cells with different transitions"
-    if SECONDS * pairs > allowed:
-        said = f"{said} would take {SECONDS * pairs:.3g} s to lay out"
-        raise Unsuitable(f"{said}: with {states} states at most {allowed:.3g} s are allowed")
-    check_room(said, BYTES * pairs)
+    minimum, maximum = LAYOUT_SECONDS
+    allowed = min(max(LAYOUT_SECONDS_PER_STATE * states, minimum), maximum)
+    message = f"{math.prod(map(len, cuts))} boxes of cells with different transitions"
+    if SECONDS_PER_MOVE * pairs > allowed:
+        message = f"{message} would take {SECONDS_PER_MOVE * pairs:.3g} s to lay out"
+        raise Unsuitable(f"{message}: with {states} states at most {allowed:.3g} s are allowed")
+    check_room(message, BYTES_PER_MOVE * pairs)
 
 
 def _ranges(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
@@ -184,7 +184,7 @@ def _ranges(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbe
     return np.stack(begin, axis=1), np.stack(end, axis=1)
 
 
-def covered(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+def boxes_covering(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
     """Return the numbers of the boxes that meet some ranges of cells, and which range each meets.
 
     ``low`` and ``high`` have shape (ranges, axes).
@@ -194,10 +194,10 @@ def covered(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbe
 
 def boxes_at(cuts: Sequence[Numbers], cells: Numbers) -> Numbers:
     """Return the numbers of the boxes that cells are in, shape (cells,) for (cells, axes)."""
-    found = np.zeros(len(cells), dtype=np.int64)
+    numbers = np.zeros(len(cells), dtype=np.int64)
     for n, cut in enumerate(cuts):
-        found = found * len(cut) + np.searchsorted(cut, cells[:, n], "right") - 1
-    return found
+        numbers = numbers * len(cut) + np.searchsorted(cut, cells[:, n], "right") - 1
+    return numbers
 
 
 def first_of(
@@ -206,34 +206,34 @@ def first_of(
     """Return the cell of the state that the chain starts in, and its combination; None for none."""
     if start is None:
         return None
-    at = [int(v) - least for v, least in zip(start, low, strict=True)]
-    place = 0
+    at = [int(v) - minimum for v, minimum in zip(start, low, strict=True)]
+    combination = 0
     for n, size in zip(inner, inner_shape, strict=True):
-        place = place * size + at[n]
-    return tuple(at[n] for n in axes), place
+        combination = combination * size + at[n]
+    return tuple(at[n] for n in axes), combination
 
 
-def boxes_of(moves: Moves, ends: Cell, width: int, first: tuple[Cell, int] | None) -> Boxes:
+def boxes_of(moves: Moves, n_cells: Cell, width: int, first: tuple[Cell, int] | None) -> Boxes:
     """Return boxes, and what of them may be reached from a state, given by its cell and combination.
 
     None: all states count.
     """
-    cuts = cuts_of(moves, ends)
-    check_cost(moves, cuts, math.prod(ends) * width)
+    cuts = cuts_of(moves, n_cells)
+    check_cost(moves, cuts, math.prod(n_cells) * width)
     shape = tuple(map(len, cuts))
     if first is None:
-        return Boxes(moves, ends, np.ones((*shape, width), dtype=bool))
+        return Boxes(moves, n_cells, np.ones((*shape, width), dtype=bool))
     size = math.prod(shape) * width
-    which, box = covered(cuts, moves.low, moves.high)
-    corner = list(zip(cuts, np.unravel_index(box, shape), ends, strict=True))
+    which, box = boxes_covering(cuts, moves.low, moves.high)
+    corner = list(zip(cuts, np.unravel_index(box, shape), n_cells, strict=True))
     step = moves.step[which]
     low = np.stack([cut[at] for cut, at, _ in corner], axis=1) + step
     high = np.stack([np.append(cut[1:], end)[at] for cut, at, end in corner], axis=1) + step
-    each, other = covered(cuts, low, high)
-    which, box = which[each], box[each]
+    which_range, other = boxes_covering(cuts, low, high)
+    which, box = which[which_range], box[which_range]
     pairs = box * width + moves.source[which], other * width + moves.target[which]
     graph = sp.csr_matrix((np.ones(len(box), dtype=np.int8), pairs), shape=(size, size))
     begin = int(boxes_at(cuts, np.array([first[0]]))[0]) * width + first[1]
-    found = np.zeros(size, dtype=bool)
-    found[breadth_first_order(graph, begin)] = True
-    return Boxes(moves, ends, found.reshape(*shape, width))
+    reached = np.zeros(size, dtype=bool)
+    reached[breadth_first_order(graph, begin)] = True
+    return Boxes(moves, n_cells, reached.reshape(*shape, width))

@@ -34,7 +34,7 @@ class GridChain(MarkovChain):
         self.grid_model = grid
         self.model, self._names = grid.model, None
         self._space, self.how = grid.space, grid.how
-        self._places = grid.places
+        self._grid_states = grid.states
 
     @cached_property
     def Q(self) -> sp.csr_matrix:  # type: ignore[override]
@@ -44,41 +44,41 @@ class GridChain(MarkovChain):
     @property
     def size(self) -> int:
         """Number of states."""
-        return self._places.size
+        return self._grid_states.size
 
     @property
     def transitions(self) -> int:
         """Number of pairs of states with a rate from one to the other."""
-        return self._places.transitions
+        return self._grid_states.transitions
 
     @cached_property
     def _numbers(self) -> NDArray[np.int64]:
         """Numbers of the states in the product space, ascending."""
         check_room(f"{self.grid_model.model.name}: the numbers of {self.size} states", 8.0 * self.size)
-        return np.concatenate([numbers for numbers, _ in self._places.blocks()])
+        return np.concatenate([numbers for numbers, _ in self._grid_states.blocks()])
 
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
-        room = 8.0 * self.size * (2 + len(self.grid_model.space.components))
-        check_room(f"{self.grid_model.model.name}: a list of {self.size} states", room)
+        nbytes = 8.0 * self.size * (2 + len(self.grid_model.space.components))
+        check_room(f"{self.grid_model.model.name}: a list of {self.size} states", nbytes)
         return self.grid_model.space.unnumbered(self._numbers)
 
     @cached_property
     def recurrent_classes(self) -> list[NDArray[np.int64]]:
         """The one closed class that the start leads to: the sorted indices of its states."""
-        if self._places.recurrent == self.size:
+        if self._grid_states.recurrent == self.size:
             return [np.arange(self.size)]
-        found, begin = [], 0
-        for _, indices in self._places.blocks(REACHED):
-            marked = (self._places.marks[indices] & RECURRENT) > 0
-            found.append(begin + np.flatnonzero(marked))
+        parts, begin = [], 0
+        for _, indices in self._grid_states.blocks(REACHED):
+            marked = (self._grid_states.marks[indices] & RECURRENT) > 0
+            parts.append(begin + np.flatnonzero(marked))
             begin += len(indices)
-        return [np.concatenate(found)]
+        return [np.concatenate(parts)]
 
     @cached_property
     def transient_states(self) -> NDArray[np.int64]:
         """Indices of the states that the chain leaves for good."""
-        if self._places.recurrent == self.size:
+        if self._grid_states.recurrent == self.size:
             return np.zeros(0, dtype=np.int64)
         return super().transient_states
 
@@ -89,17 +89,17 @@ class GridChain(MarkovChain):
             number = int(space.numbers(space.codes([space.canonical(state)]))[0])
         except ValueError:
             raise KeyError(state) from None
-        place = int(np.searchsorted(self._numbers, number))
-        if place == self.size or self._numbers[place] != number:
+        index = int(np.searchsorted(self._numbers, number))
+        if index == self.size or self._numbers[index] != number:
             raise KeyError(state)
-        return place
+        return index
 
     def state_blocks(self) -> StateBlocks:
         """Return the states in blocks, by which measures take little memory."""
         space = self.grid_model.space
 
         def blocks() -> Iterator[StateTable]:
-            for numbers, _ in self._places.blocks():
+            for numbers, _ in self._grid_states.blocks():
                 if len(numbers):
                     yield StateTable(space, space.unnumbered(numbers))
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from markov.multigrid.grids.models import GridModel
 
-__all__ = ["UNKEPT", "Checkpoint", "Unkept", "checkpoint_of"]
+__all__ = ["NO_CHECKPOINT", "Checkpoint", "NoCheckpoint", "checkpoint_of"]
 
 MAGIC = "hopflow MatrixFree checkpoint 1"
-EVERY = 120.0  # s between two files
+SECONDS_BETWEEN_FILES = 120.0  # s between two files
 
 
-class Unkept:
+class NoCheckpoint:
     """No file: a solution begins at nothing, and is kept nowhere.
 
     Attributes
@@ -39,7 +39,7 @@ class Unkept:
     def load(self, x: NDArray[np.float64]) -> None:
         """Set x to what was kept, if anything was."""
 
-    def passed(self, cycles: int, x: NDArray[np.float64]) -> None:
+    def on_cycle(self, cycles: int, x: NDArray[np.float64]) -> None:
         """Note that a cycle has passed; keep x if the last one kept is old."""
 
     def save(self, x: NDArray[np.float64]) -> None:
@@ -49,10 +49,10 @@ class Unkept:
         """Delete what was kept, if anything was."""
 
 
-UNKEPT = Unkept()
+NO_CHECKPOINT = NoCheckpoint()
 
 
-class Checkpoint(Unkept):
+class Checkpoint(NoCheckpoint):
     """A file with x, and for which chain and after how many cycles it is.
 
     A new file is written beside the old one, and then takes its place: at every moment there is a whole
@@ -77,14 +77,14 @@ class Checkpoint(Unkept):
         self.size = grid.layout.into[0].size
         self.key = _key(grid)
         self.cycles = 0
-        self._next = time.monotonic() + EVERY
+        self._next = time.monotonic() + SECONDS_BETWEEN_FILES
         folder = self.path.absolute().parent
         if not folder.is_dir():
-            raise self._refused("there is no such folder")
+            raise self._error("there is no such folder")
         if self.path.exists():
             self.cycles = self._header()["cycles"]
         elif (free := shutil.disk_usage(folder).free) < 8 * self.size:
-            raise self._refused(f"{8 * self.size:.3g} bytes are needed, {free:.3g} are free")
+            raise self._error(f"{8 * self.size:.3g} bytes are needed, {free:.3g} are free")
 
     def load(self, x: NDArray[np.float64]) -> None:
         """Set x to what the file has, if there is one; ValueError where that is not probabilities."""
@@ -94,9 +94,9 @@ class Checkpoint(Unkept):
             file.readline()
             file.readinto(x.view(np.uint8).data)
         if not (np.isfinite(x.sum()) and x.min() >= 0.0):
-            raise self._refused("its numbers are not probabilities")
+            raise self._error("its numbers are not probabilities")
 
-    def passed(self, cycles: int, x: NDArray[np.float64]) -> None:
+    def on_cycle(self, cycles: int, x: NDArray[np.float64]) -> None:
         """Note that a cycle has passed; write a file if the last one is old."""
         self.cycles = cycles
         if time.monotonic() >= self._next:
@@ -108,7 +108,7 @@ class Checkpoint(Unkept):
         with replacing(self.path) as scratch, scratch.open("wb") as file:
             file.write(json.dumps({**header, "cycles": self.cycles}).encode() + b"\n")
             file.write(x.view(np.uint8).data)
-        self._next = time.monotonic() + EVERY
+        self._next = time.monotonic() + SECONDS_BETWEEN_FILES
 
     def delete(self) -> None:
         """Delete the file, if there is one."""
@@ -124,35 +124,35 @@ class Checkpoint(Unkept):
         except (OSError, ValueError, KeyError, TypeError):
             right = False
         if not right:
-            raise self._refused("it is not a checkpoint")
+            raise self._error("it is not a checkpoint")
         if header["key"] != self.key:
-            said = f"it is of another chain ({header['chain']}, other parameters or rules)"
-            raise self._refused(f"{said}: delete it, or name another file")
+            message = f"it is of another chain ({header['chain']}, other parameters or rules)"
+            raise self._error(f"{message}: delete it, or name another file")
         if self.path.stat().st_size != len(line) + 8 * self.size:
-            raise self._refused("it is not whole")
+            raise self._error("it is not whole")
         return header
 
-    def _refused(self, why: str) -> ValueError:
+    def _error(self, why: str) -> ValueError:
         return ValueError(f"checkpoint = {str(self.path)!r}: {why}")
 
 
-def checkpoint_of(path: str | os.PathLike[str] | None, grid: GridModel) -> Unkept:
+def checkpoint_of(path: str | os.PathLike[str] | None, grid: GridModel) -> NoCheckpoint:
     """Return the checkpoint of a chain at a path, or none."""
-    return UNKEPT if path is None else Checkpoint(path, grid)
+    return NO_CHECKPOINT if path is None else Checkpoint(path, grid)
 
 
 def _key(grid: GridModel) -> str:
     """Return a hash of all that makes up a chain on a grid."""
     layout = grid.layout
-    found = hashlib.sha256(repr((layout.axes, layout.inner, layout.low)).encode())
+    digest = hashlib.sha256(repr((layout.axes, layout.inner, layout.low)).encode())
     for side, rates in (layout.into, layout.out):
-        found.update(repr((side.shape, side.width)).encode())
+        digest.update(repr((side.shape, side.width)).encode())
         arrays: list[Any] = [side.begin, side.steps, side.others, side.rows, side.row_kind]
         arrays += [rates.rate, rates.exit_rate]
         if rates.counts is not None:
             arrays += [rates.counts.curves, *rates.counts.rates, *rates.counts.exits]
         for array in arrays:
-            found.update(np.ascontiguousarray(array).tobytes())
-    for array in (layout.place, layout.shift):
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+            digest.update(np.ascontiguousarray(array).tobytes())
+    for array in (layout.combinations, layout.shift):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

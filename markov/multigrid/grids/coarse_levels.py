@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markov.multigrid.grids.levels import REPEATS, Level
+from markov.multigrid.grids.levels import CYCLIC_CELL_SWEEPS, Level
 from markov.multigrid.grids.loops import flow_kernels, sweep_kernels, unrolled, vector_kernels
-from markov.multigrid.grids.loops.tables import unsigned
+from markov.multigrid.grids.loops.tables import as_unsigned
 from markov.multigrid.grids.parts import Parts
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Coarse"]
 
-MANY_CELLS = 4  # that become one: where more do, corrections fall short
+MAX_CELLS_WITHOUT_OVERCORRECTION = 4  # that become one: where more do, corrections fall short
 
 
 class Coarse(Level):
@@ -33,30 +33,30 @@ class Coarse(Level):
 
     def __init__(self, grid: Grid, aggregation: Aggregation, fine: Finest | Coarse) -> None:
         x = np.ones(grid.size)
-        super().__init__(grid, x, fast=fine.fast, repeats=REPEATS, team=fine.team)
+        super().__init__(grid, x, unroll=fine.unroll, repeats=CYCLIC_CELL_SWEEPS, team=fine.team)
         self.values = np.zeros(int(grid.value_begin[-1]))
         self.scale = np.ones(grid.size)
-        self._begin_anew = self.on_states(vector_kernels.begin_anew, self.scale, self.x)
+        self._reset = self.on_states(vector_kernels.reset, self.scale, self.x)
         self._invert = self.on_states(vector_kernels.invert, self.scale)
         self._overcorrect = self.on_states(vector_kernels.overcorrect, self.x)
         factors = aggregation.factors
-        self._wide = max(factors) > 2 or math.prod(factors) > MANY_CELLS
+        self._overcorrects = max(factors) > 2 or math.prod(factors) > MAX_CELLS_WITHOUT_OVERCORRECTION
         self._prolong = self.by_rows(
             flow_kernels.prolong,
             self.cells,
             fine.children(aggregation),
-            self.fast,
+            self.unroll,
             self.x,
             fine.x,
-            unrolled=unrolled.prolong(grid.width, aggregation.last) if self.fast else "pass",
+            unrolled=unrolled.prolong(grid.width, aggregation.last) if self.unroll else "pass",
         )
         self._restrict = fine.restriction(aggregation, self, self.values)
-        place = self.cells, self.frequent, self.values, self.scale
+        flow_arguments = self.cells, self.frequent, self.values, self.scale
         text = unrolled.outflows(self.patterns)
-        self._outflows = self.by_rows(flow_kernels.outflows, *place, unrolled=text)
-        each = np.vstack([fine.sources.reshape(-1, grid.width), np.zeros(grid.width)])
-        self.sources: Vector = each[aggregation.children].sum(axis=1).ravel()
-        begin = unsigned(grid.segment_begin), self.cells.value_begin
+        self._outflows = self.by_rows(flow_kernels.outflows, *flow_arguments, unrolled=text)
+        slot_sources = np.vstack([fine.sources.reshape(-1, grid.width), np.zeros(grid.width)])
+        self.sources: Vector = slot_sources[aggregation.children].sum(axis=1).ravel()
+        begin = as_unsigned(grid.segment_begin), self.cells.value_begin
         equations = *begin, self.values, self.scale, self.sources
         self.forward, self.backward = self.sweeps(sweep_kernels.cells_by_flows, equations)
 
@@ -67,7 +67,7 @@ class Coarse(Level):
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes states exchange most."""
-        return self.strong(self.carried(True, self.values))
+        return self.strong(self.flows_by_entry(True, self.values))
 
     def prolong(self) -> None:
         """Multiply each state of the finer level by the factor of its cell.
@@ -77,14 +77,14 @@ class Coarse(Level):
         nearly doubles those of V-cycles; in W-cycles with three cells along an axis 1.25 takes the fewest
         cycles, measured).
         """
-        if self._wide:
+        if self._overcorrects:
             self._overcorrect()
         self._prolong()
 
     def restrict(self) -> None:
         """Sum the flows of the finer level, and begin with all factors one."""
         self._restrict()
-        self._begin_anew()
+        self._reset()
         self._outflows()
         self._invert()
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Aggregation", "JoinedFlows", "coarsened", "factors_along"]
+__all__ = ["Aggregation", "JoinedFlows", "coarsen", "factors_along"]
 
-JOINED = 3  # cells that become one along an axis where they are to be wide
-MOST_AXES = 2  # along which as many do: with more it is two cells
+WIDE_FACTOR = 3  # cells that become one along an axis where they are to be wide
+MAX_WIDE_AXES = 2  # along which as many do: with more it is two cells
 
 
 class JoinedFlows(NamedTuple):
@@ -78,11 +78,11 @@ def factors_along(axes: Sequence[bool], *, wide: bool) -> tuple[int, ...]:
     Coarse levels below wide cells of the finest grid take less than half of the memory and of the time.
     Two sweeps of it instead of one, and corrections to the power 1.25, make up for most of the rest.
     """
-    joined = JOINED if wide and sum(axes) <= MOST_AXES else 2
+    joined = WIDE_FACTOR if wide and sum(axes) <= MAX_WIDE_AXES else 2
     return tuple(joined if along else 1 for along in axes)
 
 
-def coarsened(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
+def coarsen(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
     """Return the grid in which so many cells are one along each axis, and how it came about."""
     factor = np.array(factors)
     shape = tuple(-(-n // f) for n, f in zip(grid.shape, factor.tolist(), strict=True))
@@ -99,24 +99,26 @@ def coarsened(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
     children, kinds = np.unique(cells, axis=0, return_inverse=True)
     rows = kinds.reshape(len(combinations), shape[-1])
     positions = np.array([(*row, p) for row in np.ndindex(*factor[:-1].tolist()) for p in range(last)])
-    entries, parts = _joined(grid, children, positions, factor)
+    entries, parts = _join_flows(grid, children, positions, factor)
     coarse = Grid(shape, grid.width, *entries, rows, row_kind.ravel())
     return coarse, Aggregation(tuple(factors), child_rows, children, parts)
 
 
 def _child_rows(shape: Sequence[int], coarse_shape: Sequence[int], factor: Sequence[int]) -> NDArray[np.int64]:
     """Return the numbers of the rows of each coarse row, -1 where there is none."""
-    found = np.zeros((1, 1), dtype=np.int64)
+    rows = np.zeros((1, 1), dtype=np.int64)
     alive = np.ones((1, 1), dtype=bool)
     for n, m, f in zip(shape, coarse_shape, factor, strict=True):
-        places = (np.arange(m) * f)[:, None] + np.arange(f)
-        inside = places < n
-        found = (found[:, None, :, None] * n + places[None, :, None, :]).reshape(found.shape[0] * m, found.shape[1] * f)
-        alive = (alive[:, None, :, None] & inside[None, :, None, :]).reshape(found.shape)
-    return np.where(alive, found, -1)
+        coordinates = (np.arange(m) * f)[:, None] + np.arange(f)
+        inside = coordinates < n
+        rows = (rows[:, None, :, None] * n + coordinates[None, :, None, :]).reshape(
+            rows.shape[0] * m, rows.shape[1] * f
+        )
+        alive = (alive[:, None, :, None] & inside[None, :, None, :]).reshape(rows.shape)
+    return np.where(alive, rows, -1)
 
 
-def _joined(
+def _join_flows(
     grid: Grid,
     children: NDArray[np.int64],
     positions: NDArray[np.int64],
@@ -126,30 +128,30 @@ def _joined(
     coarse, cell = np.nonzero(children >= 0)
     kinds = children[coarse, cell]
     counts = grid.counts[kinds]
-    each = np.repeat(np.arange(len(kinds)), counts)
-    entry = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
-    number = grid.begin[:: grid.width][kinds][each] + entry
-    cell, slot, other = cell[each], grid.slots[number], grid.others[number]
-    place = coarse[each] * grid.width + slot
+    cell_of_entry = np.repeat(np.arange(len(kinds)), counts)
+    entry = np.arange(len(cell_of_entry)) - np.repeat(np.cumsum(counts) - counts, counts)
+    number = grid.begin[:: grid.width][kinds][cell_of_entry] + entry
+    cell, slot, other = cell[cell_of_entry], grid.slots[number], grid.others[number]
+    row = coarse[cell_of_entry] * grid.width + slot
     step = (positions[cell] + grid.steps[number]) // factor
-    kept = np.flatnonzero((slot != other) | step.any(axis=1))
-    key = _keys(place[kept], step[kept], other[kept], grid.width)
+    outer = np.flatnonzero((slot != other) | step.any(axis=1))
+    key = _keys(row[outer], step[outer], other[outer], grid.width)
     order = np.argsort(key, kind="stable")
     new = np.flatnonzero(np.diff(key[order], prepend=-1))
-    order = kept[order]
-    own = order[new]
-    begin = np.searchsorted(place[own], np.arange(len(children) * grid.width + 1))
+    order = outer[order]
+    firsts = order[new]
+    begin = np.searchsorted(row[firsts], np.arange(len(children) * grid.width + 1))
     state = positions[cell] @ grid.strides + slot
-    ends = np.append(new, len(order))
-    columns = cell, kinds[each], entry, state
-    parts = JoinedFlows(begin[:: grid.width], ends, *(column[order] for column in columns))
-    return (begin, step[own], other[own]), parts
+    begins = np.append(new, len(order))
+    columns = cell, kinds[cell_of_entry], entry, state
+    parts = JoinedFlows(begin[:: grid.width], begins, *(column[order] for column in columns))
+    return (begin, step[firsts], other[firsts]), parts
 
 
-def _keys(place: NDArray[np.int64], step: NDArray[np.int64], other: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+def _keys(row: NDArray[np.int64], step: NDArray[np.int64], other: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """Return numbers in the order of places, steps along each axis in turn, and other slots."""
-    key = place
+    key = row
     for along in step.T:
-        least = along.min(initial=0)
-        key = key * (along.max(initial=0) - least + 1) + along - least
+        minimum = along.min(initial=0)
+        key = key * (along.max(initial=0) - minimum + 1) + along - minimum
     return key * width + other

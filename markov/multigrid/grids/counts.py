@@ -45,22 +45,22 @@ class Varying:
     def __add__(self, other: Any) -> Varying:
         if not isinstance(other, Varying):
             return Varying(self.constant + other, self.curves)
-        found = {(c.axis, c.offset): c for c in self.curves}
+        by_axis = {(c.axis, c.offset): c for c in self.curves}
         for curve in other.curves:
             key = curve.axis, curve.offset
-            if key in found:
+            if key in by_axis:
                 with np.errstate(all="ignore"):
-                    both = np.frombuffer(found[key].values) + np.frombuffer(curve.values)
+                    both = np.frombuffer(by_axis[key].values) + np.frombuffer(curve.values)
                 curve = Along(*key, both.tobytes())
-            found[key] = curve
-        return Varying(self.constant + other.constant, tuple(sorted(found.values())))
+            by_axis[key] = curve
+        return Varying(self.constant + other.constant, tuple(sorted(by_axis.values())))
 
     __radd__ = __add__
 
-    def moved(self, axis: int, by: int) -> Varying:
+    def shift(self, axis: int, by: int) -> Varying:
         """Return the same for states that are so many cells further along an axis."""
-        moved = (c._replace(offset=c.offset + by * (c.axis == axis)) for c in self.curves)
-        return Varying(self.constant, tuple(moved))
+        curves = (c._replace(offset=c.offset + by * (c.axis == axis)) for c in self.curves)
+        return Varying(self.constant, tuple(curves))
 
 
 def by_count(
@@ -82,8 +82,8 @@ def by_count(
         values = rate.values.astype(np.float64).tobytes()
         yield None, 0, Varying(0.0, (Along(tuple(axes).index(n), 0, values),))
     else:
-        for value, each in zip(range(low[n], high[n] + 1), inside.tolist(), strict=True):
-            yield n, value, each
+        for value, number in zip(range(low[n], high[n] + 1), inside.tolist(), strict=True):
+            yield n, value, number
 
 
 class Terms(NamedTuple):
@@ -100,16 +100,16 @@ class Terms(NamedTuple):
     constant: Vector
     target: Numbers
     axis: Numbers
-    place: Numbers
+    curve_offset: Numbers
 
     def at(self, curves: Vector, coordinates: Sequence[int]) -> Vector:
         """Return the numbers at a cell; those of kinds that the cell is not of mean nothing."""
-        found = self.constant.copy()
-        places = self.place + np.array(coordinates, dtype=np.int64)[self.axis]
-        np.add.at(found, self.target, curves[np.clip(places, 0, len(curves) - 1)])
-        return found
+        values = self.constant.copy()
+        positions = self.curve_offset + np.array(coordinates, dtype=np.int64)[self.axis]
+        np.add.at(values, self.target, curves[np.clip(positions, 0, len(curves) - 1)])
+        return values
 
-    def picked(self, numbers: Numbers, offsets: Numbers) -> Terms:
+    def select(self, numbers: Numbers, offsets: Numbers) -> Terms:
         """Return the terms of some of the numbers, at cells so far away, shape (numbers, axes)."""
         first = np.searchsorted(self.target, numbers)
         counts = np.searchsorted(self.target, numbers, "right") - first
@@ -117,8 +117,8 @@ class Terms(NamedTuple):
         term = np.arange(len(target)) - np.repeat(np.cumsum(counts) - counts, counts)
         term += np.repeat(first, counts)
         axis = self.axis[term]
-        place = self.place[term] + offsets[target, axis]
-        return Terms(self.constant[numbers], target, axis, place)
+        curve_offset = self.curve_offset[term] + offsets[target, axis]
+        return Terms(self.constant[numbers], target, axis, curve_offset)
 
 
 def terms_of(
@@ -144,10 +144,10 @@ def terms_of(
         for c in rate.curves if isinstance(rate, Varying) else ():
             begin = curves.setdefault(c.values, len(curves) * length)
             terms.append((n, c.axis, begin - c.offset + int(offsets[n, c.axis])))
-    target, axis, place = np.array(terms, dtype=np.int64).reshape(-1, 3).T
+    target, axis, curve_offset = np.array(terms, dtype=np.int64).reshape(-1, 3).T
     values = constants.copy()
     values[target] = math.nan
-    return values, Terms(constants, *map(np.ascontiguousarray, (target, axis, place)))
+    return values, Terms(constants, *map(np.ascontiguousarray, (target, axis, curve_offset)))
 
 
 class Counts(NamedTuple):

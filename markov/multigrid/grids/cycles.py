@@ -9,16 +9,16 @@ if TYPE_CHECKING:
 
     from markov.multigrid.grids.grids import Grid
 
-__all__ = ["COARSEST_LEVEL_STATES", "Corrected", "Swept", "cycle"]
+__all__ = ["COARSEST_LEVEL_STATES", "CorrectedLevel", "SweptLevel", "cycle"]
 
 COARSEST_LEVEL_STATES = 1_500
 """States of a level that is coarsened no further: it is left to a sparse matrix."""
 
-TWICE = 2.5
+MIN_COARSENING_FOR_W = 2.5
 """Times as many states as on the next level: two visits to it per cycle pay."""
 
 
-class Swept(Protocol):
+class SweptLevel(Protocol):
     """A level, the finest one too: a grid, and a sweep over its states in each direction."""
 
     grid: Grid
@@ -26,7 +26,7 @@ class Swept(Protocol):
     backward: Callable[[], object]
 
 
-class Corrected(Swept, Protocol):
+class CorrectedLevel(SweptLevel, Protocol):
     """A coarse level, which corrects the one above it."""
 
     def restrict(self) -> None:
@@ -36,7 +36,9 @@ class Corrected(Swept, Protocol):
         """Correct the finer level."""
 
 
-def cycle(finest: Swept, coarse: Sequence[Corrected], solve: Callable[[], None], sweeps: Sequence[int]) -> None:
+def cycle(
+    finest: SweptLevel, coarse: Sequence[CorrectedLevel], solve: Callable[[], None], sweeps: Sequence[int]
+) -> None:
     """Improve the numbers of a level by one W-cycle.
 
     Parameters
@@ -55,7 +57,7 @@ def cycle(finest: Swept, coarse: Sequence[Corrected], solve: Callable[[], None],
     for _ in range(sweeps[0]):
         finest.forward()
     below.restrict()
-    for _ in range(2 if finest.grid.size > TWICE * below.grid.size else 1):
+    for _ in range(2 if finest.grid.size > MIN_COARSENING_FOR_W * below.grid.size else 1):
         cycle(below, coarse[1:], solve, sweeps[1:])
     below.prolong()
     for _ in range(sweeps[0]):

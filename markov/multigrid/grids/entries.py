@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.multigrid.grids.boxes import boxes_at, covered
+from markov.multigrid.grids.boxes import boxes_at, boxes_covering
 from markov.multigrid.grids.moves import products
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Entries(NamedTuple):
 
     Attributes
     ----------
-    place
+    row
         Number of the box times slots of a cell, plus the slot, ascending, shape (entries,).
     step
         From the cell to the other one, shape (entries, axes).
@@ -45,7 +45,7 @@ class Entries(NamedTuple):
         Different sums of rates that depend on counts.
     """
 
-    place: Numbers
+    row: Numbers
     step: Numbers
     other: Numbers
     rate: NDArray[np.float64]
@@ -62,26 +62,26 @@ class Entries(NamedTuple):
 
     def by_box(self, boxes: int) -> list[bytes]:
         """Return for each box what tells its transitions from those of others."""
-        slot = self.place % self.width
+        slot = self.row % self.width
         rate = self.rate.view(np.int64), self.varying
         table = np.column_stack([slot, self.other, self.step, *rate])
-        ends = np.searchsorted(self.place, np.arange(boxes + 1) * self.width) * 8 * table.shape[1]
+        bounds = np.searchsorted(self.row, np.arange(boxes + 1) * self.width) * 8 * table.shape[1]
         text = table.tobytes()
-        return [text[a:b] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+        return [text[a:b] for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
     def of_boxes(self, boxes: Numbers) -> Entries:
         """Return those of some boxes, with new numbers."""
-        begin = np.searchsorted(self.place, boxes * self.width)
-        end = np.searchsorted(self.place, (boxes + 1) * self.width)
-        which, some = products(begin[:, None], end[:, None], (1,))
-        place = which * self.width + self.place[some] % self.width
+        begin = np.searchsorted(self.row, boxes * self.width)
+        end = np.searchsorted(self.row, (boxes + 1) * self.width)
+        which, entries = products(begin[:, None], end[:, None], (1,))
+        row = which * self.width + self.row[entries] % self.width
         return self._replace(
-            place=place,
-            step=self.step[some],
-            other=self.other[some],
-            rate=self.rate[some],
-            first=self.first[some],
-            varying=self.varying[some],
+            row=row,
+            step=self.step[entries],
+            other=self.other[entries],
+            rate=self.rate[entries],
+            first=self.first[entries],
+            varying=self.varying[entries],
         )
 
 
@@ -100,25 +100,25 @@ def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves)
     moves
         Out of the cells, or into them seen from there.
     """
-    which, box = covered(cuts, moves.low, moves.high)
-    own = slot[box, moves.source[which]]
-    which, box, own = (each[own >= 0] for each in (which, box, own))
+    which, box = boxes_covering(cuts, moves.low, moves.high)
+    slots = slot[box, moves.source[which]]
+    which, box, slots = (part[slots >= 0] for part in (which, box, slots))
     corner = np.unravel_index(box, [len(cut) for cut in cuts])
     cells = np.stack([cut[at] for cut, at in zip(cuts, corner, strict=True)], axis=1)
-    there = boxes_at(cuts, cells + moves.step[which])
-    other = slot[there, moves.target[which]]
-    which, box, own, other = (each[other >= 0] for each in (which, box, own, other))
+    target_boxes = boxes_at(cuts, cells + moves.step[which])
+    other = slot[target_boxes, moves.target[which]]
+    which, box, slots, other = (part[other >= 0] for part in (which, box, slots, other))
     steps, number = np.unique(moves.step, axis=0, return_inverse=True)
-    key = ((box * width + own) * len(steps) + number.ravel()[which]) * width + other
+    key = ((box * width + slots) * len(steps) + number.ravel()[which]) * width + other
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     rate = np.bincount(inverse.ravel(), moves.rate[which]).astype(np.float64)
-    place, step = box[first] * width + own[first], moves.step[which[first]]
+    row, step = box[first] * width + slots[first], moves.step[which[first]]
     sums: dict[int, Varying] = {}
-    for row in np.flatnonzero(moves.varying[which] >= 0).tolist():
-        n, each = int(inverse.ravel()[row]), moves.variants[moves.varying[which[row]]]
-        sums[n] = sums[n] + each if n in sums else each
-    known: dict[Varying, int] = {}
+    for entry in np.flatnonzero(moves.varying[which] >= 0).tolist():
+        n, rate_of_sum = int(inverse.ravel()[entry]), moves.variants[moves.varying[which[entry]]]
+        sums[n] = sums[n] + rate_of_sum if n in sums else rate_of_sum
+    numbers: dict[Varying, int] = {}
     varying = np.full(len(first), -1, dtype=np.int64)
-    for n, each in sums.items():
-        varying[n] = known.setdefault(each, len(known))
-    return Entries(place, step, other[first], rate, first, varying, width, tuple(known))
+    for n, rate_of_sum in sums.items():
+        varying[n] = numbers.setdefault(rate_of_sum, len(numbers))
+    return Entries(row, step, other[first], rate, first, varying, width, tuple(numbers))

@@ -18,7 +18,7 @@ from hopflow.fork_safety import cached_property
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Grid", "segmented"]
+__all__ = ["Grid", "find_segments"]
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Grid:
     @cached_property
     def strides(self) -> NDArray[np.int64]:
         """States between a cell and the next one along each axis."""
-        ends = np.array([*self.shape[1:], self.width], dtype=np.int64)
-        return np.cumprod(ends[::-1])[::-1]
+        sizes = np.array([*self.shape[1:], self.width], dtype=np.int64)
+        return np.cumprod(sizes[::-1])[::-1]
 
     @property
     def kinds(self) -> int:
@@ -71,8 +71,8 @@ class Grid:
     @cached_property
     def slots(self) -> NDArray[np.int64]:
         """The slot of each entry, shape (entries,)."""
-        every = np.tile(np.arange(self.width), self.kinds)
-        return every.repeat(np.diff(self.begin))
+        slots_of_kinds = np.tile(np.arange(self.width), self.kinds)
+        return slots_of_kinds.repeat(np.diff(self.begin))
 
     @cached_property
     def step(self) -> NDArray[np.int64]:
@@ -88,8 +88,8 @@ class Grid:
     def shares(self) -> NDArray[np.float64]:
         """Share of the cells that are of each kind."""
         rows = np.bincount(self.row_kind, minlength=len(self.rows)).astype(np.float64)
-        each = np.repeat(rows, self.rows.shape[1])
-        cells = np.bincount(self.rows.ravel(), each, minlength=self.kinds)
+        weights = np.repeat(rows, self.rows.shape[1])
+        cells = np.bincount(self.rows.ravel(), weights, minlength=self.kinds)
         return np.asarray(cells / cells.sum(), dtype=np.float64)
 
     @cached_property
@@ -99,34 +99,34 @@ class Grid:
         kind = np.repeat(np.arange(self.kinds), self.counts)
         leads = np.zeros((self.kinds, self.width, self.width), dtype=bool)
         leads[kind[within], self.slots[within], self.others[within]] = True
-        left: NDArray[np.bool_] = np.asarray(leads.any(axis=2))
+        in_cycle: NDArray[np.bool_] = np.asarray(leads.any(axis=2))
         for _ in range(self.width):  # slots that lead to none of those left are not in a circle
-            left &= (leads & left[:, None]).any(axis=2)
-        return np.asarray(left.any(axis=1))
+            in_cycle &= (leads & in_cycle[:, None]).any(axis=2)
+        return np.asarray(in_cycle.any(axis=1))
 
     @cached_property
     def segments(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Cells of one kind in a row: first of each kind of row, where each begins, and its kind."""
-        return segmented(self.rows)
+        return find_segments(self.rows)
 
     @cached_property
     def segment_begin(self) -> NDArray[np.int64]:
         """How many entries the cells of a row have before each segment, if every cell has its own."""
-        each = self.counts[self.rows]
-        before = np.cumsum(each, axis=1) - each
+        counts = self.counts[self.rows]
+        before = np.cumsum(counts, axis=1) - counts
         first, begins, _ = self.segments
         kinds = np.repeat(np.arange(len(self.rows)), np.diff(first))
-        found: NDArray[np.int64] = before[kinds, begins]
-        return found
+        offsets: NDArray[np.int64] = before[kinds, begins]
+        return offsets
 
     @cached_property
     def value_begin(self) -> NDArray[np.int64]:
         """Where the entries of each row begin, if every cell has its own, and their number."""
-        each = self.counts[self.rows].sum(axis=1)
-        return np.append(0, np.cumsum(each[self.row_kind]))
+        counts = self.counts[self.rows].sum(axis=1)
+        return np.append(0, np.cumsum(counts[self.row_kind]))
 
 
-def segmented(
+def find_segments(
     rows: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the runs of equal numbers in each row: first run of each row, beginnings, numbers."""

@@ -18,9 +18,9 @@ from markov.multigrid.grids.loops import (
     vector_kernels,
 )
 from markov.multigrid.grids.loops.flow_kernels import FinerFlows, Weighted, WeightedRates
-from markov.multigrid.grids.loops.patterns import frequent, of_grid
+from markov.multigrid.grids.loops.patterns import frequent, grid_patterns
 from markov.multigrid.grids.loops.sweep_kernels import SweepPlan
-from markov.multigrid.grids.loops.tables import Children, Frequent, Marked, cells_of, unsigned
+from markov.multigrid.grids.loops.tables import Children, Frequent, Marked, as_unsigned, cells_of
 from markov.multigrid.grids.loops.teams import ALONE, Team, row_blocks
 from markov.multigrid.grids.parts import Parts
 from markov.multigrid.grids.rate_tables import RateTable, parts_table, rate_table
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 __all__ = ["MIN_UNROLLED_STATES", "Finest", "Level"]
 
-STRONG_FLOW = 0.5  # of the largest flow: axes along which cells are joined
+STRONG_FLOW_RATIO = 0.5  # of the largest flow: axes along which cells are joined
 MIN_UNROLLED_STATES = 100_000_000
 """States of a grid from which sweeps are unrolled for its most frequent kinds of cells.
 
 Unrolled sweeps save 0.25 microseconds per state in a whole solution. Their compilation takes 17 to 70 s of CPU time for each
 shape of grid: one solution of 1e8 states repays it.
 """
-REPEATS = 4  # sweeps of a cell with transitions in a circle, where few have them
+CYCLIC_CELL_SWEEPS = 4  # sweeps of a cell with transitions in a circle, where few have them
 MAX_REPEATED_SHARE = 0.25  # of the cells: more are swept once
-SOURCE = 1e-280
+SOURCE_RATE = 1e-280
 """Flow into every state from nowhere: probabilities do not underflow, and where they would, what flows out is
 more than what the others send. The levels agree on it."""
 
@@ -62,7 +62,7 @@ class Level:
         By target for pi, by source for hitting times.
     x
         One number for each state, shape (grid.size,).
-    fast
+    unroll
         Whether the statements for the most frequent kind of cells are written out: that takes some
         ten seconds once, to compile them, and halves the time.
     repeats
@@ -78,44 +78,44 @@ class Level:
         grid: Grid,
         x: Numbers,
         *,
-        fast: bool,
+        unroll: bool,
         repeats: int = 1,
         team: Team = ALONE,
         rates: Rates | None = None,
     ) -> None:
-        self.grid, self.x, self.fast, self.team = grid, x, fast, team
+        self.grid, self.x, self.unroll, self.team = grid, x, unroll, team
         self.blocks = row_blocks(grid)
         self.cells = cells_of(grid)
         often = grid.cyclic & (grid.shares <= MAX_REPEATED_SHARE) & (repeats > 1)
-        self.repeats = unsigned(np.where(often, repeats, 1))
+        self.repeats = as_unsigned(np.where(often, repeats, 1))
         constant = rates is None or rates.counts is None
-        written_out = ~often & (fast and constant)
-        self.patterns, special = frequent(of_grid(grid), grid.shares * written_out)
+        written_out = ~often & (unroll and constant)
+        self.patterns, special = frequent(grid_patterns(grid), grid.shares * written_out)
         self.frequent = Frequent(special, np.uint64(len(grid.row_kind)))
 
     def by_rows(
         self,
         kernel: Callable[..., Any],
         *arguments: Any,
-        own: Callable[[], tuple[Any, ...]] = tuple,
+        buffers: Callable[[], tuple[Any, ...]] = tuple,
         table: RateTable | None = None,
         helpers: Sequence[Callable[..., Any]] = (),
         **options: Any,
     ) -> Callable[[], list[Any]]:
         """Return a call of a kernel for all rows, whose first argument says which it is to do.
 
-        Those that each block has of its ``own`` come next, and of what is written to in a ``table`` of
-        rates each block has a copy. It returns the results by block.
+        The arrays that ``buffers`` allocates for a block come next. Each block has copies of the written arrays of a ``table`` of
+        rates. The call returns the results by block.
         """
         if table is not None:
             helpers = *table.helpers, *helpers
-        apart, between = (
+        block_calls, border_calls = (
             [
                 bound_kernel(
                     kernel,
                     span,
-                    *own(),
-                    *(arguments if table is None else table.own(arguments)),
+                    *buffers(),
+                    *(arguments if table is None else table.for_block(arguments)),
                     helpers=helpers,
                     **options,
                 )
@@ -124,7 +124,7 @@ class Level:
             for spans in self.blocks
         )
         do = self.team.do  # not by self: levels would hold themselves, and their memory, in a circle
-        return lambda: do(apart) + [call() for call in between]
+        return lambda: do(block_calls) + [call() for call in border_calls]
 
     def on_states(self, kernel: Callable[..., Any], *arguments: Any) -> Callable[[], list[Any]]:
         """Return the same of a kernel that is to be told how many states a row has."""
@@ -133,8 +133,8 @@ class Level:
     def sweeps(
         self,
         cells: Callable[..., Any],
-        own: tuple[Any, ...],
-        alone: np.uint64 | None = None,
+        equations: tuple[Any, ...],
+        excluded_row: np.uint64 | None = None,
         rates: RateTable | None = None,
     ) -> list[Callable[[], Any]]:
         """Return a sweep forward and one backward.
@@ -145,18 +145,18 @@ class Level:
             The loop over the cells of a segment.
         own
             What it calls own.
-        alone
+        excluded_row
             A row whose cells are all swept by it; None: none.
         rates
             Of the finest grid, where they depend on counts.
         """
-        frequent = self.frequent if alone is None else self.frequent._replace(alone=alone)
+        frequent = self.frequent if excluded_row is None else self.frequent._replace(excluded_row=excluded_row)
         lag = max((pattern.lag for pattern in self.patterns), default=1)
-        together = unrolled_sweeps.TOGETHER if self.fast else 1
+        together = unrolled_sweeps.TOGETHER if self.unroll else 1
         plan = SweepPlan(self.repeats, *frequent, np.uint64(together), np.uint64(lag))
-        run: Any = partial(self.by_rows, helpers=(sweep_kernels.rows_alike, cells), table=rates)
+        run: Any = partial(self.by_rows, helpers=(sweep_kernels.identical_rows, cells), table=rates)
         text = unrolled_sweeps.sweeps(self.patterns, cells.__name__)
-        table = self.cells, plan, own
+        table = self.cells, plan, equations
         return [run(sweep_kernels.sweep, *table, back, self.x, **text) for back in (False, True)]
 
     def sum_rates(
@@ -173,13 +173,13 @@ class Level:
         ``weight`` says what a flow out of a state is weighted by.
         """
         aggregation = parts.aggregation
-        own = parts_table(self.grid, rates, parts, aggregation, coarse.grid.shape)
-        shares = coarse.grid.shares * (coarse.fast and not own.counts)
+        own_rates = parts_table(self.grid, rates, parts, aggregation, coarse.grid.shape)
+        shares = coarse.grid.shares * (coarse.unroll and not own_rates.counts)
         table, text = parts.unrolled(shares, unrolled.sums_of_rates)
-        place = coarse.cells, self.children(aggregation), table
-        run = *place, WeightedRates(own.slots, weighted), values
+        cells = coarse.cells, self.children(aggregation), table
+        run = *cells, WeightedRates(own_rates.slots, weighted), values
         kernel = flow_kernels.restrict_rates
-        return coarse.by_rows(kernel, *run, table=own, helpers=(weight,), unrolled=text)
+        return coarse.by_rows(kernel, *run, table=own_rates, helpers=(weight,), unrolled=text)
 
     def sum_flows(
         self,
@@ -191,7 +191,7 @@ class Level:
     ) -> Callable[[], Any]:
         """Return what sums flows between the cells of the next level."""
         children = self.children(parts.aggregation)
-        table, text = parts.unrolled(coarse.grid.shares * coarse.fast, unrolled.sums_of_flows)
+        table, text = parts.unrolled(coarse.grid.shares * coarse.unroll, unrolled.sums_of_flows)
         fine = FinerFlows(self.cells.value_begin, flows, np.zeros_like(children.rows), x)
         run = coarse.cells, children, table, fine, values
         return coarse.by_rows(flow_kernels.restrict, *run, unrolled=text)
@@ -199,8 +199,8 @@ class Level:
     def children(self, aggregation: Aggregation) -> Children:
         """Return which of the rows make up each row of the next level."""
         rows, cells = aggregation.child_rows, self.cells
-        there = unsigned(np.maximum(rows, 0)), rows >= 0
-        return Children(*there, np.uint64(aggregation.last), cells.cells, cells.width)
+        child_rows = as_unsigned(np.maximum(rows, 0)), rows >= 0
+        return Children(*child_rows, np.uint64(aggregation.last), cells.cells, cells.width)
 
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return where the entries of each state begin, and the numbers of the other states."""
@@ -211,49 +211,49 @@ class Level:
         indices = np.concatenate(steps) + np.repeat(np.arange(grid.size), counts)
         return np.append(0, np.cumsum(counts)), indices
 
-    def spelt_out(self, rates: Rates) -> tuple[Vector, Vector]:
+    def state_rates(self, rates: Rates) -> tuple[Vector, Vector]:
         """Return the rate of each entry, and 1 / the total rate of each state, zero where none is."""
         grid, width = self.grid, self.grid.width
-        found, exits = [], []
+        rates_of_cells, exits = [], []
         for kind, cell in zip(grid.rows[grid.row_kind].ravel(), np.ndindex(*grid.shape), strict=True):
             rate, exit_rate = rates.at(cell)
-            found.append(rate[self._of(kind)])
+            rates_of_cells.append(rate[self._of(kind)])
             exits.append(exit_rate[kind * width : (kind + 1) * width])
         total = np.concatenate(exits)
         with np.errstate(divide="ignore"):
             scale = np.where(total > 0.0, 1.0 / total, 0.0)
-        return np.concatenate(found), scale
+        return np.concatenate(rates_of_cells), scale
 
     def _of(self, kind: Any) -> slice:
         begin, width = self.grid.begin, self.grid.width
         return slice(int(begin[kind * width]), int(begin[(kind + 1) * width]))
 
-    def spread(self, amounts: Vector) -> Vector:
+    def by_state(self, amounts: Vector) -> Vector:
         """Return for each state what its slot of its kind of cell has, shape (grid.size,)."""
         kinds = self.grid.rows[self.grid.row_kind].ravel()
-        found: Vector = amounts.reshape(-1, self.grid.width)[kinds].ravel()
-        return found
+        by_state: Vector = amounts.reshape(-1, self.grid.width)[kinds].ravel()
+        return by_state
 
-    def carried(self, own: bool, flows: NDArray[np.floating[Any]]) -> Vector:
+    def flows_by_entry(self, by_cell: bool, flows: NDArray[np.floating[Any]]) -> Vector:
         """Return x times the flow of each entry of each kind, summed over the cells.
 
         ``own``: every cell has flows of its own, and not every kind.
         """
-        found: list[Vector] = []
+        sums: list[Vector] = []
 
-        def room() -> tuple[Vector]:
-            found.append(np.zeros(len(self.grid.step)))
-            return (found[-1],)
+        def buffer() -> tuple[Vector]:
+            sums.append(np.zeros(len(self.grid.step)))
+            return (sums[-1],)
 
-        self.by_rows(flow_kernels.entry_flows, self.cells, own, flows, self.x, own=room)()
-        return np.asarray(np.sum(found, axis=0))
+        self.by_rows(flow_kernels.entry_flows, self.cells, by_cell, flows, self.x, buffers=buffer)()
+        return np.asarray(np.sum(sums, axis=0))
 
-    def strong(self, carried: Vector) -> tuple[bool, ...]:
+    def strong(self, flows_by_entry: Vector) -> tuple[bool, ...]:
         """Return along which axes the entries carry most, of those that have several cells."""
         wide = np.array(self.grid.shape) > 1
         moved = (self.grid.steps != 0) & wide
-        along = carried @ moved
-        return tuple((along >= STRONG_FLOW * along.max()) & wide)
+        along = flows_by_entry @ moved
+        return tuple((along >= STRONG_FLOW_RATIO * along.max()) & wide)
 
 
 class Finest(Level):
@@ -266,28 +266,28 @@ class Finest(Level):
         occupied: NDArray[np.bool_],
         x: Vector,
         *,
-        fast: bool,
+        unroll: bool,
         team: Team = ALONE,
     ) -> None:
-        super().__init__(grid, x, fast=fast, repeats=REPEATS, team=team, rates=rates)
-        self.rates, own = rates, rate_table(grid, rates)
-        self.sources: Vector = np.where(occupied.ravel(), SOURCE, 0.0)
-        if own.counts:
-            equations = own.rate, own.exit_rate, self.sources, own.counts
-            self.forward, self.backward = self.sweeps(count_kernels.cells_by_counts, equations, rates=own)
+        super().__init__(grid, x, unroll=unroll, repeats=CYCLIC_CELL_SWEEPS, team=team, rates=rates)
+        self.rates, rate_arrays = rates, rate_table(grid, rates)
+        self.sources: Vector = np.where(occupied.ravel(), SOURCE_RATE, 0.0)
+        if rate_arrays.counts:
+            equations = rate_arrays.rate, rate_arrays.exit_rate, self.sources, rate_arrays.counts
+            self.forward, self.backward = self.sweeps(count_kernels.cells_by_counts, equations, rates=rate_arrays)
         else:
             with np.errstate(divide="ignore"):
                 scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
             jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
             self.forward, self.backward = self.sweeps(sweep_kernels.cells_by_rates, (jumps, self.sources * scale))
-        self._own = own
+        self._rate_table = rate_arrays
         text, balance = unrolled.balance(self.patterns), balance_kernels.balance
-        arguments = self.cells, self.frequent, own.slots, x
-        self._balance = self.by_rows(balance, *arguments, table=own, unrolled=text)
+        arguments = self.cells, self.frequent, rate_arrays.slots, x
+        self._balance = self.by_rows(balance, *arguments, table=rate_arrays, unrolled=text)
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes states exchange most, as x is now."""
-        return self.strong(self.carried(False, self.rates.typical(self.grid.shape)[0]))
+        return self.strong(self.flows_by_entry(False, self.rates.typical(self.grid.shape)[0]))
 
     def residual(self) -> tuple[float, float]:
         """Return ||x Q||_1 / ||x |Q| ||_1, and the sum of x."""
@@ -296,14 +296,14 @@ class Finest(Level):
 
     def imbalance(self, bit: int, marks: NDArray[np.uint8]) -> float:
         """Return the largest quotient of what flows into a state with a mark and what flows out."""
-        arguments = self.cells, self._own.slots, Marked(bit, marks), self.x
-        run = self.by_rows(balance_kernels.imbalance, *arguments, table=self._own)
+        arguments = self.cells, self._rate_table.slots, Marked(bit, marks), self.x
+        run = self.by_rows(balance_kernels.imbalance, *arguments, table=self._rate_table)
         return float(max(run()))
 
     def compare(self, y: Vector, z: Vector) -> Vector:
         """Return products of residuals, see `balance_kernels.compare`."""
-        arguments = self.cells, self._own.slots, self.x, y, z
-        run = self.by_rows(balance_kernels.compare, *arguments, table=self._own)
+        arguments = self.cells, self._rate_table.slots, self.x, y, z
+        run = self.by_rows(balance_kernels.compare, *arguments, table=self._rate_table)
         return np.asarray(np.sum(run(), axis=0))
 
     def multiply(self, factor: float) -> None:

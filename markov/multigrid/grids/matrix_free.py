@@ -74,7 +74,7 @@ def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
             return None  # the driver says so
         msg = "the stationary distribution is not unique; use stationary_by_class(model)"
         raise ValueError(f"{model.name}: {msg}") from None
-    share = grid.places.size / grid.layout.into[0].size
+    share = grid.states.size / grid.layout.into[0].size
     return grid if requested or share >= REACHED_SHARE else None
 
 
@@ -92,11 +92,11 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
     """
     grid.check_room(proof=proof)
     with Team(method.threads) as team:
-        return _solved(grid, method, team, proof, tight)
+        return _solve(grid, method, team, proof, tight)
 
 
-def _solved(grid: GridModel, method: MatrixFree, team: Team, proof: bool, tight: bool) -> GridSolution:
-    places, n = grid.places, grid.layout.into[0].size
+def _solve(grid: GridModel, method: MatrixFree, team: Team, proof: bool, tight: bool) -> GridSolution:
+    states, n = grid.states, grid.layout.into[0].size
     checkpoint = checkpoint_of(method.checkpoint, grid)
     x = np.full(n, 1.0 / n)
     levels = Multigrid(grid.layout, x, team)
@@ -107,20 +107,20 @@ def _solved(grid: GridModel, method: MatrixFree, team: Team, proof: bool, tight:
             if tight and residual <= method.tolerance:
                 cycles = levels.refine(cycles)
             if proof and residual <= method.tolerance:
-                cycles = levels.cycle_tails(cycles, method.max_iterations, places.marks)
+                cycles = levels.cycle_tails(cycles, method.max_iterations, states.marks)
     finally:  # Ctrl-C too
         checkpoint.save(x)
-    levels.finest.on_states(place_kernels.keep, RECURRENT, places.marks, x)()
+    levels.finest.on_states(place_kernels.clear_unmarked, RECURRENT, states.marks, x)()
     residual, mass = levels.finest.residual()
     levels.finest.multiply(1.0 / mass)
     sizes, memory = levels.sizes, levels.nbytes
     del levels  # its memory is that of the bound
     bound = GridBound(np.inf, 0.0, 0, 0)
     if proof and residual <= method.tolerance:
-        bound = bound_on_grid(grid.layout, places, x, team, exact=tight)
+        bound = bound_on_grid(grid.layout, states, x, team, exact=tight)
     if residual <= method.tolerance:
         checkpoint.delete()
-    pi = places.gathered(x)
+    pi = states.gather(x)
     copied = 0 if pi is x else pi.nbytes
-    memory = places.marks.nbytes + max(memory, x.nbytes + max(bound.memory, copied))
+    memory = states.marks.nbytes + max(memory, x.nbytes + max(bound.memory, copied))
     return GridSolution(GridChain(grid), pi, residual, cycles, memory, sizes, bound.distance)

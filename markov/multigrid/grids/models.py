@@ -17,11 +17,11 @@ from markov.generators.edges import edges_by_python
 from markov.generators.regions import find_regions
 from markov.models.spaces import Space
 from markov.multigrid.grids.boxes import Unsuitable
-from markov.multigrid.grids.coarsening import coarsened, factors_along
-from markov.multigrid.grids.layouts import laid_out
+from markov.multigrid.grids.coarsening import coarsen, factors_along
+from markov.multigrid.grids.layouts import lay_out
 from markov.multigrid.grids.methods import is_numbered
 from markov.multigrid.grids.moves import products
-from markov.multigrid.grids.places import Places
+from markov.multigrid.grids.places import GridStates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ class GridModel:
     ----------
     layout
         The grid and its transitions.
-    places
+    states
         Which states count, and where they are.
     how
         How the rates were found, in words.
@@ -81,8 +81,8 @@ class GridModel:
             raise ValueError(_beyond(model.name, self.space.size))
         calls = Calls(model, self.space)
         start = self._start(calls)
-        few, most = REGIONS if states_per_region == MIN_STATES_PER_REGION else (0, REGIONS[1])
-        allowed = min(max(self.space.size // states_per_region, few), most)
+        minimum, maximum = REGIONS if states_per_region == MIN_STATES_PER_REGION else (0, REGIONS[1])
+        allowed = min(max(self.space.size // states_per_region, minimum), maximum)
         regions = find_regions(calls, self.space, allowed, counts=True)
         if regions is None:
             msg = (
@@ -91,15 +91,15 @@ class GridModel:
             )
             raise Unsuitable(msg)
         moves = [region for region in regions if region.moves is not None]
-        self._left = [region for region in regions if region.moves is None]
+        self._undecided = [region for region in regions if region.moves is None]
         codes = None if start is None else start.tolist()
-        self.layout = laid_out(moves, self.space.low, self.space.shape, codes)
+        self.layout = lay_out(moves, self.space.low, self.space.shape, codes)
         if not len(self.layout.out[0].step):
             raise Unsuitable("the chain does not leave the state that it starts in")
         self.how = f"the rules on {count_of(len(regions), 'region')} of the space, without a matrix"
         self.check_room(proof=False)
-        self.places = Places(self.layout, self.space, start)
-        if self.places.recurrent == 1:
+        self.states = GridStates(self.layout, self.space, start)
+        if self.states.recurrent == 1:
             raise Unsuitable("the chain ends in one state")
         self._compare(calls)
 
@@ -108,72 +108,72 @@ class GridModel:
         if start is None:
             return None
         try:
-            known = calls.known(start)
+            canonical = calls.known(start)
         except (TypeError, ValueError) as error:
-            said = f"{self.model.name}: start = {start!r}: {error}"
-            raise RuleError.at(location_of(self.model.start), said) from None
-        found: NDArray[np.int64] = self.space.codes([known])[:, 0]
-        return found
+            message = f"{self.model.name}: start = {start!r}: {error}"
+            raise RuleError.at(location_of(self.model.start), message) from None
+        codes: NDArray[np.int64] = self.space.codes([canonical])[:, 0]
+        return codes
 
     def check_room(self, *, proof: bool) -> None:
         """Raise TooLargeError unless a solution, with a bound on its error or not, fits into memory."""
         grid = self.layout.into[0]
-        needed, alone = self.predicted(proof=proof), self.predicted(proof=False)
+        needed, alone = self.predicted_bytes(proof=proof), self.predicted_bytes(proof=False)
         hint = f" with a bound on the error (without, proof=False, {alone:.3g})" if proof else ""
         fits = f" ({available() / needed * grid.size:.2g} would fit)"
         check_room(f"{self.model.name} on a grid of {grid.size} states{fits}{hint}", needed)
 
-    def predicted(self, *, proof: bool) -> float:
+    def predicted_bytes(self, *, proof: bool) -> float:
         """Return the bytes that a solution takes: the most that its steps hold, one after the other."""
         grid, (size, flows) = self.layout.into[0], self._coarse
         axes = [n > 1 for n in grid.shape]
-        below, wide = (math.prod(factors_along(axes, wide=each)) for each in (False, True))
+        below, wide = (math.prod(factors_along(axes, wide=is_wide)) for is_wide in (False, True))
         levels = 8.0 * flows + SOLVED_BYTES * size  # of the first coarse level
         levels *= 1.0 + below / (below - 1.0) / wide  # the second one is as much smaller
-        found = [SOLUTION_BYTES * grid.size + levels, (SOLUTION_BYTES + COPY_BYTES) * grid.size]
+        nbytes = [SOLUTION_BYTES * grid.size + levels, (SOLUTION_BYTES + COPY_BYTES) * grid.size]
         if proof:
             levels = (4.0 * flows + BOUND_BYTES * size) * wide / (wide - 1.0)
-            found.append((SOLUTION_BYTES + PROOF_BYTES) * grid.size + levels)
-        return max(found)
+            nbytes.append((SOLUTION_BYTES + PROOF_BYTES) * grid.size + levels)
+        return max(nbytes)
 
     @cached_property
     def _coarse(self) -> tuple[int, int]:
         """States and flows of the first coarse level."""
         grid = self.layout.into[0]
-        coarse, _ = coarsened(grid, factors_along([n > 1 for n in grid.shape], wide=True))
+        coarse, _ = coarsen(grid, factors_along([n > 1 for n in grid.shape], wide=True))
         return coarse.size, int(coarse.value_begin[-1])
 
     def _compare(self, calls: Calls) -> None:
         """Compare the transitions out of some states with what plain Python gives."""
-        if self._left:
-            self._look_for_those_left(calls)
+        if self._undecided:
+            self._refuse_undecided(calls)
         grid, rates = self.layout.out
         rng = np.random.default_rng(2)
-        some = np.flatnonzero(self.places.marks[: 4 * SAMPLE] & 2)[:SAMPLE]
+        first_states = np.flatnonzero(self.states.marks[: 4 * SAMPLE] & 2)[:SAMPLE]
         tries = rng.integers(grid.size, size=8 * SAMPLE)
-        tries = tries[(self.places.marks[tries] & 2) > 0][:SAMPLE]
-        sample = np.unique(np.concatenate([some[::8], tries]))
-        numbers = self.space.numbers(self.places.codes_at(sample))
-        slots = self.places.kinds_at(sample)
+        tries = tries[(self.states.marks[tries] & 2) > 0][:SAMPLE]
+        sample = np.unique(np.concatenate([first_states[::8], tries]))
+        numbers = self.space.numbers(self.states.codes_at(sample))
+        slots = self.states.kinds_at(sample)
         row, entry = products(grid.begin[slots][:, None], grid.begin[slots + 1][:, None], (1,))
-        targets = self.space.numbers(self.places.codes_at(sample[row] + grid.step[entry]))
+        targets = self.space.numbers(self.states.codes_at(sample[row] + grid.step[entry]))
         values = rates.rate[entry]
         if rates.counts is not None:
-            cells = self.places.cells_at(sample).T.tolist()
+            cells = self.states.cells_at(sample).T.tolist()
             values = np.concatenate([rates.at(cell)[0][entry[row == n]] for n, cell in enumerate(cells)])
         edges = numbers[row], targets, values
-        given = by_source(edges, numbers)
+        grid_edges = by_source(edges, numbers)
         expected = by_source(edges_by_python(calls, self.space, numbers), numbers)
         for number in numbers.tolist():
-            if (found := difference(given[number], expected[number])) is not None:
+            if (mismatch := difference(grid_edges[number], expected[number])) is not None:
                 state = self.space.state(self.space.unnumbered(np.array([number]))[:, 0])
-                raise Unsuitable(f"{state}: {found}")
+                raise Unsuitable(f"{state}: {mismatch}")
 
-    def _look_for_those_left(self, calls: Calls) -> None:
+    def _refuse_undecided(self, calls: Calls) -> None:
         """Refuse a model that enters a state whose transitions only plain Python can find."""
-        for numbers, _ in self.places.blocks():
+        for numbers, _ in self.states.blocks():
             codes = self.space.unnumbered(numbers)
-            for region in self._left:
+            for region in self._undecided:
                 low, high = np.array(region.low)[:, None], np.array(region.high)[:, None]
                 inside = ((codes >= low) & (codes <= high)).all(axis=0)
                 if inside.any():

@@ -52,20 +52,20 @@ class Moves(NamedTuple):
     @property
     def back(self) -> Moves:
         """The same seen from where they lead."""
-        ends = self.low + self.step, self.high + self.step
-        return self._replace(low=ends[0], high=ends[1], step=-self.step, source=self.target, target=self.source)
+        targets = self.low + self.step, self.high + self.step
+        return self._replace(low=targets[0], high=targets[1], step=-self.step, source=self.target, target=self.source)
 
-    def shifted(self, n: int, shift: Numbers) -> Moves:
+    def shift_states(self, n: int, shift: Numbers) -> Moves:
         """Return the same with states moved along axis ``n``, each combination by its own distance."""
         low, high, step = self.low.copy(), self.high.copy(), self.step.copy()
         low[:, n] += shift[self.source]
         high[:, n] += shift[self.source]
         step[:, n] += shift[self.target] - shift[self.source]
-        varying, found = self.varying.copy(), dict[Varying, int]()
+        varying, numbers = self.varying.copy(), dict[Varying, int]()
         for row in np.flatnonzero(varying >= 0).tolist():
-            moved = self.variants[varying[row]].moved(n, int(shift[self.source[row]]))
-            varying[row] = found.setdefault(moved, len(found))
-        return self._replace(low=low, high=high, step=step, varying=varying, variants=tuple(found))
+            moved = self.variants[varying[row]].shift(n, int(shift[self.source[row]]))
+            varying[row] = numbers.setdefault(moved, len(numbers))
+        return self._replace(low=low, high=high, step=step, varying=varying, variants=tuple(numbers))
 
 
 def moves_of(
@@ -77,15 +77,15 @@ def moves_of(
 ) -> Moves:
     """Return the transitions of regions that change the state, in the order of the regions."""
     cells = [
-        (n, changes, *each)
+        (n, changes, *part)
         for n, region in enumerate(regions)
         for changes, rate in region.moves or ()
         if any(changes)
-        for each in by_count(rate, region.low, region.high, axes)
+        for part in by_count(rate, region.low, region.high, axes)
     ]
-    numbers, every, components, values, rates = zip(*cells, strict=True)
-    changes = np.array(every, dtype=np.int64)
-    region = np.array(numbers)
+    region_numbers, changes_of_rows, components, values, rates = zip(*cells, strict=True)
+    changes = np.array(changes_of_rows, dtype=np.int64)
+    region = np.array(region_numbers)
     begin = (np.array([r.low for r in regions]) - np.array(low))[region]
     end = (np.array([r.high for r in regions]) - np.array(low))[region] + 1
     for row, (n, value) in enumerate(zip(components, values, strict=True)):
@@ -94,12 +94,12 @@ def moves_of(
     which, source = products(begin[:, inner], end[:, inner], inner_shape)
     weights = [math.prod(inner_shape[n + 1 :]) for n in range(len(inner_shape))]
     target = source + (changes[:, inner] @ np.array(weights, dtype=np.int64))[which]
-    low_cells, high_cells, steps = (each[which][:, axes] for each in (begin, end, changes))
-    found: dict[Varying, int] = {}
-    varying = [found.setdefault(r, len(found)) if isinstance(r, Varying) else -1 for r in rates]
+    low_cells, high_cells, steps = (part[which][:, axes] for part in (begin, end, changes))
+    numbers: dict[Varying, int] = {}
+    varying = [numbers.setdefault(r, len(numbers)) if isinstance(r, Varying) else -1 for r in rates]
     rate = np.array([0.0 if isinstance(r, Varying) else r for r in rates])[which]
     kinds = np.array(varying, dtype=np.int64)[which]
-    return Moves(low_cells, high_cells, steps, source, target, rate, kinds, tuple(found))
+    return Moves(low_cells, high_cells, steps, source, target, rate, kinds, tuple(numbers))
 
 
 def products(low: Numbers, high: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:
@@ -116,8 +116,8 @@ def products(low: Numbers, high: Numbers, shape: Sequence[int]) -> tuple[Numbers
     numbers = np.zeros(len(low), dtype=np.int64)
     for n, size in enumerate(shape):
         counts = np.maximum(high[:, n] - low[:, n], 0)[which]
-        each = np.repeat(np.arange(len(which)), counts)
-        within = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
-        which = which[each]
-        numbers = numbers[each] * size + low[which, n] + within
+        index = np.repeat(np.arange(len(which)), counts)
+        within = np.arange(len(index)) - np.repeat(np.cumsum(counts) - counts, counts)
+        which = which[index]
+        numbers = numbers[index] * size + low[which, n] + within
     return which, numbers

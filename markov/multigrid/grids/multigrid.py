@@ -14,16 +14,16 @@ import scipy.sparse as sp
 
 from markov.computing.memory import available
 from markov.computing.progress import report
-from markov.multigrid.grids.checkpoints import UNKEPT, Unkept
+from markov.multigrid.grids.checkpoints import NO_CHECKPOINT, NoCheckpoint
 from markov.multigrid.grids.coarse_levels import Coarse
-from markov.multigrid.grids.coarsening import coarsened, factors_along
+from markov.multigrid.grids.coarsening import coarsen, factors_along
 from markov.multigrid.grids.cycles import COARSEST_LEVEL_STATES, cycle
 from markov.multigrid.grids.levels import MIN_UNROLLED_STATES, Finest
 from markov.multigrid.grids.loops import vector_kernels
 from markov.multigrid.grids.loops.teams import ALONE, Team
 from markov.multigrid.grids.places import RECURRENT
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
-from markov.multigrid.iteration import GROWTH_FACTOR, LEAST_SHARE, StoppingRule, best_shares
+from markov.multigrid.iteration import GROWTH_FACTOR, MIN_ENTRY_SHARE, StoppingRule, best_shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 __all__ = ["Multigrid"]
 
 FIRST_SWEEPS = 3
-WIDE = 2  # coarse levels with three cells to one along each of two axes, others with two
+WIDE_LEVELS = 2  # coarse levels with three cells to one along each of two axes, others with two
 FINE_SWEEPS = 2  # of the finest level before a correction, and after it
 COMBINE_FACTOR = 0.6  # residual per cycle beyond which iterates are combined
 MAX_PAUSE = 4  # cycles between two residuals: a set that is slow is seen to be by the tenth
-SETTLED = 2.0  # times what flows out of a state flows in: less serves a bound
-MOST_PAIRS = 8  # of cycles until tails have settled
+MAX_TAIL_IMBALANCE = 2.0  # times what flows out of a state flows in: less serves a bound
+MAX_TAIL_PAIRS = 8  # of cycles until tails have settled
 MAX_STAGNANT_PAIRS = 2
-TINY = 1e-300
-UNLIKELY = 1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
+UNDERFLOW_GUARD = 1e-300
+MAX_FLOW_RATIO = 1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
 WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out again with two cells to one
 NARROW_BYTES = 24.0  # per state: what those take
 
@@ -51,11 +51,11 @@ class Multigrid:
 
     def __init__(self, layout: Layout, x: NDArray[np.float64], team: Team = ALONE) -> None:
         grid, rates = layout.into
-        fast = grid.size >= MIN_UNROLLED_STATES
-        self.finest = Finest(grid, rates, layout.place >= 0, x, fast=fast, team=team)
+        unroll = grid.size >= MIN_UNROLLED_STATES
+        self.finest = Finest(grid, rates, layout.combinations >= 0, x, unroll=unroll, team=team)
         self.x = x
         self.history: list[NDArray[np.float64]] = []
-        self._lay_out(WIDE)
+        self._lay_out(WIDE_LEVELS)
 
     def _lay_out(self, wide: int) -> None:
         """Set up the coarse levels, the first ``wide`` of them with three cells to one along each of two axes."""
@@ -66,49 +66,49 @@ class Multigrid:
         level: Finest | Coarse = self.finest
         while level.grid.size > COARSEST_LEVEL_STATES:
             factors = factors_along(level.strong_axes(), wide=len(self.levels) < wide)
-            grid, aggregation = coarsened(level.grid, factors)
+            grid, aggregation = coarsen(level.grid, factors)
             level = Coarse(grid, aggregation, level)
             level.restrict()
             self.levels.append(level)
-        self.rest = _Rest(level)
+        self.coarsest = _CoarsestLevel(level)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the large arrays."""
-        own = [self.x, *self.history]
+        vectors = [self.x, *self.history]
         coarse = sum(level.nbytes for level in self.levels)
-        return sum(array.nbytes for array in own) + coarse + self.rest.hierarchy.nbytes
+        return sum(array.nbytes for array in vectors) + coarse + self.coarsest.hierarchy.nbytes
 
     @property
     def sizes(self) -> tuple[tuple[int, int], ...]:
         """States and transitions of each level, the finest first."""
         levels = [self.finest, *self.levels]
-        own = [(level.grid.size, int(level.grid.value_begin[-1])) for level in levels]
-        return (*own, *self.rest.hierarchy.sizes[1:])
+        sizes = [(level.grid.size, int(level.grid.value_begin[-1])) for level in levels]
+        return (*sizes, *self.coarsest.hierarchy.sizes[1:])
 
     def cycle(self) -> None:
         """Improve x by one cycle."""
         sweeps = [FINE_SWEEPS, *(1 for _ in self.levels)]
-        cycle(self.finest, self.levels, self.rest.solve, sweeps)
+        cycle(self.finest, self.levels, self.coarsest.solve, sweeps)
 
-    def solve(self, tolerance: float, most: int, checkpoint: Unkept = UNKEPT) -> tuple[int, float]:
+    def solve(self, tolerance: float, max_cycles: int, checkpoint: NoCheckpoint = NO_CHECKPOINT) -> tuple[int, float]:
         """Cycle to a relative residual; return the number of cycles and the residual.
 
         Residuals are computed, and iterates combined, as seldom as the rate of convergence allows.
         """
-        rule = StoppingRule(tolerance, most, done=checkpoint.cycles)
+        rule = StoppingRule(tolerance, max_cycles, done=checkpoint.cycles)
         pause = 1
-        while rule.goes_on:
-            pause = min(pause, most - rule.done)
+        while rule.may_continue:
+            pause = min(pause, max_cycles - rule.done)
             for n in range(pause):
                 self.cycle()
-                checkpoint.passed(rule.done + n + 1, self.x)
+                checkpoint.on_cycle(rule.done + n + 1, self.x)
             size, mass = self.finest.residual()
-            ended = rule.ends(size, pause)
+            ended = rule.record(size, pause)
             report(rule.done, size)
             if ended:
                 break
-            if self.wide and rule.stagnant > WIDE_STAGNANT_CYCLES and self.narrowed():
+            if self.wide and rule.stagnant > WIDE_STAGNANT_CYCLES and self.narrow():
                 rule.restart()
                 pause = 1
                 continue
@@ -120,16 +120,16 @@ class Multigrid:
                 continue
             self.history.clear()
             if rule.before < np.inf:
-                left = np.log(tolerance / size) / np.log(rate)
-                pause = min(max(int(0.7 * left), 1), MAX_PAUSE)
+                cycles_left = np.log(tolerance / size) / np.log(rate)
+                pause = min(max(int(0.7 * cycles_left), 1), MAX_PAUSE)
         return rule.done, rule.size
 
-    def narrowed(self) -> bool:
+    def narrow(self) -> bool:
         """Begin again with two cells to one on all levels, if there is memory for them."""
         if available() < NARROW_BYTES * self.x.size:
             return False
         self.history.clear()
-        del self.levels, self.rest  # before there are others
+        del self.levels, self.coarsest  # before there are others
         self.x[:] = 1.0 / self.x.size
         self._lay_out(0)
         return True
@@ -147,19 +147,19 @@ class Multigrid:
             if not size < 0.5 * before:
                 return done
 
-    def cycle_tails(self, done: int, most: int, marks: NDArray[np.uint8]) -> int:
-        """Cycle on until tails are as they are to be, at most ``most`` times in all; return how often.
+    def cycle_tails(self, done: int, max_cycles: int, marks: NDArray[np.uint8]) -> int:
+        """Cycle on until tails are as they are to be, at most ``max_cycles`` times in all; return how often.
 
         A residual says nothing of states without probability. As weights they serve a bound where no
         more flows into them than out of them, or what always flows in, and not twice as much.
         Tails whose imbalance is not halved by two pairs of cycles are at the floor of float64: they never settle.
         """
         minimum, stagnant_pairs = np.inf, 0
-        for _ in range(MOST_PAIRS):
+        for _ in range(MAX_TAIL_PAIRS):
             imbalance = self.finest.imbalance(RECURRENT, marks)
             stagnant_pairs = 0 if imbalance < 0.5 * minimum else stagnant_pairs + 1
             minimum = min(minimum, imbalance)
-            if done + 2 > most or imbalance < SETTLED or stagnant_pairs == MAX_STAGNANT_PAIRS:
+            if done + 2 > max_cycles or imbalance < MAX_TAIL_IMBALANCE or stagnant_pairs == MAX_STAGNANT_PAIRS:
                 break
             for _ in range(2):
                 self.cycle()
@@ -177,13 +177,13 @@ class Multigrid:
             self.history.append(self.x.copy())
             return
         newer, older = self.history
-        level, found = self.finest, self.finest.compare(newer, older)
-        g11, g12, g22, b1, b2 = found
+        level, products = self.finest, self.finest.compare(newer, older)
+        g11, g12, g22, b1, b2 = products
         shares = np.zeros(2)
-        if np.all(np.isfinite(found)) and g11 > 0.0 and g22 > 0.0:
+        if np.all(np.isfinite(products)) and g11 > 0.0 and g22 > 0.0:
             shares = best_shares(np.array([[g11, g12, b1], [g12, g22, b2]]))
         a, b = shares.tolist()
-        taken = vector_kernels.Shares(a, b, LEAST_SHARE)
+        taken = vector_kernels.Shares(a, b, MIN_ENTRY_SHARE)
         level.on_states(vector_kernels.blend, taken, self.x, newer, older)()
         after, mass = level.residual()
         if after < GROWTH_FACTOR * size:
@@ -193,7 +193,7 @@ class Multigrid:
         self.history = [older, newer]
 
 
-class _Rest:
+class _CoarsestLevel:
     """The smallest grid as a chain of its own, whose cycles are those of a sparse matrix.
 
     What always flows into its states comes out of a likely one, so that nothing is left over.
@@ -205,10 +205,10 @@ class _Rest:
         if isinstance(level, Coarse):
             self._values, self._scale = level.values, level.scale
         else:
-            self._values, scale = level.spelt_out(level.rates)
+            self._values, scale = level.state_rates(level.rates)
             self._scale = np.where(scale > 0.0, scale, 1.0)
-        self._sources = level.spread(level.sources)
-        x = np.maximum(level.x, TINY)
+        self._sources = level.by_state(level.sources)
+        x = np.maximum(level.x, UNDERFLOW_GUARD)
         self._begun = (
             self._values.copy(),
             x,
@@ -227,14 +227,14 @@ class _Rest:
         values[self._sources_there[self._likely]] = 0.0
         index = np.insert(indices, first, self._likely), indptr + np.arange(len(indptr))
         matrix = sp.csr_matrix((values, *index), shape=(grid.size, grid.size))
-        places = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
-        components = {str(n): place for n, place in enumerate(places)}
+        coordinates = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
+        components = {str(n): coordinate for n, coordinate in enumerate(coordinates)}
         self.hierarchy: Hierarchy = build_hierarchy(matrix, x, mass, components)
         self._run = self.hierarchy.cycle(1)
 
     def solve(self) -> None:
         """Run a cycle from the level's x."""
-        if self._scale[self._likely] > UNLIKELY * self._scale.min():
+        if self._scale[self._likely] > MAX_FLOW_RATIO * self._scale.min():
             self._lay_out()
         level, levels, n = self.level, self.hierarchy, self.level.grid.size
         levels.values[self._values_there] = self._values

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markov.multigrid.grids.loops.patterns import Pattern, Sums, frequent, of_sums
-from markov.multigrid.grids.loops.tables import PartTable, unsigned
+from markov.multigrid.grids.loops.patterns import Pattern, Sums, frequent, sum_patterns
+from markov.multigrid.grids.loops.tables import PartTable, as_unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,16 +28,16 @@ class Parts:
         self.aggregation, parts = aggregation, aggregation.parts
         self.entry = grid.begin[:: grid.width][parts.kind] + parts.entry
         source = parts.state if by_source else parts.state + grid.step[self.entry]
-        own = unsigned(parts.first), unsigned(parts.begin), unsigned(source)
-        before, self.spans = _places(grid, aggregation)
+        part_arrays = as_unsigned(parts.first), as_unsigned(parts.begin), as_unsigned(source)
+        before, self.spans = _flow_offsets(grid, aggregation)
         kinds = np.repeat(np.arange(len(aggregation.children)), np.diff(parts.begin[parts.first]))
         self.flow = before[kinds, parts.cell] + parts.entry
         self.line = parts.cell // aggregation.last
         sums = Sums(self.entry, self.line, self.flow, self.spans)
-        numbers = *own, *map(unsigned, (self.flow, self.line, self.spans))
+        numbers = *part_arrays, *map(as_unsigned, (self.flow, self.line, self.spans))
         none = np.zeros(len(aggregation.children), dtype=np.uint64)
         self.table = PartTable(none, *numbers)
-        self._patterns = partial(of_sums, grid, aggregation, sums, by_source=by_source)
+        self._patterns = partial(sum_patterns, grid, aggregation, sums, by_source=by_source)
 
     def unrolled(
         self, shares: NDArray[np.float64], written: Callable[[Sequence[Pattern]], str]
@@ -52,7 +52,7 @@ class Parts:
         return self.table._replace(special=special), written(chosen)
 
 
-def _places(grid: Grid, aggregation: Aggregation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _flow_offsets(grid: Grid, aggregation: Aggregation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many flows the coarse cell has before each of its cells in a row, and in the row."""
     kids = aggregation.children
     counts = np.where(kids >= 0, np.append(grid.counts, 0)[kids], 0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from markov.computing.compilation import bound_kernel
 from markov.multigrid.grids.loops import place_kernels
-from markov.multigrid.grids.loops.place_kernels import CellPlaces, Digits
+from markov.multigrid.grids.loops.place_kernels import Digits, SlotIndex
 from markov.multigrid.grids.loops.tables import Marked, cells_of
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from markov.multigrid.grids.grids import Grid
     from markov.multigrid.grids.layouts import Layout
 
-__all__ = ["Places", "SeveralClassesError"]
+__all__ = ["GridStates", "SeveralClassesError"]
 
-PRESENT, REACHED, RECURRENT, SEEN, BACK, QUEUED = 1, 2, 4, 8, 16, 32
-RUNS = 16  # over all states, before they are followed one by one
-FOLLOWED = 1 << 16  # states that are kept to be followed
+PRESENT, REACHED, RECURRENT, VISITED, BACK, QUEUED = 1, 2, 4, 8, 16, 32
+MAX_PASSES = 16  # over all states, before they are followed one by one
+STACK_STATES = 1 << 16  # states that are kept to be followed
 BLOCK = 1 << 20  # numbers of the space that are looked up at once
 
 
@@ -32,7 +32,7 @@ class SeveralClassesError(ValueError):
     """The chain has several recurrent classes."""
 
 
-class Places:
+class GridStates:
     """The states of a grid that the start leads to, and those that the chain comes back to.
 
     Parameters
@@ -65,66 +65,66 @@ class Places:
         cells, span = cells_of(grid), _all_rows(grid)
         self._slot = self._slots()
         self.marks = np.zeros(grid.size, dtype=np.uint8)
-        present = np.ascontiguousarray((layout.place >= 0).ravel())
+        present = np.ascontiguousarray((layout.combinations >= 0).ravel())
         bit = PRESENT | (REACHED if start is None else 0)
         bound_kernel(place_kernels.fill, span, cells, present, bit, self.marks)()
         self._search(start)
         reached, recurrent = (
-            bound_kernel(place_kernels.count_entries, span, cells, each, self.marks)() for each in (REACHED, RECURRENT)
+            bound_kernel(place_kernels.count_entries, span, cells, bit, self.marks)() for bit in (REACHED, RECURRENT)
         )
         self.size, self.transitions = map(int, reached)
         self.recurrent = int(recurrent[0])
 
     def _slots(self) -> NDArray[np.int64]:
         """Return the slot of each combination in each kind of cell, -1: none."""
-        place = self.layout.place
-        found = np.full((len(place), len(self.layout.shift)), -1)
-        for slot in range(place.shape[1]):
-            has = np.flatnonzero(place[:, slot] >= 0)
-            found[has, place[has, slot]] = slot
-        return found
+        combinations = self.layout.combinations
+        slots = np.full((len(combinations), len(self.layout.shift)), -1)
+        for slot in range(combinations.shape[1]):
+            has = np.flatnonzero(combinations[:, slot] >= 0)
+            slots[has, combinations[has, slot]] = slot
+        return slots
 
     # ------------------------------------------------------------------ which states count
 
     def _search(self, start: NDArray[np.int64] | None) -> None:
         """Mark the states that are reached, and the recurrent ones."""
         out, into = self.layout.out[0], self.layout.into[0]
-        here = int(np.argmax(self.marks)) if start is None else self._index(start)
+        state = int(np.argmax(self.marks)) if start is None else self._index(start)
         if start is not None:
-            self._spread(out, here, PRESENT, REACHED)
-            self.marks[(self.marks & REACHED) > 0] |= SEEN
+            self._spread(out, state, PRESENT, REACHED)
+            self.marks[(self.marks & REACHED) > 0] |= VISITED
         else:
-            self._spread(out, here, REACHED, SEEN)
+            self._spread(out, state, REACHED, VISITED)
         while True:  # on to a state that does not lead back, until all do
-            self._spread(into, here, REACHED, BACK)
-            left = np.flatnonzero((self.marks & (SEEN | BACK)) == SEEN)
-            if not len(left):
+            self._spread(into, state, REACHED, BACK)
+            remaining = np.flatnonzero((self.marks & (VISITED | BACK)) == VISITED)
+            if not len(remaining):
                 break
-            here = int(left[0])
-            self._clear(SEEN | BACK)
-            self._spread(out, here, REACHED, SEEN)
+            state = int(remaining[0])
+            self._clear(VISITED | BACK)
+            self._spread(out, state, REACHED, VISITED)
         if bool(np.any((self.marks & (REACHED | BACK)) == REACHED)):
             raise SeveralClassesError
-        self.marks[(self.marks & SEEN) > 0] |= RECURRENT
-        self._clear(SEEN | BACK)
+        self.marks[(self.marks & VISITED) > 0] |= RECURRENT
+        self._clear(VISITED | BACK)
 
-    def _spread(self, grid: Grid, here: int, old: int, new: int) -> None:
+    def _spread(self, grid: Grid, state: int, old: int, new: int) -> None:
         """Mark what a state leads to along the transitions of a grid."""
-        self.marks[here] |= new
+        self.marks[state] |= new
         table = _all_rows(grid), cells_of(grid)
         runs = [
             bound_kernel(place_kernels.spread, *table, backward, old, new, self.marks) for backward in (False, True)
         ]
-        left = int(np.count_nonzero((self.marks & (old | new)) == old))
+        remaining = int(np.count_nonzero((self.marks & (old | new)) == old))
         number = 0
-        while left and (found := runs[number % 2]()):  # a run that finds nothing was the last
-            left, number = left - found, number + 1
-            if number == RUNS:
+        while remaining and (n_marked := runs[number % 2]()):  # a run that finds nothing was the last
+            remaining, number = remaining - n_marked, number + 1
+            if number == MAX_PASSES:
                 runs = [self._follower(grid, old, new)] * 2
 
     def _follower(self, grid: Grid, old: int, new: int) -> Callable[[], int]:
         """Return what marks states one after another: where transitions lead to and fro, runs take a step each."""
-        stack = np.empty(FOLLOWED, dtype=np.uint64)
+        stack = np.empty(STACK_STATES, dtype=np.uint64)
         return bound_kernel(place_kernels.follow, cells_of(grid), stack, old, new, self.marks)
 
     def _clear(self, bits: int) -> None:
@@ -150,20 +150,20 @@ class Places:
         ahead[list(layout.axes[:-1])] = strides
         digits = self.space.unnumbered(np.array([begin]))[:, 0] - np.array(self.space.low)
         numbers, indices = np.empty((2, count), dtype=np.int64)
-        places = CellPlaces(
+        index = SlotIndex(
             along=layout.axes[-1],
             lead=layout.shift[:, :-1] @ strides,
             shift=np.ascontiguousarray(layout.shift[:, -1]),
-            ends=grid.shape[-1],
+            cells=grid.shape[-1],
             width=grid.width,
             row_kind=grid.row_kind,
             rows=grid.rows,
             slot=self._slot,
         )
         digit = Digits(digits, shape, weight, ahead)
-        arguments = begin, count, digit, places, Marked(bit, self.marks), (numbers, indices)
-        found = bound_kernel(place_kernels.survey, *arguments)()
-        return numbers[:found], indices[:found]
+        arguments = begin, count, digit, index, Marked(bit, self.marks), (numbers, indices)
+        count_found = bound_kernel(place_kernels.survey, *arguments)()
+        return numbers[:count_found], indices[:count_found]
 
     @property
     def in_order(self) -> bool:
@@ -176,18 +176,18 @@ class Places:
         for begin in range(0, self.space.size, BLOCK):
             yield self._survey(begin, min(BLOCK, self.space.size - begin), bit)
 
-    def gathered(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gather(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers over the grid as numbers over the states that count, shape (size,).
 
         Where the order is the same they are not copied.
         """
         if self.in_order:
             return x
-        found, begin = np.empty(self.size), 0
+        values, begin = np.empty(self.size), 0
         for _, indices in self.blocks():
-            found[begin : begin + len(indices)] = x[indices]
+            values[begin : begin + len(indices)] = x[indices]
             begin += len(indices)
-        return found
+        return values
 
     def codes_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the codes of states by their places in the grid, shape (components, places)."""
@@ -195,11 +195,11 @@ class Places:
         cells, slots = np.divmod(indices, grid.width)
         coordinates = self.cells_at(indices)
         kinds = grid.rows[grid.row_kind[cells // grid.shape[-1]], coordinates[-1]]
-        place = layout.place[kinds, slots]
+        combination = layout.combinations[kinds, slots]
         codes = np.empty((len(layout.low), len(indices)), dtype=np.int64)
-        codes[list(layout.axes)] = coordinates - layout.shift[place].T
+        codes[list(layout.axes)] = coordinates - layout.shift[combination].T
         if layout.inner:
-            codes[list(layout.inner)] = np.stack(np.unravel_index(place, layout.inner_shape))
+            codes[list(layout.inner)] = np.stack(np.unravel_index(combination, layout.inner_shape))
         codes += np.array(layout.low)[:, None]
         return codes
 

@@ -18,7 +18,7 @@ from markov.computing.double_double_kernels import two_product, two_sum
 from markov.computing.memory import available
 from markov.computing.rounding import U
 from markov.multigrid.grids.hitting_times import proof_kernels
-from markov.multigrid.grids.hitting_times.drifts import SHARP, Drift
+from markov.multigrid.grids.hitting_times.drifts import ACCEPTED_DRIFT, Drift
 from markov.multigrid.grids.hitting_times.equations import HittingTimes
 from markov.multigrid.grids.levels import Level
 from markov.multigrid.grids.loops.tables import Marked
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.multigrid.grids.layouts import Layout
-    from markov.multigrid.grids.places import Places
+    from markov.multigrid.grids.places import GridStates
 
     Vector = NDArray[np.float64]
 
 __all__ = ["GridBound", "bound_on_grid"]
 
-GROWTH = 1.5  # times the drift of the cycle before, three times in a row: cycles diverge
+DIVERGENCE_RATIO = 1.5  # times the drift of the cycle before, three times in a row: cycles diverge
 ATTEMPTS: tuple[tuple[type[np.floating[Any]], bool], ...] = (
     (np.float32, True),
     (np.float64, False),
 )
 """Hitting times in float32, three cells to one along each axis; then in float64, and two cells to one."""
 SWEEPS = (2,) * 8 + (4, 4) + (8,) * 4 + (16,) * 8  # before and after a correction, by cycle
-ROOM = 26.0  # bytes per state of the second attempt
+BYTES_PER_STATE = 26.0  # bytes per state of the second attempt
 
 
 class GridBound(NamedTuple):
@@ -55,7 +55,9 @@ class GridBound(NamedTuple):
     memory: int
 
 
-def bound_on_grid(layout: Layout, places: Places, x: Vector, team: Team = ALONE, *, exact: bool = False) -> GridBound:
+def bound_on_grid(
+    layout: Layout, states: GridStates, x: Vector, team: Team = ALONE, *, exact: bool = False
+) -> GridBound:
     """Return an upper bound on the total-variation distance of a distribution to the stationary one.
 
     Parameters
@@ -72,36 +74,36 @@ def bound_on_grid(layout: Layout, places: Places, x: Vector, team: Team = ALONE,
     """
     bound = GridBound(math.inf, 0.0, 0, 0)
     for kind, wide in ATTEMPTS:
-        if kind is np.float64 and available() < ROOM * x.size:
+        if kind is np.float64 and available() < BYTES_PER_STATE * x.size:
             break
         times = HittingTimes(layout, x, kind, wide=wide, team=team)
-        bound = _bound(layout, places, times, x, exact)
+        bound = _bound(layout, states, times, x, exact)
         del times  # before there are others
         if math.isfinite(bound.distance):
             break
     return bound
 
 
-def _bound(layout: Layout, places: Places, times: HittingTimes, x: Vector, exact: bool) -> GridBound:
+def _bound(layout: Layout, states: GridStates, times: HittingTimes, x: Vector, exact: bool) -> GridBound:
     """Return the bound by hitting times that are yet to be found."""
     c, cycles, grown = -math.inf, 0, 0
-    drift = Drift(times, layout, places.marks)
+    drift = Drift(times, layout, states.marks)
     with np.errstate(all="ignore"):  # what is not finite proves nothing
         for sweeps in SWEEPS:
             if cycles:
                 times.cycle(sweeps)
             else:
-                times.begin()
+                times.start()
             cycles += 1
-            before, c = c, drift.bounded()
-            grown = grown + 1 if c < GROWTH * before else 0
-            if c < SHARP and drift.raised():
-                c = drift.bounded()
-            if c > SHARP or math.isnan(c) or grown == 3:  # an h that is no number stays so
+            before, c = c, drift.drift_bound()
+            grown = grown + 1 if c < DIVERGENCE_RATIO * before else 0
+            if c < ACCEPTED_DRIFT and drift.raise_failing():
+                c = drift.drift_bound()
+            if c > ACCEPTED_DRIFT or math.isnan(c) or grown == 3:  # an h that is no number stays so
                 break
         if not (c > 0.0 and math.isfinite(c)):
             return GridBound(math.inf, c, cycles, times.nbytes)
-        off, mass, low = _misfit(times, layout, places.marks, x, exact)
+        off, mass, low = _misfit(times, layout, states.marks, x, exact)
     rounded_up = 1.0 + (x.size + 16) * U
     distance = off / c * rounded_up + abs((mass - 1.0) + low) + 4.0 * U
     distance = min(distance, 1.0) if math.isfinite(distance) else math.inf
@@ -116,14 +118,14 @@ def _misfit(
     The sum of x in two parts comes second and third.
     """
     team, (grid, rates) = times.finest.team, layout.into
-    level, own = Level(grid, x, fast=False, team=team), rate_table(grid, rates)
-    least = float(times.h[times.reference])
-    vectors = proof_kernels.Heights(times.h, least, Marked(RECURRENT, marks)), x
-    run = level.by_rows(proof_kernels.misfit, level.cells, own.slots, *vectors, table=own)
+    level, rate_arrays = Level(grid, x, unroll=False, team=team), rate_table(grid, rates)
+    minimum = float(times.h[times.reference])
+    vectors = proof_kernels.Heights(times.h, minimum, Marked(RECURRENT, marks)), x
+    run = level.by_rows(proof_kernels.misfit, level.cells, rate_arrays.slots, *vectors, table=rate_arrays)
     gained, lost, mass, low = zip(*run(), strict=True)
-    if exact and not own.counts:
+    if exact and not rate_arrays.counts:
         kernel, helpers = proof_kernels.misfit_exactly, (two_sum, two_product)
-        exact_rates = proof_kernels.ExactRates(own.rate, own.exit_rate, rates.exit_rest)
+        exact_rates = proof_kernels.ExactRates(rate_arrays.rate, rate_arrays.exit_rate, rates.exit_rounding)
         exactly = level.by_rows(kernel, level.cells, exact_rates, *vectors, helpers=helpers)
         gained, lost = zip(*exactly(), strict=True)
     total = math.fsum((*mass, *low))

@@ -8,7 +8,7 @@ import numpy as np
 
 from markov.multigrid.grids.loops import count_kernels, rate_kernels
 from markov.multigrid.grids.loops.count_kernels import CountTable, VaryingNumbers
-from markov.multigrid.grids.loops.tables import SlotRates, unsigned
+from markov.multigrid.grids.loops.tables import SlotRates, as_unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,16 +54,18 @@ class RateTable(NamedTuple):
         """The rates as one record."""
         return SlotRates(self.rate, self.exit_rate, self.counts)
 
-    def own(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    def for_block(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return arguments with copies of what is written to, the same one for the same array."""
         copies = {id(array): array.copy() for array in self.written}
-        return _replaced(arguments, copies) if copies else tuple(arguments)
+        return _replace_arrays(arguments, copies) if copies else tuple(arguments)
 
 
-def _replaced(arguments: Sequence[Any], copies: dict[int, Vector]) -> tuple[Any, ...]:
-    found = [_replaced(each, copies) if isinstance(each, tuple) else copies.get(id(each), each) for each in arguments]
+def _replace_arrays(arguments: Sequence[Any], copies: dict[int, Vector]) -> tuple[Any, ...]:
+    parts = [
+        _replace_arrays(part, copies) if isinstance(part, tuple) else copies.get(id(part), part) for part in arguments
+    ]
     made = getattr(arguments, "_make", tuple)  # records stay records
-    return cast("tuple[Any, ...]", made(found))
+    return cast("tuple[Any, ...]", made(parts))
 
 
 def rate_table(grid: Grid, rates: Rates) -> RateTable:
@@ -72,7 +74,7 @@ def rate_table(grid: Grid, rates: Rates) -> RateTable:
         return RateTable(rates.rate, rates.exit_rate)
     curves, *terms = rates.counts
     begins = grid.begin[:: grid.width], np.arange(0, len(grid.begin), grid.width)
-    return _counted(grid.shape, [1] * len(grid.shape), curves, (rates.rate, rates.exit_rate), terms, begins)
+    return _count_table(grid.shape, [1] * len(grid.shape), curves, (rates.rate, rates.exit_rate), terms, begins)
 
 
 def parts_table(grid: Grid, rates: Rates, parts: Parts, aggregation: Aggregation, shape: Sequence[int]) -> RateTable:
@@ -80,19 +82,19 @@ def parts_table(grid: Grid, rates: Rates, parts: Parts, aggregation: Aggregation
     rate, none = rates.rate[parts.entry], np.zeros(0)
     if rates.counts is None:
         return RateTable(rate, none)
-    curves, own, _ = rates.counts
+    curves, rate_terms, _ = rates.counts
     joined = aggregation.parts
     positions = np.array(list(np.ndindex(*aggregation.factors)), dtype=np.int64)
     nothing = np.zeros(0, dtype=np.int64)
     terms = (
-        own.picked(parts.entry, positions[joined.cell]),
-        own._replace(constant=none, target=nothing, axis=nothing, place=nothing),
+        rate_terms.select(parts.entry, positions[joined.cell]),
+        rate_terms._replace(constant=none, target=nothing, axis=nothing, curve_offset=nothing),
     )
     begins = joined.begin[joined.first], np.zeros_like(joined.first)
-    return _counted(shape, aggregation.factors, curves, (rate, none), terms, begins)
+    return _count_table(shape, aggregation.factors, curves, (rate, none), terms, begins)
 
 
-def _counted(
+def _count_table(
     shape: Sequence[int],
     factors: Sequence[int],
     curves: Vector,
@@ -102,14 +104,14 @@ def _counted(
 ) -> RateTable:
     """Return a table of rates and of rates out of slots, given the first of each kind, and one more."""
     rates, exits = (_table(*each, len(shape)) for each in zip(values, terms, begins, strict=True))
-    ends = np.array(shape[:-1], dtype=np.int64)
-    strides = np.cumprod(np.append(1, ends[:0:-1]))[::-1][: len(ends)]
-    place = unsigned(strides), unsigned(ends), unsigned(factors[:-1]), np.uint64(factors[-1])
+    sizes = np.array(shape[:-1], dtype=np.int64)
+    strides = np.cumprod(np.append(1, sizes[:0:-1]))[::-1][: len(sizes)]
+    axis_arrays = as_unsigned(strides), as_unsigned(sizes), as_unsigned(factors[:-1]), np.uint64(factors[-1])
     kernels = count_kernels
     helpers = kernels.row_terms, kernels.cell_terms, kernels.at_row, kernels.at_cell
     written = *rates[:2], *exits[:2]
     rate, exit_rate = values
-    counts = CountTable(curves, *place, rates, exits)
+    counts = CountTable(curves, *axis_arrays, rates, exits)
     return RateTable(rate, exit_rate, counts, helpers, written)
 
 
@@ -121,14 +123,14 @@ def _table(values: Vector, terms: Terms, begin: Numbers, axes: int) -> VaryingNu
     group = kind[across] * (axes - 1) + terms.axis[across]
     order = across[np.argsort(group, kind="stable")]
     along = np.flatnonzero(terms.axis == axes - 1)
-    every = np.arange((len(begin) - 1) * (axes - 1) + 1)
+    groups = np.arange((len(begin) - 1) * (axes - 1) + 1)
     firsts = (
         np.searchsorted(varied, begin),
-        np.searchsorted(np.sort(group), every),
+        np.searchsorted(np.sort(group), groups),
         np.searchsorted(terms.target[along], begin),
     )
     held = np.zeros(len(along))
-    added = (each for part in (order, along) for each in (terms.target[part], terms.place[part]))
-    own = unsigned(varied), terms.constant[varied]
-    numbers: list[Any] = [values, held, *map(unsigned, firsts), *own, *map(unsigned, added)]
+    added = (part for which in (order, along) for part in (terms.target[which], terms.curve_offset[which]))
+    varied_arrays = as_unsigned(varied), terms.constant[varied]
+    numbers: list[Any] = [values, held, *map(as_unsigned, firsts), *varied_arrays, *map(as_unsigned, added)]
     return VaryingNumbers(*numbers)

@@ -57,7 +57,7 @@ def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver
     flow = normalize(found.flow)
     if found.hierarchy is None or not (np.all(np.isfinite(flow)) and flow.min() > 0.0):
         return None
-    levels = CoarseLevels.entered(found.hierarchy, flow, ground=m).left(m, LEAK)
+    levels = CoarseLevels.by_target(found.hierarchy, flow, ground=m).by_source(m, LEAK)
     diagonal = np.append(-exits[:m], -np.inf)
     rows = Q.indptr, Q.indices, Q.data
     cycles = LinearMultigrid(rows, 0.0, diagonal, flow / exits, np.ones(m + 1), levels)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from markov import Cluster, JacksonTandem, MarkovChain, Multilevel, PauseTandem
-from markov.multigrid.hierarchy import COARSEST, build_hierarchy, summed
+from markov.multigrid.hierarchy import COARSEST_LEVEL_STATES, build_hierarchy, sums_by_index
 from markov.multigrid.iteration import StoppingRule, best_shares
 from markov.proofs.poisson import MultigridPoisson
 
@@ -35,7 +35,7 @@ def test_every_state_has_a_parent_down_to_a_few(model, components):
     found = build_hierarchy(inflow, flow, flow, known)
     states = [n for n, _ in found.sizes]
     assert states[0] == inflow.shape[0]
-    assert states[-1] <= COARSEST < states[-2]
+    assert states[-1] <= COARSEST_LEVEL_STATES < states[-2]
     for level, (low, high) in enumerate(zip(found.first, found.first[1:], strict=False)):
         if level < len(states) - 1:
             parents = found.parent[low:high]
@@ -78,23 +78,23 @@ def test_the_solution_stays_under_a_cycle(components):
     inflow, flow, known = jumps_of(PauseTandem(), components)
     found = build_hierarchy(inflow, flow, flow, known)
     flow = flow / flow.sum()
-    np.testing.assert_allclose(found.improved(flow, found.cycle(1)), flow, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(found.improve(flow, found.cycle(1)), flow, rtol=1e-9, atol=1e-14)
     wrong = np.full(len(flow), 1.0 / len(flow))
     before = np.abs(inflow @ wrong - wrong).sum()
-    better = found.improved(wrong, found.cycle(1))
+    better = found.improve(wrong, found.cycle(1))
     assert better.sum() == pytest.approx(1.0, rel=1e-14)
     assert np.abs(inflow @ better - better).sum() < 0.5 * before
 
 
 def test_values_at_the_same_place_are_summed():
-    found = summed(np.array([2, 0, 2]), np.array([1.0, 2.0, 4.0]), 4)
+    found = sums_by_index(np.array([2, 0, 2]), np.array([1.0, 2.0, 4.0]), 4)
     assert found.tolist() == [2.0, 0.0, 5.0, 0.0]
 
 
 def test_a_state_apart_is_an_aggregate_of_its_own_on_each_level():
     inflow, flow, _ = jumps_of(PauseTandem())
     place = 57
-    found = build_hierarchy(inflow, flow, flow, None, apart=place)
+    found = build_hierarchy(inflow, flow, flow, None, isolated=place)
     assert len(found.sizes) > 2
     for low, high in zip(found.first[:-2], found.first[1:-1], strict=True):
         parents = found.parent[low:high]
@@ -109,9 +109,9 @@ def test_a_state_apart_is_an_aggregate_of_its_own_on_each_level():
 def run(rule, sizes):
     """Return how many residuals were taken in."""
     for n, size in enumerate(sizes):
-        if not rule.goes_on:
+        if not rule.may_continue:
             return n
-        if rule.ends(size):
+        if rule.record(size):
             return n + 1
     return len(sizes)
 
@@ -130,10 +130,10 @@ def test_cycles_end_where_the_residual_is_no_number(bad):
 
 def test_cycles_end_where_they_gain_nothing():
     """The first residual is the best, and 0.6 of it is not half of it: 3 that gain nothing, and one more."""
-    rule = StoppingRule(1e-9, 100, patience=3)
+    rule = StoppingRule(1e-9, 100, max_stagnant=3)
     assert run(rule, [1.0, 0.9, 0.8, 0.7, 0.6, 0.1]) == 5
     rule.restart()
-    assert rule.goes_on
+    assert rule.may_continue
     assert rule.size == rule.before == np.inf
 
 

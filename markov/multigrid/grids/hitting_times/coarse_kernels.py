@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     Narrow = NDArray[np.floating[Any]]
 
-__all__ = ["Aggregates", "Equations", "add", "cells_by_shares", "leave", "row_sums"]
+__all__ = ["Aggregates", "Equations", "add", "cells_by_shares", "restrict_residual", "row_sums"]
 
-TINY = 1e-300
+UNDERFLOW_GUARD = 1e-300
 
 
 class Equations(NamedTuple):
@@ -42,7 +42,7 @@ class Aggregates(NamedTuple):
 
     Attributes
     ----------
-    under
+    aggregate_of_cell
         The first state of the aggregates of each cell of a row, counted from the first one of a coarse row.
     states
         States of a coarse row.
@@ -50,13 +50,13 @@ class Aggregates(NamedTuple):
         Flow out of each aggregate, and what its equation gets.
     """
 
-    under: NDArray[np.uint64]
+    aggregate_of_cell: NDArray[np.uint64]
     states: np.uint64
     out: NDArray[np.float64]
     right: Narrow
 
 
-def add(span, grid, children, under, coarse, h):
+def add(span, grid, children, aggregate_of_cell, coarse, h):
     """Add to each state the amount of its cell."""
     for row in range(span[0], span[1]):
         for c in range(ZERO, ZERO + children.rows.shape[1]):
@@ -64,61 +64,61 @@ def add(span, grid, children, under, coarse, h):
                 continue
             s = children.rows[row, c] * children.cells * children.width
             for cell in range(ZERO, children.cells):
-                t = row * grid.cells * grid.width + under[cell]
+                t = row * grid.cells * grid.width + aggregate_of_cell[cell]
                 for m in range(ZERO, grid.width):
                     h[s] += coarse[t + m]
                     s += ONE
 
 
-def cells_by_shares(run, grid, plan, own, backward, h):
+def cells_by_shares(run, grid, plan, equations, backward, h):
     """Solve the equations of some cells of a row and segment of a coarse grid.
 
     By differences: shares in float32 need not sum to one.
     """
-    here, k, low, high = run
-    before, value_begin, values, right, out, reference, leak = own
+    row, k, low, high = run
+    before, value_begin, values, right, out, reference, leak = equations
     base = grid.numbers[k] * grid.width
-    each = grid.begin[base + grid.width] - grid.begin[base]
-    s = (here * grid.cells + (high - ONE if backward else low)) * grid.width
+    n_entries = grid.begin[base + grid.width] - grid.begin[base]
+    s = (row * grid.cells + (high - ONE if backward else low)) * grid.width
     ahead = (high - ONE if backward else low) - grid.starts[k]
-    v = value_begin[here] + before[k] + ahead * each - grid.begin[base]
+    v = value_begin[row] + before[k] + ahead * n_entries - grid.begin[base]
     for _ in range(low, high):
         for m in range(ZERO, grid.width):
             r = grid.width - ONE - m if backward else m
-            mine = 1.0 * h[s + r]  # float64
+            value = 1.0 * h[s + r]  # float64
             total = 1.0 * right[s + r]
             for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
-                total += (h[s + r + grid.step[e]] - mine) * values[v + e]
+                total += (h[s + r + grid.step[e]] - value) * values[v + e]
             if s + r == reference:
-                total -= leak / out[s + r] * mine
-            h[s + r] = mine + total
+                total -= leak / out[s + r] * value
+            h[s + r] = value + total
         s = s - grid.width if backward else s + grid.width
-        v = v - each if backward else v + each
+        v = v - n_entries if backward else v + n_entries
 
 
-def leave(span, room, restriction, equations, h):
+def restrict_residual(span, sums, restriction, equations, h):
     """Restrict the residual: sum it over the cells of the next coarse grid, over its flows out.
 
-    ``room`` is for the sums of one coarse row.
+    ``sums`` is for the sums of one coarse row.
     """
     children, grid, frequent, target = restriction
     counts = ()
     for coarse in range(span[0], span[1]):
-        for t in range(len(room)):
-            room[t] = 0.0
-        for s, r, v, place in child_slots(coarse, children, grid, frequent, target, counts):
-            own = 1.0 * h[s]  # float64
+        for t in range(len(sums)):
+            sums[t] = 0.0
+        for s, r, v, aggregate in child_slots(coarse, children, grid, frequent, target, counts):
+            value = 1.0 * h[s]  # float64
             total = 1.0 * equations.right[s]
             first = grid.begin[r]
             for e in range(first, grid.begin[r + ONE]):
-                total += (h[s + grid.step[e]] - own) * equations.values[v + (e - first)]
+                total += (h[s + grid.step[e]] - value) * equations.values[v + (e - first)]
             if s == equations.reference:
-                total -= equations.leak / equations.out[s] * own
-            room[place] += equations.out[s] * total
+                total -= equations.leak / equations.out[s] * value
+            sums[aggregate] += equations.out[s] * total
         t = coarse * target.states
         for m in range(ZERO, target.states):
             out = target.out[t + m]
-            target.right[t + m] = room[m] / out if out > 0.0 else 0.0
+            target.right[t + m] = sums[m] / out if out > 0.0 else 0.0
 
 
 def row_sums(span, grid, frequent, flows, equations):
@@ -128,6 +128,6 @@ def row_sums(span, grid, frequent, flows, equations):
         total = equations.leak if s == equations.reference else 0.0
         for e in range(ZERO, count):
             total += flows[v + e]
-        equations.out[s] = total if total > TINY else 0.0
+        equations.out[s] = total if total > UNDERFLOW_GUARD else 0.0
         for e in range(ZERO, count):
-            equations.values[v + e] = flows[v + e] / total if total > TINY else 0.0
+            equations.values[v + e] = flows[v + e] / total if total > UNDERFLOW_GUARD else 0.0

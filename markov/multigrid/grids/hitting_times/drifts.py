@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from markov.multigrid.grids.hitting_times.equations import HittingTimes
     from markov.multigrid.grids.layouts import Layout
 
-__all__ = ["SHARP", "Drift"]
+__all__ = ["ACCEPTED_DRIFT", "Drift"]
 
-SHARP = 0.4  # of c: an h that proves more is not looked for
-LIMIT = -1.01 * SHARP  # of a drift: sums in another order are rounded in other ways
-AIM = 1.2 * SHARP  # times the costs of a state: what its h is raised to
+ACCEPTED_DRIFT = 0.4  # of c: an h that proves more is not looked for
+DRIFT_LIMIT = -1.01 * ACCEPTED_DRIFT  # of a drift: sums in another order are rounded in other ways
+RAISED_DRIFT = 1.2 * ACCEPTED_DRIFT  # times the costs of a state: what its h is raised to
 MAX_VISITED_SHARE = 0.25  # of the states: if more are to be looked at, cycles are left to go on
 
 
@@ -46,22 +46,22 @@ class Drift:
 
     def __init__(self, times: HittingTimes, layout: Layout, marks: NDArray[np.uint8]) -> None:
         level = self._level = times.finest
-        self._into, self._marks = Level(layout.into[0], times.h, fast=False), marks
+        self._into, self._marks = Level(layout.into[0], times.h, unroll=False), marks
         self._states: list[NDArray[np.uint64]] = []
         self._counts: tuple[int, ...] = ()
-        self._most = 1000 + int(4.0 * level.grid.size ** (2.0 / 3.0))  # of what lies along lines
+        self._max_failing = 1000 + int(4.0 * level.grid.size ** (2.0 / 3.0))  # of what lies along lines
         text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, U)
-        checked = Checked(times.h, Marked(RECURRENT, marks), LIMIT)
-        run = level.cells, level.written_out, level.equations, checked
-        given: dict[str, Any] = {"own": self._room, "table": level.table, "unrolled": text}
-        self._run = level.by_rows(proof_kernels.drift, *run, **given)
+        checked = Checked(times.h, Marked(RECURRENT, marks), DRIFT_LIMIT)
+        run = level.cells, level.unrolled_kinds, level.equations, checked
+        options: dict[str, Any] = {"buffers": self._failing_buffer, "table": level.table, "unrolled": text}
+        self._run = level.by_rows(proof_kernels.drift, *run, **options)
 
-    def _room(self) -> tuple[NDArray[np.uint64]]:
+    def _failing_buffer(self) -> tuple[NDArray[np.uint64]]:
         """Return room for the numbers of states of a block of rows."""
-        self._states.append(np.empty(self._most, dtype=np.uint64))
+        self._states.append(np.empty(self._max_failing, dtype=np.uint64))
         return (self._states[-1],)
 
-    def bounded(self) -> float:
+    def drift_bound(self) -> float:
         """Return c, so that Q h is at most -c."""
         worst, counts = zip(*self._run(), strict=True)
         self._counts = tuple(map(int, counts))
@@ -72,19 +72,19 @@ class Drift:
         pairs = zip(self._states, self._counts, strict=True)
         return np.concatenate([states[:count] for states, count in pairs])
 
-    def raised(self) -> bool:
+    def raise_failing(self) -> bool:
         """Raise h where Q h was too large, and in the states that this makes too large; return whether it did.
 
         Raising h in a state lowers Q h there, and raises it in states with a transition into it only.
         """
         count, level, into = sum(self._counts), self._level, self._into.cells
-        if count > self._most:
+        if count > self._max_failing:
             return False
-        queue = np.empty(2 * self._most + len(into.step), dtype=np.uint64)
+        queue = np.empty(2 * self._max_failing + len(into.step), dtype=np.uint64)
         queue[:count] = self.failing()
-        most = max(MAX_VISITED_SHARE * level.grid.size, self._most)
-        sizes = map(np.uint64, (count, len(queue), 2 * self._most, most))
-        rule = Raising(LIMIT, AIM, QUEUED, Marked(RECURRENT, self._marks), into)
+        max_visits = max(MAX_VISITED_SHARE * level.grid.size, self._max_failing)
+        sizes = map(np.uint64, (count, len(queue), 2 * self._max_failing, max_visits))
+        rule = Raising(DRIFT_LIMIT, RAISED_DRIFT, QUEUED, Marked(RECURRENT, self._marks), into)
         run = Queue(queue, *sizes), level.cells, level.table.slots, level.equations, rule, level.x
-        raised = bound_kernel(proof_kernels.raise_failing, *run, helpers=level.table.helpers)
-        return int(raised()) == 0
+        run_queue = bound_kernel(proof_kernels.raise_failing, *run, helpers=level.table.helpers)
+        return int(run_queue()) == 0

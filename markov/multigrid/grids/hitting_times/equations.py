@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from markov.multigrid.grids.coarsening import Aggregation, coarsened, factors_along
+from markov.multigrid.grids.coarsening import Aggregation, coarsen, factors_along
 from markov.multigrid.grids.cycles import COARSEST_LEVEL_STATES, cycle
 from markov.multigrid.grids.hitting_times import coarse_kernels, finest_kernels
 from markov.multigrid.grids.hitting_times.coarse_kernels import Aggregates, Equations
@@ -20,7 +20,7 @@ from markov.multigrid.grids.hitting_times.weights import Weights, weights_of
 from markov.multigrid.grids.levels import MIN_UNROLLED_STATES, Level
 from markov.multigrid.grids.loops import count_kernels, unrolled
 from markov.multigrid.grids.loops.flow_kernels import Weighted
-from markov.multigrid.grids.loops.tables import Frequent, Restriction, unsigned
+from markov.multigrid.grids.loops.tables import Frequent, Restriction, as_unsigned
 from markov.multigrid.grids.loops.teams import ALONE, Team
 from markov.multigrid.grids.parts import Parts
 from markov.multigrid.grids.rate_tables import rate_table
@@ -77,10 +77,10 @@ class HittingTimes:
         leak = float(pi[self.reference]) * self.finest.leak
         while level.grid.size > COARSEST_LEVEL_STATES:
             factors = factors_along(level.strong_axes(), wide=wide)
-            coarse, aggregation = coarsened(level.grid, factors)
+            coarse, aggregation = coarsen(level.grid, factors)
             level = Coarse(coarse, aggregation, level, leak)
             self.levels.append(level)
-        self.rest = _Direct(level)
+        self.coarsest = _Direct(level)
 
     @property
     def nbytes(self) -> int:
@@ -88,13 +88,13 @@ class HittingTimes:
         levels = sum(level.nbytes for level in self.levels)
         return self.h.nbytes + self.finest.weights.levels.nbytes + levels
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Find a first h: of the first coarse level by one cycle, then by three sweeps."""
         if not self.levels:
-            return self.rest.solve()
+            return self.coarsest.solve()
         first, *others = self.levels
         first.restrict()
-        cycle(first, others, self.rest.solve, [FIRST_SWEEPS] * len(self.levels))
+        cycle(first, others, self.coarsest.solve, [FIRST_SWEEPS] * len(self.levels))
         first.prolong()
         for sweep in (self.finest.backward, self.finest.backward, self.finest.forward):
             sweep()
@@ -103,7 +103,7 @@ class HittingTimes:
     def cycle(self, sweeps: int) -> None:
         """Improve h by one cycle, with so many sweeps on each level before a correction and after it."""
         everywhere = [sweeps] * (len(self.levels) + 1)
-        cycle(self.finest, self.levels, self.rest.solve, everywhere)
+        cycle(self.finest, self.levels, self.coarsest.solve, everywhere)
 
 
 class Finest(Level):
@@ -118,7 +118,7 @@ class Finest(Level):
         h: Vector,
         team: Team = ALONE,
     ) -> None:
-        super().__init__(grid, h, fast=grid.size >= MIN_UNROLLED_STATES, team=team, rates=rates)
+        super().__init__(grid, h, unroll=grid.size >= MIN_UNROLLED_STATES, team=team, rates=rates)
         self.rates, self.reference, self.table = rates, reference, rate_table(grid, rates)
         cell, slot = divmod(reference, grid.width)
         kind = grid.rows[grid.row_kind[cell // grid.shape[-1]], cell % grid.shape[-1]]
@@ -128,18 +128,18 @@ class Finest(Level):
         with np.errstate(divide="ignore"):
             scale = np.where(exit_rate > 0.0, 1.0 / exit_rate, 0.0)
         self.jumps = rate * np.repeat(scale, np.diff(grid.begin))
-        self.alone = np.uint64(cell // grid.shape[-1])
+        self.excluded_row = np.uint64(cell // grid.shape[-1])
         costs = weights.costs, weights.levels, np.uint64(reference)
-        own: tuple[Any, ...] = self.jumps, scale, *costs
+        arrays: tuple[Any, ...] = self.jumps, scale, *costs
         loop: Callable[..., Any] = finest_kernels.cells_by_costs
         if counts := self.table.counts:
-            own = self.table.rate, self.table.exit_rate, counts, *costs
+            arrays = self.table.rate, self.table.exit_rate, counts, *costs
             loop = count_kernels.cells_by_counted_costs
-        self.forward, self.backward = self.sweeps(loop, own, self.alone, self.table)
+        self.forward, self.backward = self.sweeps(loop, arrays, self.excluded_row, self.table)
         self.weights = weights
-        given = self.table.rate, self.table.counts, np.uint64(reference)
-        self.equations = Leaking(*given, self.leak, weights)
-        self.written_out = self.frequent._replace(alone=self.alone)
+        rate_arrays = self.table.rate, self.table.counts, np.uint64(reference)
+        self.equations = Leaking(*rate_arrays, self.leak, weights)
+        self.unrolled_kinds = self.frequent._replace(excluded_row=self.excluded_row)
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes most of the next steps lead, all states counting alike."""
@@ -150,18 +150,18 @@ class Finest(Level):
     def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation, by_source=True)
-        weighted = Weighted(self.weights.pi, self.weights.least)
+        weighted = Weighted(self.weights.pi, self.weights.minimum)
         return self.sum_rates(coarse, values, parts, self.rates, weighted, finest_kernels.weight)
 
-    def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
+    def restrict_residual(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
         """Return the call that restricts the residual."""
-        target = coarse.aggregates(_under(aggregation, self.grid))
-        into = Restriction(self.children(aggregation), self.cells, self.written_out, target)
+        target = coarse.aggregates(_aggregate_of_cells(aggregation, self.grid))
+        into = Restriction(self.children(aggregation), self.cells, self.unrolled_kinds, target)
         run = into, self.equations, self.x
-        text, weight = unrolled.remainders(self.patterns), finest_kernels.weight
-        kernel = finest_kernels.leave_rates
-        given: dict[str, Any] = {"table": self.table, "helpers": (weight,), "unrolled": text}
-        return coarse.by_rows(kernel, *run, own=coarse.room, **given)
+        text, weight = unrolled.residuals(self.patterns), finest_kernels.weight
+        kernel = finest_kernels.restrict_rate_residual
+        options: dict[str, Any] = {"table": self.table, "helpers": (weight,), "unrolled": text}
+        return coarse.by_rows(kernel, *run, buffers=coarse.sum_buffer, **options)
 
 
 class Coarse(Level):
@@ -172,46 +172,46 @@ class Coarse(Level):
 
     def __init__(self, grid: Grid, aggregation: Aggregation, fine: Finest | Coarse, leak: float) -> None:
         x = np.zeros(grid.size, dtype=np.float32)
-        super().__init__(grid, x, fast=fine.fast, team=fine.team)
-        self.reference: int = _cell_of(fine.reference, fine.grid, aggregation, grid)
+        super().__init__(grid, x, unroll=fine.unroll, team=fine.team)
+        self.reference: int = _coarse_state(fine.reference, fine.grid, aggregation, grid)
         self.leak = leak
         self.values = np.empty(int(grid.value_begin[-1]), dtype=np.float32)
         self.right, self.out = np.zeros(grid.size, dtype=np.float32), np.empty(grid.size)
         flows = np.empty(len(self.values))  # their range is beyond that of float32
         fine.restriction(aggregation, self, flows)()
-        place = np.uint64(self.reference), leak
-        self.equations = Equations(self.values, self.right, self.out, *place)
-        none = Frequent(np.zeros_like(self.frequent.special), self.frequent.alone)
+        leak_arguments = np.uint64(self.reference), leak
+        self.equations = Equations(self.values, self.right, self.out, *leak_arguments)
+        none = Frequent(np.zeros_like(self.frequent.special), self.frequent.excluded_row)
         sums = self.cells, none, flows, self.equations
         self.by_rows(coarse_kernels.row_sums, *sums, unrolled="pass")()
-        self._enter = fine.entering(aggregation, self)
-        under = _under(aggregation, fine.grid)
-        added = self.cells, fine.children(aggregation), under, self.x, fine.x
+        self._restrict_residual = fine.restrict_residual(aggregation, self)
+        aggregate_of_cell = _aggregate_of_cells(aggregation, fine.grid)
+        added = self.cells, fine.children(aggregation), aggregate_of_cell, self.x, fine.x
         self.prolong = self.by_rows(coarse_kernels.add, *added)
-        own = unsigned(grid.segment_begin), self.cells.value_begin, *self.equations
+        arrays = as_unsigned(grid.segment_begin), self.cells.value_begin, *self.equations
         row = np.uint64(self.reference // (grid.shape[-1] * grid.width))
-        self.forward, self.backward = self.sweeps(coarse_kernels.cells_by_shares, own, row)
+        self.forward, self.backward = self.sweeps(coarse_kernels.cells_by_shares, arrays, row)
 
-    def aggregates(self, under: NDArray[np.uint64]) -> Aggregates:
+    def aggregates(self, aggregate_of_cell: NDArray[np.uint64]) -> Aggregates:
         """Return where the states of the finer level belong, given that of each cell of a row."""
         states = self.cells.cells * self.cells.width
-        return Aggregates(under, states, self.out, self.right)
+        return Aggregates(aggregate_of_cell, states, self.out, self.right)
 
-    def room(self) -> tuple[Vector]:
+    def sum_buffer(self) -> tuple[Vector]:
         """Return room for one number of each state of a row."""
         return (np.zeros(self.grid.shape[-1] * self.grid.width),)
 
     def restrict(self) -> None:
         """Restrict the residual of the finer level, and begin with nothing to be added."""
-        self._enter()
+        self._restrict_residual()
         self.x[:] = 0.0
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes most of the next steps lead, all states counting alike."""
         self.x[:] = 1.0
-        carried = self.carried(True, self.values)
+        flows = self.flows_by_entry(True, self.values)
         self.x[:] = 0.0
-        return self.strong(carried)
+        return self.strong(flows)
 
     @property
     def nbytes(self) -> int:
@@ -223,16 +223,16 @@ class Coarse(Level):
         parts = Parts(self.grid, aggregation, by_source=True)
         return self.sum_flows(coarse, values, parts, self.values, self.out)
 
-    def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
+    def restrict_residual(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
         """Return the call that restricts the residual."""
-        target = coarse.aggregates(_under(aggregation, self.grid))
-        none = Frequent(np.zeros_like(self.frequent.special), self.frequent.alone)
+        target = coarse.aggregates(_aggregate_of_cells(aggregation, self.grid))
+        none = Frequent(np.zeros_like(self.frequent.special), self.frequent.excluded_row)
         run = (
             Restriction(self.children(aggregation), self.cells, none, target),
             self.equations,
             self.x,
         )
-        return coarse.by_rows(coarse_kernels.leave, *run, own=coarse.room, unrolled="pass")
+        return coarse.by_rows(coarse_kernels.restrict_residual, *run, buffers=coarse.sum_buffer, unrolled="pass")
 
 
 class _Direct:
@@ -244,15 +244,15 @@ class _Direct:
         if isinstance(level, Coarse):
             values, self.scale = level.values.astype(np.float64), np.ones(grid.size)
         else:
-            values, self.scale = level.spelt_out(level.rates)
+            values, self.scale = level.state_rates(level.rates)
             self.scale[level.reference] = 0.5 / level.leak
         jumps = sp.csr_matrix((values, indices, indptr), shape=(grid.size, grid.size))
-        own = np.ones(grid.size)
+        diagonal = np.ones(grid.size)
         if isinstance(level, Coarse):  # shares in float32 need not sum to one
-            some = level.out > 0.0
-            own[some] = np.asarray(jumps.sum(axis=1)).ravel()[some]
-            own[level.reference] += level.leak / level.out[level.reference]
-        matrix = sp.diags_array(own) - sp.diags_array(self.scale) @ jumps
+            has_outflow = level.out > 0.0
+            diagonal[has_outflow] = np.asarray(jumps.sum(axis=1)).ravel()[has_outflow]
+            diagonal[level.reference] += level.leak / level.out[level.reference]
+        matrix = sp.diags_array(diagonal) - sp.diags_array(self.scale) @ jumps
         from scipy.sparse.linalg import splu
 
         # pivots on the diagonal: small entries of the solution are not lost beside large ones
@@ -273,12 +273,12 @@ class _Direct:
         level.x[:] = self.factors.solve(self.scale * right)
 
 
-def _under(aggregation: Aggregation, grid: Grid) -> NDArray[np.uint64]:
+def _aggregate_of_cells(aggregation: Aggregation, grid: Grid) -> NDArray[np.uint64]:
     """Return where, in a row of the coarse grid, each cell of a row belongs."""
-    return unsigned(np.arange(grid.shape[-1]) // aggregation.last * grid.width)
+    return as_unsigned(np.arange(grid.shape[-1]) // aggregation.last * grid.width)
 
 
-def _cell_of(state: int, fine: Grid, aggregation: Aggregation, coarse: Grid) -> int:
+def _coarse_state(state: int, fine: Grid, aggregation: Aggregation, coarse: Grid) -> int:
     """Return the coarse state that a state is a part of."""
     cell, slot = divmod(state, fine.width)
     row, last = divmod(cell, fine.shape[-1])

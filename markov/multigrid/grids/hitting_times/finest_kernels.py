@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Leaking", "Weights", "cells_by_costs", "cost_levels", "leave_rates", "weight"]
+__all__ = ["Leaking", "Weights", "cells_by_costs", "cost_levels", "restrict_rate_residual", "weight"]
 
 
 class Weights(NamedTuple):
@@ -27,14 +27,14 @@ class Weights(NamedTuple):
     ----------
     pi
         Probabilities.
-    least
+    minimum
         Probabilities that are less, and not zero, have this weight.
     costs, levels
         The cost of each level, and the level of each state.
     """
 
     pi: NDArray[np.float64]
-    least: float
+    minimum: float
     costs: NDArray[np.float64]
     levels: NDArray[np.uint8]
 
@@ -52,31 +52,31 @@ class Leaking(NamedTuple):
     weights: Weights
 
 
-def cost_levels(least, largest, pi, levels):
+def cost_levels(minimum, largest, pi, levels):
     """Set levels of costs: how often a weight, over the largest, is divided by 256, and at most 255.
 
-    The weight of a state is its probability, and not less than ``least``.
+    The weight of a state is its probability, and not less than ``minimum``.
     """
     for s in range(len(levels)):
-        _, exponent = math.frexp(max(pi[s], least) / largest)
+        _, exponent = math.frexp(max(pi[s], minimum) / largest)
         levels[s] = min(max(-exponent, 0) // 8, 255)
 
 
-def weight(x, least):
-    """Return what a flow out of a state of probability x is weighted by: x, and not less than ``least``."""
-    return max(x, least) if x > 0.0 else 0.0
+def weight(x, minimum):
+    """Return what a flow out of a state of probability x is weighted by: x, and not less than ``minimum``."""
+    return max(x, minimum) if x > 0.0 else 0.0
 
 
-def cells_by_costs(run, grid, plan, own, backward, h):
+def cells_by_costs(run, grid, plan, equations, backward, h):
     """Solve the equations of some cells of a row and segment: those from ``low`` up to ``high``.
 
     Rates are those out of a state over their sum, ``scale`` is one over that. As much as flows out of
     the state ``reference`` to others ends there.
     """
-    here, k, low, high = run
-    rate, scale, costs, levels, reference = own
+    row, k, low, high = run
+    rate, scale, costs, levels, reference = equations
     base = grid.numbers[k] * grid.width
-    s = (here * grid.cells + (high - ONE if backward else low)) * grid.width
+    s = (row * grid.cells + (high - ONE if backward else low)) * grid.width
     for _ in range(low, high):
         for m in range(ZERO, grid.width):
             r = grid.width - ONE - m if backward else m
@@ -87,26 +87,26 @@ def cells_by_costs(run, grid, plan, own, backward, h):
         s = s - grid.width if backward else s + grid.width
 
 
-def leave_rates(span, room, restriction, equations, h):
+def restrict_rate_residual(span, sums, restriction, equations, h):
     """Restrict the residual: sum it over the cells of the first coarse grid, by the weights of the equations.
 
-    The sums are divided by the flows out of the cells. ``room`` is for those of one coarse row.
+    The sums are divided by the flows out of the cells. ``sums`` is for those of one coarse row.
     """
     children, grid, frequent, target = restriction
     counts = equations.counts
     weights = equations.weights
     for coarse in range(span[0], span[1]):
-        for t in range(len(room)):
-            room[t] = 0.0
-        for s, r, _, place in child_slots(coarse, children, grid, frequent, target, counts):
-            own = 1.0 * h[s]  # float64
+        for t in range(len(sums)):
+            sums[t] = 0.0
+        for s, r, _, aggregate in child_slots(coarse, children, grid, frequent, target, counts):
+            value = 1.0 * h[s]  # float64
             total = weights.costs[weights.levels[s]]
             for e in range(grid.begin[r], grid.begin[r + ONE]):
-                total += (h[s + grid.step[e]] - own) * equations.rate[e]
+                total += (h[s + grid.step[e]] - value) * equations.rate[e]
             if s == equations.reference:
-                total -= equations.leak * own
-            room[place] += weight(weights.pi[s], weights.least) * total
+                total -= equations.leak * value
+            sums[aggregate] += weight(weights.pi[s], weights.minimum) * total
         t = coarse * target.states
         for m in range(ZERO, target.states):
             out = target.out[t + m]
-            target.right[t + m] = room[m] / out if out > 0.0 else 0.0
+            target.right[t + m] = sums[m] / out if out > 0.0 else 0.0

@@ -47,7 +47,7 @@ class ExactRates(NamedTuple):
 
     rate: NDArray[np.float64]
     exit_rate: NDArray[np.float64]
-    exit_rest: NDArray[np.float64]
+    exit_rounding: NDArray[np.float64]
 
 
 class Queue(NamedTuple):
@@ -66,8 +66,8 @@ class Queue(NamedTuple):
     states: NDArray[np.uint64]
     length: np.uint64
     size: np.uint64
-    full: np.uint64
-    most: np.uint64
+    max_length: np.uint64
+    max_visits: np.uint64
 
 
 class Raising(NamedTuple):
@@ -104,7 +104,7 @@ class Heights(NamedTuple):
     """Hitting times over the least of them, which weigh a misfit, and which of their states count."""
 
     h: NDArray[np.floating[Any]]
-    least: float
+    minimum: float
     marked: Marked
 
 
@@ -117,15 +117,15 @@ def drift(span, failing, grid, frequent, equations, checked):
     h, marked, limit = checked
     counts = equations.counts
     worst = -1e308
-    found = ZERO
+    n_failing = ZERO
     check = 0.0
     for s, r in other_slots(span, grid, frequent, counts):
         total = 0.0
         size = 0.0
         count = 1.0 * ROUNDINGS
-        own = 1.0 * h[s]  # float64: a difference of float32 would be rounded to it
+        value = 1.0 * h[s]  # float64: a difference of float32 would be rounded to it
         for e in range(grid.begin[r], grid.begin[r + ONE]):
-            term = (h[s + grid.step[e]] - own) * equations.rate[e]
+            term = (h[s + grid.step[e]] - value) * equations.rate[e]
             total += term
             size += abs(term)
             count += 1.0
@@ -134,10 +134,10 @@ def drift(span, failing, grid, frequent, equations, checked):
             check += upper
             worst = max(worst, upper)
             if not upper <= limit:
-                if found < len(failing):
-                    failing[found] = s
-                found += ONE
-    return check if math.isnan(check) else worst, found
+                if n_failing < len(failing):
+                    failing[n_failing] = s
+                n_failing += ONE
+    return check if math.isnan(check) else worst, n_failing
 
 
 def misfit(span, grid, rates, heights, x):
@@ -145,7 +145,7 @@ def misfit(span, grid, rates, heights, x):
 
     Transitions are those into each state. The sum of x is compensated (Neumaier).
     """
-    h, least, marked = heights
+    h, minimum, marked = heights
     counts = rates.counts
     gained = 0.0
     lost = 0.0
@@ -160,10 +160,10 @@ def misfit(span, grid, rates, heights, x):
         out = x[s] * rates.exit_rate[r]
         error = 1.1 * count * U * (total + out)
         if marked.marks[s] & marked.bit:
-            height = max(h[s] - least, 0.0)
-            own = total - out
-            gained += (0.5 * (abs(own) + own) + error) * height  # max would drop a NaN
-            lost += (0.5 * (abs(own) - own) + error) * height
+            height = max(h[s] - minimum, 0.0)
+            imbalance = total - out
+            gained += (0.5 * (abs(imbalance) + imbalance) + error) * height  # max would drop a NaN
+            lost += (0.5 * (abs(imbalance) - imbalance) + error) * height
             new = mass + x[s]
             if mass >= x[s]:
                 low += (mass - new) + x[s]
@@ -178,15 +178,15 @@ def misfit_exactly(span, grid, rates, heights, x):
 
     What rounding takes from products and sums is added up beside them; what it takes from that is in the bound.
     """
-    h, least, marked = heights
+    h, minimum, marked = heights
     counts = ()
     gained = 0.0
     drained = 0.0
     for s, r in slots(span, grid, counts):
         total = -x[s] * rates.exit_rate[r]
         lost = two_product(-x[s], rates.exit_rate[r])
-        more = x[s] * rates.exit_rest[r]
-        rest = lost - more
+        more = x[s] * rates.exit_rounding[r]
+        correction = lost - more
         size = abs(lost) + abs(more)
         count = 6.0
         for e in range(grid.begin[r], grid.begin[r + ONE]):
@@ -194,15 +194,15 @@ def misfit_exactly(span, grid, rates, heights, x):
             lost = two_product(x[s + grid.step[e]], rates.rate[e])
             more = two_sum(total, flow)
             total += flow
-            rest += lost + more
+            correction += lost + more
             size += abs(lost) + abs(more)
             count += 2.0
         if marked.marks[s] & marked.bit:
-            own = total + rest
-            error = 1.1 * U * (abs(own) + count * size) + TINY
-            height = max(h[s] - least, 0.0)
-            gained += (0.5 * (abs(own) + own) + error) * height  # max would drop a NaN
-            drained += (0.5 * (abs(own) - own) + error) * height
+            imbalance = total + correction
+            error = 1.1 * U * (abs(imbalance) + count * size) + TINY
+            height = max(h[s] - minimum, 0.0)
+            gained += (0.5 * (abs(imbalance) + imbalance) + error) * height  # max would drop a NaN
+            drained += (0.5 * (abs(imbalance) - imbalance) + error) * height
     return gained, drained
 
 
@@ -213,18 +213,18 @@ def raise_failing(queue, grid, rates, equations, rule, h):
 
     Raising h in a state lowers Q h there and raises it only in states with a transition into it: these are queued then.
     """
-    states, count, size, full, most = queue
+    states, count, size, max_length, max_visits = queue
     into, marks, bit = rule.into, rule.marked.marks, rule.marked.bit
     costs, levels = equations.weights.costs, equations.weights.levels
     head = ZERO
-    done = ZERO
+    visits = ZERO
     for n in range(ZERO, count):
         marks[states[n]] |= rule.queued
-    while count > ZERO and done < most and count < full:
+    while count > ZERO and visits < max_visits and count < max_length:
         s = states[head]
         head = head + ONE if head + ONE < size else ZERO
         count -= ONE
-        done += ONE
+        visits += ONE
         marks[s] ^= rule.queued
         cell = s // grid.width
         row = cell // grid.cells
@@ -234,12 +234,12 @@ def raise_failing(queue, grid, rates, equations, rule, h):
         at_row(rates.counts, kind, row)
         at_cell(rates.counts, kind, cell)
         r = kind * grid.width + slot
-        own = 1.0 * h[s]  # float64
+        value = 1.0 * h[s]  # float64
         total = 0.0
         above = 1.0 * ROUNDINGS
         amount = 0.0
         for e in range(grid.begin[r], grid.begin[r + ONE]):
-            term = (h[s + grid.step[e]] - own) * rates.rate[e]
+            term = (h[s + grid.step[e]] - value) * rates.rate[e]
             total += term
             amount += abs(term)
             above += 1.0
@@ -247,8 +247,8 @@ def raise_failing(queue, grid, rates, equations, rule, h):
         if total <= rule.limit:
             continue
         # more than the rounding of float32, so that no state is raised for ever by nothing
-        raised = own + (total + rule.aim * costs[levels[s]]) / rates.exit_rate[r]
-        h[s] = max(raised, own * (1.0 + 2e-7))
+        raised = value + (total + rule.aim * costs[levels[s]]) / rates.exit_rate[r]
+        h[s] = max(raised, value * (1.0 + 2e-7))
         r = into.rows[into.row_kind[row], cell] * grid.width + slot
         for e in range(into.begin[r], into.begin[r + ONE]):
             t = s + into.step[e]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Weights", "weights_of"]
 
-TAIL = -0.1  # costs grow as this power of the probability
+COST_EXPONENT = -0.1  # costs grow as this power of the probability
 MIN_WEIGHT = 1e-290  # of the largest probability: what weighs less in equations is not told apart
 
 
@@ -27,7 +27,7 @@ def weights_of(pi: NDArray[np.float64], team: Team = ALONE) -> Weights:
     levels = np.empty(len(pi), dtype=np.uint8)
     parts = np.linspace(0, len(pi), BLOCKS + 1).astype(int).tolist()
     spans = [slice(*span) for span in itertools.pairwise(parts)]
-    given = finest_kernels.cost_levels, MIN_WEIGHT * largest, largest
-    team.do([bound_kernel(*given, pi[span], levels[span]) for span in spans])
-    costs = 256.0 ** (-TAIL * np.arange(256.0))
+    arguments = finest_kernels.cost_levels, MIN_WEIGHT * largest, largest
+    team.do([bound_kernel(*arguments, pi[span], levels[span]) for span in spans])
+    costs = 256.0 ** (-COST_EXPONENT * np.arange(256.0))
     return Weights(pi, MIN_WEIGHT * largest, costs, levels)

@@ -9,7 +9,7 @@ from markov.multigrid.grids.loops.traversals import other_slots, slots
 
 __all__ = ["balance", "compare", "imbalance"]
 
-TINY = 1e-300
+UNDERFLOW_GUARD = 1e-300
 
 
 def balance(span, grid, frequent, rates, x):
@@ -32,14 +32,14 @@ def balance(span, grid, frequent, rates, x):
 def imbalance(span, grid, rates, marked, x):
     """Return the largest quotient of what flows into a marked state and what flows out of it."""
     counts = rates.counts
-    worst = 0.0
+    largest = 0.0
     for s, r in slots(span, grid, counts):
         total = 0.0
         for e in range(grid.begin[r], grid.begin[r + ONE]):
             total += x[s + grid.step[e]] * rates.rate[e]
-        if marked.marks[s] & marked.bit and total > worst * x[s] * rates.exit_rate[r]:
-            worst = total / (x[s] * rates.exit_rate[r])
-    return worst
+        if marked.marks[s] & marked.bit and total > largest * x[s] * rates.exit_rate[r]:
+            largest = total / (x[s] * rates.exit_rate[r])
+    return largest
 
 
 def compare(span, grid, rates, x, y, z):
@@ -48,19 +48,19 @@ def compare(span, grid, rates, x, y, z):
     g11 = g12 = g22 = b1 = b2 = 0.0
     for s, r in slots(span, grid, counts):
         out = rates.exit_rate[r]
-        rest = -x[s] * out
+        residual = -x[s] * out
         p = (x[s] - y[s]) * out
         q = (x[s] - z[s]) * out
         for e in range(grid.begin[r], grid.begin[r + ONE]):
             t = s + grid.step[e]
-            rest += x[t] * rates.rate[e]
+            residual += x[t] * rates.rate[e]
             p += (y[t] - x[t]) * rates.rate[e]
             q += (z[t] - x[t]) * rates.rate[e]
-        if x[s] > TINY and out > 0.0:
+        if x[s] > UNDERFLOW_GUARD and out > 0.0:
             weight = 1.0 / (x[s] * out)
             g11 += p * p * weight
             g12 += p * q * weight
             g22 += q * q * weight
-            b1 -= p * rest * weight
-            b2 -= q * rest * weight
+            b1 -= p * residual * weight
+            b2 -= q * residual * weight
     return g11, g12, g22, b1, b2

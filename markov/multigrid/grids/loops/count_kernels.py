@@ -34,7 +34,7 @@ class VaryingNumbers(NamedTuple):
     ----------
     values
         All of them; those that vary are written to.
-    held
+    row_values
         What those to which a cell adds are without it.
     varied_first, row_first, cell_first
         The first one of each kind, and one more, of those that vary; of what rows add, by axis; of what cells add.
@@ -45,16 +45,16 @@ class VaryingNumbers(NamedTuple):
     """
 
     values: Vector
-    held: Vector
+    row_values: Vector
     varied_first: Numbers
     row_first: Numbers
     cell_first: Numbers
     varied: Numbers
     constant: Vector
     row_target: Numbers
-    row_place: Numbers
+    row_offset: Numbers
     cell_target: Numbers
-    cell_place: Numbers
+    cell_offset: Numbers
 
 
 class CountTable(NamedTuple):
@@ -88,16 +88,16 @@ def row_terms(table, counts, kind, row):
         coordinate = row // counts.strides[axis] % counts.ends[axis] * counts.factors[axis]
         n = kind * len(counts.strides) + axis
         for i in range(table.row_first[n], table.row_first[n + ONE]):
-            table.values[table.row_target[i]] += counts.curves[table.row_place[i] + coordinate]
+            table.values[table.row_target[i]] += counts.curves[table.row_offset[i] + coordinate]
     for i in range(table.cell_first[kind], table.cell_first[kind + ONE]):
-        table.held[i] = table.values[table.cell_target[i]]
+        table.row_values[i] = table.values[table.cell_target[i]]
 
 
 def cell_terms(table, curves, kind, coordinate):
     """Write what the numbers of a kind are in a cell of the row that was written last."""
     for i in range(table.cell_first[kind], table.cell_first[kind + ONE]):
-        place = table.cell_place[i] + coordinate
-        table.values[table.cell_target[i]] = table.held[i] + curves[place]
+        offset = table.cell_offset[i] + coordinate
+        table.values[table.cell_target[i]] = table.row_values[i] + curves[offset]
 
 
 def at_row(counts, kind, row):
@@ -112,16 +112,16 @@ def at_cell(counts, kind, cell):
     cell_terms(counts.exits, counts.curves, kind, cell * counts.factor)
 
 
-def cells_by_counts(run, grid, plan, own, backward, x):
+def cells_by_counts(run, grid, plan, equations, backward, x):
     """Sweep some cells of a row and segment; as `sweep_kernels.cells_by_rates`."""
-    here, k, low, high = run
-    rate, exit_rate, source, counts = own
+    row, k, low, high = run
+    rate, exit_rate, source, counts = equations
     kind = grid.numbers[k]
     base = kind * grid.width
-    at_row(counts, kind, here)
+    at_row(counts, kind, row)
     for n in range(low, high):
         cell = high - ONE - (n - low) if backward else n
-        s = (here * grid.cells + cell) * grid.width
+        s = (row * grid.cells + cell) * grid.width
         at_cell(counts, kind, cell)
         for turn in range(ZERO, plan.repeats[kind]):
             for m in range(ZERO, grid.width):
@@ -134,16 +134,16 @@ def cells_by_counts(run, grid, plan, own, backward, x):
                 x[s + r] = total * scale
 
 
-def cells_by_counted_costs(run, grid, plan, own, backward, h):
+def cells_by_counted_costs(run, grid, plan, equations, backward, h):
     """Solve the equations of cells as `finest_kernels.cells_by_costs` does."""
-    here, k, low, high = run
-    rate, exit_rate, counts, costs, levels, reference = own
+    row, k, low, high = run
+    rate, exit_rate, counts, costs, levels, reference = equations
     kind = grid.numbers[k]
     base = kind * grid.width
-    at_row(counts, kind, here)
+    at_row(counts, kind, row)
     for n in range(low, high):
         cell = high - ONE - (n - low) if backward else n
-        s = (here * grid.cells + cell) * grid.width
+        s = (row * grid.cells + cell) * grid.width
         at_cell(counts, kind, cell)
         for m in range(ZERO, grid.width):
             r = grid.width - ONE - m if backward else m

@@ -38,7 +38,7 @@ class FinerFlows(NamedTuple):
 
     begin: NDArray[np.uint64]
     values: NDArray[np.floating[Any]]
-    places: NDArray[np.uint64]
+    positions: NDArray[np.uint64]
     x: NDArray[np.floating[Any]]
 
 
@@ -46,7 +46,7 @@ class Weighted(NamedTuple):
     """Numbers of states by which their flows are weighted, and the least of them that counts."""
 
     x: NDArray[np.floating[Any]]
-    least: float
+    minimum: float
 
 
 class WeightedRates(NamedTuple):
@@ -56,7 +56,7 @@ class WeightedRates(NamedTuple):
     weighted: Weighted
 
 
-def weight(x, least):
+def weight(x, minimum):
     """Return what a flow out of a state of probability x is weighted by."""
     return x
 
@@ -82,8 +82,8 @@ def restrict_rates(span, grid, children, parts, fine, values):
                 for e in range(parts.begins[kind], parts.begins[kind + ONE]):
                     total = 0.0
                     for p in range(parts.part_begin[e], parts.part_begin[e + ONE]):
-                        own = weight(weighted.x[s + parts.source[p]], weighted.least)
-                        total += own * rates.rate[p]
+                        share = weight(weighted.x[s + parts.source[p]], weighted.minimum)
+                        total += share * rates.rate[p]
                     values[v] = total
                     v += ONE
                 s += children.last * children.width
@@ -99,8 +99,8 @@ def restrict(span, grid, children, parts, fine, values):
         v = grid.value_begin[coarse]
         s = children.rows[coarse, ZERO] * children.cells * children.width
         for c in range(ZERO, ZERO + children.rows.shape[1]):
-            there = children.present[coarse, c]
-            fine.places[coarse, c] = fine.begin[children.rows[coarse, c]] if there else ZERO
+            present = children.present[coarse, c]
+            fine.positions[coarse, c] = fine.begin[children.rows[coarse, c]] if present else ZERO
         kind_of_row = grid.row_kind[coarse]
         for i in range(grid.first[kind_of_row], grid.first[kind_of_row + ONE]):
             kind = grid.numbers[i]
@@ -111,12 +111,12 @@ def restrict(span, grid, children, parts, fine, values):
                 for e in range(parts.begins[kind], parts.begins[kind + ONE]):
                     total = 0.0
                     for p in range(parts.part_begin[e], parts.part_begin[e + ONE]):
-                        place = fine.places[coarse, parts.line[p]] + parts.flow[p]
-                        total += x[s + parts.source[p]] * fine.values[place]
+                        flow = fine.positions[coarse, parts.line[p]] + parts.flow[p]
+                        total += x[s + parts.source[p]] * fine.values[flow]
                     values[v] = total
                     v += ONE
                 for c in range(ZERO, ZERO + children.rows.shape[1]):
-                    fine.places[coarse, c] += parts.spans[kind, c]
+                    fine.positions[coarse, c] += parts.spans[kind, c]
                 s += children.last * children.width
 
 
@@ -128,7 +128,7 @@ def outflows(span, grid, frequent, values, scale):
             scale[s + grid.step[e]] += values[v + (e - first)]
 
 
-def prolong(span, grid, children, written_out, coarse, x):
+def prolong(span, grid, children, unroll, coarse, x):
     """Multiply each state by the factor of its cell."""
     for row in range(span[0], span[1]):
         for c in range(ZERO, ZERO + children.rows.shape[1]):
@@ -136,19 +136,19 @@ def prolong(span, grid, children, written_out, coarse, x):
                 continue
             s = children.rows[row, c] * children.cells * children.width
             t = row * grid.cells * grid.width
-            left = children.cells
-            if written_out:
+            remaining = children.cells
+            if unroll:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
-            while left > ZERO:
-                for _ in range(min(children.last, left)):
+            while remaining > ZERO:
+                for _ in range(min(children.last, remaining)):
                     for r in range(ZERO, children.width):
                         x[s] *= coarse[t + r]
                         s += ONE
-                left -= min(children.last, left)
+                remaining -= min(children.last, remaining)
                 t += children.width
 
 
-def entry_flows(span, flows, grid, own, rate, x):
+def entry_flows(span, flows, grid, flows_by_cell, rate, x):
     """Add the flow of each entry of each kind, summed over the cells."""
     for row in range(span[0], span[1]):
         kinds = grid.rows[grid.row_kind[row]]
@@ -156,7 +156,7 @@ def entry_flows(span, flows, grid, own, rate, x):
         s = row * grid.cells * grid.width
         for cell in range(len(kinds)):
             base = kinds[cell] * grid.width
-            if not own:
+            if not flows_by_cell:
                 w = grid.begin[base]
             for r in range(base, base + grid.width):
                 for e in range(grid.begin[r], grid.begin[r + ONE]):

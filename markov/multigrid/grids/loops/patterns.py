@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
-__all__ = ["Candidates", "Pattern", "Sums", "Term", "frequent", "of_grid", "of_sums"]
+__all__ = ["Candidates", "Pattern", "Sums", "Term", "frequent", "grid_patterns", "sum_patterns"]
 
-MOST_TERMS = 100  # of a cell that is written out: more take minutes to compile
-MOST_PATTERNS = 2
-LEAST_SHARE = 0.02  # of the cells
+MAX_TERMS = 100  # of a cell that is written out: more take minutes to compile
+MAX_PATTERNS = 2
+MIN_SHARE = 0.02  # of the cells
 
 
 class Term(NamedTuple):
@@ -63,14 +63,14 @@ class Pattern(NamedTuple):
     @property
     def leads(self) -> list[tuple[int, ...]]:
         """Other rows than the cell's own, in a fixed order."""
-        found = {term.lead for terms in self.sums for term in terms}
-        return sorted(lead for lead in found if any(lead))
+        leads = {term.lead for terms in self.sums for term in terms}
+        return sorted(lead for lead in leads if any(lead))
 
     @property
     def lag(self) -> int:
         """Cells by which a row has to be ahead of the next to have been swept where that one reads it."""
-        there = [t.offset // self.width for terms in self.sums for t in terms if any(t.lead)]
-        return max([1, *map(abs, there)])
+        offsets = [t.offset // self.width for terms in self.sums for t in terms if any(t.lead)]
+        return max([1, *map(abs, offsets)])
 
     @property
     def size(self) -> int:
@@ -108,19 +108,19 @@ class Candidates(NamedTuple):
 
     def key(self, kind: int) -> Hashable:
         """Return what tells the pattern of a kind from others."""
-        ends = self.begin[self.first[kind] : self.first[kind + 1] + 1]
-        table = self.terms[ends[0] : ends[-1]]
-        return table.tobytes(), (ends - ends[0]).tobytes(), self.spans[kind].tobytes()
+        bounds = self.begin[self.first[kind] : self.first[kind + 1] + 1]
+        table = self.terms[bounds[0] : bounds[-1]]
+        return table.tobytes(), (bounds - bounds[0]).tobytes(), self.spans[kind].tobytes()
 
     def pattern(self, kind: int) -> Pattern:
         """Return the pattern of a kind."""
-        ends = self.begin[self.first[kind] : self.first[kind + 1] + 1].tolist()
-        sums = (self.terms[a:b].tolist() for a, b in itertools.pairwise(ends))
-        each = tuple(tuple(Term(tuple(t[3:]), *t[:3]) for t in rows) for rows in sums)
-        return Pattern(each, self.width, tuple(self.spans[kind].tolist()))
+        bounds = self.begin[self.first[kind] : self.first[kind + 1] + 1].tolist()
+        rows_of_sums = (self.terms[a:b].tolist() for a, b in itertools.pairwise(bounds))
+        sums = tuple(tuple(Term(tuple(t[3:]), *t[:3]) for t in rows) for rows in rows_of_sums)
+        return Pattern(sums, self.width, tuple(self.spans[kind].tolist()))
 
 
-def of_grid(grid: Grid) -> Candidates:
+def grid_patterns(grid: Grid) -> Candidates:
     """Return the patterns of the kinds of cells: the other states of their transitions."""
     offset = grid.steps[:, -1] * grid.width + grid.others
     terms = np.column_stack([offset, 0 * offset, 0 * offset, grid.steps[:, :-1]])
@@ -137,7 +137,7 @@ class Sums(NamedTuple):
     spans: Numbers
 
 
-def of_sums(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool) -> Candidates:
+def sum_patterns(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool) -> Candidates:
     """Return the patterns of the kinds of coarse cells: what their flows are sums of.
 
     Parameters
@@ -170,12 +170,12 @@ def frequent(candidates: Candidates, shares: NDArray[np.float64]) -> tuple[list[
     shares
         Of the cells that are of each kind; zero for kinds that may not be chosen.
     """
-    alike: dict[Hashable, list[int]] = {}
-    for kind in np.flatnonzero((shares > 0.0) & (candidates.sizes <= MOST_TERMS)).tolist():
-        alike.setdefault(candidates.key(kind), []).append(kind)
-    sums = [float(shares[kinds].sum()) for kinds in alike.values()]
-    order = sorted(zip(sums, alike.values(), strict=True), key=lambda each: -each[0])
-    chosen = [kinds for n, (share, kinds) in enumerate(order[:MOST_PATTERNS]) if not n or share >= LEAST_SHARE]
+    kinds_by_pattern: dict[Hashable, list[int]] = {}
+    for kind in np.flatnonzero((shares > 0.0) & (candidates.sizes <= MAX_TERMS)).tolist():
+        kinds_by_pattern.setdefault(candidates.key(kind), []).append(kind)
+    sums = [float(shares[kinds].sum()) for kinds in kinds_by_pattern.values()]
+    order = sorted(zip(sums, kinds_by_pattern.values(), strict=True), key=lambda pair: -pair[0])
+    chosen = [kinds for n, (share, kinds) in enumerate(order[:MAX_PATTERNS]) if not n or share >= MIN_SHARE]
     special = np.zeros(len(shares), dtype=np.uint64)
     for number, kinds in enumerate(chosen, 1):
         special[kinds] = number

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Signed = NDArray[np.int64]
 
-__all__ = ["CellPlaces", "Digits", "count_entries", "fill", "follow", "keep", "spread", "survey"]
+__all__ = ["Digits", "SlotIndex", "clear_unmarked", "count_entries", "fill", "follow", "spread", "survey"]
 
 
 class Digits(NamedTuple):
@@ -37,7 +37,7 @@ class Digits(NamedTuple):
     ahead: Signed
 
 
-class CellPlaces(NamedTuple):
+class SlotIndex(NamedTuple):
     """Where the combinations of other components are in the cells of a grid.
 
     Attributes
@@ -57,7 +57,7 @@ class CellPlaces(NamedTuple):
     along: int
     lead: Signed
     shift: Signed
-    ends: int
+    cells: int
     width: int
     row_kind: Signed
     rows: Signed
@@ -66,7 +66,7 @@ class CellPlaces(NamedTuple):
 
 def spread(span, grid, backward, old, new, marks):
     """Add the bit ``new`` to states that one with it leads to and that have ``old``; count them."""
-    found = 0
+    n_marked = 0
     for n in range(span[0], span[1]):
         row = span[1] - ONE - n if backward else n
         kind = grid.row_kind[row]
@@ -82,15 +82,15 @@ def spread(span, grid, backward, old, new, marks):
                     r = grid.width - ONE - m if backward else m
                     if marks[s + r] & new:
                         for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
-                            there = marks[s + r + grid.step[e]]
-                            if there & old and not there & new:
-                                marks[s + r + grid.step[e]] = there | new
-                                found += 1
+                            mark = marks[s + r + grid.step[e]]
+                            if mark & old and not mark & new:
+                                marks[s + r + grid.step[e]] = mark | new
+                                n_marked += 1
                 if backward:
                     s -= grid.width
                 else:
                     s += grid.width
-    return found
+    return n_marked
 
 
 def follow(grid, stack, old, new, marks):
@@ -98,7 +98,7 @@ def follow(grid, stack, old, new, marks):
 
     ``stack`` is room for states that are yet to be followed; where it is full they are left to another run.
     """
-    found = 0
+    n_marked = 0
     for s in range(ZERO, ZERO + len(marks)):
         if not marks[s] & new:
             continue
@@ -106,20 +106,20 @@ def follow(grid, stack, old, new, marks):
         count = ONE
         while count > ZERO:
             count -= ONE
-            here = stack[count]
-            cell = here // grid.width
+            state = stack[count]
+            cell = state // grid.width
             row = cell // grid.cells
             kind = grid.rows[grid.row_kind[row], cell - row * grid.cells]
-            r = kind * grid.width + (here - cell * grid.width)
+            r = kind * grid.width + (state - cell * grid.width)
             for e in range(grid.begin[r], grid.begin[r + ONE]):
-                there = here + grid.step[e]
-                if marks[there] & old and not marks[there] & new:
-                    marks[there] |= new
-                    found += 1
+                target = state + grid.step[e]
+                if marks[target] & old and not marks[target] & new:
+                    marks[target] |= new
+                    n_marked += 1
                     if count < len(stack):
-                        stack[count] = there
+                        stack[count] = target
                         count += ONE
-    return found
+    return n_marked
 
 
 def fill(span, grid, present, bit, marks):
@@ -133,40 +133,40 @@ def count_entries(span, grid, bit, marks):
     """Return how many states have a mark, and how many transitions lead out of them."""
     counts = ()
     states = 0
-    found = ZERO
+    n_entries = ZERO
     for s, r in slots(span, grid, counts):
         if marks[s] & bit:
             states += 1
-            found += grid.begin[r + ONE] - grid.begin[r]
-    return states, found
+            n_entries += grid.begin[r + ONE] - grid.begin[r]
+    return states, n_entries
 
 
-def keep(span, each, bit, marks, x):
+def clear_unmarked(span, row_states, bit, marks, x):
     """Set x to zero in states without a mark."""
-    for s in range(span[0] * each, span[1] * each):
+    for s in range(span[0] * row_states, span[1] * row_states):
         if not marks[s] & bit:
             x[s] = 0.0
 
 
-def survey(begin, count, digits, places, marked, found):
+def survey(begin, count, digits, index, marked, results):
     """Find the states with a mark among ``count`` numbers of the space; return how many.
 
-    ``found`` gets their numbers in the space, and their places in the grid.
+    ``results`` gets their numbers in the space, and their places in the grid.
     """
-    numbers, indices = found
+    numbers, indices = results
     values = digits.values
     number = 0
-    place = 0
-    here = 0
+    combination = 0
+    first_row = 0
     for c in range(len(values)):
-        place += values[c] * digits.weight[c]
-        here += values[c] * digits.ahead[c]
+        combination += values[c] * digits.weight[c]
+        first_row += values[c] * digits.ahead[c]
     for n in range(count):
-        row = here + places.lead[place]
-        last = values[places.along] + places.shift[place]
-        r = places.slot[places.rows[places.row_kind[row], last], place]
+        row = first_row + index.lead[combination]
+        last = values[index.along] + index.shift[combination]
+        r = index.slot[index.rows[index.row_kind[row], last], combination]
         if r >= 0:
-            s = (row * places.ends + last) * places.width + r
+            s = (row * index.cells + last) * index.width + r
             if marked.marks[s] & marked.bit:
                 numbers[number] = begin + n
                 indices[number] = s
@@ -174,12 +174,12 @@ def survey(begin, count, digits, places, marked, found):
         c = len(values) - 1
         while c >= 0:
             values[c] += 1
-            place += digits.weight[c]
-            here += digits.ahead[c]
+            combination += digits.weight[c]
+            first_row += digits.ahead[c]
             if values[c] < digits.size[c]:
                 break
-            place -= values[c] * digits.weight[c]
-            here -= values[c] * digits.ahead[c]
+            combination -= values[c] * digits.weight[c]
+            first_row -= values[c] * digits.ahead[c]
             values[c] = 0
             c -= 1
     return number

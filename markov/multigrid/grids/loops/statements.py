@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
     from markov.multigrid.grids.loops.patterns import Pattern, Term
 
-__all__ = ["added", "at", "constants", "one_of", "plus", "rows", "sources"]
+__all__ = ["at", "constants", "one_of", "plus", "rows", "sources", "sum_of"]
 
 
 def one_of(
     patterns: Sequence[Pattern],
-    written: Callable[[Pattern], list[str]],
+    statements: Callable[[Pattern], list[str]],
     special: str = "frequent.special[number]",
 ) -> str:
     """Return the statements of the pattern that a kind has."""
     lines: list[str] = []
     for number, pattern in enumerate(patterns, 1):
         lines.append(f"{'if' if number == 1 else 'elif'} {special} == _k{number}:")
-        lines += [f"    {line}" for line in written(pattern)]
+        lines += [f"    {line}" for line in statements(pattern)]
     return "\n".join(constants(lines)) if lines else "pass"
 
 
@@ -37,7 +37,7 @@ def constants(lines: list[str]) -> list[str]:
 
 def rows(pattern: Pattern) -> list[str]:
     """Return statements for the distances to other rows, by an entry that leads there."""
-    found, number = ["_b = grid.begin[base]"], 0
+    lines, number = ["_b = grid.begin[base]"], 0
     entry: dict[tuple[int, ...], tuple[int, int]] = {}
     for r, terms in enumerate(pattern.sums):
         for term in terms:
@@ -45,13 +45,13 @@ def rows(pattern: Pattern) -> list[str]:
             number += 1
     for d, lead in enumerate(pattern.leads):
         e, offset = entry[lead]
-        found.append(f"_w{d} = {plus(f'grid.step[_b + _k{e}]', -offset)}")
-    return found
+        lines.append(f"_w{d} = {plus(f'grid.step[_b + _k{e}]', -offset)}")
+    return lines
 
 
 def sources(pattern: Pattern) -> list[str]:
     """Return the same for the parts of flows."""
-    found, number = ["_b = parts.part_begin[parts.begins[kind]]"], 0
+    lines, number = ["_b = parts.part_begin[parts.begins[kind]]"], 0
     entry: dict[tuple[int, ...], tuple[int, int]] = {}
     for terms in pattern.sums:
         for term in terms:
@@ -59,8 +59,8 @@ def sources(pattern: Pattern) -> list[str]:
             number += 1
     for d, lead in enumerate(pattern.leads):
         p, offset = entry[lead]
-        found.append(f"_w{d} = {plus(f'parts.source[_b + _k{p}]', -offset)}")
-    return found
+        lines.append(f"_w{d} = {plus(f'parts.source[_b + _k{p}]', -offset)}")
+    return lines
 
 
 def at(pattern: Pattern, term: Term, s: str) -> str:
@@ -76,6 +76,6 @@ def plus(base: str, number: int) -> str:
     return f"{base} + _k{number}" if number > 0 else f"{base} - _k{-number}"
 
 
-def added(terms: Sequence[str]) -> str:
+def sum_of(terms: Sequence[str]) -> str:
     """Return a sum whose last term is added last: it is the one that has just been computed."""
     return " + ".join(terms) if terms else "0.0"

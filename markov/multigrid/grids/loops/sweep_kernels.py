@@ -46,33 +46,33 @@ class SweepPlan(NamedTuple):
 
     repeats: NDArray[np.uint64]
     special: NDArray[np.uint64]
-    alone: np.uint64
+    excluded_row: np.uint64
     together: np.uint64
     lag: np.uint64
 
 
-def rows_alike(grid, plan, left, row, backward):
-    """Return how many of the rows ``left``, from one on, are swept side by side: ``together``, or one."""
+def identical_rows(grid, plan, remaining, row, backward):
+    """Return how many of the rows ``remaining``, from one on, are swept side by side: ``together``, or one."""
     group = ONE
-    while group < plan.together and group < left:
+    while group < plan.together and group < remaining:
         other = row - group if backward else row + group
         same = grid.row_kind[other] == grid.row_kind[row]
-        if not same or other == plan.alone or row == plan.alone:
+        if not same or other == plan.excluded_row or row == plan.excluded_row:
             return ONE
         group += ONE
     return group if group == plan.together else ONE
 
 
-def cells_by_rates(run, grid, plan, own, backward, x):
+def cells_by_rates(run, grid, plan, equations, backward, x):
     """Sweep some cells of a row and segment: those from ``low`` up to ``high``.
 
     Rates, and what always flows in, are those into a state over the rate out of it.
     """
-    here, k, low, high = run
-    rate, source = own
+    row, k, low, high = run
+    rate, source = equations
     number = grid.numbers[k]
     base = number * grid.width
-    s = (here * grid.cells + (high - ONE if backward else low)) * grid.width
+    s = (row * grid.cells + (high - ONE if backward else low)) * grid.width
     for _ in range(low, high):
         for turn in range(ZERO, plan.repeats[number]):
             for m in range(ZERO, grid.width):
@@ -84,16 +84,16 @@ def cells_by_rates(run, grid, plan, own, backward, x):
         s = s - grid.width if backward else s + grid.width
 
 
-def cells_by_flows(run, grid, plan, own, backward, x):
+def cells_by_flows(run, grid, plan, equations, backward, x):
     """Sweep some cells of a row and segment, which have flows of their own."""
-    here, k, low, high = run
-    before, value_begin, values, scale, source = own
+    row, k, low, high = run
+    before, value_begin, values, scale, source = equations
     number = grid.numbers[k]
     base = number * grid.width
-    each = grid.begin[base + grid.width] - grid.begin[base]
-    s = (here * grid.cells + (high - ONE if backward else low)) * grid.width
+    n_entries = grid.begin[base + grid.width] - grid.begin[base]
+    s = (row * grid.cells + (high - ONE if backward else low)) * grid.width
     ahead = (high - ONE if backward else low) - grid.starts[k]
-    v = value_begin[here] + before[k] + ahead * each - grid.begin[base]
+    v = value_begin[row] + before[k] + ahead * n_entries - grid.begin[base]
     for _ in range(low, high):
         for turn in range(ZERO, plan.repeats[number]):
             for m in range(ZERO, grid.width):
@@ -103,10 +103,10 @@ def cells_by_flows(run, grid, plan, own, backward, x):
                     total += x[s + r + grid.step[e]] * values[v + e]
                 x[s + r] = (total + source[base + r]) * scale[s + r]
         s = s - grid.width if backward else s + grid.width
-        v = v - each if backward else v + each
+        v = v - n_entries if backward else v + n_entries
 
 
-def sweep(span, grid, plan, own, backward, x):
+def sweep(span, grid, plan, equations, backward, x):
     """Solve the equation of each state of some rows in turn; cells of frequent kinds as spliced in."""
     top, bottom = span
     rows = bottom - top
@@ -114,7 +114,7 @@ def sweep(span, grid, plan, own, backward, x):
     while n < rows:
         row = bottom - ONE - n if backward else top + n
         kind = grid.row_kind[row]
-        group = rows_alike(grid, plan, rows - n, row, backward)
+        group = identical_rows(grid, plan, rows - n, row, backward)
         n += group
         count = grid.first[kind + ONE] - grid.first[kind]
         begun = ZERO
@@ -128,7 +128,7 @@ def sweep(span, grid, plan, own, backward, x):
                     break
                 until += ONE
             for g in range(ZERO, group):
-                here = row - g if backward else row + g
+                group_row = row - g if backward else row + g
                 for i in range(begun, min(until + ONE, count)):
                     k = grid.first[kind] + (count - ONE - i if backward else i)
                     low = grid.starts[k]
@@ -140,10 +140,10 @@ def sweep(span, grid, plan, own, backward, x):
                         m = plan.lag * (group - ONE - g)
                         low, high = (high - m, high) if backward else (low, low + m)
                     base = grid.numbers[k] * grid.width
-                    if plan.special[grid.numbers[k]] > ZERO and row != plan.alone:
-                        unrolled(here, base)  # type: ignore[name-defined]  # noqa: F821
+                    if plan.special[grid.numbers[k]] > ZERO and row != plan.excluded_row:
+                        unrolled(group_row, base)  # type: ignore[name-defined]  # noqa: F821
                     else:
-                        one_by_one(here, low, high)  # type: ignore[name-defined]  # noqa: F821
+                        one_by_one(group_row, low, high)  # type: ignore[name-defined]  # noqa: F821
             if until < count:
                 k = grid.first[kind] + (count - ONE - until if backward else until)
                 base = grid.numbers[k] * grid.width

@@ -26,8 +26,8 @@ __all__ = [
     "Marked",
     "PartTable",
     "SlotRates",
+    "as_unsigned",
     "cells_of",
-    "unsigned",
 ]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -67,7 +67,7 @@ class Cells(NamedTuple):
     value_begin: Numbers
 
 
-def unsigned(numbers: Any) -> NDArray[np.uint64]:
+def as_unsigned(numbers: Any) -> NDArray[np.uint64]:
     """Return whole numbers as the kernels take them: negative ones wrap."""
     return np.ascontiguousarray(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
 
@@ -75,20 +75,20 @@ def unsigned(numbers: Any) -> NDArray[np.uint64]:
 def cells_of(grid: Grid) -> Cells:
     """Return the tables of a grid for the kernels."""
     first, starts, numbers = grid.segments
-    ends = np.append(starts[1:], 0)
-    ends[first[1:] - 1] = grid.shape[-1]
+    segment_ends = np.append(starts[1:], 0)
+    segment_ends[first[1:] - 1] = grid.shape[-1]
     return Cells(
-        row_kind=unsigned(grid.row_kind),
-        rows=unsigned(grid.rows),
-        first=unsigned(first),
-        starts=unsigned(starts),
-        ends=unsigned(ends),
-        numbers=unsigned(numbers),
+        row_kind=as_unsigned(grid.row_kind),
+        rows=as_unsigned(grid.rows),
+        first=as_unsigned(first),
+        starts=as_unsigned(starts),
+        ends=as_unsigned(segment_ends),
+        numbers=as_unsigned(numbers),
         cells=np.uint64(grid.shape[-1]),
         width=np.uint64(grid.width),
-        begin=unsigned(grid.begin),
-        step=unsigned(grid.step),
-        value_begin=unsigned(grid.value_begin),
+        begin=as_unsigned(grid.begin),
+        step=as_unsigned(grid.step),
+        value_begin=as_unsigned(grid.value_begin),
     )
 
 
@@ -96,7 +96,7 @@ class Frequent(NamedTuple):
     """The pattern of each kind that is written out, from 1 on (0: none), and a row where none is."""
 
     special: Numbers
-    alone: np.uint64
+    excluded_row: np.uint64
 
 
 class SlotRates(NamedTuple):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["ALONE", "RowBlocks", "Team", "row_blocks"]
 
 BLOCKS = 4
-LARGE = 100_000
+MIN_DIVIDED_STATES = 100_000
 """States of a grid from which on its rows are divided: below, calls would take longer than loops."""
-WIDE = 8  # times as many rows in a block as between two blocks, at least
+MIN_BLOCK_RATIO = 8  # times as many rows in a block as between two blocks, at least
 
 
 class RowBlocks(NamedTuple):
@@ -35,14 +35,14 @@ class RowBlocks(NamedTuple):
 
     Attributes
     ----------
-    apart
+    blocks
         So far apart that no transition leads from one to another, nor from two of them to one state.
-    between
+    borders
         The rows between them, to be done afterwards.
     """
 
-    apart: tuple[Span, ...]
-    between: tuple[Span, ...]
+    blocks: tuple[Span, ...]
+    borders: tuple[Span, ...]
 
 
 def row_blocks(grid: Grid) -> RowBlocks:
@@ -50,13 +50,13 @@ def row_blocks(grid: Grid) -> RowBlocks:
     rows, row = len(grid.row_kind), grid.shape[-1] * grid.width
     ahead = (grid.strides[:-1] // row).astype(np.int64)
     gap = 2 * int(np.abs(grid.steps[:, :-1] @ ahead).max(initial=0))
-    if grid.size < LARGE or rows < BLOCKS * (1 + WIDE) * max(gap, 1):
+    if grid.size < MIN_DIVIDED_STATES or rows < BLOCKS * (1 + MIN_BLOCK_RATIO) * max(gap, 1):
         return RowBlocks(((np.uint64(0), np.uint64(rows)),), ())
-    ends = [rows * n // BLOCKS for n in range(1, BLOCKS)]
-    begins = np.array([0, *ends], dtype=np.uint64)
-    until = np.array([*(end - gap for end in ends), rows], dtype=np.uint64)
-    between = zip(until[:-1], begins[1:], strict=True) if gap else ()
-    return RowBlocks(tuple(zip(begins, until, strict=True)), tuple(between))
+    begins_after = [rows * n // BLOCKS for n in range(1, BLOCKS)]
+    begins = np.array([0, *begins_after], dtype=np.uint64)
+    until = np.array([*(end - gap for end in begins_after), rows], dtype=np.uint64)
+    borders = zip(until[:-1], begins[1:], strict=True) if gap else ()
+    return RowBlocks(tuple(zip(begins, until, strict=True)), tuple(borders))
 
 
 class Team:
@@ -83,16 +83,16 @@ class Team:
         """Return the results of some calls, done in any order, one by each thread at a time."""
         if self._pool is None or len(calls) == 1:
             return [call() for call in calls]
-        found: list[Any] = [None] * len(calls)
-        left = deque(enumerate(calls))
+        results: list[Any] = [None] * len(calls)
+        queue = deque(enumerate(calls))
 
         def work() -> None:
-            while left:
+            while queue:
                 try:
-                    n, call = left.popleft()
+                    n, call = queue.popleft()
                 except IndexError:  # another thread took the last one
                     return
-                found[n] = call()
+                results[n] = call()
 
         others = [  # with what is set here for floating-point errors
             self._pool.submit(copy_context().run, work) for _ in range(min(self.threads, len(calls)) - 1)
@@ -101,11 +101,11 @@ class Team:
             work()
             wait(others)
         finally:  # after Ctrl-C nothing may go on
-            left.clear()
+            queue.clear()
             wait(others)
         for other in others:
             other.result()
-        return found
+        return results
 
 
 ALONE = Team(1)

@@ -38,7 +38,7 @@ def other_slots(span, grid, frequent, counts):
         for k in range(grid.first[kind], grid.first[kind + ONE]):
             number = grid.numbers[k]
             base = number * grid.width
-            if frequent.special[number] > ZERO and row != frequent.alone:
+            if frequent.special[number] > ZERO and row != frequent.excluded_row:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             at_row(counts, number, row)
@@ -58,7 +58,7 @@ def flow_slots(span, grid, frequent):
         for k in range(grid.first[kind], grid.first[kind + ONE]):
             number = grid.numbers[k]
             base = number * grid.width
-            if frequent.special[number] > ZERO and row != frequent.alone:
+            if frequent.special[number] > ZERO and row != frequent.excluded_row:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             for _ in range(grid.starts[k], grid.ends[k]):
@@ -84,13 +84,13 @@ def child_slots(coarse, children, grid, frequent, target, counts):
         for k in range(grid.first[kind], grid.first[kind + ONE]):
             number = grid.numbers[k]
             base = number * grid.width
-            if frequent.special[number] > ZERO and row != frequent.alone:
+            if frequent.special[number] > ZERO and row != frequent.excluded_row:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             at_row(counts, number, row)
             for cell in range(grid.starts[k], grid.ends[k]):
                 at_cell(counts, number, cell)
-                t = target.under[cell]
+                t = target.aggregate_of_cell[cell]
                 for m in range(ZERO, grid.width):
                     r = base + m
                     yield s, r, v, t + m

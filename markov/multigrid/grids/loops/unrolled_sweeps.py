@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from markov.multigrid.grids.loops.statements import added, at, one_of, plus, rows
+from markov.multigrid.grids.loops.statements import at, one_of, plus, rows, sum_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["TOGETHER", "sweeps"]
 
 TOGETHER = 4  # rows that are swept side by side, so that none waits for its last sum
-CELLS = "(here, k, low, high), grid, plan, own, backward, x"
+CELLS = "(group_row, k, low, high), grid, plan, equations, backward, x"
 SPECIAL = "plan.special[grid.numbers[k]]"
 
 
@@ -27,7 +27,7 @@ class Equation(NamedTuple):
 
     Attributes
     ----------
-    own
+    arrays
         What its argument of that name consists of.
     first, term
         The first number of a sum, and the one for an entry, given the other state and the rate.
@@ -36,10 +36,10 @@ class Equation(NamedTuple):
     flows
         Whether every cell has flows of its own.
     slot
-        Which of ``own`` has a number for each slot of a kind.
+        Which of ``arrays`` has a number for each slot of a kind.
     """
 
-    own: str
+    arrays: str
     first: str = "_f{r}"
     term: str = "{0} * {1}"
     begin: str = ""
@@ -52,20 +52,20 @@ EQUATIONS = {
     "cells_by_rates": Equation("rate, source", slot="source"),
     "cells_by_flows": Equation(
         "before, value_begin, values, scale, source",
-        value="({total}) * scale[{here}]",
+        value="({total}) * scale[{state}]",
         flows=True,
         slot="source",
     ),
     "cells_by_costs": Equation(
         "rate, scale, costs, levels, reference",
-        first="costs[levels[{here}]] * _f{r}",
+        first="costs[levels[{state}]] * _f{r}",
         slot="scale",
     ),
     "cells_by_shares": Equation(
         "before, value_begin, values, right, out, reference, leak",
-        first="right[{here}]",
+        first="right[{state}]",
         term="({0} - _m) * {1}",
-        begin="_m = 1.0 * x[{here}]",
+        begin="_m = 1.0 * x[{state}]",
         value="_m + ({total})",
         flows=True,
     ),
@@ -87,28 +87,28 @@ def sweeps(patterns: Sequence[Pattern], cells: str) -> dict[str, str]:
 def _runs(patterns: Sequence[Pattern], equation: Equation) -> str:
     """Return a sweep of cells ``low`` up to ``high`` of one row."""
 
-    def written(pattern: Pattern) -> list[str]:
-        lines = _given(pattern, equation)
+    def statements(pattern: Pattern) -> list[str]:
+        lines = _preamble(pattern, equation)
         for name, backward in (("if backward:", True), ("else:", False)):
             body = _cell(pattern, equation, 0, backward)
             cell = "high - _k1" if backward else "low"
             begin = [
-                f"_s0 = (here * grid.cells + {cell}) * grid.width",
+                f"_s0 = (group_row * grid.cells + {cell}) * grid.width",
                 *_read(pattern, 0, backward),
             ]
             first = f"({cell} - grid.starts[k]) * _k{pattern.size}"
-            begin += [f"_v0 = value_begin[here] + before[k] + {first}"] if equation.flows else []
+            begin += [f"_v0 = value_begin[group_row] + before[k] + {first}"] if equation.flows else []
             lines += [name, *_loop(begin, "range(low, high)", body)]
         return lines
 
-    return one_of(patterns, written, SPECIAL)
+    return one_of(patterns, statements, SPECIAL)
 
 
 def _side_by_side(patterns: Sequence[Pattern], equation: Equation) -> str:
     """Return a sweep of the middle of a segment in ``TOGETHER`` rows."""
 
-    def written(pattern: Pattern) -> list[str]:
-        lines = _given(pattern, equation)
+    def statements(pattern: Pattern) -> list[str]:
+        lines = _preamble(pattern, equation)
         for name, backward in (("if backward:", True), ("else:", False)):
             begin, body = [], []
             for n in range(TOGETHER):
@@ -124,7 +124,7 @@ def _side_by_side(patterns: Sequence[Pattern], equation: Equation) -> str:
             lines += [name, *_loop(begin, f"range(_k0, {count})", body)]
         return lines
 
-    return one_of(patterns, written, SPECIAL)
+    return one_of(patterns, statements, SPECIAL)
 
 
 def _loop(begin: list[str], numbers: str, body: list[str]) -> list[str]:
@@ -132,33 +132,33 @@ def _loop(begin: list[str], numbers: str, body: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _given(pattern: Pattern, equation: Equation) -> list[str]:
+def _preamble(pattern: Pattern, equation: Equation) -> list[str]:
     """Return statements for what all cells of a kind have in common."""
-    found = [f"{equation.own} = own", *rows(pattern)]
+    lines = [f"{equation.arrays} = equations", *rows(pattern)]
     if not equation.flows:
-        found += [f"_q{e} = rate[_b + _k{e}]" for e in range(pattern.size)]
+        lines += [f"_q{e} = rate[_b + _k{e}]" for e in range(pattern.size)]
     slots = range(len(pattern.sums) if equation.slot else 0)
-    return found + [f"_f{r} = {equation.slot}[base + _k{r}]" for r in slots]
+    return lines + [f"_f{r} = {equation.slot}[base + _k{r}]" for r in slots]
 
 
 def _cell(pattern: Pattern, equation: Equation, n: int, backward: bool) -> list[str]:
     """Return a sweep of one cell of the row number n of several."""
-    found, sums, number = [f"_p{d} = _s{n} + _w{d}" for d in range(len(pattern.leads))], [], 0
+    body, sums, number = [f"_p{d} = _s{n} + _w{d}" for d in range(len(pattern.leads))], [], 0
     for r, terms in enumerate(pattern.sums):
-        numbers, here = range(number, number + len(terms)), plus(f"_s{n}", r)
+        numbers, state = range(number, number + len(terms)), plus(f"_s{n}", r)
         rates = [f"values[_v{n} + _k{e}]" if equation.flows else f"_q{e}" for e in numbers]
         states = [_state(pattern, term, r, n, backward) for term in terms]
-        own = [equation.term.format(*each) for each in zip(states, rates, strict=True)]
-        own = [equation.first.format(here=here, r=r), *(own if backward else own[::-1])]
-        value = equation.value.format(here=here, total=added(own))
-        lines = [f"_e{n}_{r} = {value}", f"x[{here}] = _e{n}_{r}"]
-        sums.append([equation.begin.format(here=here), *lines] if equation.begin else lines)
+        products = [equation.term.format(*pair) for pair in zip(states, rates, strict=True)]
+        products = [equation.first.format(state=state, r=r), *(products if backward else products[::-1])]
+        value = equation.value.format(state=state, total=sum_of(products))
+        lines = [f"_e{n}_{r} = {value}", f"x[{state}] = _e{n}_{r}"]
+        sums.append([equation.begin.format(state=state), *lines] if equation.begin else lines)
         number += len(terms)
     sign = "-" if backward else "+"
-    found += [line for lines in (sums[::-1] if backward else sums) for line in lines]
-    found += [f"_c{n}_{r} = _e{n}_{r}" for r in _kept(pattern, backward)]
-    found.append(f"_s{n} {sign}= _k{pattern.width}")
-    return [*found, f"_v{n} {sign}= _k{pattern.size}"] if equation.flows else found
+    body += [line for lines in (sums[::-1] if backward else sums) for line in lines]
+    body += [f"_c{n}_{r} = _e{n}_{r}" for r in _reused_slots(pattern, backward)]
+    body.append(f"_s{n} {sign}= _k{pattern.width}")
+    return [*body, f"_v{n} {sign}= _k{pattern.size}"] if equation.flows else body
 
 
 def _state(pattern: Pattern, term: Term, r: int, n: int, backward: bool) -> str:
@@ -177,14 +177,14 @@ def _ahead(pattern: Pattern, backward: bool) -> int:
     return -pattern.width if backward else pattern.width
 
 
-def _kept(pattern: Pattern, backward: bool) -> list[int]:
+def _reused_slots(pattern: Pattern, backward: bool) -> list[int]:
     """Return the slots of the cell before that a cell reads."""
-    own = [t.offset for terms in pattern.sums for t in terms if not any(t.lead)]
-    before = {offset + _ahead(pattern, backward) for offset in own}
+    offsets = [t.offset for terms in pattern.sums for t in terms if not any(t.lead)]
+    before = {offset + _ahead(pattern, backward) for offset in offsets}
     return sorted(before & set(range(pattern.width)))
 
 
 def _read(pattern: Pattern, n: int, backward: bool) -> list[str]:
     """Return statements that read the cell before the first one."""
     ahead = _ahead(pattern, backward)
-    return [f"_c{n}_{r} = 1.0 * x[{plus(f'_s{n}', r - ahead)}]" for r in _kept(pattern, backward)]
+    return [f"_c{n}_{r} = 1.0 * x[{plus(f'_s{n}', r - ahead)}]" for r in _reused_slots(pattern, backward)]

@@ -1,6 +1,6 @@
 """Arithmetic with numbers over the states of a grid, as templates of kernels.
 
-A call does the rows of a span, which have ``each`` states apiece.
+A call does the rows of a span, which have ``row_states`` states apiece.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -10,27 +10,27 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-__all__ = ["Shares", "begin_anew", "blend", "invert", "multiply", "overcorrect"]
+__all__ = ["Shares", "blend", "invert", "multiply", "overcorrect", "reset"]
 
 TINY = 1e-300
 
 
-def begin_anew(span, each, scale, x):
+def reset(span, row_states, scale, x):
     """Set ``scale`` to zero and x to one."""
-    for s in range(span[0] * each, span[1] * each):
+    for s in range(span[0] * row_states, span[1] * row_states):
         scale[s] = 0.0
         x[s] = 1.0
 
 
-def invert(span, each, scale):
+def invert(span, row_states, scale):
     """Set ``scale`` to one over what it is."""
-    for s in range(span[0] * each, span[1] * each):
+    for s in range(span[0] * row_states, span[1] * row_states):
         scale[s] = 1.0 / max(scale[s], TINY)
 
 
-def overcorrect(span, each, x):
+def overcorrect(span, row_states, x):
     """Raise x to the power 1.25."""
-    for s in range(span[0] * each, span[1] * each):
+    for s in range(span[0] * row_states, span[1] * row_states):
         x[s] *= math.sqrt(math.sqrt(x[s]))
 
 
@@ -39,20 +39,20 @@ class Shares(NamedTuple):
 
     a: float
     b: float
-    least: float
+    minimum: float
 
 
-def blend(span, each, shares, x, y, z):
-    """Set x to x + a (y - x) + b (z - x), at least ``least`` times what it was; z to x, as it was."""
-    a, b, least = shares
-    for s in range(span[0] * each, span[1] * each):
+def blend(span, row_states, shares, x, y, z):
+    """Set x to x + a (y - x) + b (z - x), at least ``minimum`` times what it was; z to x, as it was."""
+    a, b, minimum = shares
+    for s in range(span[0] * row_states, span[1] * row_states):
         before = x[s]
         better = before + a * (y[s] - before) + b * (z[s] - before)
-        x[s] = max(better, least * before)
+        x[s] = max(better, minimum * before)
         z[s] = before
 
 
-def multiply(span, each, factor, x):
+def multiply(span, row_states, factor, x):
     """Multiply x by a number."""
-    for s in range(span[0] * each, span[1] * each):
+    for s in range(span[0] * row_states, span[1] * row_states):
         x[s] *= factor

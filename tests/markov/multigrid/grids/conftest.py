@@ -14,7 +14,7 @@ from markov import GTH, ChainModel, PauseChain, PauseTandem, stationary
 from markov.generators.calls import Calls
 from markov.generators.regions import find_regions
 from markov.multigrid.grids import levels
-from markov.multigrid.grids.layouts import laid_out
+from markov.multigrid.grids.layouts import lay_out
 from markov.multigrid.grids.levels import Finest
 from markov.multigrid.grids.loops import teams
 from markov.multigrid.grids.models import GridModel
@@ -54,7 +54,7 @@ class Batches(ChainModel):
 
 def on_grid(pi, model=TANDEM):
     """Return numbers over the states that count as numbers over the grid."""
-    places = grid_of(model).places
+    places = grid_of(model).states
     x, begin = np.zeros(len(places.marks)), 0
     for _, indices in places.blocks():
         x[indices] = pi[begin : begin + len(indices)]
@@ -65,7 +65,7 @@ def on_grid(pi, model=TANDEM):
 def finest(x, model=TANDEM):
     """Return the finest level of a model, for numbers over its grid."""
     layout = grid_of(model).layout
-    return Finest(*layout.into, layout.place >= 0, x, fast=False)
+    return Finest(*layout.into, layout.combinations >= 0, x, unroll=False)
 
 
 class Machines(ChainModel):
@@ -133,10 +133,10 @@ def blocks(monkeypatch):
     """Divide the rows of small grids into two blocks; return what sets the least size of those that are."""
 
     def least(states):
-        monkeypatch.setattr(teams, "LARGE", states)
+        monkeypatch.setattr(teams, "MIN_DIVIDED_STATES", states)
 
     monkeypatch.setattr(teams, "BLOCKS", 2)
-    monkeypatch.setattr(teams, "WIDE", 0)
+    monkeypatch.setattr(teams, "MIN_BLOCK_RATIO", 0)
     least(1)
     return least
 
@@ -154,7 +154,7 @@ def grid_layout(model):
     space = model._space
     regions = find_regions(Calls(model, space), space, 2000)
     start = space.codes([model.start()])[:, 0].tolist()
-    return laid_out(regions, space.low, space.shape, start)
+    return lay_out(regions, space.low, space.shape, start)
 
 
 @cache

@@ -15,7 +15,7 @@ from markov.generators.curves import Curve
 from markov.generators.regions import Region
 from markov.generators.tracing import Span
 from markov.multigrid.grids.coarse_levels import Coarse
-from markov.multigrid.grids.coarsening import coarsened
+from markov.multigrid.grids.coarsening import coarsen
 from markov.multigrid.grids.counts import Along, Varying
 from markov.multigrid.grids.cycles import cycle
 from markov.multigrid.grids.layouts import Rates
@@ -44,7 +44,7 @@ from tests.markov.multigrid.grids.conftest import (
 def test_both_tables_are_the_generator_of_plain_python(model, plain):
     grid = grid_of(model)
     found = explore(model, compiled=False).chain
-    indices = np.concatenate([places for _, places in grid.places.blocks()])
+    indices = np.concatenate([places for _, places in grid.states.blocks()])
     off = found.Q.toarray() * (1.0 - np.eye(found.size))
     out, into = (matrix_of(*side) for side in (grid.layout.out, grid.layout.into))
     assert np.allclose(out.toarray()[np.ix_(indices, indices)], off, rtol=1e-15, atol=0.0)
@@ -55,7 +55,7 @@ def test_both_tables_are_the_generator_of_plain_python(model, plain):
 def test_parts_lead_out_of_the_state_that_they_name(by_source):
     layout = grid_layout(TANDEM)
     grid, rates = layout.out if by_source else layout.into
-    coarse, aggregation = coarsened(grid, (2, 3))
+    coarse, aggregation = coarsen(grid, (2, 3))
     parts = Parts(grid, aggregation, by_source=by_source)
     begins, part_begin, source = (each.astype(np.int64) for each in parts.table[1:4])
     flows = matrix_of(grid, rates).toarray()
@@ -113,7 +113,7 @@ def test_moves_are_rows_for_each_combination_of_a_region():
     assert moves.rate.tolist() == [2.0] * 4  # what changes nothing is none
     assert moves.back.low.tolist() == [[1]] * 4
     assert moves.back.source.tolist() == moves.target.tolist()
-    shifted = moves.shifted(0, np.array([0, 0, 10, 10, 20, 20]))
+    shifted = moves.shift_states(0, np.array([0, 0, 10, 10, 20, 20]))
     assert shifted.low.ravel().tolist() == [2, 2, 12, 12]
     assert shifted.step.ravel().tolist() == [9, 9, 9, 9]
 
@@ -130,8 +130,8 @@ def test_rates_that_depend_on_counts_move_with_their_states():
     assert moves.varying.tolist() == [0, 0, -1, -1]
     assert moves.source.tolist() == [0, 1, 0, 1]
     assert moves.rate.tolist() == [0.0, 0.0, 1.0, 2.0]
-    shifted = moves.shifted(0, np.array([0, 10, 20]))
-    assert shifted.variants == (curve, curve.moved(0, 10))
+    shifted = moves.shift_states(0, np.array([0, 10, 20]))
+    assert shifted.variants == (curve, curve.shift(0, 10))
     assert shifted.varying.tolist() == [0, 1, -1, -1]
 
 
@@ -143,7 +143,7 @@ def test_rates_on_a_grid_are_those_of_the_chain(side):
     grid, (_, chain) = grid_of(MACHINES), exact(MACHINES)
     found = matrix_of(*getattr(grid.layout, side)).toarray()
     found = found.T if side == "into" else found
-    indices = np.concatenate([indices for _, indices in grid.places.blocks()])
+    indices = np.concatenate([indices for _, indices in grid.states.blocks()])
     expected = chain.Q.toarray()
     np.fill_diagonal(expected, 0.0)
     assert np.abs(found[np.ix_(indices, indices)] - expected).max() <= 1e-15 * expected.max()
@@ -167,7 +167,7 @@ def at_cell(table, kind, row, cell):
 
 def test_each_block_writes_to_arrays_of_its_own():
     table = rate_table(*grid_of(MACHINES).layout.into)
-    rate, (other, counts), kept = table.own((table.rate, (table.rate, table.counts), 2.0))
+    rate, (other, counts), kept = table.for_block((table.rate, (table.rate, table.counts), 2.0))
     assert rate is other is counts[-2][0]
     assert rate is not table.rate
     assert counts[0] is table.counts[0]
@@ -191,7 +191,7 @@ def test_rates_of_cells_are_written_before_they_are_read(plain):
 
 def test_rates_of_parts_are_those_of_the_cells_that_they_belong_to(plain):
     grid, rates = grid_of(MACHINES).layout.into
-    coarse, aggregation = coarsened(grid, (2, 3))
+    coarse, aggregation = coarsen(grid, (2, 3))
     parts = Parts(grid, aggregation)
     table = parts_table(grid, rates, parts, aggregation, coarse.shape)
     joined = aggregation.parts
@@ -213,7 +213,7 @@ def two_levels():
     x = on_grid(np.random.default_rng(6).random(grid_size()))
     level, flows, found = finest(x), matrix_of(*grid_layout(TANDEM).into).toarray() * x, []
     for factors in ((2, 4), (1, 3)):
-        grid, aggregation = coarsened(level.grid, factors)
+        grid, aggregation = coarsen(level.grid, factors)
         labels, m = aggregates(level.grid, factors)
         level = Coarse(grid, aggregation, level)
         level.restrict()
@@ -227,7 +227,7 @@ def two_levels():
 
 def grid_size():
     """Return how many states count."""
-    return grid_of(TANDEM).places.size
+    return grid_of(TANDEM).states.size
 
 
 def test_flows_of_two_levels_are_sums_of_those_of_the_chain(plain):
@@ -254,8 +254,8 @@ def test_corrections_of_wide_cells_are_raised(plain, factors, power):
     model = PauseTandem(buffers=(7, 8), high_threshold=6, arrival_rates=tuple(range(8, 0, -1)))
     layout = grid_layout(model)
     x = np.ones(layout.into[0].size)
-    fine = Finest(*layout.into, layout.place >= 0, x, fast=False)
-    level = Coarse(*coarsened(fine.grid, factors), fine)
+    fine = Finest(*layout.into, layout.combinations >= 0, x, unroll=False)
+    level = Coarse(*coarsen(fine.grid, factors), fine)
     level.x[:] = 2.0
     level.prolong()
     assert x == pytest.approx(2.0**power)
@@ -276,7 +276,7 @@ def aggregates(grid, factor):
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_parts_of_entries_are_all_flows_between_different_aggregates(model, factors):
     grid, _ = grid_layout(model).out
-    coarse, aggregation = coarsened(grid, factors)
+    coarse, aggregation = coarsen(grid, factors)
     labels, m = aggregates(grid, factors)
     assert coarse.size == m
     join = sp.csr_matrix((np.ones(grid.size), (np.arange(grid.size), labels)), shape=(grid.size, m))
@@ -291,7 +291,7 @@ def test_few_kinds_are_left_on_every_level():
     grid, _ = grid_layout(MODELS[1]).out
     first = grid.kinds
     while min(grid.shape) > 1:
-        grid, _ = coarsened(grid, (2, 2))
+        grid, _ = coarsen(grid, (2, 2))
         assert grid.kinds <= first
 
 
@@ -325,17 +325,17 @@ def test_a_single_level_is_solved():
 
 
 def test_axes_along_which_states_exchange_most_are_joined(plain):
-    level = finest(on_grid(np.ones(grid_of(TANDEM).places.size)))
+    level = finest(on_grid(np.ones(grid_of(TANDEM).states.size)))
     rates = level.rates.rate.copy()
     rates[level.grid.steps[:, 0] != 0] *= 1e-3
-    assert level.strong(level.carried(False, rates)) == (False, True)
+    assert level.strong(level.flows_by_entry(False, rates)) == (False, True)
     assert level.strong_axes() == (True, True)
 
 
 def test_levels_are_freed_without_a_collector() -> None:
     """What nobody uses any more gives its memory to the bound at once: no level holds itself."""
-    fine = finest(np.full(len(grid_of(TANDEM).places.marks), 1.0))
-    grid, aggregation = coarsened(fine.grid, (2, 4))
+    fine = finest(np.full(len(grid_of(TANDEM).states.marks), 1.0))
+    grid, aggregation = coarsen(fine.grid, (2, 4))
     coarse = Coarse(grid, aggregation, fine)
     coarse.restrict()
     held = [weakref.ref(level) for level in (fine, coarse)]

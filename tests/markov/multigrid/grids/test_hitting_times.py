@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from markov import MatrixFree, PauseTandem, stationary
-from markov.multigrid.grids.coarsening import coarsened
+from markov.multigrid.grids.coarsening import coarsen
 from markov.multigrid.grids.hitting_times import drifts
 from markov.multigrid.grids.hitting_times import proof_kernels as kernels
-from markov.multigrid.grids.hitting_times.drifts import SHARP, Drift
+from markov.multigrid.grids.hitting_times.drifts import ACCEPTED_DRIFT, Drift
 from markov.multigrid.grids.hitting_times.equations import Coarse, Finest, HittingTimes
 from markov.multigrid.grids.hitting_times.finest_kernels import Leaking, cost_levels
-from markov.multigrid.grids.hitting_times.weights import MIN_WEIGHT, TAIL, weights_of
+from markov.multigrid.grids.hitting_times.weights import COST_EXPONENT, MIN_WEIGHT, weights_of
 from markov.multigrid.grids.levels import Level
 from markov.multigrid.grids.loops.tables import Marked, SlotRates
 from markov.multigrid.grids.places import QUEUED, RECURRENT
@@ -32,9 +32,9 @@ def test_flows_of_aggregates_are_weighted_sums_of_rates(plain):
     weights = weights_of(pi)
     grid, rates = layout.out
     fine = Finest(grid, rates, int(np.argmax(pi)), weights, np.zeros(grid.size))
-    coarse, aggregation = coarsened(grid, (4, 3))
+    coarse, aggregation = coarsen(grid, (4, 3))
     values = np.zeros(int(coarse.value_begin[-1]))
-    level = Level(coarse, np.zeros(coarse.size), fast=False)
+    level = Level(coarse, np.zeros(coarse.size), unroll=False)
     fine.restriction(aggregation, level, values)()
     labels, m = aggregates(grid, (4, 3))
     join = np.zeros((grid.size, m))
@@ -66,10 +66,10 @@ def test_axes_are_those_along_which_most_steps_lead_wherever_pi_is(small):
     layout = grid_of(TANDEM).layout
     grid, rates = layout.out
     for seed in range(2):
-        pi = on_grid(np.random.default_rng(seed).random(grid_of(TANDEM).places.size) ** 40)
+        pi = on_grid(np.random.default_rng(seed).random(grid_of(TANDEM).states.size) ** 40)
         level = Finest(grid, rates, int(np.argmax(pi)), weights_of(pi), np.zeros(grid.size))
         assert level.strong_axes() == (True, True)
-        coarse, aggregation = coarsened(grid, (1, 9))
+        coarse, aggregation = coarsen(grid, (1, 9))
         below = Coarse(coarse, aggregation, level, 1.0)
         assert below.strong_axes()[0]
         assert not below.x.any()  # as before
@@ -85,7 +85,7 @@ def levels(plain):
     grid, rates = layout.out
     h = np.random.default_rng(3).random(grid.size)
     fine = Finest(grid, rates, int(np.argmax(pi)), weights_of(pi), h)
-    coarse_grid, aggregation = coarsened(grid, (2, 2))
+    coarse_grid, aggregation = coarsen(grid, (2, 2))
     leak = float(pi.max()) * fine.leak
     coarse = Coarse(coarse_grid, aggregation, fine, leak)
     labels, m = aggregates(grid, (2, 2))
@@ -147,9 +147,9 @@ def test_costs_are_a_power_of_the_probability(plain):
     found = weights_of(pi)
     some = pi > 0.0
     costs = found.costs[found.levels[some]]
-    expected = (pi[some] / pi.max()) ** TAIL
+    expected = (pi[some] / pi.max()) ** COST_EXPONENT
     assert np.all((costs <= expected * (1.0 + 1e-12)) & (costs >= expected / 1.75))  # 256^0.1
-    assert found.least == pytest.approx(MIN_WEIGHT * pi.max())
+    assert found.minimum == pytest.approx(MIN_WEIGHT * pi.max())
 
 
 # Hitting times that fall short somewhere are raised until they do not, and nowhere lowered.
@@ -163,7 +163,7 @@ def spoilt(small):
     for _ in range(20):
         times.cycle(1)
     times.h[rng.integers(len(times.h), size=9)] *= rng.uniform(0.5, 1.0, 9).astype(np.float32)
-    Q, marks = matrix_of(*grid.layout.out).toarray(), grid.places.marks.copy()
+    Q, marks = matrix_of(*grid.layout.out).toarray(), grid.states.marks.copy()
     counted = (marks & RECURRENT) > 0
     counted[times.reference] = False
 
@@ -178,12 +178,12 @@ def test_h_is_raised_where_it_falls_short(spoilt):
     times, marks, drift, counted = spoilt
     before, short = times.h.copy(), drift()
     bounds = Drift(times, grid_of(TANDEM).layout, marks)
-    assert bounds.bounded() == pytest.approx(-short.max(), rel=1e-9)
-    assert sorted(bounds.failing()) == counted[short > drifts.LIMIT].tolist()
+    assert bounds.drift_bound() == pytest.approx(-short.max(), rel=1e-9)
+    assert sorted(bounds.failing()) == counted[short > drifts.DRIFT_LIMIT].tolist()
     assert len(bounds.failing()) >= 5
-    assert bounds.raised()
-    assert drift().max() <= -SHARP
-    assert bounds.bounded() == pytest.approx(-drift().max(), rel=1e-9)
+    assert bounds.raise_failing()
+    assert drift().max() <= -ACCEPTED_DRIFT
+    assert bounds.drift_bound() == pytest.approx(-drift().max(), rel=1e-9)
     assert np.all(times.h >= before)
     assert np.any(times.h > before)
     assert not (marks & QUEUED).any()
@@ -195,10 +195,10 @@ def test_too_many_states_are_left_to_cycles(spoilt, monkeypatch, most):
     times.h[:] = 1.0  # every state falls short, and raising one brings back those before it
     monkeypatch.setattr(drifts, "MAX_VISITED_SHARE", 0.0)
     bounds = Drift(times, grid_of(TANDEM).layout, marks)
-    assert bounds.bounded() == pytest.approx(0.0, abs=1e-12)
+    assert bounds.drift_bound() == pytest.approx(0.0, abs=1e-12)
     assert 4 < len(bounds.failing()) == len(counted) < 400
-    bounds._most = most
-    assert not bounds.raised()
+    bounds._max_failing = most
+    assert not bounds.raise_failing()
     assert not (marks & QUEUED).any()
     assert (most == 4) == np.array_equal(times.h, np.ones(len(times.h)))
 
@@ -210,7 +210,7 @@ def table(side):
     """Return all rows of a grid, its tables for the kernels, and its rates."""
     grid, rates = side
     span = np.uint64(0), np.uint64(len(grid.row_kind))
-    return span, Level(grid, np.zeros(grid.size), fast=False), rates
+    return span, Level(grid, np.zeros(grid.size), unroll=False), rates
 
 
 def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
@@ -218,7 +218,7 @@ def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
     Q = chain.Q.toarray()
     h = np.zeros(chain.size)
     h[1:] = np.linalg.solve(Q[1:, 1:], -np.ones(chain.size - 1))
-    places = grid_of(TANDEM).places
+    places = grid_of(TANDEM).states
     reference = np.uint64(next(places.blocks())[1][0])
     span, level, rates = table(grid_of(TANDEM).layout.out)
     failing = np.zeros(3, dtype=np.uint64)
@@ -240,7 +240,7 @@ def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
     _, chain = exact(TANDEM)
     rng = np.random.default_rng(8)
     pi, h = rng.random(chain.size), rng.random(chain.size)
-    places = grid_of(TANDEM).places
+    places = grid_of(TANDEM).states
     span, level, rates = table(grid_of(TANDEM).layout.into)
     vectors = kernels.Heights(on_grid(h), 0.0, Marked(RECURRENT, places.marks)), on_grid(pi)
     own = SlotRates(rates.rate, rates.exit_rate)
@@ -253,7 +253,7 @@ def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
 
 def test_the_misfit_in_double_double_is_that_of_fractions(plain):
     pi, chain = exact(TANDEM)
-    h, places = np.random.default_rng(8).random(chain.size), grid_of(TANDEM).places
+    h, places = np.random.default_rng(8).random(chain.size), grid_of(TANDEM).states
     span, level, rates = table(grid_of(TANDEM).layout.into)
     vectors = kernels.Heights(on_grid(h), 0.0, Marked(RECURRENT, places.marks)), on_grid(pi)
     sides = kernels.misfit_exactly(span, level.cells, kernels.ExactRates(*rates[:3]), *vectors)
@@ -283,23 +283,23 @@ def test_the_bound_holds_and_is_not_far_off(amount, small):
     pi /= math.fsum(pi)
     x = on_grid(pi)
     grid = grid_of(TANDEM)
-    bound = bound_on_grid(grid.layout, grid.places, x)
+    bound = bound_on_grid(grid.layout, grid.states, x)
     distance = 0.5 * np.abs(pi - true).sum()
     assert distance <= bound.distance <= 2e3 * distance + 1e-11
-    assert bound.c > SHARP
+    assert bound.c > ACCEPTED_DRIFT
     assert np.array_equal(x, on_grid(pi))  # as it was
 
 
 def test_what_rounding_leaves_is_bounded_in_double_double(small):
     true, grid = exact(TANDEM)[0], grid_of(TANDEM)
-    plain, sharp = (bound_on_grid(grid.layout, grid.places, on_grid(true), exact=each) for each in (False, True))
+    plain, sharp = (bound_on_grid(grid.layout, grid.states, on_grid(true), exact=each) for each in (False, True))
     assert 2.0**-51 < sharp.distance < 0.2 * plain.distance
 
 
 def test_a_lack_of_mass_counts(small):
     pi = 0.9 * exact(TANDEM)[0]
     grid = grid_of(TANDEM)
-    assert 0.1 <= bound_on_grid(grid.layout, grid.places, on_grid(pi)).distance < 0.11
+    assert 0.1 <= bound_on_grid(grid.layout, grid.states, on_grid(pi)).distance < 0.11
 
 
 def test_cycles_that_diverge_are_given_up_and_done_again(small, monkeypatch):
@@ -313,16 +313,16 @@ def test_cycles_that_diverge_are_given_up_and_done_again(small, monkeypatch):
             kinds.append((kind, wide))
             super().__init__(layout, pi, kind, wide=wide, team=team)
             if wide:
-                self.begin = lambda: worse(self)
+                self.start = lambda: worse(self)
                 self.cycle = lambda _: worse(self)
 
     monkeypatch.setattr("markov.multigrid.grids.proofs.HittingTimes", Told)
     grid = grid_of(TANDEM)
-    bound = bound_on_grid(grid.layout, grid.places, on_grid(good))
+    bound = bound_on_grid(grid.layout, grid.states, on_grid(good))
     assert kinds == list(ATTEMPTS)
     assert bound.distance < 1e-11
     monkeypatch.setattr("markov.multigrid.grids.proofs.available", lambda: 0.0)
-    alone = bound_on_grid(grid.layout, grid.places, on_grid(good))
+    alone = bound_on_grid(grid.layout, grid.states, on_grid(good))
     assert alone.distance == math.inf
     assert alone.cycles < 10
 

@@ -12,7 +12,7 @@ import pytest
 from hopflow.sweeps.executors import cores
 from markov import MatrixFree, PauseTandem, stationary
 from markov.multigrid.grids.coarse_levels import Coarse
-from markov.multigrid.grids.coarsening import coarsened, factors_along
+from markov.multigrid.grids.coarsening import coarsen, factors_along
 from markov.multigrid.grids.grids import Grid
 from markov.multigrid.grids.hitting_times.drifts import Drift
 from markov.multigrid.grids.hitting_times.equations import Finest as FinestTimes
@@ -20,7 +20,7 @@ from markov.multigrid.grids.hitting_times.equations import HittingTimes
 from markov.multigrid.grids.hitting_times.weights import weights_of
 from markov.multigrid.grids.levels import Finest
 from markov.multigrid.grids.loops import count_kernels, rate_kernels, teams
-from markov.multigrid.grids.loops.patterns import Candidates, Pattern, Term, frequent, of_grid
+from markov.multigrid.grids.loops.patterns import Candidates, Pattern, Term, frequent, grid_patterns
 from markov.multigrid.grids.loops.teams import Team
 from markov.multigrid.grids.loops.unrolled_sweeps import sweeps
 from markov.multigrid.grids.places import RECURRENT
@@ -62,7 +62,7 @@ def tables(model):
 @BOTH_RATES
 @BOTH_WAYS
 def test_a_sweep_is_that_of_gauss_seidel(model, backward, plain, monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.levels.REPEATS", 1)
+    monkeypatch.setattr("markov.multigrid.grids.levels.CYCLIC_CELL_SWEEPS", 1)
     layout, inflow, out = tables(model)
     x = np.random.default_rng(3).random(layout.into[0].size) * (out > 0.0)
     expected = x.copy()
@@ -113,21 +113,21 @@ def test_compared_residuals_are_those_of_the_matrix(plain):
 
 def corrected():
     """Return the numbers of a level after a correction, and all of the level that corrected it."""
-    level = finest(on_grid(np.random.default_rng(6).random(grid_of(TANDEM).places.size)))
-    coarse = Coarse(*coarsened(level.grid, (1, 3)), level)
+    level = finest(on_grid(np.random.default_rng(6).random(grid_of(TANDEM).states.size)))
+    coarse = Coarse(*coarsen(level.grid, (1, 3)), level)
     coarse.restrict()
     factors = np.random.default_rng(7).random(len(coarse.x))
     coarse.x[:] = factors
     coarse.prolong()
-    return coarse, [level.x, coarse.values, coarse.scale, coarse.carried(True, coarse.values)]
+    return coarse, [level.x, coarse.values, coarse.scale, coarse.flows_by_entry(True, coarse.values)]
 
 
 def test_flows_and_corrections_by_blocks_are_those_of_the_whole_grid(plain, blocks):
     coarse, found = corrected()
-    assert len(coarse.blocks.apart) == 2
+    assert len(coarse.blocks.blocks) == 2
     blocks(10**9)
     coarse, expected = corrected()
-    assert len(coarse.blocks.apart) == 1
+    assert len(coarse.blocks.blocks) == 1
     for a, b in zip(found, expected, strict=True):
         assert a == pytest.approx(b, rel=1e-13, abs=0.0)
 
@@ -143,14 +143,14 @@ def test_both_sorts_of_rates_have_the_same_functions():
 def hitting_times(layout):
     """Return the numbers of hitting times and of the levels below after a cycle, and their drift."""
     rng = np.random.default_rng(5)
-    pi = rng.random(layout.out[0].size) * (layout.place >= 0).ravel().max()
+    pi = rng.random(layout.out[0].size) * (layout.combinations >= 0).ravel().max()
     times = HittingTimes(layout, pi, np.float64)
     times.h[:] = rng.random(len(times.h))
     times.cycle(1)
     marks = np.full(len(times.h), RECURRENT, dtype=np.uint8)
     found = [array for level in times.levels for array in (level.out, level.values, level.x)]
     drift = Drift(times, layout, marks)
-    found += [drift.bounded(), np.sort(drift.failing())]
+    found += [drift.drift_bound(), np.sort(drift.failing())]
     return times, [times.h, *found]
 
 
@@ -180,24 +180,24 @@ def three_axes():
 @pytest.mark.parametrize("grid", [grid_layout(TANDEM).into[0], three_axes()], ids=["two", "three"])
 def test_no_state_is_reached_from_two_blocks(blocks, grid):
     found = teams.row_blocks(grid)
-    assert len(found.apart) == 2
+    assert len(found.blocks) == 2
     row = grid.shape[-1] * grid.width
     owners = np.repeat(np.arange(len(grid.row_kind)), row)
     ahead = set((grid.steps[:, :-1] @ grid.strides[:-1]).tolist())
     reached = []
-    for span in found.apart:
+    for span in found.blocks:
         own = np.flatnonzero(np.isin(owners, range(*map(int, span))))
         reached.append({int(s) for step in {0, *ahead} for s in own + step})
     assert not reached[0] & reached[1]
-    rows = sorted(n for span in (*found.apart, *found.between) for n in range(*map(int, span)))
+    rows = sorted(n for span in (*found.blocks, *found.borders) for n in range(*map(int, span)))
     assert rows == list(range(len(grid.row_kind)))
 
 
 def test_small_grids_and_those_of_one_row_are_one_block(monkeypatch):
     grid, _ = grid_layout(TANDEM).into
-    assert teams.row_blocks(grid).apart == ((0, len(grid.row_kind)),)
-    monkeypatch.setattr(teams, "LARGE", 1)  # rows are too few for transitions that lead so far
-    assert teams.row_blocks(grid).apart == ((0, len(grid.row_kind)),)
+    assert teams.row_blocks(grid).blocks == ((0, len(grid.row_kind)),)
+    monkeypatch.setattr(teams, "MIN_DIVIDED_STATES", 1)  # rows are too few for transitions that lead so far
+    assert teams.row_blocks(grid).blocks == ((0, len(grid.row_kind)),)
 
 
 def test_a_team_does_every_call_once_and_in_several_threads(monkeypatch):
@@ -249,14 +249,14 @@ def test_after_ctrl_c_nothing_goes_on(monkeypatch):
 
 
 def test_a_sweep_by_blocks_is_gauss_seidel_in_their_order(plain, blocks, monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.levels.REPEATS", 1)
+    monkeypatch.setattr("markov.multigrid.grids.levels.CYCLIC_CELL_SWEEPS", 1)
     layout = grid_layout(TANDEM)
     x = np.random.default_rng(3).random(layout.into[0].size)
     expected, level = x.copy(), finest(x)
     inflow = matrix_of(*layout.into).toarray()
     out = matrix_of(*layout.out).toarray().sum(axis=1)
     row = layout.into[0].shape[-1] * layout.into[0].width
-    spans = (*level.blocks.apart, *level.blocks.between)
+    spans = (*level.blocks.blocks, *level.blocks.borders)
     assert len(spans) == 3
     for s in (s for a, b in spans for s in range(int(a) * row, int(b) * row)):
         expected[s] = inflow[s] @ expected / out[s] if out[s] else 0.0
@@ -267,16 +267,16 @@ def test_a_sweep_by_blocks_is_gauss_seidel_in_their_order(plain, blocks, monkeyp
 # Sweeps that are written out are those of the loops.
 
 
-def two_levels(layout, *, fast):
+def two_levels(layout, *, unroll):
     """Return a grid and one below it with sweeps, residual, restriction and correction all done."""
     rng = np.random.default_rng(5)
     grid, rates = layout.into
-    x = rng.random(grid.size) * (layout.place >= 0).ravel().max()
-    finest = Finest(grid, rates, layout.place >= 0, x, fast=fast)
-    coarse_grid, aggregation = coarsened(grid, factors_along([n > 4 for n in grid.shape], wide=True))
+    x = rng.random(grid.size) * (layout.combinations >= 0).ravel().max()
+    finest = Finest(grid, rates, layout.combinations >= 0, x, unroll=unroll)
+    coarse_grid, aggregation = coarsen(grid, factors_along([n > 4 for n in grid.shape], wide=True))
     coarse = Coarse(coarse_grid, aggregation, finest)
     below = Coarse(
-        *coarsened(coarse_grid, factors_along([n > 1 for n in coarse_grid.shape], wide=False)),
+        *coarsen(coarse_grid, factors_along([n > 1 for n in coarse_grid.shape], wide=False)),
         coarse,
     )
     finest.forward()
@@ -296,8 +296,8 @@ def two_levels(layout, *, fast):
 def test_rows_side_by_side_are_swept_as_one_after_another(interpreted, rates):
     model = PauseTandem(buffers=(7, 14), high_threshold=11, arrival_rates=rates)
     layout = grid_layout(model)
-    loops, _ = two_levels(layout, fast=False)
-    written, finest = two_levels(layout, fast=True)
+    loops, _ = two_levels(layout, unroll=False)
+    written, finest = two_levels(layout, unroll=True)
     cells, special = finest.cells, finest.frequent.special
     wide = cells.ends - cells.starts > 4
     assert np.any(wide & (special[cells.numbers] > 0))  # four rows have a middle
@@ -335,7 +335,7 @@ def test_a_solution_is_the_same_with_loops(monkeypatch, rates):
 
 def test_the_most_frequent_kind_of_cell_comes_first():
     grid, _ = grid_layout(TANDEM).into
-    candidates = of_grid(grid)
+    candidates = grid_patterns(grid)
     chosen, numbers = frequent(candidates, grid.shares)
     # arrivals, departures from both queues; recovery into the lower state
     assert [len(terms) for terms in chosen[0].sums] == [4, 3]

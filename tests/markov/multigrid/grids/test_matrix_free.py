@@ -31,7 +31,7 @@ from markov.models.measures import measures_of
 from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.chains import GridChain
 from markov.multigrid.grids.checkpoints import Checkpoint, checkpoint_of
-from markov.multigrid.grids.levels import SOURCE
+from markov.multigrid.grids.levels import SOURCE_RATE
 from markov.multigrid.grids.methods import is_numbered
 from markov.multigrid.grids.models import GridModel
 from markov.multigrid.grids.multigrid import Multigrid
@@ -145,7 +145,7 @@ def test_a_large_model_is_solved_without_a_matrix_by_itself():
     assert answer.status is Status.CONVERGED
     assert "Q" not in vars(answer.chain)
     assert answer.memory < 20 * answer.chain.size
-    assert answer.memory == pytest.approx(answer.chain.grid_model.predicted(proof=True), rel=0.1)
+    assert answer.memory == pytest.approx(answer.chain.grid_model.predicted_bytes(proof=True), rel=0.1)
     assert answer.throughput == pytest.approx(15.0, rel=1e-6)  # that of the last link
 
 
@@ -214,7 +214,7 @@ def test_it_can_be_pickled(plain):
 
 @pytest.mark.parametrize("model", [MODELS[0], Batches(), Batches(ends=True)], ids=repr)
 def test_states_and_classes_are_those_of_the_search(model, plain):
-    places = grid_of(model).places
+    places = grid_of(model).states
     chain = explore(model, compiled=False).chain
     numbers = np.concatenate([found for found, _ in places.blocks()])
     assert np.array_equal(model._space.unnumbered(numbers), chain._codes)
@@ -226,23 +226,23 @@ def test_states_and_classes_are_those_of_the_search(model, plain):
 
 @pytest.mark.parametrize("room", [1, 100])
 def test_states_that_are_followed_one_by_one_are_the_same(room, plain, monkeypatch):
-    expected = grid_of(MODELS[0]).places.marks
-    monkeypatch.setattr("markov.multigrid.grids.places.RUNS", 1)
-    monkeypatch.setattr("markov.multigrid.grids.places.FOLLOWED", room)
-    assert np.array_equal(GridModel(MODELS[0]).places.marks, expected)
+    expected = grid_of(MODELS[0]).states.marks
+    monkeypatch.setattr("markov.multigrid.grids.places.MAX_PASSES", 1)
+    monkeypatch.setattr("markov.multigrid.grids.places.STACK_STATES", room)
+    assert np.array_equal(GridModel(MODELS[0]).states.marks, expected)
 
 
 def test_a_state_in_the_grid_is_found_by_its_number_and_back(plain):
-    places = grid_of(MODELS[1]).places
+    places = grid_of(MODELS[1]).states
     numbers, indices = next(places.blocks())
     assert np.array_equal(places.space.numbers(places.codes_at(indices)), numbers)
 
 
 def test_numbers_over_the_grid_and_over_the_states(plain):
-    places = grid_of(MODELS[0]).places
+    places = grid_of(MODELS[0]).states
     pi = np.random.default_rng(1).random(places.size)
     x = on_grid(pi, MODELS[0])
-    assert np.array_equal(places.gathered(x), pi)
+    assert np.array_equal(places.gather(x), pi)
     assert x.sum() == pytest.approx(pi.sum(), rel=1e-14)
 
 
@@ -253,7 +253,7 @@ class Everywhere(Batches):
 
 
 def test_without_a_start_all_states_count(plain):
-    assert GridModel(Everywhere()).places.size == Everywhere().space_size
+    assert GridModel(Everywhere()).states.size == Everywhere().space_size
 
 
 # Cycles: convergence to the solution by elimination, combined iterates, memory.
@@ -273,7 +273,7 @@ def test_every_probability_is_that_of_elimination(model, small):
         cycles, residual = found.solve(1e-14, 60)
     assert residual <= 1e-14
     assert history[-1] == (cycles, residual)
-    pi = grid_of(model).places.gathered(found.x)
+    pi = grid_of(model).states.gather(found.x)
     assert pi / pi.sum() == pytest.approx(exact(model)[0], rel=1e-11)
 
 
@@ -301,7 +301,7 @@ def test_levels_by_which_nothing_is_gained_are_laid_out_narrower(small, monkeypa
     assert residual <= 1e-10
     assert 10 < cycles < 40
     assert found.sizes[1][0] > sizes[1][0]
-    pi = grid_of(TANDEM).places.gathered(found.x)
+    pi = grid_of(TANDEM).states.gather(found.x)
     assert pi / pi.sum() == pytest.approx(exact(TANDEM)[0], rel=1e-7)
     monkeypatch.setattr("markov.multigrid.grids.multigrid.available", lambda: 0.0)
     alone = levels(TANDEM)
@@ -322,7 +322,7 @@ LONG = PauseTandem(buffers=(4, 28), high_threshold=4, paused_rate=1e-12)  # 13 d
 
 def test_states_without_probability_settle_and_all_levels_agree_on_them(small):
     """Where a chain would underflow what flows out is what flows in, and what always does."""
-    found, marks, told = levels(LONG), grid_of(LONG).places.marks, []
+    found, marks, told = levels(LONG), grid_of(LONG).states.marks, []
     cycle, found.cycle = found.cycle, lambda: (told.append(1), cycle())
     assert found.cycle_tails(3, 4, marks) == 3
     assert found.cycle_tails(3, 60, marks) == 3 + len(told) > 3
@@ -331,7 +331,7 @@ def test_states_without_probability_settle_and_all_levels_agree_on_them(small):
     x, counts, layout = found.x, (marks & RECURRENT) > 0, grid_of(LONG).layout
     assert x[counts].min() < 1e-270
     out = found.finest.spread(layout.into[1].exit_rate) * x
-    surplus = out - matrix_of(*layout.into) @ x - SOURCE
+    surplus = out - matrix_of(*layout.into) @ x - SOURCE_RATE
     assert np.max(np.abs(surplus[counts]) / out[counts]) < 1e-2
 
 
@@ -374,7 +374,7 @@ def test_levels_are_laid_out_as_at_a_start_from_nothing(tmp_path, monkeypatch):
 def test_without_a_path_nothing_is_kept():
     kept, x = checkpoint_of(None, grid_of(TANDEM)), np.ones(3)
     kept.load(x)
-    kept.passed(5, x)
+    kept.on_cycle(5, x)
     kept.save(x)
     kept.delete()
     assert kept.cycles == 0
@@ -382,10 +382,10 @@ def test_without_a_path_nothing_is_kept():
 
 
 def test_files_are_written_when_the_last_is_old(tmp_path, monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.checkpoints.EVERY", 0.0)
+    monkeypatch.setattr("markov.multigrid.grids.checkpoints.SECONDS_BETWEEN_FILES", 0.0)
     kept = Checkpoint(tmp_path / "x", grid_of(TANDEM))
     x, found = np.random.default_rng(2).random(kept.size), np.zeros(kept.size)
-    kept.passed(7, x)
+    kept.on_cycle(7, x)
     again = Checkpoint(tmp_path / "x", grid_of(TANDEM))
     again.load(found)
     assert again.cycles == 7
@@ -538,7 +538,7 @@ def test_a_space_too_large_for_any_method_is_refused_with_what_would_fit(monkeyp
 
 def test_a_bound_takes_more_memory_than_a_solution(plain):
     grid = grid_of(TANDEM)
-    assert grid.predicted(proof=True) > grid.predicted(proof=False) + grid.places.size
+    assert grid.predicted_bytes(proof=True) > grid.predicted_bytes(proof=False) + grid.states.size
 
 
 def test_components_with_ranges_are_numbered():
