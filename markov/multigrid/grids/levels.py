@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from markov.multigrid.grids.layouts import Rates
 
     Vector = NDArray[np.float64]
-    Numbers = NDArray[np.floating[Any]]
+    Floats = NDArray[np.floating[Any]]
 
 __all__ = ["MIN_UNROLLED_STATES", "Finest", "Level"]
 
@@ -76,7 +76,7 @@ class Level:
     def __init__(
         self,
         grid: Grid,
-        x: Numbers,
+        x: Floats,
         *,
         unroll: bool,
         repeats: int = 1,
@@ -187,7 +187,7 @@ class Level:
         values: Vector,
         parts: Parts,
         flows: NDArray[np.floating[Any]],
-        x: Numbers,
+        x: Floats,
     ) -> Callable[[], Any]:
         """Return what sums flows between the cells of the next level."""
         children = self.children(parts.aggregation)

@@ -259,13 +259,13 @@ def test_the_last_level_is_solved_with_the_leak_of_the_likeliest_state(monkeypat
     Two slow states hold most of the probability, 400 fast ones behind them nearly all of the flow.
     """
     made = []
-    left = CoarseLevels.left
+    left = CoarseLevels.by_source
 
     def kept(self, reference, leak):
         made.append((left(self, reference, leak), reference, leak))
         return made[-1][0]
 
-    monkeypatch.setattr(CoarseLevels, "left", kept)
+    monkeypatch.setattr(CoarseLevels, "by_source", kept)
     up, down = np.full(401, 100.0), np.full(401, 100.0)
     up[:2], down[:2] = 0.01, 0.02
     rates = sp.diags_array([up, down], offsets=[1, -1])

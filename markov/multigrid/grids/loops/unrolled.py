@@ -33,7 +33,7 @@ __all__ = [
     "sums_of_rates",
 ]
 
-CELLS = "for _ in range(grid.starts[k], grid.ends[k]):"
+CELL_LOOP = "for _ in range(grid.starts[k], grid.ends[k]):"
 SUMS = "parts.special[kind]"
 """The pattern of a coarse cell, whose number is the kind."""
 
@@ -58,7 +58,7 @@ def _balance(pattern: Pattern) -> list[str]:
     after = [f"mass += {sum_of([f'_x{r}' for r in slots])}"]
     after += [f"flow += {sum_of([f'_y{r}' for r in slots])}"]
     after += [f"off += {sum_of([f'_z{r}' for r in slots])}"]
-    return [*head, CELLS, *(f"    {line}" for line in body), *after]
+    return [*head, CELL_LOOP, *(f"    {line}" for line in body), *after]
 
 
 def outflows(patterns: Sequence[Pattern]) -> str:
@@ -73,7 +73,7 @@ def _outflows(pattern: Pattern) -> list[str]:
             body.append(f"scale[{at(pattern, term, 's')}] += values[v + _k{number}]")
             number += 1
     body += [f"s += _k{pattern.width}", f"v += _k{number}"]
-    return [*rows(pattern), CELLS, *(f"    {line}" for line in body)]
+    return [*rows(pattern), CELL_LOOP, *(f"    {line}" for line in body)]
 
 
 def residuals(patterns: Sequence[Pattern]) -> str:
@@ -118,7 +118,7 @@ def drifts(patterns: Sequence[Pattern], roundings: int, unit: float) -> str:
             body += ["        if n_failing < len(failing):", f"            failing[n_failing] = {state}"]
             body.append("        n_failing += _k1")
         begin = [line for r in slots for line in (f"_y{r} = 0.0", f"_z{r} = -1e308")]
-        lines = _by_cell(pattern, CELLS, body)
+        lines = _by_cell(pattern, CELL_LOOP, body)
         end = [line for r in slots for line in (f"check += _y{r}", f"worst = max(worst, _z{r})")]
         return [*begin, *lines, *end]
 
