@@ -18,7 +18,7 @@ import typer
 
 from benchmarks.records import RESULTS
 from markov import MatrixFree, PauseTandem, stationary
-from markov.multigrid.grids import matrix_free, multigrid
+from markov.multigrid import solver
 
 TOLERANCE = 1e-12
 COLUMNS = (
@@ -75,7 +75,7 @@ def row(seed: int, number: int, name: str) -> dict[str, object]:
     return {**found, "failure": str(answer.status) if missed else ""}
 
 
-class Noted(multigrid.Multigrid):
+class Noted(solver.Multigrid):
     """Levels that note in which cycle iterates were first combined, and in which they began anew."""
 
     done = 0
@@ -100,17 +100,17 @@ class Noted(multigrid.Multigrid):
 
 def again(seed: int, number: int, *, combine: bool) -> tuple[int, float, int | None, int | None]:
     """Return the cycles and the residual of a set by `MatrixFree`, and when it combined and began anew."""
-    factor, levels = multigrid.COMBINE_FACTOR, matrix_free.Multigrid
+    factor, levels = solver.COMBINE_FACTOR, solver.Multigrid
     Noted.combined = Noted.anew = None
     try:
-        matrix_free.Multigrid = Noted  # type: ignore[misc]
-        multigrid.COMBINE_FACTOR = factor if combine else np.inf
+        solver.Multigrid = Noted  # type: ignore[misc]
+        solver.COMBINE_FACTOR = factor if combine else np.inf
         model = PauseTandem(**parameters(seed, number))
         method = MatrixFree(tolerance=TOLERANCE)
         answer = stationary(model, method, proof=False, on_failure="return")
     finally:
-        matrix_free.Multigrid = levels  # type: ignore[misc]
-        multigrid.COMBINE_FACTOR = factor
+        solver.Multigrid = levels  # type: ignore[misc]
+        solver.COMBINE_FACTOR = factor
     return int(answer.iterations or 0), answer.residual, Noted.combined, Noted.anew
 
 

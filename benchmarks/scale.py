@@ -23,9 +23,8 @@ from benchmarks.machines import triad
 from benchmarks.memory import memory
 from benchmarks.records import keep, measure_cell
 from markov import MatrixFree, Multilevel, PauseTandem, stationary
-from markov.multigrid.grids.levels import MIN_UNROLLED_STATES, Finest
-from markov.multigrid.grids.loops.teams import Team
-from markov.multigrid.grids.models import GridModel
+from markov.multigrid.levels import MIN_UNROLLED_STATES, Finest, Team
+from markov.multigrid.model import GridModel
 
 SIZES = (1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 MOST_WITH_MATRIX = 1e6  # 0.7 kilobytes per state

@@ -36,7 +36,7 @@ from .models.pause import PauseTandem
 from .models.pause_chains import PauseChain
 from .models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from .models.rules import NO_END, ChainModel, add_at
-from .multigrid.grids.methods import MatrixFree
+from .multigrid.matrix_free import MatrixFree
 from .phases.arrivals import MAP, fit_map
 from .phases.fitting import fit_phase_type, phase_type_of
 from .phases.level_answers import stationary_by_level

@@ -22,7 +22,7 @@ from markov.methods.choice import choose, grid_pays
 from markov.methods.exact import exact_distribution
 from markov.methods.gth import GTH
 from markov.models.rules import ChainModel
-from markov.multigrid.grids.methods import MatrixFree, is_numbered
+from markov.multigrid.matrix_free import MatrixFree, is_numbered
 from markov.proofs.certificates import Certificate, relative_residual
 from markov.results.stationary_results import Stationary
 
@@ -230,7 +230,7 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
     requested = isinstance(method, MatrixFree)
     if not requested and (method is not None or not is_numbered(model) or not grid_pays(model)):
         return None
-    from markov.multigrid.grids.matrix_free import grid_model, solve_on_grid
+    from markov.multigrid.solver import grid_model, solve_on_grid
 
     watch = Stopwatch()
     grid = grid_model(model, requested)

@@ -19,7 +19,7 @@ from markov.models.pause import PauseTandem
 from markov.models.pause_chains import PauseChain
 from markov.models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from markov.models.rules import ChainModel
-from markov.multigrid.grids.methods import MatrixFree
+from markov.multigrid.matrix_free import MatrixFree
 
 if TYPE_CHECKING:
     from markov.methods.solution import Method
@@ -89,7 +89,7 @@ METHODS = (
         MatrixFree(),
         "the same on a grid of the states of a model, with rates from its rules",
         "the same number of cycles; 30 bytes per state",
-        "a million states and more: [large chains without a matrix](markov-scale.md)",
+        "30,000 states and more: [large chains without a matrix](markov-scale.md)",
     ),
     MethodEntry(
         GaussSeidel(),

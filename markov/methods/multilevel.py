@@ -20,9 +20,9 @@ from hopflow.checks import choice
 from hopflow.kernels import make_kernel
 from markov.computing.progress import report
 from markov.methods.jump_chain import Flows, Iteration, JumpChain, held_bytes, relax
-from markov.multigrid import multilevel_kernels as kernels
+from markov.multigrid.cycle import GROWTH_FACTOR, MIN_ENTRY_SHARE, StoppingRule, best_shares
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
-from markov.multigrid.iteration import GROWTH_FACTOR, MIN_ENTRY_SHARE, StoppingRule, best_shares
+from markov.multigrid.kernels import aggregation_kernels as kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,10 +13,10 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
-from markov.multigrid import coarsening_kernels
-from markov.multigrid import multilevel_kernels as kernels
-from markov.multigrid.coarsening_kernels import Aggregates, Pattern
-from markov.multigrid.cycle_kernels import Schedule, cycle
+from markov.multigrid.kernels import aggregation_kernels
+from markov.multigrid.kernels import aggregation_kernels as kernels
+from markov.multigrid.kernels.aggregation_kernels import Aggregates, Pattern
+from markov.multigrid.kernels.cycle_kernels import Schedule, cycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ UNDERFLOW_GUARD = 1e-300
 
 
 class Hierarchy(NamedTuple):
-    """The arrays of all levels, as `markov.multigrid.multilevel_kernels` describes them."""
+    """The arrays of all levels, as `markov.multigrid.kernels.aggregation_kernels` describes them."""
 
     first: NDArray[np.int64]
     repeats: NDArray[np.int64]
@@ -174,7 +174,7 @@ class _GeometricAggregates:
         """
         if not self.values:
             return None
-        strength, moves = [], make_kernel(coarsening_kernels.moves)
+        strength, moves = [], make_kernel(aggregation_kernels.moves)
         for values in self.values:
             total, by_one = moves(values, indptr, indices, flows)
             strength.append(total if by_one >= 0.5 * total else 0.0)
@@ -243,7 +243,7 @@ def _pair_states(
     labels = np.full(len(mass), -1)
     index = Pattern(exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64))
     arguments = index, exchange.data, mass, min_share, strongest, labels
-    return labels, int(make_kernel(coarsening_kernels.match)(*arguments))
+    return labels, int(make_kernel(aggregation_kernels.match)(*arguments))
 
 
 def _merge_entries(
@@ -256,7 +256,7 @@ def _merge_entries(
     begins, entry_of = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
     aggregates, pattern = Aggregates(labels, order, bounds), Pattern(indptr, indices)
     arguments = aggregates, pattern, target, Pattern(begins, coarse), entry_of
-    count = make_kernel(coarsening_kernels.merge)(*arguments)
+    count = make_kernel(aggregation_kernels.merge)(*arguments)
     return target, begins, coarse[:count].copy()
 
 

@@ -18,9 +18,9 @@ from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter
 from markov.elimination.gth_numpy import eliminate_block
-from markov.multigrid import linear_multigrid_kernels as kernels
-from markov.multigrid.cycle_kernels import Schedule, cycle
-from markov.multigrid.iteration import StoppingRule
+from markov.multigrid.cycle import StoppingRule
+from markov.multigrid.kernels import linear_kernels as kernels
+from markov.multigrid.kernels.cycle_kernels import Schedule, cycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from markov import Cluster, JacksonTandem, MarkovChain, Multilevel, PauseTandem
+from markov.multigrid.cycle import StoppingRule, best_shares
 from markov.multigrid.hierarchy import COARSEST_LEVEL_STATES, build_hierarchy, sums_by_index
-from markov.multigrid.iteration import StoppingRule, best_shares
 from markov.proofs.poisson import MultigridPoisson
 
 # Levels of multigrid: aggregates of neighbours, and flows that are kept from level to level.

@@ -13,11 +13,10 @@ from hopflow.kernels import make_kernel
 from markov import GTH, ChainModel, PauseChain, PauseTandem, stationary
 from markov.generators.calls import Calls
 from markov.generators.regions import find_regions
-from markov.multigrid.grids import levels
-from markov.multigrid.grids.layouts import lay_out
-from markov.multigrid.grids.levels import Finest
-from markov.multigrid.grids.loops import teams
-from markov.multigrid.grids.models import GridModel
+from markov.multigrid import levels
+from markov.multigrid.grid import lay_out
+from markov.multigrid.levels import Finest
+from markov.multigrid.model import GridModel
 
 TANDEM = PauseTandem(buffers=(7, 8), high_threshold=6, low_threshold=4)
 MODELS = [PauseTandem(buffers=(7, 7), high_threshold=5, recovery="up"), TANDEM]
@@ -108,8 +107,8 @@ MACHINES = Machines()
 @pytest.fixture
 def plain(monkeypatch):
     """Run the kernels as plain Python: unsigned numbers wrap, which NumPy reports."""
-    for module in ("levels", "places", "hitting_times.drifts", "hitting_times.weights"):
-        monkeypatch.setattr(f"markov.multigrid.grids.{module}.bound_kernel", run_interpreted)
+    for module in ("levels", "model", "proofs"):
+        monkeypatch.setattr(f"markov.multigrid.{module}.bound_kernel", run_interpreted)
     with np.errstate(over="ignore"):
         yield
 
@@ -133,10 +132,10 @@ def blocks(monkeypatch):
     """Divide the rows of small grids into two blocks; return what sets the least size of those that are."""
 
     def least(states):
-        monkeypatch.setattr(teams, "MIN_DIVIDED_STATES", states)
+        monkeypatch.setattr(levels, "MIN_DIVIDED_STATES", states)
 
-    monkeypatch.setattr(teams, "BLOCKS", 2)
-    monkeypatch.setattr(teams, "MIN_BLOCK_RATIO", 0)
+    monkeypatch.setattr(levels, "BLOCKS", 2)
+    monkeypatch.setattr(levels, "MIN_BLOCK_RATIO", 0)
     least(1)
     return least
 
@@ -144,8 +143,8 @@ def blocks(monkeypatch):
 @pytest.fixture
 def small(monkeypatch, plain):
     """Several levels on chains of a few hundred states."""
-    for module in ("multigrid", "hitting_times.equations"):
-        monkeypatch.setattr(f"markov.multigrid.grids.{module}.COARSEST_LEVEL_STATES", 20)
+    for module in ("solver", "proofs"):
+        monkeypatch.setattr(f"markov.multigrid.{module}.COARSEST_LEVEL_STATES", 20)
 
 
 @cache

@@ -14,15 +14,9 @@ from markov import PauseTandem, explore
 from markov.generators.curves import Curve
 from markov.generators.regions import Region
 from markov.generators.tracing import Span
-from markov.multigrid.grids.coarse_levels import Coarse
-from markov.multigrid.grids.coarsening import coarsen
-from markov.multigrid.grids.counts import Along, Varying
-from markov.multigrid.grids.cycles import cycle
-from markov.multigrid.grids.layouts import Rates
-from markov.multigrid.grids.levels import Finest
-from markov.multigrid.grids.moves import moves_of
-from markov.multigrid.grids.parts import Parts
-from markov.multigrid.grids.rate_tables import parts_table, rate_table
+from markov.multigrid.cycle import w_cycle
+from markov.multigrid.grid import Along, Rates, Varying, coarsen, moves_of
+from markov.multigrid.levels import Coarse, Finest, Parts, parts_table, rate_table
 from tests.markov.multigrid.grids.conftest import (
     CHAIN,
     MACHINES,
@@ -309,7 +303,7 @@ def level(name, size, told):
 def test_a_level_with_far_fewer_states_is_visited_twice():
     told = []
     levels = [level(n, size, told) for n, size in enumerate((90, 10, 5))]
-    cycle(levels[0], levels[1:], lambda: told.append("solve"), [2, 1, 1])
+    w_cycle(levels[0], levels[1:], lambda: told.append("solve"), [2, 1, 1])
     inner = ["forward1", "restrict2", "solve", "prolong2", "backward1"]
     ends = [["forward0"] * 2, ["restrict1"], inner * 2, ["prolong1"], ["backward0"] * 2]
     assert told == [each for part in ends for each in part]
@@ -317,7 +311,7 @@ def test_a_level_with_far_fewer_states_is_visited_twice():
 
 def test_a_single_level_is_solved():
     told = []
-    cycle(level(0, 10, told), [], lambda: told.append("solve"), [1])
+    w_cycle(level(0, 10, told), [], lambda: told.append("solve"), [1])
     assert told == ["solve"]
 
 

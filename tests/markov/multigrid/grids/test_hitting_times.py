@@ -9,17 +9,25 @@ import numpy as np
 import pytest
 
 from markov import MatrixFree, PauseTandem, stationary
-from markov.multigrid.grids.coarsening import coarsen
-from markov.multigrid.grids.hitting_times import drifts
-from markov.multigrid.grids.hitting_times import proof_kernels as kernels
-from markov.multigrid.grids.hitting_times.drifts import ACCEPTED_DRIFT, Drift
-from markov.multigrid.grids.hitting_times.equations import Coarse, Finest, HittingTimes
-from markov.multigrid.grids.hitting_times.finest_kernels import Leaking, cost_levels
-from markov.multigrid.grids.hitting_times.weights import COST_EXPONENT, MIN_WEIGHT, weights_of
-from markov.multigrid.grids.levels import Level
-from markov.multigrid.grids.loops.tables import Marked, SlotRates
-from markov.multigrid.grids.places import QUEUED, RECURRENT
-from markov.multigrid.grids.proofs import ATTEMPTS, bound_on_grid
+from markov.multigrid import proofs
+from markov.multigrid.grid import coarsen
+from markov.multigrid.kernels import proof_kernels as kernels
+from markov.multigrid.kernels.hitting_time_kernels import Leaking, cost_levels
+from markov.multigrid.kernels.tables import Marked, SlotRates
+from markov.multigrid.levels import Level
+from markov.multigrid.model import QUEUED, RECURRENT
+from markov.multigrid.proofs import (
+    ACCEPTED_DRIFT,
+    ATTEMPTS,
+    COST_EXPONENT,
+    MIN_WEIGHT,
+    Coarse,
+    Drift,
+    Finest,
+    HittingTimes,
+    bound_on_grid,
+    weights_of,
+)
 from tests.markov.multigrid.grids.conftest import TANDEM, exact, grid_of, matrix_of, on_grid
 from tests.markov.multigrid.grids.test_grids import aggregates
 
@@ -179,7 +187,7 @@ def test_h_is_raised_where_it_falls_short(spoilt):
     before, short = times.h.copy(), drift()
     bounds = Drift(times, grid_of(TANDEM).layout, marks)
     assert bounds.drift_bound() == pytest.approx(-short.max(), rel=1e-9)
-    assert sorted(bounds.failing()) == counted[short > drifts.DRIFT_LIMIT].tolist()
+    assert sorted(bounds.failing()) == counted[short > proofs.DRIFT_LIMIT].tolist()
     assert len(bounds.failing()) >= 5
     assert bounds.raise_failing()
     assert drift().max() <= -ACCEPTED_DRIFT
@@ -193,7 +201,7 @@ def test_h_is_raised_where_it_falls_short(spoilt):
 def test_too_many_states_are_left_to_cycles(spoilt, monkeypatch, most):
     times, marks, _, counted = spoilt
     times.h[:] = 1.0  # every state falls short, and raising one brings back those before it
-    monkeypatch.setattr(drifts, "MAX_VISITED_SHARE", 0.0)
+    monkeypatch.setattr(proofs, "MAX_VISITED_SHARE", 0.0)
     bounds = Drift(times, grid_of(TANDEM).layout, marks)
     assert bounds.drift_bound() == pytest.approx(0.0, abs=1e-12)
     assert 4 < len(bounds.failing()) == len(counted) < 400
@@ -316,12 +324,12 @@ def test_cycles_that_diverge_are_given_up_and_done_again(small, monkeypatch):
                 self.start = lambda: worse(self)
                 self.cycle = lambda _: worse(self)
 
-    monkeypatch.setattr("markov.multigrid.grids.proofs.HittingTimes", Told)
+    monkeypatch.setattr("markov.multigrid.proofs.HittingTimes", Told)
     grid = grid_of(TANDEM)
     bound = bound_on_grid(grid.layout, grid.states, on_grid(good))
     assert kinds == list(ATTEMPTS)
     assert bound.distance < 1e-11
-    monkeypatch.setattr("markov.multigrid.grids.proofs.available", lambda: 0.0)
+    monkeypatch.setattr("markov.multigrid.proofs.available", lambda: 0.0)
     alone = bound_on_grid(grid.layout, grid.states, on_grid(good))
     assert alone.distance == math.inf
     assert alone.cycles < 10
@@ -345,7 +353,7 @@ def test_chains_that_underflow_are_proved_in_few_cycles(model, monkeypatch):
         found.append(bound_on_grid(*given, exact=exact))
         return found[-1]
 
-    monkeypatch.setattr("markov.multigrid.grids.matrix_free.bound_on_grid", told)
+    monkeypatch.setattr("markov.multigrid.solver.bound_on_grid", told)
     answer = stationary(model, MatrixFree())
     assert answer.pi.min() < 1e-270
     assert answer.error_bound < 1e-8

@@ -11,19 +11,14 @@ import pytest
 
 from hopflow.sweeps.executors import cores
 from markov import MatrixFree, PauseTandem, stationary
-from markov.multigrid.grids.coarse_levels import Coarse
-from markov.multigrid.grids.coarsening import coarsen, factors_along
-from markov.multigrid.grids.grids import Grid
-from markov.multigrid.grids.hitting_times.drifts import Drift
-from markov.multigrid.grids.hitting_times.equations import Finest as FinestTimes
-from markov.multigrid.grids.hitting_times.equations import HittingTimes
-from markov.multigrid.grids.hitting_times.weights import weights_of
-from markov.multigrid.grids.levels import Finest
-from markov.multigrid.grids.loops import count_kernels, rate_kernels, teams
-from markov.multigrid.grids.loops.patterns import Candidates, Pattern, Term, frequent, grid_patterns
-from markov.multigrid.grids.loops.teams import Team
-from markov.multigrid.grids.loops.unrolled_sweeps import sweeps
-from markov.multigrid.grids.places import RECURRENT
+from markov.multigrid import levels
+from markov.multigrid.grid import Grid, coarsen, factors_along
+from markov.multigrid.kernels import count_kernels, rate_kernels
+from markov.multigrid.levels import Coarse, Finest, Team
+from markov.multigrid.model import RECURRENT
+from markov.multigrid.proofs import Drift, HittingTimes, weights_of
+from markov.multigrid.proofs import Finest as FinestTimes
+from markov.multigrid.unrolling import Candidates, Pattern, Term, frequent, grid_patterns, sweeps
 from tests.markov.multigrid.grids.conftest import (
     MACHINES,
     TANDEM,
@@ -62,7 +57,7 @@ def tables(model):
 @BOTH_RATES
 @BOTH_WAYS
 def test_a_sweep_is_that_of_gauss_seidel(model, backward, plain, monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.levels.CYCLIC_CELL_SWEEPS", 1)
+    monkeypatch.setattr("markov.multigrid.levels.CYCLIC_CELL_SWEEPS", 1)
     layout, inflow, out = tables(model)
     x = np.random.default_rng(3).random(layout.into[0].size) * (out > 0.0)
     expected = x.copy()
@@ -156,10 +151,10 @@ def hitting_times(layout):
 
 def test_hitting_times_are_those_of_the_loops(interpreted, monkeypatch):
     layout = grid_layout(PauseTandem(buffers=(7, 14), high_threshold=11))
-    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.COARSEST_LEVEL_STATES", 20)
+    monkeypatch.setattr("markov.multigrid.proofs.COARSEST_LEVEL_STATES", 20)
     times, loops = hitting_times(layout)
     assert not times.finest.frequent.special.any()
-    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.MIN_UNROLLED_STATES", 1)
+    monkeypatch.setattr("markov.multigrid.proofs.MIN_UNROLLED_STATES", 1)
     times, written = hitting_times(layout)
     assert times.finest.frequent.special.any()
     for a, b in zip(written, loops, strict=True):  # coarse ones are in float32
@@ -179,7 +174,7 @@ def three_axes():
 
 @pytest.mark.parametrize("grid", [grid_layout(TANDEM).into[0], three_axes()], ids=["two", "three"])
 def test_no_state_is_reached_from_two_blocks(blocks, grid):
-    found = teams.row_blocks(grid)
+    found = levels.row_blocks(grid)
     assert len(found.blocks) == 2
     row = grid.shape[-1] * grid.width
     owners = np.repeat(np.arange(len(grid.row_kind)), row)
@@ -195,13 +190,13 @@ def test_no_state_is_reached_from_two_blocks(blocks, grid):
 
 def test_small_grids_and_those_of_one_row_are_one_block(monkeypatch):
     grid, _ = grid_layout(TANDEM).into
-    assert teams.row_blocks(grid).blocks == ((0, len(grid.row_kind)),)
-    monkeypatch.setattr(teams, "MIN_DIVIDED_STATES", 1)  # rows are too few for transitions that lead so far
-    assert teams.row_blocks(grid).blocks == ((0, len(grid.row_kind)),)
+    assert levels.row_blocks(grid).blocks == ((0, len(grid.row_kind)),)
+    monkeypatch.setattr(levels, "MIN_DIVIDED_STATES", 1)  # rows are too few for transitions that lead so far
+    assert levels.row_blocks(grid).blocks == ((0, len(grid.row_kind)),)
 
 
 def test_a_team_does_every_call_once_and_in_several_threads(monkeypatch):
-    monkeypatch.setattr(teams, "cores", lambda: 2)
+    monkeypatch.setattr(levels, "cores", lambda: 2)
     names, both = set(), threading.Barrier(2, timeout=HANG)
 
     def call(n):
@@ -217,19 +212,19 @@ def test_a_team_does_every_call_once_and_in_several_threads(monkeypatch):
 
 def test_there_are_never_more_threads_than_cores(monkeypatch):
     assert Team(10**6).threads <= cores()
-    monkeypatch.setattr(teams, "cores", lambda: 1)
+    monkeypatch.setattr(levels, "cores", lambda: 1)
     assert Team().threads == 1
 
 
 def test_after_ctrl_c_nothing_goes_on(monkeypatch):
-    monkeypatch.setattr(teams, "cores", lambda: 2)
+    monkeypatch.setattr(levels, "cores", lambda: 2)
     done, begun, ends = [], threading.Event(), threading.Event()
 
     def wait(others):
         ends.set()
         return futures.wait(others)
 
-    monkeypatch.setattr(teams, "wait", wait)
+    monkeypatch.setattr(levels, "wait", wait)
 
     def other():
         begun.set()
@@ -249,7 +244,7 @@ def test_after_ctrl_c_nothing_goes_on(monkeypatch):
 
 
 def test_a_sweep_by_blocks_is_gauss_seidel_in_their_order(plain, blocks, monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.levels.CYCLIC_CELL_SWEEPS", 1)
+    monkeypatch.setattr("markov.multigrid.levels.CYCLIC_CELL_SWEEPS", 1)
     layout = grid_layout(TANDEM)
     x = np.random.default_rng(3).random(layout.into[0].size)
     expected, level = x.copy(), finest(x)
@@ -321,8 +316,8 @@ def test_what_has_just_been_computed_is_not_read_again():
 def test_a_solution_is_the_same_with_loops(monkeypatch, rates):
     model = PauseTandem(buffers=(70, 91), high_threshold=60, low_threshold=31, arrival_rates=rates)
     loops = stationary(model, MatrixFree(tolerance=1e-14))
-    monkeypatch.setattr("markov.multigrid.grids.multigrid.MIN_UNROLLED_STATES", 1)
-    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.MIN_UNROLLED_STATES", 1)
+    monkeypatch.setattr("markov.multigrid.solver.MIN_UNROLLED_STATES", 1)
+    monkeypatch.setattr("markov.multigrid.proofs.MIN_UNROLLED_STATES", 1)
     written = stationary(model, MatrixFree(tolerance=1e-14))
     # not the same iterates: where states are moved along, rows side by side find neighbours unswept
     assert abs(written.iterations - loops.iterations) <= 2

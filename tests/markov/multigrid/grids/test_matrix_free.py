@@ -28,14 +28,11 @@ from markov import (
 from markov.computing.progress import watched
 from markov.errors import TooLargeError
 from markov.models.measures import measures_of
-from markov.multigrid.grids.boxes import Unsuitable
-from markov.multigrid.grids.chains import GridChain
-from markov.multigrid.grids.checkpoints import Checkpoint, checkpoint_of
-from markov.multigrid.grids.levels import SOURCE_RATE
-from markov.multigrid.grids.methods import is_numbered
-from markov.multigrid.grids.models import GridModel
-from markov.multigrid.grids.multigrid import Multigrid
-from markov.multigrid.grids.places import RECURRENT
+from markov.multigrid.grid import Unsuitable
+from markov.multigrid.levels import SOURCE_RATE
+from markov.multigrid.matrix_free import is_numbered
+from markov.multigrid.model import RECURRENT, GridChain, GridModel
+from markov.multigrid.solver import Checkpoint, Multigrid, checkpoint_of
 from tests.markov.multigrid.grids.conftest import (
     MACHINES,
     MODELS,
@@ -99,7 +96,7 @@ def test_transient_states_have_probability_zero(small):
 
 @pytest.mark.parametrize("model", [TANDEM, MACHINES], ids=["tandem", "counts"])
 def test_threads_do_not_change_a_bit(model, small, blocks, monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.loops.teams.cores", lambda: 2)
+    monkeypatch.setattr("markov.multigrid.levels.cores", lambda: 2)
     alone, both = (stationary(model, MatrixFree(1e-5, threads=n)) for n in (1, 2))
     assert np.array_equal(alone.pi, both.pi)
     assert alone.error_bound == both.error_bound < 1e-2
@@ -191,7 +188,7 @@ def test_a_matrix_is_made_when_it_is_asked_for(plain):
 
 
 def test_measures_block_by_block_are_those_of_all_states(monkeypatch, plain):
-    monkeypatch.setattr("markov.multigrid.grids.places.BLOCK", 50)
+    monkeypatch.setattr("markov.multigrid.model.BLOCK", 50)
     pi, whole = exact(TANDEM)
     chain = GridChain(grid_of(TANDEM))
     assert len(list(chain.state_blocks().blocks())) > 3
@@ -227,8 +224,8 @@ def test_states_and_classes_are_those_of_the_search(model, plain):
 @pytest.mark.parametrize("room", [1, 100])
 def test_states_that_are_followed_one_by_one_are_the_same(room, plain, monkeypatch):
     expected = grid_of(MODELS[0]).states.marks
-    monkeypatch.setattr("markov.multigrid.grids.places.MAX_PASSES", 1)
-    monkeypatch.setattr("markov.multigrid.grids.places.STACK_STATES", room)
+    monkeypatch.setattr("markov.multigrid.model.MAX_PASSES", 1)
+    monkeypatch.setattr("markov.multigrid.model.STACK_STATES", room)
     assert np.array_equal(GridModel(MODELS[0]).states.marks, expected)
 
 
@@ -287,7 +284,7 @@ def test_sweeps_whose_iterates_are_combined_converge_sooner(small):
 
 
 def test_it_goes_on_without_former_iterates_where_memory_is_short(small, monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.multigrid.available", lambda: 0.0)
+    monkeypatch.setattr("markov.multigrid.solver.available", lambda: 0.0)
     found = levels(TANDEM)
     found.combine(1.0)
     assert found.history == []
@@ -303,7 +300,7 @@ def test_levels_by_which_nothing_is_gained_are_laid_out_narrower(small, monkeypa
     assert found.sizes[1][0] > sizes[1][0]
     pi = grid_of(TANDEM).states.gather(found.x)
     assert pi / pi.sum() == pytest.approx(exact(TANDEM)[0], rel=1e-7)
-    monkeypatch.setattr("markov.multigrid.grids.multigrid.available", lambda: 0.0)
+    monkeypatch.setattr("markov.multigrid.solver.available", lambda: 0.0)
     alone = levels(TANDEM)
     alone.cycle = lambda: None
     assert alone.solve(1e-10, 60)[0] < 40
@@ -362,7 +359,7 @@ def test_levels_are_laid_out_as_at_a_start_from_nothing(tmp_path, monkeypatch):
             seen.append(x.copy())
             super().__init__(layout, x, team)
 
-    monkeypatch.setattr("markov.multigrid.grids.matrix_free.Multigrid", Seen)
+    monkeypatch.setattr("markov.multigrid.solver.Multigrid", Seen)
     path = tmp_path / "x.checkpoint"
     with pytest.raises(NotSolvedError):
         stationary(TANDEM, MatrixFree(max_iterations=3, checkpoint=path))
@@ -382,7 +379,7 @@ def test_without_a_path_nothing_is_kept():
 
 
 def test_files_are_written_when_the_last_is_old(tmp_path, monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.checkpoints.SECONDS_BETWEEN_FILES", 0.0)
+    monkeypatch.setattr("markov.multigrid.solver.SECONDS_BETWEEN_FILES", 0.0)
     kept = Checkpoint(tmp_path / "x", grid_of(TANDEM))
     x, found = np.random.default_rng(2).random(kept.size), np.zeros(kept.size)
     kept.on_cycle(7, x)
@@ -419,15 +416,15 @@ import itertools
 import signal
 import sys
 from markov import MatrixFree, PauseTandem, stationary
-from markov.multigrid.grids import checkpoints, multigrid
+from markov.multigrid import solver
 signal.signal(signal.SIGINT, signal.default_int_handler)
-cycle, count = multigrid.Multigrid.cycle, itertools.count(1)
+cycle, count = solver.Multigrid.cycle, itertools.count(1)
 def told(self):
     cycle(self)
     print("cycle", flush=True)
     if next(count) == int(sys.argv[2]):
         sys.stdin.readline()  # until the signal comes
-multigrid.Multigrid.cycle = told
+solver.Multigrid.cycle = told
 model = PauseTandem(buffers=(120, 241), high_threshold=180)
 answer = stationary(model, MatrixFree(checkpoint=sys.argv[1]), proof=False)
 print(answer.iterations, repr(float(answer.throughput)))
@@ -512,7 +509,7 @@ class Named(ChainModel):
     ids=["rates by count", "one buffer", "names", "counts"],
 )
 def test_what_cannot_be_laid_out_is_refused_with_a_reason(model, why, monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.models.REGIONS", (10, 10))
+    monkeypatch.setattr("markov.multigrid.model.REGIONS", (10, 10))
     with pytest.raises(Unsuitable, match=why):
         GridModel(model)
     with pytest.raises(ValueError, match=rf"write Multilevel\(\): .*{why}"):
@@ -528,7 +525,7 @@ def test_memory_is_predicted_before_it_is_taken(monkeypatch):
 
 
 def test_a_space_too_large_for_any_method_is_refused_with_what_would_fit(monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.models.available", lambda: 1.9e9)
+    monkeypatch.setattr("markov.multigrid.model.available", lambda: 1.9e9)
     large = PauseTandem(buffers=(30_000, 60_000), high_threshold=45_000)
     said = r"7200360004 states, and MatrixFree\(\) takes at most.* 1e\+08 fit into the 1.9e\+09 bytes"
     with pytest.raises(ValueError, match=said) as caught:

@@ -1,1 +1,0 @@
-"""Chains on grids of cells: pi Q = 0 by multigrid without a matrix."""

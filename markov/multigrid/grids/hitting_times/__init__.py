@@ -1,1 +1,0 @@
-"""Mean hitting times on a grid, by multigrid with levels that stay as they are."""

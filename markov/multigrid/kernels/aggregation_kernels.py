@@ -1,0 +1,303 @@
+"""The loops that choose aggregates of states and find the flows between them, as templates of kernels.
+
+@@ The loops of aggregation multigrid, as templates of kernels; `markov.multigrid.kernels.cycle_kernels` is their cycle.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+__all__ = [
+    "HELPERS",
+    "Aggregates",
+    "Flows",
+    "Pattern",
+    "ascend",
+    "blend",
+    "compare",
+    "descend",
+    "eliminate",
+    "freeze",
+    "match",
+    "merge",
+    "moves",
+    "restrict",
+    "solve_coarsest",
+    "sweep",
+]
+
+STRONG_RATIO = 0.25
+
+
+class Pattern(NamedTuple):
+    """Where the entries of a matrix are, by rows."""
+
+    indptr: Any
+    indices: Any
+
+
+class Aggregates(NamedTuple):
+    """The label of each state, the states by label, and where each label begins."""
+
+    labels: Any
+    order: Any
+    bounds: Any
+
+
+def moves(component, indptr, indices, flows):
+    """Return the flow of the transitions that change a component, and of those that do by one."""
+    total = 0.0
+    by_one = 0.0
+    for s in range(len(component)):
+        value = component[s]
+        for k in range(indptr[s], indptr[s + 1]):
+            distance = abs(component[indices[k]] - value)
+            if distance > 0:
+                total += flows[k]
+                if distance == 1:
+                    by_one += flows[k]
+    return total, by_one
+
+
+def match(pattern, flows, mass, min_share, strongest, labels):
+    """Pair each state with its most strongly coupled neighbour that is free.
+
+    The coupling is the exchange relative to the smaller mass; what is below a share ``min_share`` of the
+    strongest of either, now or ``strongest`` before, does not count. A state with a neighbour four times
+    as strong that is not free joins the pair of that one. Returns the number of labels; they are -1
+    before.
+    """
+    indptr, indices = pattern.indptr, pattern.indices
+    for s in range(len(labels)):
+        for k in range(indptr[s], indptr[s + 1]):
+            coupling = flows[k] / min(mass[s], mass[indices[k]])
+            if coupling > strongest[s] and indices[k] != s:
+                strongest[s] = coupling
+    count = 0
+    for s in range(len(labels)):
+        if labels[s] >= 0:
+            continue
+        free, free_coupling, near, near_coupling = -1, 0.0, -1, 0.0
+        for k in range(indptr[s], indptr[s + 1]):
+            other = indices[k]
+            if other == s:
+                continue
+            coupling = flows[k] / min(mass[s], mass[other])
+            if coupling < min_share * max(strongest[s], strongest[other]):
+                continue
+            if labels[other] < 0 and coupling > free_coupling:
+                free, free_coupling = other, coupling
+            if labels[other] >= 0 and coupling > near_coupling:
+                near, near_coupling = other, coupling
+        if free >= 0 and free_coupling >= STRONG_RATIO * near_coupling:
+            labels[s] = count
+            labels[free] = count
+            count += 1
+        elif near >= 0:
+            labels[s] = labels[near]
+        else:
+            labels[s] = count
+            count += 1
+    return count
+
+
+def merge(aggregates, pattern, target, coarse, entry_of):
+    """Find the entries of the aggregates, and of which of them each entry is a part.
+
+    ``aggregates`` has the label of each state, the states by aggregate (``order``) and where each aggregate begins
+    (``bounds``). ``coarse`` gets the pattern of the aggregates. ``target`` gets -1 for entries within an aggregate;
+    ``entry_of`` is -1 for each aggregate before. Returns the number of entries.
+    """
+    labels, order, bounds = aggregates.labels, aggregates.order, aggregates.bounds
+    indptr, indices = pattern.indptr, pattern.indices
+    count = 0
+    for a in range(len(bounds) - 1):
+        begin = count
+        for p in range(bounds[a], bounds[a + 1]):
+            s = order[p]
+            for k in range(indptr[s], indptr[s + 1]):
+                b = labels[indices[k]]
+                if b == a:
+                    target[k] = -1
+                    continue
+                entry = entry_of[b]
+                if entry < begin:
+                    entry = count
+                    entry_of[b] = count
+                    coarse.indices[count] = b
+                    count += 1
+                target[k] = entry
+        coarse.indptr[a + 1] = count
+    return count
+
+
+FLOOR = 1e-280
+UNDERFLOW_GUARD = 1e-300
+RESCALING_LIMIT = 1e100
+
+
+class Flows(NamedTuple):
+    """The flows between the states of all levels.
+
+    Attributes
+    ----------
+    indptr, indices, values
+        State s has the entries ``indptr[s] .. indptr[s + 1] - 1``, which say what it takes from the state
+        ``indices[k]`` per unit of that one's ``x``.
+    target
+        The entry of the next level that each entry is part of, or, within an aggregate, one of several dummy
+        entries at the end.
+    parent
+        Aggregate of each state: a state of the next level.
+    scale, x
+        One over the flow out of each state, and its factor.
+    dense
+        Room for the last level as a matrix.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    values: NDArray[np.float64]
+    target: NDArray[np.uint32]
+    parent: NDArray[np.uint32]
+    scale: NDArray[np.float64]
+    x: NDArray[np.float64]
+    dense: NDArray[np.float64]
+
+
+def descend(level, schedule, flows):
+    """Sweep a level forward, and sum its flows on the next one."""
+    low, high, end = schedule.first[level], schedule.first[level + 1], schedule.first[level + 2]
+    for _ in range(schedule.sweeps):
+        sweep(low, high, False, flows)
+    restrict(low, high, end, flows)
+
+
+def solve_coarsest(schedule, flows):
+    """Solve the last level."""
+    last = len(schedule.first) - 2
+    eliminate(schedule.first[last], schedule.first[last + 1], flows)
+
+
+def ascend(level, schedule, flows):
+    """Correct a level by the factors of its aggregates, and sweep it backward."""
+    low, high = schedule.first[level], schedule.first[level + 1]
+    for s in range(low, high):
+        flows.x[s] *= flows.x[flows.parent[s]]
+    for _ in range(schedule.sweeps):
+        sweep(low, high, True, flows)
+
+
+def sweep(low, high, backward, flows):
+    """Relax the states low .. high - 1 in turn (Gauss-Seidel): set each flow to its inflow.
+
+    Flows that would underflow are held at a floor, positive.
+    """
+    for n in range(high - low):
+        s = high - 1 - n if backward else low + n
+        total = 0.0
+        for k in range(flows.indptr[s], flows.indptr[s + 1]):
+            total += flows.x[flows.indices[k]] * flows.values[k]
+        flows.x[s] = max(total, FLOOR) * flows.scale[s]
+
+
+def restrict(low, high, end, flows):
+    """Sum the flows between aggregates: the states low .. high - 1 are those of high .. end - 1."""
+    x, values, scale = flows.x, flows.values, flows.scale
+    for k in range(flows.indptr[high], flows.indptr[end]):
+        values[k] = 0.0
+    for s in range(low, high):
+        for k in range(flows.indptr[s], flows.indptr[s + 1]):
+            values[flows.target[k]] += x[flows.indices[k]] * values[k]
+    for s in range(high, end):
+        x[s] = 1.0
+        scale[s] = 0.0
+    for k in range(flows.indptr[high], flows.indptr[end]):
+        scale[flows.indices[k]] += values[k]
+    for s in range(high, end):
+        scale[s] = 1.0 / max(scale[s], UNDERFLOW_GUARD)
+
+
+def freeze(first, flows):
+    """Sum the flows between the aggregates of all levels."""
+    for level in range(len(first) - 2):
+        restrict(first[level], first[level + 1], first[level + 2], flows)
+
+
+def eliminate(low, high, flows):
+    """Solve the last level by elimination without subtractions; the total flow stays the same."""
+    x, scale, dense = flows.x, flows.scale, flows.dense
+    m = high - low
+    for i in range(m):
+        for j in range(m):
+            dense[i, j] = 0.0
+    for s in range(low, high):
+        for k in range(flows.indptr[s], flows.indptr[s + 1]):
+            dense[flows.indices[k] - low, s - low] = flows.values[k]
+    for n in range(m - 1):
+        k = m - 1 - n
+        total = 0.0
+        for j in range(k):
+            total += dense[k, j]
+        for i in range(k):
+            share = dense[i, k] / max(total, UNDERFLOW_GUARD)
+            dense[i, k] = share
+            if share > 0.0:
+                for j in range(k):
+                    dense[i, j] += share * dense[k, j]
+    x[low] = 1.0
+    for k in range(1, m):
+        total = 0.0
+        for i in range(k):
+            total += x[low + i] * dense[i, k]
+        x[low + k] = total
+        if total > RESCALING_LIMIT:
+            for i in range(k + 1):
+                x[low + i] /= total
+    flow = 0.0
+    target_flow = 0.0
+    for s in range(low, high):
+        flow += x[s] / scale[s]
+        target_flow += 1.0 / scale[s]
+    for s in range(low, high):
+        x[s] *= target_flow / flow
+
+
+HELPERS = sweep, restrict, eliminate, descend, solve_coarsest, ascend
+"""What `markov.multigrid.kernels.cycle_kernels.cycle` calls, each after what it calls."""
+
+
+def compare(flow, residual, flows, residuals, products):
+    """Multiply the differences of residuals, and the last one itself, weighted by 1 / flow."""
+    m = len(flows)
+    for i in range(m):
+        for j in range(m + 1):
+            products[i, j] = 0.0
+    for s in range(len(flow)):
+        for i in range(m):
+            weighted = (residuals[i, s] - residual[s]) / flow[s]
+            products[i, m] -= weighted * residual[s]
+            for j in range(i + 1):
+                products[i, j] += weighted * (residuals[j, s] - residual[s])
+    for i in range(m):
+        for j in range(i):
+            products[j, i] = products[i, j]
+
+
+def blend(flow, flows, shares, min_share, better):
+    """Combine flows, each at least ``min_share`` times its old value. Return the sum."""
+    total = 0.0
+    for s in range(len(flow)):
+        value = flow[s]
+        for i in range(len(flows)):
+            value += shares[i] * (flows[i, s] - flow[s])
+        better[s] = max(value, min_share * flow[s])
+        total += better[s]
+    return total

@@ -1,0 +1,157 @@
+"""Rates that depend on counts, as templates: those of a cell are written to their places before they are read."""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from markov.multigrid.kernels.tables import ONE, ZERO
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.uint64]
+    Vector = NDArray[np.float64]
+
+__all__ = [
+    "CountTable",
+    "VaryingNumbers",
+    "at_cell",
+    "at_row",
+    "cell_terms",
+    "cells_by_counted_costs",
+    "cells_by_counts",
+    "row_terms",
+]
+
+
+class VaryingNumbers(NamedTuple):
+    """Numbers of which some depend on the cell: rates of entries, or out of slots.
+
+    Attributes
+    ----------
+    values
+        All of them; those that vary are written to.
+    row_values
+        What those to which a cell adds are without it.
+    varied_first, row_first, cell_first
+        The first one of each kind, and one more, of those that vary; of what rows add, by axis; of what cells add.
+    varied, constant
+        Which vary, and what they are without what is added.
+    row_target, row_place, cell_target, cell_place
+        To which of ``values`` is added, and from which place in the curves on.
+    """
+
+    values: Vector
+    row_values: Vector
+    varied_first: Numbers
+    row_first: Numbers
+    cell_first: Numbers
+    varied: Numbers
+    constant: Vector
+    row_target: Numbers
+    row_offset: Numbers
+    cell_target: Numbers
+    cell_offset: Numbers
+
+
+class CountTable(NamedTuple):
+    """The curves of all rates that depend on counts, and what they are added to.
+
+    Attributes
+    ----------
+    strides, ends, factors
+        Per axis but the last: how many rows have the same coordinate, the number of coordinates, and by how much
+        one counts.
+    factor
+        By how much a cell along the last axis counts.
+    rates, exits
+        Of entries, and out of slots.
+    """
+
+    curves: Vector
+    strides: Numbers
+    ends: Numbers
+    factors: Numbers
+    factor: np.uint64
+    rates: VaryingNumbers
+    exits: VaryingNumbers
+
+
+def row_terms(table, counts, kind, row):
+    """Write what the numbers of a kind are in a row, without what its cells add."""
+    for i in range(table.varied_first[kind], table.varied_first[kind + ONE]):
+        table.values[table.varied[i]] = table.constant[i]
+    for axis in range(ZERO, ZERO + len(counts.strides)):
+        coordinate = row // counts.strides[axis] % counts.ends[axis] * counts.factors[axis]
+        n = kind * len(counts.strides) + axis
+        for i in range(table.row_first[n], table.row_first[n + ONE]):
+            table.values[table.row_target[i]] += counts.curves[table.row_offset[i] + coordinate]
+    for i in range(table.cell_first[kind], table.cell_first[kind + ONE]):
+        table.row_values[i] = table.values[table.cell_target[i]]
+
+
+def cell_terms(table, curves, kind, coordinate):
+    """Write what the numbers of a kind are in a cell of the row that was written last."""
+    for i in range(table.cell_first[kind], table.cell_first[kind + ONE]):
+        offset = table.cell_offset[i] + coordinate
+        table.values[table.cell_target[i]] = table.row_values[i] + curves[offset]
+
+
+def at_row(counts, kind, row):
+    """Write the rates of a kind of cells in a row, without what its cells add."""
+    row_terms(counts.rates, counts, kind, row)
+    row_terms(counts.exits, counts, kind, row)
+
+
+def at_cell(counts, kind, cell):
+    """Write the rates of a cell of the kind and row that were written last."""
+    cell_terms(counts.rates, counts.curves, kind, cell * counts.factor)
+    cell_terms(counts.exits, counts.curves, kind, cell * counts.factor)
+
+
+def cells_by_counts(run, grid, plan, equations, backward, x):
+    """Sweep some cells of a row and segment; as `sweep_kernels.cells_by_rates`."""
+    row, k, low, high = run
+    rate, exit_rate, source, counts = equations
+    kind = grid.numbers[k]
+    base = kind * grid.width
+    at_row(counts, kind, row)
+    for n in range(low, high):
+        cell = high - ONE - (n - low) if backward else n
+        s = (row * grid.cells + cell) * grid.width
+        at_cell(counts, kind, cell)
+        for turn in range(ZERO, plan.repeats[kind]):
+            for m in range(ZERO, grid.width):
+                r = grid.width - ONE - m if backward and turn == ZERO else m
+                out = exit_rate[base + r]
+                scale = 1.0 / out if out > 0.0 else 0.0  # does not wait for the state before
+                total = source[base + r]
+                for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
+                    total += x[s + r + grid.step[e]] * rate[e]
+                x[s + r] = total * scale
+
+
+def cells_by_counted_costs(run, grid, plan, equations, backward, h):
+    """Solve the equations of cells as `finest_kernels.cells_by_costs` does."""
+    row, k, low, high = run
+    rate, exit_rate, counts, costs, levels, reference = equations
+    kind = grid.numbers[k]
+    base = kind * grid.width
+    at_row(counts, kind, row)
+    for n in range(low, high):
+        cell = high - ONE - (n - low) if backward else n
+        s = (row * grid.cells + cell) * grid.width
+        at_cell(counts, kind, cell)
+        for m in range(ZERO, grid.width):
+            r = grid.width - ONE - m if backward else m
+            out = exit_rate[base + r]
+            if s + r == reference:
+                out = 2.0 * out
+            scale = 1.0 / out if out > 0.0 else 0.0
+            total = 1.0 * costs[levels[s + r]]
+            for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
+                total += h[s + r + grid.step[e]] * rate[e]
+            h[s + r] = total * scale

@@ -1,0 +1,166 @@
+"""The loops over the flows between the cells of a grid, as templates of kernels.
+
+On the finest grid entries have rates; on a coarse one each cell has flows of its own, one after the other from
+``values[value_begin[row]]`` on. A call does the rows of a span: those from the first up to the second number.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markov.multigrid.kernels.rate_kernels import at_cell, at_row
+from markov.multigrid.kernels.tables import ONE, ZERO
+from markov.multigrid.kernels.traversals import flow_slots
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from markov.multigrid.kernels.tables import SlotRates
+
+
+__all__ = [
+    "FinerFlows",
+    "Weighted",
+    "WeightedRates",
+    "entry_flows",
+    "outflows",
+    "prolong",
+    "restrict",
+    "restrict_rates",
+    "weight",
+]
+
+
+class FinerFlows(NamedTuple):
+    """The flows of a finer grid: where those of each row begin, room for one place per row of a coarse one, and x."""
+
+    begin: NDArray[np.uint64]
+    values: NDArray[np.floating[Any]]
+    positions: NDArray[np.uint64]
+    x: NDArray[np.floating[Any]]
+
+
+class Weighted(NamedTuple):
+    """Numbers of states by which their flows are weighted, and the least of them that counts."""
+
+    x: NDArray[np.floating[Any]]
+    minimum: float
+
+
+class WeightedRates(NamedTuple):
+    """Rates of transitions, and the states by which they are weighted."""
+
+    rates: SlotRates
+    weighted: Weighted
+
+
+def weight(x, minimum):
+    """Return what a flow out of a state of probability x is weighted by."""
+    return x
+
+
+def restrict_rates(span, grid, children, parts, fine, values):
+    """Sum the flows of the finest grid between cells of the first coarse one, entry by entry.
+
+    A part is a flow at a rate out of a state, weighted by that.
+    """
+    rates, weighted = fine
+    for coarse in range(span[0], span[1]):
+        v = grid.value_begin[coarse]
+        s = children.rows[coarse, ZERO] * children.cells * children.width
+        kind_of_row = grid.row_kind[coarse]
+        for i in range(grid.first[kind_of_row], grid.first[kind_of_row + ONE]):
+            kind = grid.numbers[i]
+            if parts.special[kind] > ZERO:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+                continue
+            at_row(rates.counts, kind, coarse)
+            for cell in range(grid.starts[i], grid.ends[i]):
+                at_cell(rates.counts, kind, cell)
+                for e in range(parts.begins[kind], parts.begins[kind + ONE]):
+                    total = 0.0
+                    for p in range(parts.part_begin[e], parts.part_begin[e + ONE]):
+                        share = weight(weighted.x[s + parts.source[p]], weighted.minimum)
+                        total += share * rates.rate[p]
+                    values[v] = total
+                    v += ONE
+                s += children.last * children.width
+
+
+def restrict(span, grid, children, parts, fine, values):
+    """Sum the flows between the cells of the next coarse grid, entry by entry.
+
+    As `restrict_rates`, but a part is a flow of those that the coarse cell has in one of its rows of cells.
+    """
+    x = fine.x
+    for coarse in range(span[0], span[1]):
+        v = grid.value_begin[coarse]
+        s = children.rows[coarse, ZERO] * children.cells * children.width
+        for c in range(ZERO, ZERO + children.rows.shape[1]):
+            present = children.present[coarse, c]
+            fine.positions[coarse, c] = fine.begin[children.rows[coarse, c]] if present else ZERO
+        kind_of_row = grid.row_kind[coarse]
+        for i in range(grid.first[kind_of_row], grid.first[kind_of_row + ONE]):
+            kind = grid.numbers[i]
+            if parts.special[kind] > ZERO:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+                continue
+            for _ in range(grid.starts[i], grid.ends[i]):
+                for e in range(parts.begins[kind], parts.begins[kind + ONE]):
+                    total = 0.0
+                    for p in range(parts.part_begin[e], parts.part_begin[e + ONE]):
+                        flow = fine.positions[coarse, parts.line[p]] + parts.flow[p]
+                        total += x[s + parts.source[p]] * fine.values[flow]
+                    values[v] = total
+                    v += ONE
+                for c in range(ZERO, ZERO + children.rows.shape[1]):
+                    fine.positions[coarse, c] += parts.spans[kind, c]
+                s += children.last * children.width
+
+
+def outflows(span, grid, frequent, values, scale):
+    """Add the flows out of each state to ``scale``: those into the states of some rows."""
+    for s, r, v in flow_slots(span, grid, frequent):
+        first = grid.begin[r]
+        for e in range(first, grid.begin[r + ONE]):
+            scale[s + grid.step[e]] += values[v + (e - first)]
+
+
+def prolong(span, grid, children, unroll, coarse, x):
+    """Multiply each state by the factor of its cell."""
+    for row in range(span[0], span[1]):
+        for c in range(ZERO, ZERO + children.rows.shape[1]):
+            if not children.present[row, c]:
+                continue
+            s = children.rows[row, c] * children.cells * children.width
+            t = row * grid.cells * grid.width
+            remaining = children.cells
+            if unroll:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+            while remaining > ZERO:
+                for _ in range(min(children.last, remaining)):
+                    for r in range(ZERO, children.width):
+                        x[s] *= coarse[t + r]
+                        s += ONE
+                remaining -= min(children.last, remaining)
+                t += children.width
+
+
+def entry_flows(span, flows, grid, flows_by_cell, rate, x):
+    """Add the flow of each entry of each kind, summed over the cells."""
+    for row in range(span[0], span[1]):
+        kinds = grid.rows[grid.row_kind[row]]
+        w = grid.value_begin[row]
+        s = row * grid.cells * grid.width
+        for cell in range(len(kinds)):
+            base = kinds[cell] * grid.width
+            if not flows_by_cell:
+                w = grid.begin[base]
+            for r in range(base, base + grid.width):
+                for e in range(grid.begin[r], grid.begin[r + ONE]):
+                    flows[e] += x[s + grid.step[e]] * rate[w]
+                    w += ONE
+                s += ONE

@@ -1,0 +1,244 @@
+"""The loops over the finest grid of hitting times, as templates of kernels.
+
+Tables are of transitions by source. Hitting times may be in float32: what is computed from them is in float64.
+
+@@ The loops over the coarse grids of hitting times, as templates of kernels.
+
+Tables are of transitions by source. Shares of flows, corrections and right-hand sides may be in
+float32: what is computed from them is in float64.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markov.multigrid.kernels.tables import ONE, ZERO
+from markov.multigrid.kernels.traversals import child_slots, flow_slots
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Narrow = NDArray[np.floating[Any]]
+
+__all__ = [
+    "Aggregates",
+    "Equations",
+    "Leaking",
+    "Weights",
+    "add",
+    "cells_by_costs",
+    "cells_by_shares",
+    "cost_levels",
+    "restrict_rate_residual",
+    "restrict_residual",
+    "row_sums",
+    "weight",
+]
+
+
+class Weights(NamedTuple):
+    """Weights of states in the equations of their aggregates, and costs per second.
+
+    Attributes
+    ----------
+    pi
+        Probabilities.
+    minimum
+        Probabilities that are less, and not zero, have this weight.
+    costs, levels
+        The cost of each level, and the level of each state.
+    """
+
+    pi: NDArray[np.float64]
+    minimum: float
+    costs: NDArray[np.float64]
+    levels: NDArray[np.uint8]
+
+
+class Leaking(NamedTuple):
+    """The equations of the finest grid: rates of entries, and the counts on which they depend, and weights.
+
+    A flow ``leak`` out of the state ``reference`` ends there.
+    """
+
+    rate: NDArray[np.float64]
+    counts: Any
+    reference: np.uint64
+    leak: float
+    weights: Weights
+
+
+def cost_levels(minimum, largest, pi, levels):
+    """Set levels of costs: how often a weight, over the largest, is divided by 256, and at most 255.
+
+    The weight of a state is its probability, and not less than ``minimum``.
+    """
+    for s in range(len(levels)):
+        _, exponent = math.frexp(max(pi[s], minimum) / largest)
+        levels[s] = min(max(-exponent, 0) // 8, 255)
+
+
+def weight(x, minimum):
+    """Return what a flow out of a state of probability x is weighted by: x, and not less than ``minimum``."""
+    return max(x, minimum) if x > 0.0 else 0.0
+
+
+def cells_by_costs(run, grid, plan, equations, backward, h):
+    """Solve the equations of some cells of a row and segment: those from ``low`` up to ``high``.
+
+    Rates are those out of a state over their sum, ``scale`` is one over that. As much as flows out of
+    the state ``reference`` to others ends there.
+    """
+    row, k, low, high = run
+    rate, scale, costs, levels, reference = equations
+    base = grid.numbers[k] * grid.width
+    s = (row * grid.cells + (high - ONE if backward else low)) * grid.width
+    for _ in range(low, high):
+        for m in range(ZERO, grid.width):
+            r = grid.width - ONE - m if backward else m
+            total = costs[levels[s + r]] * scale[base + r]
+            for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
+                total += h[s + r + grid.step[e]] * rate[e]
+            h[s + r] = 0.5 * total if s + r == reference else total
+        s = s - grid.width if backward else s + grid.width
+
+
+def restrict_rate_residual(span, sums, restriction, equations, h):
+    """Restrict the residual: sum it over the cells of the first coarse grid, by the weights of the equations.
+
+    The sums are divided by the flows out of the cells. ``sums`` is for those of one coarse row.
+    """
+    children, grid, frequent, target = restriction
+    counts = equations.counts
+    weights = equations.weights
+    for coarse in range(span[0], span[1]):
+        for t in range(len(sums)):
+            sums[t] = 0.0
+        for s, r, _, aggregate in child_slots(coarse, children, grid, frequent, target, counts):
+            value = 1.0 * h[s]  # float64
+            total = weights.costs[weights.levels[s]]
+            for e in range(grid.begin[r], grid.begin[r + ONE]):
+                total += (h[s + grid.step[e]] - value) * equations.rate[e]
+            if s == equations.reference:
+                total -= equations.leak * value
+            sums[aggregate] += weight(weights.pi[s], weights.minimum) * total
+        t = coarse * target.states
+        for m in range(ZERO, target.states):
+            out = target.out[t + m]
+            target.right[t + m] = sums[m] / out if out > 0.0 else 0.0
+
+
+UNDERFLOW_GUARD = 1e-300
+
+
+class Equations(NamedTuple):
+    """The equations of a coarse grid: the shares of each flow, right-hand sides, and the flow out of each state.
+
+    A flow ``leak`` out of the state ``reference`` ends there.
+    """
+
+    values: Narrow
+    right: Narrow
+    out: NDArray[np.float64]
+    reference: np.uint64
+    leak: float
+
+
+class Aggregates(NamedTuple):
+    """Where the states of a grid belong in the next coarse one.
+
+    Attributes
+    ----------
+    aggregate_of_cell
+        The first state of the aggregates of each cell of a row, counted from the first one of a coarse row.
+    states
+        States of a coarse row.
+    out, right
+        Flow out of each aggregate, and what its equation gets.
+    """
+
+    aggregate_of_cell: NDArray[np.uint64]
+    states: np.uint64
+    out: NDArray[np.float64]
+    right: Narrow
+
+
+def add(span, grid, children, aggregate_of_cell, coarse, h):
+    """Add to each state the amount of its cell."""
+    for row in range(span[0], span[1]):
+        for c in range(ZERO, ZERO + children.rows.shape[1]):
+            if not children.present[row, c]:
+                continue
+            s = children.rows[row, c] * children.cells * children.width
+            for cell in range(ZERO, children.cells):
+                t = row * grid.cells * grid.width + aggregate_of_cell[cell]
+                for m in range(ZERO, grid.width):
+                    h[s] += coarse[t + m]
+                    s += ONE
+
+
+def cells_by_shares(run, grid, plan, equations, backward, h):
+    """Solve the equations of some cells of a row and segment of a coarse grid.
+
+    By differences: shares in float32 need not sum to one.
+    """
+    row, k, low, high = run
+    before, value_begin, values, right, out, reference, leak = equations
+    base = grid.numbers[k] * grid.width
+    n_entries = grid.begin[base + grid.width] - grid.begin[base]
+    s = (row * grid.cells + (high - ONE if backward else low)) * grid.width
+    ahead = (high - ONE if backward else low) - grid.starts[k]
+    v = value_begin[row] + before[k] + ahead * n_entries - grid.begin[base]
+    for _ in range(low, high):
+        for m in range(ZERO, grid.width):
+            r = grid.width - ONE - m if backward else m
+            value = 1.0 * h[s + r]  # float64
+            total = 1.0 * right[s + r]
+            for e in range(grid.begin[base + r], grid.begin[base + r + ONE]):
+                total += (h[s + r + grid.step[e]] - value) * values[v + e]
+            if s + r == reference:
+                total -= leak / out[s + r] * value
+            h[s + r] = value + total
+        s = s - grid.width if backward else s + grid.width
+        v = v - n_entries if backward else v + n_entries
+
+
+def restrict_residual(span, sums, restriction, equations, h):
+    """Restrict the residual: sum it over the cells of the next coarse grid, over its flows out.
+
+    ``sums`` is for the sums of one coarse row.
+    """
+    children, grid, frequent, target = restriction
+    counts = ()
+    for coarse in range(span[0], span[1]):
+        for t in range(len(sums)):
+            sums[t] = 0.0
+        for s, r, v, aggregate in child_slots(coarse, children, grid, frequent, target, counts):
+            value = 1.0 * h[s]  # float64
+            total = 1.0 * equations.right[s]
+            first = grid.begin[r]
+            for e in range(first, grid.begin[r + ONE]):
+                total += (h[s + grid.step[e]] - value) * equations.values[v + (e - first)]
+            if s == equations.reference:
+                total -= equations.leak / equations.out[s] * value
+            sums[aggregate] += equations.out[s] * total
+        t = coarse * target.states
+        for m in range(ZERO, target.states):
+            out = target.out[t + m]
+            target.right[t + m] = sums[m] / out if out > 0.0 else 0.0
+
+
+def row_sums(span, grid, frequent, flows, equations):
+    """Set ``out`` to the flow out of each state, the leak included, and ``values`` to shares of it."""
+    for s, r, v in flow_slots(span, grid, frequent):
+        count = grid.begin[r + ONE] - grid.begin[r]
+        total = equations.leak if s == equations.reference else 0.0
+        for e in range(ZERO, count):
+            total += flows[v + e]
+        equations.out[s] = total if total > UNDERFLOW_GUARD else 0.0
+        for e in range(ZERO, count):
+            equations.values[v + e] = flows[v + e] / total if total > UNDERFLOW_GUARD else 0.0

@@ -1,0 +1,264 @@
+"""The loops that check hitting times on a grid, and weigh a residual by them, as templates of kernels.
+
+Tables are of transitions by source for the drift, by target for the misfit.
+Hitting times may be in float32: what is computed from them is in float64, with its rounding errors.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markov.computing.double_double_kernels import two_product, two_sum
+from markov.computing.rounding import U
+from markov.multigrid.kernels.rate_kernels import at_cell, at_row
+from markov.multigrid.kernels.tables import ONE, ZERO
+from markov.multigrid.kernels.traversals import other_slots, slots
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from markov.multigrid.kernels.tables import Cells, Marked
+
+
+__all__ = [
+    "ROUNDINGS",
+    "Checked",
+    "ExactRates",
+    "Heights",
+    "Queue",
+    "Raising",
+    "drift",
+    "misfit",
+    "misfit_exactly",
+    "raise_failing",
+]
+
+ROUNDINGS = 4  # of a drift, beside one for each transition
+
+TINY = 1e-300
+"""More than rounding takes from products that underflow: of numbers from 1e-280 on, in their last digits only."""
+
+
+class ExactRates(NamedTuple):
+    """Rates of entries and out of slots, and what the latter lack of the sum by rounding."""
+
+    rate: NDArray[np.float64]
+    exit_rate: NDArray[np.float64]
+    exit_rounding: NDArray[np.float64]
+
+
+class Queue(NamedTuple):
+    """A ring of states that are to be looked at.
+
+    Attributes
+    ----------
+    states
+        Room for ``size`` of them.
+    length
+        How many are there at first.
+    full, most
+        Of how many in it, and after how many that were looked at, it is given up.
+    """
+
+    states: NDArray[np.uint64]
+    length: np.uint64
+    size: np.uint64
+    max_length: np.uint64
+    max_visits: np.uint64
+
+
+class Raising(NamedTuple):
+    """Which states are raised, and how far.
+
+    Attributes
+    ----------
+    limit, aim
+        Up to which drift a state is left, and to which, times its costs, it is raised.
+    queued
+        The mark of those queued.
+    marked
+        Those that count.
+    into
+        The grid of the transitions into each state.
+    """
+
+    limit: float
+    aim: float
+    queued: int
+    marked: Marked
+    into: Cells
+
+
+class Checked(NamedTuple):
+    """Hitting times, which of their states count, and the drift up to which one is left."""
+
+    h: NDArray[np.floating[Any]]
+    marked: Marked
+    limit: float
+
+
+class Heights(NamedTuple):
+    """Hitting times over the least of them, which weigh a misfit, and which of their states count."""
+
+    h: NDArray[np.floating[Any]]
+    minimum: float
+    marked: Marked
+
+
+def drift(span, failing, grid, frequent, equations, checked):
+    """Return the largest (Q h)(s), rounded up, of the marked states but the reference.
+
+    NaN if any of them is NaN. Also returned is in how many of them it is above ``limit``;
+    ``failing`` are the first of these, as many as it has room for.
+    """
+    h, marked, limit = checked
+    counts = equations.counts
+    worst = -1e308
+    n_failing = ZERO
+    check = 0.0
+    for s, r in other_slots(span, grid, frequent, counts):
+        total = 0.0
+        size = 0.0
+        count = 1.0 * ROUNDINGS
+        value = 1.0 * h[s]  # float64: a difference of float32 would be rounded to it
+        for e in range(grid.begin[r], grid.begin[r + ONE]):
+            term = (h[s + grid.step[e]] - value) * equations.rate[e]
+            total += term
+            size += abs(term)
+            count += 1.0
+        if marked.marks[s] & marked.bit and s != equations.reference:
+            upper = total + 1.1 * count * U * size
+            check += upper
+            worst = max(worst, upper)
+            if not upper <= limit:
+                if n_failing < len(failing):
+                    failing[n_failing] = s
+                n_failing += ONE
+    return check if math.isnan(check) else worst, n_failing
+
+
+def misfit(span, grid, rates, heights, x):
+    """Return sums of (x Q)+ and (x Q)- times h - least, rounded up, and of x, over marked states.
+
+    Transitions are those into each state. The sum of x is compensated (Neumaier).
+    """
+    h, minimum, marked = heights
+    counts = rates.counts
+    gained = 0.0
+    lost = 0.0
+    mass = 0.0
+    low = 0.0
+    for s, r in slots(span, grid, counts):
+        total = 0.0
+        count = 6.0
+        for e in range(grid.begin[r], grid.begin[r + ONE]):
+            total += x[s + grid.step[e]] * rates.rate[e]
+            count += 1.0
+        out = x[s] * rates.exit_rate[r]
+        error = 1.1 * count * U * (total + out)
+        if marked.marks[s] & marked.bit:
+            height = max(h[s] - minimum, 0.0)
+            imbalance = total - out
+            gained += (0.5 * (abs(imbalance) + imbalance) + error) * height  # max would drop a NaN
+            lost += (0.5 * (abs(imbalance) - imbalance) + error) * height
+            new = mass + x[s]
+            if mass >= x[s]:
+                low += (mass - new) + x[s]
+            else:
+                low += (x[s] - new) + mass
+            mass = new
+    return gained, lost, mass, low
+
+
+def misfit_exactly(span, grid, rates, heights, x):
+    """Return the first two sums of `misfit` with each (x Q)(s) in double-double.
+
+    What rounding takes from products and sums is added up beside them; what it takes from that is in the bound.
+    """
+    h, minimum, marked = heights
+    counts = ()
+    gained = 0.0
+    drained = 0.0
+    for s, r in slots(span, grid, counts):
+        total = -x[s] * rates.exit_rate[r]
+        lost = two_product(-x[s], rates.exit_rate[r])
+        more = x[s] * rates.exit_rounding[r]
+        correction = lost - more
+        size = abs(lost) + abs(more)
+        count = 6.0
+        for e in range(grid.begin[r], grid.begin[r + ONE]):
+            flow = x[s + grid.step[e]] * rates.rate[e]
+            lost = two_product(x[s + grid.step[e]], rates.rate[e])
+            more = two_sum(total, flow)
+            total += flow
+            correction += lost + more
+            size += abs(lost) + abs(more)
+            count += 2.0
+        if marked.marks[s] & marked.bit:
+            imbalance = total + correction
+            error = 1.1 * U * (abs(imbalance) + count * size) + TINY
+            height = max(h[s] - minimum, 0.0)
+            gained += (0.5 * (abs(imbalance) + imbalance) + error) * height  # max would drop a NaN
+            drained += (0.5 * (abs(imbalance) - imbalance) + error) * height
+    return gained, drained
+
+
+def raise_failing(queue, grid, rates, equations, rule, h):
+    """Raise h until (Q h)(s) is at most a limit in the states that are queued, and in those that lead to raised ones.
+
+    Return how many states were left in the queue.
+
+    Raising h in a state lowers Q h there and raises it only in states with a transition into it: these are queued then.
+    """
+    states, count, size, max_length, max_visits = queue
+    into, marks, bit = rule.into, rule.marked.marks, rule.marked.bit
+    costs, levels = equations.weights.costs, equations.weights.levels
+    head = ZERO
+    visits = ZERO
+    for n in range(ZERO, count):
+        marks[states[n]] |= rule.queued
+    while count > ZERO and visits < max_visits and count < max_length:
+        s = states[head]
+        head = head + ONE if head + ONE < size else ZERO
+        count -= ONE
+        visits += ONE
+        marks[s] ^= rule.queued
+        cell = s // grid.width
+        row = cell // grid.cells
+        slot = s - cell * grid.width
+        cell -= row * grid.cells
+        kind = grid.rows[grid.row_kind[row], cell]
+        at_row(rates.counts, kind, row)
+        at_cell(rates.counts, kind, cell)
+        r = kind * grid.width + slot
+        value = 1.0 * h[s]  # float64
+        total = 0.0
+        above = 1.0 * ROUNDINGS
+        amount = 0.0
+        for e in range(grid.begin[r], grid.begin[r + ONE]):
+            term = (h[s + grid.step[e]] - value) * rates.rate[e]
+            total += term
+            amount += abs(term)
+            above += 1.0
+        total += 1.1 * above * U * amount
+        if total <= rule.limit:
+            continue
+        # more than the rounding of float32, so that no state is raised for ever by nothing
+        raised = value + (total + rule.aim * costs[levels[s]]) / rates.exit_rate[r]
+        h[s] = max(raised, value * (1.0 + 2e-7))
+        r = into.rows[into.row_kind[row], cell] * grid.width + slot
+        for e in range(into.begin[r], into.begin[r + ONE]):
+            t = s + into.step[e]
+            if marks[t] & bit and t != equations.reference and not marks[t] & rule.queued:
+                marks[t] |= rule.queued
+                last = head + count
+                states[last if last < size else last - size] = t
+                count += ONE
+    for n in range(ZERO, count):
+        last = head + n
+        marks[states[last if last < size else last - size]] ^= rule.queued
+    return count

@@ -1,0 +1,179 @@
+"""What the kernels of grids take, as records: cells and transitions, rates, aggregates, unknowns.
+
+All whole numbers are unsigned: a signed index costs a comparison each time. Negative steps wrap.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.multigrid.grid import Grid
+
+    Numbers = NDArray[np.uint64]
+    Vector = NDArray[np.float64]
+
+__all__ = [
+    "ONE",
+    "ZERO",
+    "Cells",
+    "Children",
+    "Frequent",
+    "Marked",
+    "PartTable",
+    "SlotRates",
+    "as_unsigned",
+    "cells_of",
+]
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+class Cells(NamedTuple):
+    """The cells of a grid in rows, and where their transitions lead.
+
+    Attributes
+    ----------
+    row_kind
+        The kind of each row: a list of segments of cells of one kind.
+    rows
+        The kinds of the cells of each kind of row.
+    first, starts, ends, numbers
+        The first segment of each kind of row, and one more; the first cell of each segment, the one after
+        its last, and its kind.
+    cells, width
+        Cells of a row, and slots of a cell.
+    begin, step
+        Slot r of a cell of kind k has the entries ``begin[k * width + r]`` up to ``begin[k * width + r + 1]``;
+        the other state of entry e is ``step[e]`` further on.
+    value_begin
+        Where the flows of each row begin, on grids whose cells have flows of their own.
+    """
+
+    row_kind: Numbers
+    rows: Numbers
+    first: Numbers
+    starts: Numbers
+    ends: Numbers
+    numbers: Numbers
+    cells: np.uint64
+    width: np.uint64
+    begin: Numbers
+    step: Numbers
+    value_begin: Numbers
+
+
+def as_unsigned(numbers: Any) -> NDArray[np.uint64]:
+    """Return whole numbers as the kernels take them: negative ones wrap."""
+    return np.ascontiguousarray(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
+
+
+def cells_of(grid: Grid) -> Cells:
+    """Return the tables of a grid for the kernels."""
+    first, starts, numbers = grid.segments
+    segment_ends = np.append(starts[1:], 0)
+    segment_ends[first[1:] - 1] = grid.shape[-1]
+    return Cells(
+        row_kind=as_unsigned(grid.row_kind),
+        rows=as_unsigned(grid.rows),
+        first=as_unsigned(first),
+        starts=as_unsigned(starts),
+        ends=as_unsigned(segment_ends),
+        numbers=as_unsigned(numbers),
+        cells=np.uint64(grid.shape[-1]),
+        width=np.uint64(grid.width),
+        begin=as_unsigned(grid.begin),
+        step=as_unsigned(grid.step),
+        value_begin=as_unsigned(grid.value_begin),
+    )
+
+
+class Frequent(NamedTuple):
+    """The pattern of each kind that is written out, from 1 on (0: none), and a row where none is."""
+
+    special: Numbers
+    excluded_row: np.uint64
+
+
+class SlotRates(NamedTuple):
+    """The rate of each entry, that out of each slot of each kind, and the counts on which they depend."""
+
+    rate: Vector
+    exit_rate: Vector
+    counts: Any = ()
+
+
+class Children(NamedTuple):
+    """The rows of a finer grid that make up each coarse row, and whether they are there.
+
+    Attributes
+    ----------
+    rows, present
+        Shape (coarse rows, rows of one) each.
+    last
+        Cells along a row that become one.
+    cells, width
+        Of the finer grid.
+    """
+
+    rows: Numbers
+    present: NDArray[np.bool_]
+    last: np.uint64
+    cells: np.uint64
+    width: np.uint64
+
+
+class Restriction(NamedTuple):
+    """Where numbers of the states of a grid are summed: in the cells of the next coarse one.
+
+    Attributes
+    ----------
+    children
+        The rows that make up each coarse row.
+    grid, frequent
+        The grid, and its patterns that are written out.
+    target
+        Where its states belong, and what is written.
+    """
+
+    children: Children
+    grid: Cells
+    frequent: Frequent
+    target: Any
+
+
+class PartTable(NamedTuple):
+    """The flows that make up those of a coarse grid.
+
+    Attributes
+    ----------
+    special
+        As in `Frequent`.
+    begins, part_begin
+        Coarse cells of kind k have the entries from ``begins[k]`` on, entry e the parts from ``part_begin[e]`` on.
+    source
+        The state of each part, counted from the first one of the coarse cell.
+    flow, line
+        Its number among the flows that the coarse cell has in one of its rows of cells, and that row.
+    spans
+        How many flows a coarse cell of each kind has in each of its rows of cells.
+    """
+
+    special: Numbers
+    begins: Numbers
+    part_begin: Numbers
+    source: Numbers
+    flow: Numbers
+    line: Numbers
+    spans: Numbers
+
+
+class Marked(NamedTuple):
+    """Marks of states, and the bit of them that counts."""
+
+    bit: int
+    marks: NDArray[np.uint8]

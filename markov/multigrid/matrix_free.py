@@ -1,0 +1,88 @@
+"""`MatrixFree`, a method for models on grids, and which models are tried with it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from hopflow.checks import integer, one_number
+from markov.models.spaces import Space
+
+if TYPE_CHECKING:
+    from markov.models.rules import ChainModel
+
+
+__all__ = ["MatrixFree", "is_numbered"]
+
+
+@dataclass(frozen=True)
+class MatrixFree:
+    """Aggregation multigrid on the grid of a model's states, with rates from its rules: no matrix.
+
+    For a `ChainModel` on a space of whole numbers whose rules are alike on few boxes of it, and change
+    components of many values by small steps: chains of queues with thresholds, for example. The
+    algorithm is that of `Multilevel`, in a fifth of its memory or less, and faster from some hundred
+    thousand states on; pi and its states are the same. The bound on the error is found in the same
+    way. A matrix is made only by what needs one, such as ``answer.chain.Q``.
+
+    Parameters
+    ----------
+    tolerance
+        Relative residual at which to stop.
+    max_iterations
+        Most cycles. A chain on which thirty in a row gain nothing is given up.
+    checkpoint
+        A file to write x to every two minutes, on Ctrl-C, and when pi is found, 8 bytes per state; None:
+        none. If it is there and of the same chain, the solution goes on from it, and its cycles count. It
+        is deleted once the answer is complete, its bound included, and kept where the tolerance was not
+        reached.
+    threads
+        At most so many, and never more than the process may use or 4; None: as many as that. Their
+        number does not change a bit of the result.
+
+    Raises
+    ------
+    ValueError
+        By `stationary`, for a model whose transitions cannot be laid out on a grid, saying why; and for a
+        checkpoint that is not one, not whole, or of another chain or other parameters.
+    TooLargeError
+        By `stationary`, before arrays are allocated that would not fit into memory.
+
+    Notes
+    -----
+    It needs Numba. See `Multilevel` for the sources of the algorithm. Probabilities below 1e-280 are
+    held there.
+
+    Examples
+    --------
+    ``stationary(PauseTandem(buffers=(1000, 2000), high_threshold=1500), MatrixFree())`` has 4 million
+    states; its kernels compile once on a machine.
+
+    >>> from markov import MatrixFree
+    >>> MatrixFree(tolerance=1e-10)
+    MatrixFree(tolerance=1e-10, max_iterations=500, checkpoint=None, threads=None)
+    """
+
+    tolerance: float = 1e-12
+    max_iterations: int = 500
+    checkpoint: str | os.PathLike[str] | None = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        one_number("tolerance", self.tolerance, above=0.0)
+        integer("max_iterations", self.max_iterations, 1, 10**9)
+        if not isinstance(self.checkpoint, str | os.PathLike | None):
+            raise TypeError(f"checkpoint = {self.checkpoint!r}: must be a path, or None")
+        if self.threads is not None:
+            integer("threads", self.threads, 1, 10**9)
+
+    def solve(self, Q: object, components: object = None) -> NoReturn:  # noqa: ARG002
+        """Raise ValueError: there is a matrix already, so `Multilevel` is the method for it."""
+        msg = "works on the rules of a ChainModel; for a chain or a matrix write Multilevel()"
+        raise ValueError(f"method = {self!r}: {msg}")
+
+
+def is_numbered(model: ChainModel) -> bool:
+    """Return whether a model declares a space of whole numbers."""
+    return model.has_space and Space.of(model.State, model.space(), model.name).whole

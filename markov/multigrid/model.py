@@ -1,0 +1,487 @@
+"""Which states of a grid count, and where in the grid each state of the space is.
+
+@@ From a model to its chain on a grid, compared with the rules in plain Python.
+
+@@ The chain of a model that was solved without a matrix: its states, and a matrix only on demand.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import count_of
+from hopflow.errors import RuleError, location_of
+from hopflow.fork_safety import cached_property
+from markov.chains import MarkovChain
+from markov.computing.compilation import bound_kernel
+from markov.computing.memory import available, check_room
+from markov.generators.agreement import by_source, difference
+from markov.generators.building import build_chain
+from markov.generators.calls import Calls
+from markov.generators.edges import edges_by_python
+from markov.generators.regions import find_regions
+from markov.models.spaces import Space
+from markov.models.state_tables import StateBlocks, StateTable
+from markov.multigrid.grid import Unsuitable, coarsen, factors_along, lay_out, products
+from markov.multigrid.kernels import state_kernels
+from markov.multigrid.kernels.state_kernels import Digits, SlotIndex
+from markov.multigrid.kernels.tables import Marked, cells_of
+from markov.multigrid.matrix_free import is_numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from markov.models.rules import ChainModel
+    from markov.multigrid.grid import Grid, Layout
+
+
+__all__ = ["GridChain", "GridModel", "GridStates", "SeveralClassesError"]
+
+PRESENT, REACHED, RECURRENT, VISITED, BACK, QUEUED = 1, 2, 4, 8, 16, 32
+MAX_PASSES = 16  # over all states, before they are followed one by one
+STACK_STATES = 1 << 16  # states that are kept to be followed
+BLOCK = 1 << 20  # numbers of the space that are looked up at once
+
+
+class SeveralClassesError(ValueError):
+    """The chain has several recurrent classes."""
+
+
+class GridStates:
+    """The states of a grid that the start leads to, and those that the chain comes back to.
+
+    Parameters
+    ----------
+    layout
+        The grid.
+    space
+        What a state is made of.
+    start
+        The values of the components of the state that the chain starts in; None: all count.
+
+    Attributes
+    ----------
+    marks
+        Bits of each state of the grid: ``PRESENT``, ``REACHED`` from the start, ``RECURRENT``.
+    size, transitions
+        How many states count, and how many transitions they have.
+    recurrent
+        How many states are in the recurrent class.
+
+    Raises
+    ------
+    SeveralClassesError
+        When the chain has several recurrent classes.
+    """
+
+    def __init__(self, layout: Layout, space: Space, start: NDArray[np.int64] | None) -> None:
+        self.layout, self.space = layout, space
+        grid = layout.out[0]
+        cells, span = cells_of(grid), _all_rows(grid)
+        self._slot = self._slots()
+        self.marks = np.zeros(grid.size, dtype=np.uint8)
+        present = np.ascontiguousarray((layout.combinations >= 0).ravel())
+        bit = PRESENT | (REACHED if start is None else 0)
+        bound_kernel(state_kernels.fill, span, cells, present, bit, self.marks)()
+        self._search(start)
+        reached, recurrent = (
+            bound_kernel(state_kernels.count_entries, span, cells, bit, self.marks)() for bit in (REACHED, RECURRENT)
+        )
+        self.size, self.transitions = map(int, reached)
+        self.recurrent = int(recurrent[0])
+
+    def _slots(self) -> NDArray[np.int64]:
+        """Return the slot of each combination in each kind of cell, -1: none."""
+        combinations = self.layout.combinations
+        slots = np.full((len(combinations), len(self.layout.shift)), -1)
+        for slot in range(combinations.shape[1]):
+            has = np.flatnonzero(combinations[:, slot] >= 0)
+            slots[has, combinations[has, slot]] = slot
+        return slots
+
+    # ------------------------------------------------------------------ which states count
+
+    def _search(self, start: NDArray[np.int64] | None) -> None:
+        """Mark the states that are reached, and the recurrent ones."""
+        out, into = self.layout.out[0], self.layout.into[0]
+        state = int(np.argmax(self.marks)) if start is None else self._index(start)
+        if start is not None:
+            self._spread(out, state, PRESENT, REACHED)
+            self.marks[(self.marks & REACHED) > 0] |= VISITED
+        else:
+            self._spread(out, state, REACHED, VISITED)
+        while True:  # on to a state that does not lead back, until all do
+            self._spread(into, state, REACHED, BACK)
+            remaining = np.flatnonzero((self.marks & (VISITED | BACK)) == VISITED)
+            if not len(remaining):
+                break
+            state = int(remaining[0])
+            self._clear(VISITED | BACK)
+            self._spread(out, state, REACHED, VISITED)
+        if bool(np.any((self.marks & (REACHED | BACK)) == REACHED)):
+            raise SeveralClassesError
+        self.marks[(self.marks & VISITED) > 0] |= RECURRENT
+        self._clear(VISITED | BACK)
+
+    def _spread(self, grid: Grid, state: int, old: int, new: int) -> None:
+        """Mark what a state leads to along the transitions of a grid."""
+        self.marks[state] |= new
+        table = _all_rows(grid), cells_of(grid)
+        runs = [
+            bound_kernel(state_kernels.spread, *table, backward, old, new, self.marks) for backward in (False, True)
+        ]
+        remaining = int(np.count_nonzero((self.marks & (old | new)) == old))
+        number = 0
+        while remaining and (n_marked := runs[number % 2]()):  # a run that finds nothing was the last
+            remaining, number = remaining - n_marked, number + 1
+            if number == MAX_PASSES:
+                runs = [self._follower(grid, old, new)] * 2
+
+    def _follower(self, grid: Grid, old: int, new: int) -> Callable[[], int]:
+        """Return what marks states one after another: where transitions lead to and fro, runs take a step each."""
+        stack = np.empty(STACK_STATES, dtype=np.uint64)
+        return bound_kernel(state_kernels.follow, cells_of(grid), stack, old, new, self.marks)
+
+    def _clear(self, bits: int) -> None:
+        self.marks &= np.uint8(255 ^ bits)
+
+    # ------------------------------------------------------------------ where they are
+
+    def _index(self, codes: NDArray[np.int64]) -> int:
+        """Return the place in the grid of one state, by its codes."""
+        number = int(self.space.numbers(codes[:, None])[0])
+        _, indices = self._survey(number, 1, PRESENT)
+        return int(indices[0])
+
+    def _survey(self, begin: int, count: int, bit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        layout, grid = self.layout, self.layout.out[0]
+        shape = np.array(self.space.shape)
+        weight, ahead = np.zeros((2, len(shape)), dtype=np.int64)
+        tail = 1
+        for n, size in zip(reversed(layout.inner), reversed(layout.inner_shape), strict=True):
+            weight[n] = tail
+            tail *= size
+        strides = grid.strides[:-1] // (grid.shape[-1] * grid.width)  # rows from one to the next
+        ahead[list(layout.axes[:-1])] = strides
+        digits = self.space.unnumbered(np.array([begin]))[:, 0] - np.array(self.space.low)
+        numbers, indices = np.empty((2, count), dtype=np.int64)
+        index = SlotIndex(
+            along=layout.axes[-1],
+            lead=layout.shift[:, :-1] @ strides,
+            shift=np.ascontiguousarray(layout.shift[:, -1]),
+            cells=grid.shape[-1],
+            width=grid.width,
+            row_kind=grid.row_kind,
+            rows=grid.rows,
+            slot=self._slot,
+        )
+        digit = Digits(digits, shape, weight, ahead)
+        arguments = begin, count, digit, index, Marked(bit, self.marks), (numbers, indices)
+        count_found = bound_kernel(state_kernels.survey, *arguments)()
+        return numbers[:count_found], indices[:count_found]
+
+    @property
+    def in_order(self) -> bool:
+        """Whether all states of the grid count, in the order of their numbers."""
+        ordered = self.layout.axes == tuple(range(len(self.layout.axes)))
+        return ordered and not self.layout.shift.any() and self.size == len(self.marks)
+
+    def blocks(self, bit: int = REACHED) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield the numbers in the space, and the places in the grid, of states; ascending numbers."""
+        for begin in range(0, self.space.size, BLOCK):
+            yield self._survey(begin, min(BLOCK, self.space.size - begin), bit)
+
+    def gather(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers over the grid as numbers over the states that count, shape (size,).
+
+        Where the order is the same they are not copied.
+        """
+        if self.in_order:
+            return x
+        values, begin = np.empty(self.size), 0
+        for _, indices in self.blocks():
+            values[begin : begin + len(indices)] = x[indices]
+            begin += len(indices)
+        return values
+
+    def codes_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the codes of states by their places in the grid, shape (components, places)."""
+        layout, grid = self.layout, self.layout.out[0]
+        cells, slots = np.divmod(indices, grid.width)
+        coordinates = self.cells_at(indices)
+        kinds = grid.rows[grid.row_kind[cells // grid.shape[-1]], coordinates[-1]]
+        combination = layout.combinations[kinds, slots]
+        codes = np.empty((len(layout.low), len(indices)), dtype=np.int64)
+        codes[list(layout.axes)] = coordinates - layout.shift[combination].T
+        if layout.inner:
+            codes[list(layout.inner)] = np.stack(np.unravel_index(combination, layout.inner_shape))
+        codes += np.array(layout.low)[:, None]
+        return codes
+
+    def cells_at(self, indices: NDArray[np.int64] | int) -> NDArray[np.int64]:
+        """Return the coordinates of the cells of states by their places in the grid, shape (axes, places)."""
+        grid = self.layout.out[0]
+        return np.stack(np.unravel_index(np.asarray(indices) // grid.width, grid.shape))
+
+    def kinds_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return kind * width + slot of states by their places in the grid."""
+        grid = self.layout.out[0]
+        cells, slots = np.divmod(indices, grid.width)
+        kinds = grid.rows[grid.row_kind[cells // grid.shape[-1]], cells % grid.shape[-1]]
+        return np.asarray(kinds * grid.width + slots, dtype=np.int64)
+
+
+def _all_rows(grid: Grid) -> tuple[np.uint64, np.uint64]:
+    """Return the span of all rows of a grid."""
+    return np.uint64(0), np.uint64(len(grid.row_kind))
+
+
+SAMPLE = 120  # states in which the transitions are compared with plain Python
+REGIONS = (
+    5_000,
+    20_000,
+)  # maximum number of boxes with identical rules: of a small space, and of any (60 microseconds each)
+MIN_STATES_PER_REGION = 20
+LIMIT = 2**31  # states of a space
+SOLUTION_BYTES = 9.0  # per state: x, and marks
+COPY_BYTES = 8.0  # pi, where its states have another order than those of the grid
+PROOF_BYTES = 5.0  # hitting times, and levels of costs
+SOLVED_BYTES = 16.0  # per coarse state: factors, and flows out
+ABOUT_BYTES = 19.0  # per state, all of it, for a pause tandem with its bound
+BOUND_BYTES = 16.0  # hitting times, right-hand sides, and flows out
+
+
+class GridModel:
+    """A model whose rules are alike on few boxes of its space, as a chain on a grid.
+
+    Attributes
+    ----------
+    layout
+        The grid and its transitions.
+    states
+        Which states count, and where they are.
+    how
+        How the rates were found, in words.
+
+    Parameters
+    ----------
+    model
+        On a space of whole numbers.
+    states_per_region
+        The minimum mean number of states in a box with identical rules.
+
+    Raises
+    ------
+    Unsuitable
+        Saying why its transitions cannot be laid out on a grid.
+    TooLargeError
+        Before arrays are allocated that would not fit into memory.
+    """
+
+    def __init__(self, model: ChainModel, states_per_region: int = MIN_STATES_PER_REGION) -> None:
+        if not is_numbered(model):
+            raise Unsuitable("it declares no space() of whole numbers")
+        self.model = model
+        self.space = Space.of(model.State, model.space(), model.name)
+        if self.space.size > LIMIT:
+            raise ValueError(_beyond(model.name, self.space.size))
+        calls = Calls(model, self.space)
+        start = self._start(calls)
+        minimum, maximum = REGIONS if states_per_region == MIN_STATES_PER_REGION else (0, REGIONS[1])
+        allowed = min(max(self.space.size // states_per_region, minimum), maximum)
+        regions = find_regions(calls, self.space, allowed, counts=True)
+        if regions is None:
+            msg = (
+                f"its rules are not alike on few boxes of the space, {allowed} at most (a condition on a sum or "
+                "difference of components, a rate that depends on two of them or on a power of one, or many thresholds?)"
+            )
+            raise Unsuitable(msg)
+        moves = [region for region in regions if region.moves is not None]
+        self._undecided = [region for region in regions if region.moves is None]
+        codes = None if start is None else start.tolist()
+        self.layout = lay_out(moves, self.space.low, self.space.shape, codes)
+        if not len(self.layout.out[0].step):
+            raise Unsuitable("the chain does not leave the state that it starts in")
+        self.how = f"the rules on {count_of(len(regions), 'region')} of the space, without a matrix"
+        self.check_room(proof=False)
+        self.states = GridStates(self.layout, self.space, start)
+        if self.states.recurrent == 1:
+            raise Unsuitable("the chain ends in one state")
+        self._compare(calls)
+
+    def _start(self, calls: Calls) -> NDArray[np.int64] | None:
+        start = self.model.start()
+        if start is None:
+            return None
+        try:
+            canonical = calls.known(start)
+        except (TypeError, ValueError) as error:
+            message = f"{self.model.name}: start = {start!r}: {error}"
+            raise RuleError.at(location_of(self.model.start), message) from None
+        codes: NDArray[np.int64] = self.space.codes([canonical])[:, 0]
+        return codes
+
+    def check_room(self, *, proof: bool) -> None:
+        """Raise TooLargeError unless a solution, with a bound on its error or not, fits into memory."""
+        grid = self.layout.into[0]
+        needed, alone = self.predicted_bytes(proof=proof), self.predicted_bytes(proof=False)
+        hint = f" with a bound on the error (without, proof=False, {alone:.3g})" if proof else ""
+        fits = f" ({available() / needed * grid.size:.2g} would fit)"
+        check_room(f"{self.model.name} on a grid of {grid.size} states{fits}{hint}", needed)
+
+    def predicted_bytes(self, *, proof: bool) -> float:
+        """Return the bytes that a solution takes: the most that its steps hold, one after the other."""
+        grid, (size, flows) = self.layout.into[0], self._coarse
+        axes = [n > 1 for n in grid.shape]
+        below, wide = (math.prod(factors_along(axes, wide=is_wide)) for is_wide in (False, True))
+        levels = 8.0 * flows + SOLVED_BYTES * size  # of the first coarse level
+        levels *= 1.0 + below / (below - 1.0) / wide  # the second one is as much smaller
+        nbytes = [SOLUTION_BYTES * grid.size + levels, (SOLUTION_BYTES + COPY_BYTES) * grid.size]
+        if proof:
+            levels = (4.0 * flows + BOUND_BYTES * size) * wide / (wide - 1.0)
+            nbytes.append((SOLUTION_BYTES + PROOF_BYTES) * grid.size + levels)
+        return max(nbytes)
+
+    @cached_property
+    def _coarse(self) -> tuple[int, int]:
+        """States and flows of the first coarse level."""
+        grid = self.layout.into[0]
+        coarse, _ = coarsen(grid, factors_along([n > 1 for n in grid.shape], wide=True))
+        return coarse.size, int(coarse.value_begin[-1])
+
+    def _compare(self, calls: Calls) -> None:
+        """Compare the transitions out of some states with what plain Python gives."""
+        if self._undecided:
+            self._refuse_undecided(calls)
+        grid, rates = self.layout.out
+        rng = np.random.default_rng(2)
+        first_states = np.flatnonzero(self.states.marks[: 4 * SAMPLE] & 2)[:SAMPLE]
+        tries = rng.integers(grid.size, size=8 * SAMPLE)
+        tries = tries[(self.states.marks[tries] & 2) > 0][:SAMPLE]
+        sample = np.unique(np.concatenate([first_states[::8], tries]))
+        numbers = self.space.numbers(self.states.codes_at(sample))
+        slots = self.states.kinds_at(sample)
+        row, entry = products(grid.begin[slots][:, None], grid.begin[slots + 1][:, None], (1,))
+        targets = self.space.numbers(self.states.codes_at(sample[row] + grid.step[entry]))
+        values = rates.rate[entry]
+        if rates.counts is not None:
+            cells = self.states.cells_at(sample).T.tolist()
+            values = np.concatenate([rates.at(cell)[0][entry[row == n]] for n, cell in enumerate(cells)])
+        edges = numbers[row], targets, values
+        grid_edges = by_source(edges, numbers)
+        expected = by_source(edges_by_python(calls, self.space, numbers), numbers)
+        for number in numbers.tolist():
+            if (mismatch := difference(grid_edges[number], expected[number])) is not None:
+                state = self.space.state(self.space.unnumbered(np.array([number]))[:, 0])
+                raise Unsuitable(f"{state}: {mismatch}")
+
+    def _refuse_undecided(self, calls: Calls) -> None:
+        """Refuse a model that enters a state whose transitions only plain Python can find."""
+        for numbers, _ in self.states.blocks():
+            codes = self.space.unnumbered(numbers)
+            for region in self._undecided:
+                low, high = np.array(region.low)[:, None], np.array(region.high)[:, None]
+                inside = ((codes >= low) & (codes <= high)).all(axis=0)
+                if inside.any():
+                    state = self.space.state(codes[:, int(np.argmax(inside))])
+                    calls.transitions(calls.known(state))
+                    raise Unsuitable(f"{state}: only plain Python can say what its transitions are")
+
+
+def _beyond(name: str, size: int) -> str:
+    """Return why a space is too large, and what size would do: all other methods take more memory."""
+    free = available()
+    return (
+        f"{name}: its space has {size} states, and MatrixFree() takes at most {LIMIT}; at {ABOUT_BYTES:g} "
+        f"bytes for each that the chain comes back to ({ABOUT_BYTES * size:.2g} for all of them) "
+        f"{min(free / ABOUT_BYTES, LIMIT):.2g} fit into the {free:.2g} bytes that are free here, and fewer "
+        f"by any other method: make the ranges of space() smaller"
+    )
+
+
+class GridChain(MarkovChain):
+    """A `MarkovChain` whose generator is built when it is asked for, and not to solve it.
+
+    Its states are those of ``MarkovChain(model)``, in the same order.
+    """
+
+    def __init__(self, grid: GridModel) -> None:
+        self.grid_model = grid
+        self.model, self._names = grid.model, None
+        self._space, self.how = grid.space, grid.how
+        self._grid_states = grid.states
+
+    @cached_property
+    def Q(self) -> sp.csr_matrix:  # type: ignore[override]
+        """The generator; TooLargeError where it would not fit into memory."""
+        return build_chain(self.grid_model.model).Q
+
+    @property
+    def size(self) -> int:
+        """Number of states."""
+        return self._grid_states.size
+
+    @property
+    def transitions(self) -> int:
+        """Number of pairs of states with a rate from one to the other."""
+        return self._grid_states.transitions
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.int64]:
+        """Numbers of the states in the product space, ascending."""
+        check_room(f"{self.grid_model.model.name}: the numbers of {self.size} states", 8.0 * self.size)
+        return np.concatenate([numbers for numbers, _ in self._grid_states.blocks()])
+
+    @cached_property
+    def _codes(self) -> NDArray[np.int64]:
+        nbytes = 8.0 * self.size * (2 + len(self.grid_model.space.components))
+        check_room(f"{self.grid_model.model.name}: a list of {self.size} states", nbytes)
+        return self.grid_model.space.unnumbered(self._numbers)
+
+    @cached_property
+    def recurrent_classes(self) -> list[NDArray[np.int64]]:
+        """The one closed class that the start leads to: the sorted indices of its states."""
+        if self._grid_states.recurrent == self.size:
+            return [np.arange(self.size)]
+        parts, begin = [], 0
+        for _, indices in self._grid_states.blocks(REACHED):
+            marked = (self._grid_states.marks[indices] & RECURRENT) > 0
+            parts.append(begin + np.flatnonzero(marked))
+            begin += len(indices)
+        return [np.concatenate(parts)]
+
+    @cached_property
+    def transient_states(self) -> NDArray[np.int64]:
+        """Indices of the states that the chain leaves for good."""
+        if self._grid_states.recurrent == self.size:
+            return np.zeros(0, dtype=np.int64)
+        return super().transient_states
+
+    def number_of(self, state: Any) -> int:
+        """Return the number of a state: its place in ``states``, in pi, and in Q."""
+        space = self.grid_model.space
+        try:
+            number = int(space.numbers(space.codes([space.canonical(state)]))[0])
+        except ValueError:
+            raise KeyError(state) from None
+        index = int(np.searchsorted(self._numbers, number))
+        if index == self.size or self._numbers[index] != number:
+            raise KeyError(state)
+        return index
+
+    def state_blocks(self) -> StateBlocks:
+        """Return the states in blocks, by which measures take little memory."""
+        space = self.grid_model.space
+
+        def blocks() -> Iterator[StateTable]:
+            for numbers, _ in self._grid_states.blocks():
+                if len(numbers):
+                    yield StateTable(space, space.unnumbered(numbers))
+
+        return StateBlocks(self.size, blocks, lambda: self.table)
