@@ -32,9 +32,9 @@ from markov import (
 from markov.chains import MarkovChain
 from markov.files.parsing.prism_parsing import parse_prism
 from markov.methods.exact import exact_distribution
-from markov.time.exponentials.squaring import Evolution, Evolved
-from markov.time.passages.distributions import PassageTime
-from markov.time.transients.uniformization import Uniformized
+from markov.time.passage_times import PassageTime
+from markov.time.squaring import Evolution, Evolved
+from markov.time.uniformization import Uniformized
 
 ROUNDS = 3
 LEAST_OF = 12  # runs

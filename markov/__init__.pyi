@@ -44,7 +44,8 @@ from .phases.phase_types import PhaseType
 from .phases.quasi_birth_death import QuasiBirthDeath
 from .phases.queues import PhaseQueue, SemiMarkov
 from .sweeps import sweep
-from .time.passages import passage, quasi_stationary
+from .time.passages import passage
+from .time.perron import quasi_stationary
 from .time.steps import DiscreteChain
 from .time.transients import transient
 

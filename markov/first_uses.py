@@ -60,7 +60,7 @@ def _own() -> None:
 def _exponentials() -> None:
     import numpy as np
 
-    from markov.time.exponentials.words import product
+    from markov.time.squaring import product
 
     for words in (2, 3):
         product(np.ones((words, 2, 2)), np.ones((words, 2, 2)))

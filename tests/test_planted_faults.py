@@ -125,8 +125,8 @@ def test_the_tests_of_a_module_are_first() -> None:
     assert stages[2] == ["tests/responsefn/rules"]
     kernel = stages_of(ROOT, group_of("fluid kernel"), "dfcmodel/engine/kernel/loop.py")
     assert kernel[0] == ["tests/dfcmodel/test_default_constants.py", "tests/dfcmodel/engine"]
-    calls = stages_of(ROOT, group_of("methods"), "markov/time/passages/driver.py")
-    assert calls[0] == [f"tests/markov/time/passages/{n}" for n in ("test_driver.py", "refused_driver.txt")]
+    calls = stages_of(ROOT, group_of("methods"), "markov/time/passages.py")
+    assert calls[0] == [f"tests/markov/time/{n}" for n in ("test_passages.py", "refused_passages.txt")]
     constants = "tests/responsefn/test_default_constants.py"
     assert stages[1][:2] == [constants, "tests/responsefn/test_published_steps.py"]
 

@@ -14,7 +14,7 @@ from markov.proofs.bounded import Bounded
 from markov.proofs.means import bounded_mean
 from markov.results.stationary_results import Stationary
 from markov.selections import as_chain, distribution
-from markov.time.transients.uniformization import Uniformized, check_horizon
+from markov.time.uniformization import Uniformized, check_horizon
 
 if TYPE_CHECKING:
     import xarray as xr

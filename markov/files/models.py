@@ -36,7 +36,7 @@ from markov.files.states.state_space import Explored, explored
 from markov.files.values import Value, constant
 from markov.files.views import chain_of
 from markov.generators.ways import MAX_STATES
-from markov.time.transients.timed_jumps import TimedJump
+from markov.time.exponentials import TimedJump
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from markov.files.binding import BITS
 from markov.files.errors import FileError
 from markov.files.states.state_space import Explored, explored
 from markov.files.syntax import names_in
-from markov.time.transients.timed_jumps import TimedJump
+from markov.time.exponentials import TimedJump
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal
 from markov.computing.rounding import U
-from markov.time.exponentials.poisson_probabilities import poisson_weights
+from markov.time.uniformization import poisson_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

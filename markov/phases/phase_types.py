@@ -21,7 +21,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.labels import aligned, labels_of, square
 from hopflow.results import ByValue
 from hopflow.units import WithUnit, WithUnits, quantities
-from markov.time.exponentials.squaring import Evolution
+from markov.time.squaring import Evolution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -197,7 +197,7 @@ class PhaseType(ByValue):
             return functools.partial(np.linalg.solve, -self.T)  # substitution, without a subtraction
         import scipy.sparse as sp
 
-        from markov.time.passages.positive_factors import PositiveFactors
+        from markov.time.absorbing import PositiveFactors
 
         return PositiveFactors(sp.csr_matrix(rates_between("T", self.T)), self.exits).right
 

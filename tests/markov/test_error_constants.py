@@ -34,11 +34,10 @@ from markov.methods.gth import MIN_ENTRY, MIN_PRODUCT
 from markov.models.measures import Mean
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance
-from markov.time.exponentials.chebyshev import chebyshev_weights
-from markov.time.exponentials.poisson_probabilities import most_jumps, poisson_weights
-from markov.time.exponentials.squaring import BLOCKS, FACTORS, MOST_PER_STEP, TRUNCATED
-from markov.time.passages.powers import CLOSED, RARE_JUMPS_DECAY
-from markov.time.transients.uniformization import Uniformized
+from markov.time.chebyshev import chebyshev_weights
+from markov.time.passage_times import CLOSED, RARE_JUMPS_DECAY
+from markov.time.squaring import BLOCKS, FACTORS, MOST_PER_STEP, TRUNCATED
+from markov.time.uniformization import Uniformized, most_jumps, poisson_weights
 
 BOUNDS = bounds()
 USES = re.compile(r"\b(WIDE_)?U\b")

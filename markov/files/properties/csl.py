@@ -19,10 +19,11 @@ from markov.computing.matrices import off_diagonal, stopped
 from markov.computing.rounding import U
 from markov.driver import Proof, stationary
 from markov.files.properties.enclosures import Known, Truth, probability
-from markov.time.exponentials.squaring import Evolution, worthwhile
-from markov.time.passages.absorbing import Absorbing
-from markov.time.passages.distributions import PassageTime, stopping_rates
-from markov.time.transients.uniformization import FAR_JUMPS, Limit, Uniformized
+from markov.time.absorbing import Absorbing
+from markov.time.exponentials import squaring_pays
+from markov.time.passage_times import PassageTime, stopping_rates
+from markov.time.squaring import Evolution
+from markov.time.uniformization import FAR_JUMPS, Limit, Uniformized
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +124,7 @@ class Checker:
         """
         (part, given), (running, right) = stopping, sets
         jumps = Uniformized(part)
-        if worthwhile(len(given), jumps.rate * time, part.nnz):
+        if squaring_pays(len(given), jumps.rate * time, part.nnz):
             with suppress(ValueError):  # nothing is proved
                 evolution = Evolution(stopping_rates(self.rates, running, right), time, time)
                 evolved = evolution.backward(given, [time])
@@ -240,7 +241,7 @@ class Checker:
     def _evolved(self, rewards: Vector, time: float) -> Known | None:
         """Return the mean reward per second at a time by squaring; None of too many states, or where nothing is proved."""
         lowest = float(rewards.min())
-        if not worthwhile(self.n, -float(self.Q.diagonal().min()) * time, self.Q.nnz):
+        if not squaring_pays(self.n, -float(self.Q.diagonal().min()) * time, self.Q.nnz):
             return None
         rates = np.zeros((2, self.n, self.n))
         rates[0] = self.rates.toarray()

@@ -20,9 +20,9 @@ from markov.files.states.growing import growing_rows
 from markov.files.states.state_rules import FileRules, StateExpressions
 from markov.files.values import boolean, constant, negated
 from markov.generators.calls import Calls
-from markov.time.transients.infinite import Flow
-from markov.time.transients.moving import moved
-from markov.time.transients.uniformization import Uniformized
+from markov.time.moving import moved
+from markov.time.transients import Flow
+from markov.time.uniformization import Uniformized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -17,9 +17,10 @@ from hopflow import Status
 from markov import read_prism
 from markov.errors import FileError, RuleError
 from markov.files.states.growing import RowArrays
-from markov.time.exponentials.chebyshev import chebyshev_weights
-from markov.time.transients import moving, moving_kernels
-from markov.time.transients.flow_sets import empty_columns
+from markov.time import moving
+from markov.time.chebyshev import chebyshev_weights
+from markov.time.kernels import moving as moving_kernels
+from markov.time.moving import empty_columns
 from tests.markov.files.conftest import model_of
 
 YULE = "ctmc module m n : int init 1; [] n > 0 -> n : (n' = n + 1); endmodule"

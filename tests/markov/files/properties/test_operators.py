@@ -22,7 +22,7 @@ from markov.files.properties.enclosures import (
 )
 from markov.files.properties.queries import Interval
 from markov.files.syntax import Literal
-from markov.time.passages import powers
+from markov.time import passage_times
 from tests.markov.files.conftest import QUEUE_BESIDE, model_of
 from tests.surface import for_each
 
@@ -200,7 +200,7 @@ def test_the_graph_decides_zero_and_one() -> None:
 def test_all_states_are_found_where_no_slowest_decay_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = model_of(tmp_path, QUEUE_BESIDE, M=19)
     alone = model.property("P=? [ F<=300 x=40 ]")
-    monkeypatch.setattr(powers, "MAX_POWERS", 10)
+    monkeypatch.setattr(passage_times, "MAX_POWERS", 10)
     monkeypatch.setattr(csl, "MAX_PRODUCTS", 0.0)
     found = model_of(tmp_path, QUEUE_BESIDE, M=19).property("P=? [ F<=300 x=40 ]")
     assert np.all(found.errors < 1e-9)

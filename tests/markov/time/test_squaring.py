@@ -10,12 +10,20 @@ import numpy as np
 import pytest
 
 from markov.computing.rounding import U
-from markov.time.exponentials import squaring
-from markov.time.exponentials import words as of_words
-from markov.time.exponentials.kernel import pairs, triples
-from markov.time.exponentials.poisson_probabilities import most_jumps, weights_in_words
-from markov.time.exponentials.squaring import Evolution, planned, worthwhile
-from markov.time.exponentials.words import exact_sum, product, total, total_error, unit_error
+from markov.time import squaring
+from markov.time.exponentials import squaring_pays
+from markov.time.kernels import pairs, triples
+from markov.time.squaring import (
+    Evolution,
+    exact_sum,
+    plan_squarings,
+    product,
+    total,
+    total_error,
+    unit_error,
+    weights_in_words,
+)
+from markov.time.uniformization import most_jumps
 from tests.markov.time.exact_exponentials import exact
 from tests.surface import for_each
 
@@ -42,7 +50,7 @@ def check(found, row, truth):
 def test_every_entry_is_within_its_relative_bound(rates, times):
     n = len(rates)
     evolution = Evolution(pair(rates), min(times), max(times), stored=True)
-    assert (evolution.planned.precise > 0) == (max(times) == 1e16)
+    assert (evolution.plan.precise > 0) == (max(times) == 1e16)
     truths = [exact(rates, time, digits=700) for time in times]
     for state in range(0, n, 5):
         one = np.eye(n)[state]
@@ -128,7 +136,7 @@ def test_no_time_no_rates_and_what_cannot_be_proved():
     for time in (1e36, 1e300):  # of which the first may be planned
         with pytest.raises(ValueError, match="too many jumps for a relative error"):
             Evolution(pair(DISKS), time, time)
-        assert worthwhile(3, 60.0 * time, 4) is (time < 1e39)
+        assert squaring_pays(3, 60.0 * time, 4) is (time < 1e39)
     with pytest.raises(ValueError, match="more than 290 decades apart"):
         Evolution(pair(np.array([[0.0, 1e-300], [1.0, 0.0]])), 1.0, 1.0)
     with pytest.raises(ValueError, match=r"times = \[2.0\]: must be 0, or from 0.5 to 1.0"):
@@ -136,17 +144,17 @@ def test_no_time_no_rates_and_what_cannot_be_proved():
 
 
 def test_only_as_many_matrices_have_three_words_as_needed():
-    assert planned(16, 1e15, 1e15).precise == 0
-    later = planned(16, 1e20, 1e20)
+    assert plan_squarings(16, 1e15, 1e15).precise == 0
+    later = plan_squarings(16, 1e20, 1e20)
     assert 0 < later.precise < 0.4 * later.squarings
-    assert later.seconds > planned(16, 1e15, 1e15).seconds
+    assert later.seconds > plan_squarings(16, 1e15, 1e15).seconds
 
 
 def test_squaring_is_chosen_by_what_it_takes():
-    assert worthwhile(16, 1.0, 40)
-    assert worthwhile(400, 1e8, 2_000)
-    assert not worthwhile(400, 1e3, 2_000)
-    assert not worthwhile(squaring.MAX_STATES + 1, 1e18, 2_000)
+    assert squaring_pays(16, 1.0, 40)
+    assert squaring_pays(400, 1e8, 2_000)
+    assert not squaring_pays(400, 1e3, 2_000)
+    assert not squaring_pays(squaring.MAX_STATES + 1, 1e18, 2_000)
 
 
 # Products of sums of two and three float64 against fractions: compiled, as plain Python and by NumPy.
@@ -192,7 +200,7 @@ def test_the_kernel_as_plain_python_is_within_the_bound(kernel):
     rng = np.random.default_rng(words)
     a, b = random_words(rng, words, 2, 5), random_words(rng, words, 5, 2)
     out = np.empty((words, 2, 2))
-    kernel.run(a, b, a[0] @ b[0] * of_words.MARGIN, out)
+    kernel.run(a, b, a[0] @ b[0] * squaring.MARGIN, out)
     check_product(out, a, b)
 
 

@@ -14,23 +14,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from markov.computing import costs
 from markov.computing.matrices import exit_errors
 from markov.computing.memory import check_room
 from markov.computing.rounding import U
-from markov.methods.sparse_lu import LUOrder, best_order, factorize
+from markov.methods.sparse_lu import factorize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from markov.methods.sparse_lu import LUOrder
+
     Vector = NDArray[np.float64]
 
-__all__ = ["Resolvents", "cheaper_order", "mean_growth"]
+__all__ = ["SIZES", "Resolvents", "mean_growth"]
 
 SIZES = (6, 12, 20, 30, 42, 56)  # of the space, at which its error is looked at
 POLE = 0.02  # gamma over the horizon
-GAIN = 4.0  # how much cheaper it must be predicted to be
-FEWEST = 2e4  # products that are always cheap enough
 
 
 class Resolved(NamedTuple):
@@ -47,15 +46,6 @@ class Resolved(NamedTuple):
     values: Vector
     errors: Vector
     solves: int
-
-
-def cheaper_order(Q: sp.csr_matrix, products: float) -> LUOrder | None:
-    """Return an order of elimination if factors of I - gamma Q' are predicted to be cheaper than products."""
-    if products < FEWEST or costs.order(Q.nnz) * GAIN > products * costs.accurate_products(Q.nnz):
-        return None
-    order = best_order(Q)
-    seconds = order.seconds + SIZES[-1] * costs.substitutions(order.fill)
-    return order if seconds * GAIN <= products * costs.accurate_products(Q.nnz) else None
 
 
 class Resolvents:

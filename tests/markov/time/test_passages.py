@@ -12,7 +12,7 @@ import scipy.stats
 
 from markov import MM1K, explore, passage, quasi_stationary
 from tests.markov.conftest import generator_of, solved_exactly
-from tests.markov.time.passages.conftest import erlang
+from tests.markov.time.erlang_chains import erlang
 from tests.surface import for_each
 
 # From a model and a set of states to the time until it is entered.

@@ -1,4 +1,6 @@
-"""The distribution of a passage time from powers of a jump chain, and from its slowest decay beyond them.
+"""The distribution of a first passage time, with a bound on the relative error of each probability.
+
+Few states and many jumps are squared (`markov.time.squaring`). All others:
 
 1. With P = I - A / q >= 0 among the m transient states, s_k = p P^k 1 and g_k = p P^k b for a start p and rates b into
    the target: P(T > t) = sum_k P(N = k) s_k and P(T <= t) = sum_k (g_k / q) P(N > k), N Poisson of mean q t. No term is
@@ -10,40 +12,46 @@
 
    with weights v u the ratios p P^K / v have a known mean. The same holds for g_k with b in place of 1. Only the powers
    of one vector are needed, and their rounding, K times that of one product, limits e.
-   Where it would be more than `ONE_SIDE`, K + L powers are made, with P^L 1 between z and (1 + e') z times u: then |r| <= e e',
-   since what the ratios on both sides differ by from their means is multiplied. So e = e' = 3e-8 proves 15 digits, and
-   rounding in the powers does not matter.
+   Where it would be more than `ONE_SIDE_SPREAD`, K + L powers are made, with P^L 1 between z and (1 + e') z times u: then
+   |r| <= e e', since the deviations of the ratios on both sides from their means are multiplied. So e = e' = 3e-8 proves 15
+   digits, and rounding in the powers does not matter.
 3. For q t much above K + L the sums are closed: P(T > t) = (p u) (v 1) / (v u) e^(-a t) to the same error.
+
+Rounding enters in the powers (k times that of one product), the sums, the Poisson weights and the interval of a.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from hopflow.fork_safety import cached_property
+from markov.computing.graphs import leads_to
+from markov.computing.matrices import off_diagonal
 from markov.computing.progress import Counter
 from markov.computing.rounding import WIDE_U, U
-from markov.time.exponentials.poisson_probabilities import (
-    PoissonWeights,
-    poisson_weights,
-)
-from markov.time.passages.perron_vectors import SlowestDecay, decay_seconds, slowest_decay
+from markov.proofs.bounded import Bounded
+from markov.time.absorbing import Absorbing
+from markov.time.exponentials import squaring_pays
+from markov.time.perron import SlowestDecay, decay_seconds, slowest_decay
+from markov.time.squaring import Evolution, exact_sum, squares_of
+from markov.time.uniformization import PoissonWeights, poisson_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.time.passages.absorbing import Absorbing
+    from markov.chains import MarkovChain
+    from markov.time.squaring import Words
 
     Vector = NDArray[np.float64]
     Wide = NDArray[np.longdouble]
 
-__all__ = ["Place", "PowerSums"]
+__all__ = ["Distribution", "PassageTime", "Place", "PowerSums", "stopping_rates"]
 
 FASTER = 1.1  # q over the largest exit rate, so that no diagonal entry is lost by cancellation
 LOOK = 64  # powers between two looks at how they spread
@@ -445,3 +453,181 @@ class _Tail(NamedTuple):
         running = self.factors[0] * decayed
         ends = [_Sum(factor * ended, factor * ended * relative) for factor in self.factors[1:]]
         return _Parts(_Sum(running, running * error), ends, [f * decayed for f in self.factors[1:]])
+
+
+SPAN = 16.0
+"""Times shorter or longer by this factor than those that were asked for are served by the same squares."""
+MAX_STEPS = 100  # of a bisection; Newton's method needs some six
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The distribution of a passage time T at some times, all of shape (times,).
+
+    Attributes
+    ----------
+    times
+        In s.
+    cdf, survival
+        P(T <= t) and P(T > t); each is computed by itself, so that a small one is accurate too.
+    density
+        Of T, in 1/s.
+    error_bound
+        Rigorous bound on the absolute error of ``cdf`` and ``survival``.
+    relative_error
+        Rigorous bound on the relative error of ``cdf`` and ``survival`` above 1e-280, however small they
+        are. It is useless where one of them is known to be tiny only.
+    """
+
+    times: Vector
+    cdf: Vector
+    survival: Vector
+    density: Vector
+    error_bound: Vector
+    relative_error: Vector
+
+
+class PassageTime:
+    """The time until a chain enters a set.
+
+    Parameters
+    ----------
+    chain
+        Its generator, shape (n, n).
+    target
+        The set, shape (n,).
+    start
+        The distribution at time 0, shape (n,).
+    """
+
+    never = Bounded(math.inf, math.inf, math.inf)
+
+    def __init__(self, chain: MarkovChain, target: NDArray[np.bool_], start: Vector) -> None:
+        rates = off_diagonal(chain.Q)
+        transient = leads_to(sp.csr_matrix(rates.T), target) & ~target
+        self._running = transient & leads_to(rates, start > 0.0, transient)
+        self._rates, self._target, self._start = rates, target, start
+        self._ended = math.fsum(start[target]), math.fsum(start[~(transient | target)])
+        self._evolution: Evolution | None = None
+        self._span = math.inf, 0.0  # times that were asked for
+        self._begin = Place(0.0, self._ended[0], math.fsum(start[~target]), 0.0, U, U)
+
+    @cached_property
+    def _powers(self) -> PowerSums | None:
+        """Powers of the jump chain; None where nothing ever happens."""
+        if not self._running.any():
+            return None
+        system = Absorbing(self._rates, self._running)
+        into = system.rates_into(self._target), system.rates_into(~(self._running | self._target))
+        ends = into[0].astype(np.float64), into[1].astype(np.float64)
+        return PowerSums(system, self._start[self._running], ends, self._ended)
+
+    def _after(self, time: float) -> Place:
+        if time <= 0.0 or self._powers is None:
+            return replace(self._begin, time=time)
+        entries = self._powers.entries
+        if squaring_pays(int(self._running.sum()) + 2, self._powers.rate * time, entries):
+            found = self._squared(time)
+            if found is not None:
+                return found
+        return self._powers.at(time)
+
+    def _squared(self, time: float) -> Place | None:
+        """Return a place by squaring; None where that proves nothing, or too little."""
+        evolution = self._evolution
+        if evolution is None or not evolution.covers(time):
+            low, high = min(self._span[0], time / SPAN), max(self._span[1], time * SPAN)
+            evolution = squares_of(self._stopping, low, high, stored=True) or squares_of(
+                self._stopping, time, time, stored=True
+            )
+            if evolution is None:
+                return None
+            self._evolution = evolution
+        first = np.append(self._start[self._running], self._ended)
+        found = evolution.forward(first, [time])
+        values, relative = found.values[0], float(found.relative[0])
+        relative += U * (1.0 + relative)  # of the probabilities at time 0
+        error = relative * math.fsum(values.tolist()) + float(found.absolute[0])
+        survival = math.fsum(values[:-2].tolist()) + float(values[-1])
+        density = float(values @ self._stopping[0, :, -2])
+        relative = (relative + 2.0 * U) * (1.0 + 8.0 * U)
+        return Place(time, float(values[-2]), survival, density, error, relative)
+
+    @cached_property
+    def _stopping(self) -> Words:
+        return stopping_rates(self._rates, self._running, self._target)
+
+    def at(self, times: Vector) -> Distribution:
+        """Return the distribution at ascending times."""
+        later = times[times > 0.0]
+        if len(later):
+            low, high = self._span
+            self._span = min(low, float(later[0])), max(high, float(later[-1]))
+        found = [self._after(time) for time in times.tolist()]
+        columns = ("cdf", "survival", "density", "error", "relative")
+        return Distribution(times, *(np.array([getattr(p, name) for p in found]) for name in columns))
+
+    def quantile(self, q: float, scale: float) -> Bounded:
+        """Return the time at which the probability is q, which it gets above; scale in s, > 0."""
+        low = self._begin
+        if low.cdf >= q:
+            return Bounded(0.0, 0.0, 0.0)
+        high = self._after(scale if scale > 0.0 else 1.0)
+        while high.cdf < q:
+            if high.cdf == low.cdf and low.time > 0.0:
+                return Bounded(math.inf, high.time, math.inf)  # q is within rounding of the limit
+            low, high = high, self._after(2.0 * high.time)
+        middle = low
+        for _ in range(MAX_STEPS):
+            middle = self._after(_guess(low, high, middle, q))
+            if middle.cdf < q:
+                low = middle
+            else:
+                high = middle
+            gap = abs(middle.cdf - q)
+            if gap <= 2.0 * U * q or high.time - low.time <= 4.0 * U * high.time:
+                break
+        return self._verified(middle, q)
+
+    def _verified(self, found: Place, q: float) -> Bounded:
+        """Return an interval at whose ends the probability is less and more than q for sure."""
+        slope = max(found.density, 1e-300)
+        first = 2.0 * (found.cdf_error + abs(found.cdf - q)) / slope
+        least = 4.0 * U * found.time
+        lower, width = 0.0, max(first, least)
+        while found.time > width:
+            before = self._after(found.time - width)
+            if before.cdf + before.cdf_error < q:
+                lower = before.time
+                break
+            width *= 2.0
+        width = max(first, least)
+        while width <= 1e3 * max(found.time, 1e-300):
+            after = self._after(found.time + width)
+            if after.cdf - after.cdf_error > q:
+                return Bounded(found.time, lower, after.time)
+            width *= 2.0
+        return Bounded(found.time, lower, math.inf)
+
+
+def _guess(low: Place, high: Place, last: Place, q: float) -> float:
+    """Return the time of Newton's step where it stays between, else the middle."""
+    if last.density > 0.0:
+        guess = last.time + (q - last.cdf) / last.density
+        if low.time < guess < high.time:
+            return guess
+    return 0.5 * (low.time + high.time)
+
+
+def stopping_rates(rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]) -> Words:
+    """Return the rates of the stopped chain, shape (2, m + 2, m + 2), those into its two ends as exact sums."""
+    rows = sp.csr_matrix(rates[running])
+    m = rows.shape[0]
+    found = np.zeros((2, m + 2, m + 2))
+    found[0, :m, :m] = rows[:, running].toarray()
+    for end, inside in ((m, target), (m + 1, ~(running | target))):
+        part = sp.csr_matrix(rows[:, inside])
+        for s in range(m):
+            values = part.data[part.indptr[s] : part.indptr[s + 1]].tolist()
+            found[:, s, end] = exact_sum(values)
+    return found

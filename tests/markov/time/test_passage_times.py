@@ -13,17 +13,14 @@ from hopflow import Status
 from markov import MarkovChain, PauseTandem, passage
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal, stopped
-from markov.time.exponentials.squaring import MAX_STATES
-from markov.time.passages import absorbing, powers
-from markov.time.passages.absorbing import Absorbing
-from markov.time.passages.distributions import PassageTime
-from markov.time.passages.multigrid import multigrid_solver
-from markov.time.passages.perron_vectors import slowest_decay
-from markov.time.passages.positive_factors import PositiveFactors
-from markov.time.passages.powers import PowerSums
+from markov.time import absorbing, passage_times
+from markov.time.absorbing import Absorbing, PositiveFactors, multigrid_solver
+from markov.time.passage_times import PassageTime, PowerSums
+from markov.time.perron import slowest_decay
+from markov.time.squaring import MAX_STATES
 from tests.markov.conftest import generator_of, solved_exactly
+from tests.markov.time.erlang_chains import erlang
 from tests.markov.time.exact_exponentials import exact
-from tests.markov.time.passages.conftest import erlang
 from tests.surface import for_each
 
 # Powers and slowest decay against exact exponentials, squaring, and chains whose answer is that of a part of them.
@@ -50,8 +47,8 @@ def rare(seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_both_tails_are_within_their_relative_bound_at_any_time(seed, monkeypatch):
-    monkeypatch.setattr(powers, "MIN_POWERS", 0)
-    monkeypatch.setattr(powers, "SECONDS_PER_ENTRY", 1.0)
+    monkeypatch.setattr(passage_times, "MIN_POWERS", 0)
+    monkeypatch.setattr(passage_times, "SECONDS_PER_ENTRY", 1.0)
     rates, start = rare(seed), np.zeros(8)
     start[[0, 6, 7]] = 0.75, 0.125 * (seed % 3 == 2), 0.25 - 0.125 * (seed % 3 == 2)
     sums = sums_of(rates, start)
@@ -117,7 +114,7 @@ def test_the_mean_of_a_target_that_is_rarer_than_rounding_is_proved():
 
 def test_what_is_neither_proved_nor_summed_is_refused(monkeypatch):
     """Two groups of states, the first of which is never entered again: Perron vectors have zeros."""
-    monkeypatch.setattr(powers, "MAX_POWERS", 20_000)
+    monkeypatch.setattr(passage_times, "MAX_POWERS", 20_000)
     n = 30
     rates = np.zeros((2 * n + 2, 2 * n + 2))
     rates[:n, :n] = rates[n : 2 * n, n : 2 * n] = 1.0 / n
@@ -312,12 +309,12 @@ def test_powers_that_never_come_near_enough_to_one_vector_go_on_with_the_other(m
     Q, target = product_chain(40, 20)
     start, times = np.eye(1, Q.shape[0])[0], np.array([2e4, 1e8])
     one = PassageTime(MarkovChain(Q), target, start).at(times)
-    monkeypatch.setattr(powers, "ONE_SIDE", 0.0)
+    monkeypatch.setattr(passage_times, "ONE_SIDE", 0.0)
     found = PassageTime(MarkovChain(Q), target, start)
     both = found.at(times)
     assert found._powers is not None
     assert found._powers.tail is not None
-    assert max(found._powers.tail.spreads) <= powers.SPREAD
+    assert max(found._powers.tail.spreads) <= passage_times.SPREAD
     for a, b in ((one.cdf, both.cdf), (one.survival, both.survival)):
         assert np.all(np.abs(a - b) <= (one.relative_error + both.relative_error) * b)
     assert np.all(both.relative_error <= 1e-12)
@@ -325,20 +322,20 @@ def test_powers_that_never_come_near_enough_to_one_vector_go_on_with_the_other(m
 
 def test_a_vector_that_is_not_accurate_enough_does_not_stop_the_powers(monkeypatch):
     """A left vector off by 1e-9 never comes within 1e-13 of the powers: both sides are iterated."""
-    found = powers.slowest_decay
+    found = passage_times.slowest_decay
 
     def off(system):
         decay = found(system)
         left = decay.left * (1.0 + 1e-9 * np.linspace(0.0, 1.0, len(decay.left)))
         return decay._replace(left=left, low=decay.low * (1.0 - 1e-6), high=decay.high * (1.0 + 1e-6))
 
-    monkeypatch.setattr(powers, "slowest_decay", off)
+    monkeypatch.setattr(passage_times, "slowest_decay", off)
     Q, target = product_chain(40, 20)
     sums = PassageTime(MarkovChain(Q), target, np.eye(1, Q.shape[0])[0])
     assert sums.at(np.array([1e6])).cdf[0] > 0.0
     assert sums._powers is not None
     assert sums._powers.tail is not None
-    assert 1e-10 < sums._powers.tail.spreads[0] < powers.SPREAD
+    assert 1e-10 < sums._powers.tail.spreads[0] < passage_times.SPREAD
 
 
 # Perron vectors and their eigenvalue against a cosine formula and against what the vectors must satisfy.

@@ -1,10 +1,17 @@
 """Distributions and expectations at a time by uniformization, with a rigorous bound.
 
 With P = I + Q / q, v(t) = sum_k P(N = k) v P^k for a Poisson N with mean q t (A. Jensen, Markoff chains
-as an aid in the study of Markoff processes, Skandinavisk Aktuarietidskrift 36, 1953). All numbers are
-non-negative: nothing cancels. P contracts both the 1-norm of rows and the maximum norm of columns, so
-that errors add up and are never amplified. So does the change from one power to the next, and the
-distance to the limit: from either follows when the remaining powers need not be computed.
+as an aid in the study of Markoff processes, Skandinavisk Aktuarietidskrift 36, 1953).
+
+1. Poisson weights are computed relative to that of the mode, by ratios of neighbours, which neither overflow nor underflow
+   (the idea of B. L. Fox, P. W. Glynn, Computing Poisson probabilities, Communications of the ACM 31(4), 1988). Geometric
+   series bound the tails. The bound of the weights covers the tails twice, as the weights are normalized.
+2. Powers are summed from k = 0 on. P contracts the 1-norm of rows and the maximum norm of columns, and all numbers are
+   non-negative: rounding errors of the products add up and are never amplified.
+3. The change from one power to the next, and the distance to the limit, do not grow either. Every `CHECK_INTERVAL` powers
+   both are computed: the sum stops where the remaining weights times one of them are below the share of the tolerance.
+
+Rounding enters in each product (`Uniformized.rounding`), in the sum of weighted powers, and in the weights.
 """
 
 from __future__ import annotations
@@ -12,25 +19,130 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.progress import Counter
-from markov.computing.rounding import U
+from markov.computing.rounding import WIDE_U, U
 from markov.computing.time_limits import Prediction
-from markov.time.exponentials.poisson_probabilities import poisson_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Evaluated", "Limit", "Uniformized"]
+
+__all__ = ["Evaluated", "Limit", "PoissonWeights", "Uniformized", "most_jumps", "poisson_weights"]
+
+BLOCK = 1024
+NEVER = 738.0  # minus the logarithm of 1e-320
+
+
+@dataclass(frozen=True)
+class PoissonWeights:
+    """P(N = k) for left <= k < left + len(weights), N being Poisson with mean ``mean``.
+
+    Attributes
+    ----------
+    mean
+        lambda >= 0.
+    left
+        The first k.
+    weights
+        Shape (right - left + 1,), summing to one.
+    error
+        Upper bound on the 1-norm of the difference of these weights and the distribution of N: what was
+        cut off, twice, and rounding.
+    cut
+        Upper bound on the probability of all other k.
+    """
+
+    mean: float
+    left: int
+    weights: NDArray[np.float64]
+    error: float
+    cut: float
+
+    @property
+    def right(self) -> int:
+        """The last k."""
+        return self.left + len(self.weights) - 1
+
+    def survival(self) -> NDArray[np.float64]:
+        """Return P(N > k) for left <= k <= right, the shape of weights; before left it is one."""
+        tail = np.cumsum(self.weights[::-1], dtype=np.longdouble)[::-1]
+        return np.append(tail[1:], 0.0).astype(np.float64)
+
+
+def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
+    """Return the Poisson probabilities whose tails together are below ``tolerance``.
+
+    Parameters
+    ----------
+    mean
+        lambda >= 0.
+    tolerance
+        Of the probability that is cut off, > 0.
+
+    Examples
+    --------
+    >>> found = poisson_weights(2.0, 1e-10)
+    >>> found.left, round(float(found.weights[2]), 6)  # e^-2 2^2 / 2!
+    (0, 0.270671)
+    """
+    if mean <= 0.0:
+        return PoissonWeights(0.0, 0, np.ones(1), 0.0, 0.0)
+    mode = math.floor(mean)
+    above, cut_above = _outwards(mean, mode, tolerance / 2, up=True)
+    below, cut_below = _outwards(mean, mode, tolerance / 2, up=False)
+    weights = np.concatenate([below[::-1], [1.0], above])
+    total = math.fsum(weights)
+    # each ratio and product has a relative error of at most 2 u in extended precision
+    rounding = 2.0 * (len(above) + len(below) + 2) * WIDE_U + 3.0 * U
+    cut = (cut_above + cut_below) / total
+    return PoissonWeights(mean, mode - len(below), weights / total, 2.0 * cut + rounding, cut)
+
+
+def _outwards(mean: float, mode: int, tolerance: float, *, up: bool) -> tuple[NDArray[np.float64], float]:
+    """Return the weights beyond the mode on one side, relative to it, and a bound on the rest.
+
+    The total of the relative weights is at least 1, so that a rest below the tolerance suffices.
+    """
+    parts: list[NDArray[Any]] = []
+    last, first = np.longdouble(1.0), 1
+    while True:
+        steps = np.arange(first, first + BLOCK, dtype=np.longdouble)
+        ratios = mean / (mode + steps) if up else (mode - steps + 1.0) / mean
+        ratios = np.maximum(ratios, 0.0)  # below k = 0 there is nothing
+        block = last * np.cumprod(ratios)
+        following = mean / (mode + steps + 1.0) if up else np.maximum(mode - steps, 0.0) / mean
+        with np.errstate(divide="ignore"):
+            rest = block * following / (1.0 - np.minimum(following, 1.0 - U))
+        done = np.flatnonzero(rest <= tolerance)
+        if len(done):
+            stop = int(done[0]) + 1
+            kept = block[:stop].astype(np.float64)
+            parts.append(kept[kept > 0.0])
+            return np.concatenate(parts), float(rest[stop - 1])
+        parts.append(block.astype(np.float64))
+        last, first = block[-1], first + BLOCK
+
+
+def most_jumps(mean: float) -> float:
+    """Return a number that a Poisson number of this mean exceeds with a probability below 1e-320.
+
+    By Bernstein's inequality, P(N >= mean (1 + d)) <= exp(-mean d^2 / (2 + 2 d / 3)).
+    """
+    if mean == 0.0:
+        return 0.0
+    more = NEVER / 3.0 + math.sqrt(NEVER * NEVER / 9.0 + 2.0 * NEVER * mean)  # mean d
+    return 1.0 + (mean + more) * (1.0 + 16.0 * U)
+
 
 FASTER = 1.02  # q over the largest exit rate: with 1, P may be periodic
 LOOK = 32  # powers between two looks at the change
 SHARE = 0.25  # of the tolerance, that stopping early may cost
-MOST_JUMPS = 1e11  # expected, beyond which the terms of the sum are too many
+MAX_JUMPS = 1e11  # expected, beyond which the terms of the sum are too many
 FAR_JUMPS = 1e9  # expected, beyond which the limit is the answer, where powers come near to it before
 FIRST_JUMPS = 1000.0  # expected until the time from which on rewards are those of the limit: at least
 
@@ -141,9 +253,9 @@ class Uniformized:
 
     def _check_jumps(self, time: float) -> None:
         """Raise ValueError for a time in which the chain jumps too often for its distribution to be summed."""
-        if (jumps := self.rate * time) > MOST_JUMPS:
+        if (jumps := self.rate * time) > MAX_JUMPS:
             hint = "no long-run distribution is known that it reaches before"
-            raise ValueError(f"time {time:g}: about {jumps:.1e} jumps, more than {MOST_JUMPS:.0e}; {hint}")
+            raise ValueError(f"time {time:g}: about {jumps:.1e} jumps, more than {MAX_JUMPS:.0e}; {hint}")
 
     def _at(
         self,
@@ -291,9 +403,9 @@ class _Powers:
 
 def check_horizon(name: str, jumps: Uniformized, time: float) -> None:
     """Raise ValueError for a time in which a chain jumps too often for its distribution to be summed."""
-    if (count := jumps.rate * time) > MOST_JUMPS:
+    if (count := jumps.rate * time) > MAX_JUMPS:
         hint = "the chain is long stationary then, or never"
-        raise ValueError(f"{name} = {time:g}: about {count:.1e} jumps, more than {MOST_JUMPS:.0e}; {hint}")
+        raise ValueError(f"{name} = {time:g}: about {count:.1e} jumps, more than {MAX_JUMPS:.0e}; {hint}")
 
 
 def _half_sum(vector: NDArray[np.float64]) -> float:

@@ -1,14 +1,21 @@
 """Linear equations of a chain until it is absorbed, with a rigorous bound on each solution.
 
-With A = -Q restricted to transient states, an M-matrix with A^-1 >= 0: for w > 0 with A w >= c > 0 and
-any x, |x - A^-1 b| <= w max_i |(b - A x)_i| / (A w)_i. An approximate mean time to absorption serves as
-w; it need not be accurate, since A w is looked at. The solution is kept as the sum of two vectors and
-its residual evaluated in double-double, so that cancellation does not spoil the bound.
+A = -Q restricted to transient states is an M-matrix with A^-1 >= 0. For w > 0 with A w >= c > 0 and any x,
+
+    |x - A^-1 b| <= w max_i |(b - A x)_i| / (A w)_i.
+
+1. An approximate mean time to absorption serves as w; it need not be accurate, since A w is computed, in double-double.
+2. x is the sum of two vectors, refined by the residual b - A x in double-double, so that cancellation does not spoil the bound.
+3. The first solver that yields such a w serves: multigrid for many states, sparse factors or iterations with incomplete
+   ones, and last an elimination without a subtraction for matrices that are singular to rounding.
+
+Rounding enters in the residual alone, and its bound is part of the numerator.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,21 +27,123 @@ from hopflow.fork_safety import cached_property
 from hopflow.results import WithoutCaches
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.matrices import row_numbers
-from markov.computing.progress import Counter
+from markov.computing.memory import check_room
+from markov.computing.progress import Counter, watched
 from markov.computing.rounding import WIDE_U, U
-from markov.time.passages.multigrid import multigrid_solver
-from markov.time.passages.positive_factors import PositiveFactors, band_of
+from markov.elimination.gth_numpy import Substitution, eliminate_block, lay_out, square
+from markov.elimination.patterns import band, update
+from markov.methods.jump_chain import jumps, normalize
+from markov.methods.multilevel import Multilevel
+from markov.multigrid.linear_multigrid import CoarseLevels, LinearMultigrid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from markov.time.passages.multigrid import Solver
+    from markov.elimination.patterns import Band
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Absorbing", "Refined"]
+__all__ = ["Absorbing", "PositiveFactors", "Refined", "Solver", "band_of", "multigrid_solver"]
+
+COPIES = 3.0  # of the rates on band storage: those that are eliminated, and both factors
+
+
+def band_of(rates: sp.csr_matrix) -> Band:
+    """Return how rates between transient states are laid out, and what their elimination costs."""
+    return band(rates)
+
+
+class PositiveFactors:
+    """Factors of A, the exit rates of states less the rates between them.
+
+    Parameters
+    ----------
+    rates
+        Between the states, off the diagonal, shape (m, m), >= 0.
+    leaving
+        Rates out of the states, shape (m,), >= 0: each state must lead to one where it is positive.
+
+    Raises
+    ------
+    TooLargeError
+        When the rates, filled in, would not fit into memory, before they are laid out.
+    """
+
+    def __init__(self, rates: sp.csr_matrix, leaving: Vector) -> None:
+        form = band_of(rates)
+        m, first = len(form.order), form.first
+        check_room(f"elimination of {m} states", COPIES * form.memory)
+        flat, out = np.zeros(form.n_values), leaving[form.order]
+        lay_out(rates.indptr, rates.indices, rates.data, form.rank, form.row_stride, flat)
+        entries = square(flat, form.row_stride, m)
+        for high in range(m, 0, -form.block):
+            low = max(0, high - form.block)
+            eliminate_block(entries, first, low, high, out)
+            start = int(first[low])
+            if start < low:
+                update(entries, start, low, high)
+                out[start:low] += entries[start:low, low:high] @ out[low:high]
+        self._form = form
+        self._factors = Substitution(flat, form.row_stride, first)
+
+    def left(self, r: Vector) -> Vector:
+        """Return v with v A = r, shape (m,)."""
+        v = r[self._form.order]
+        self._factors.inflows(v)
+        return np.asarray(v[self._form.rank])
+
+    def right(self, b: Vector) -> Vector:
+        """Return x with A x = b, shape (m,)."""
+        x = b[self._form.order]
+        self._factors.costs(x)
+        return np.asarray(x[self._form.rank])
+
+
+Solver = Callable[["NDArray[np.float64]", float], "NDArray[np.float64]"]
+"""From b and the factor by which its residual is to fall to x; shape (m,) each."""
+
+ROUGH = 1e-3  # residual of the distribution by which states weigh
+MAX_CYCLES = 20  # to get there
+LEAK = 1e100  # of the state outside: what holds its value at zero
+
+
+def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver | None:
+    """Return a solver of A x = b, or None where no distribution was found.
+
+    Parameters
+    ----------
+    A
+        Minus the generator on m states, shape (m, m).
+    leaving
+        Rate at which each of them is left for the outside, shape (m,).
+    costs
+        What a residual is measured by, entry by entry, shape (m,), > 0.
+    """
+    m = len(leaving)
+    inside = sp.hstack([-A, sp.csr_matrix(leaving[:, None])])
+    restart = sp.csr_matrix(np.append(np.full(m, 1.0 / m), -1.0)[None, :])
+    Q = sp.csr_matrix(sp.vstack([inside, restart]))
+    chain = jumps(Q)
+    exits = chain.exit_rates
+    with watched(None):  # what is reported are residuals of an answer
+        found = Multilevel(tolerance=ROUGH, max_iterations=MAX_CYCLES).flows(chain, isolated=m)
+    flow = normalize(found.flow)
+    if found.hierarchy is None or not (np.all(np.isfinite(flow)) and flow.min() > 0.0):
+        return None
+    levels = CoarseLevels.by_target(found.hierarchy, flow, ground=m).by_source(m, LEAK)
+    diagonal = np.append(-exits[:m], -np.inf)
+    rows = Q.indptr, Q.indices, Q.data
+    cycles = LinearMultigrid(rows, 0.0, diagonal, flow / exits, np.ones(m + 1), levels)
+    weights = np.append(costs, np.inf)
+
+    def solve(b: Vector, gain: float) -> Vector:
+        goal = gain * float(np.max(np.abs(b) / costs))
+        return cycles.solve(np.append(b, 0.0), lambda rest: bool(np.max(np.abs(rest[:m]) / costs) <= goal), weights)[:m]
+
+    return solve
+
 
 FACTORED = 3_000  # states up to which a factorization is quick on any graph
 FACTORED_TREE = 30_000  # and on one that is nearly a tree, or where Numba is not installed

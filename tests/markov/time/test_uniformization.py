@@ -15,16 +15,16 @@ from scipy.linalg import expm
 
 from markov import MM1K, explore, stationary, transient
 from markov.methods.sparse_lu import best_order
-from markov.time.exponentials.poisson_probabilities import poisson_weights
-from markov.time.transients import driver
-from markov.time.transients.rational import Resolvents, cheaper_order, mean_growth
-from markov.time.transients.timed_jumps import TimedJump, through
+from markov.time import exponentials
+from markov.time.exponentials import Distributions, TimedJump, evolve_through_jumps, krylov_order
+from markov.time.krylov import Resolvents, mean_growth
+from markov.time.uniformization import poisson_weights
 
 
 @pytest.fixture(autouse=True)
 def _without_squaring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few states are squared in some milliseconds: here they are not."""
-    monkeypatch.setattr(driver, "worthwhile", lambda *_: False)
+    monkeypatch.setattr(exponentials, "squaring_pays", lambda *_: False)
 
 
 # Uniformization against closed forms and matrix exponentials.
@@ -80,20 +80,18 @@ def test_reversed_time_gives_the_same_probabilities_of_a_reversible_chain() -> N
 # Distributions through jumps at given times, of a chain whose solution is known.
 
 
-def decay(
-    start: NDArray[np.float64], times: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int, str]:
+def decay(start: NDArray[np.float64], times: NDArray[np.float64]) -> Distributions:
     """State 0 decays to state 1 at rate 1; a bound of 0.01 per s is stated."""
     left = np.exp(-times)[:, None]
     pi = start * np.array([1.0, 0.0]) * left + (1.0 - start[0] * left) * np.array([0.0, 1.0])
-    return pi, 0.01 * times, len(times), "by hand"
+    return Distributions(pi, 0.01 * times, len(times), "by hand")
 
 
 def test_what_a_jump_brings_back_decays_again_and_bounds_add_up() -> None:
     back = np.array([0, 0])
     moments = np.array([0.5, 1.0, 1.5, 3.0])
     jumps = [TimedJump(2.0, True, back), TimedJump(1.0, False, back)]
-    pi, errors, steps, method = through(jumps, np.array([1.0, 0.0]), moments, decay)
+    pi, errors, steps, method, _ = evolve_through_jumps(jumps, np.array([1.0, 0.0]), moments, decay)
     np.testing.assert_allclose(pi[:, 0], [math.exp(-0.5), 1.0, math.exp(-0.5), math.exp(-1.0)], rtol=1e-15)  # fmt: skip
     np.testing.assert_allclose(errors, [0.005, 0.01, 0.015, 0.03], rtol=1e-12)
     assert steps == 2 + 3 + 1
@@ -102,7 +100,7 @@ def test_what_a_jump_brings_back_decays_again_and_bounds_add_up() -> None:
 
 def test_a_jump_after_its_time_leaves_the_state_of_that_time() -> None:
     jump = TimedJump(1.0, True, np.array([0, 0]))
-    pi, *_ = through([jump], np.array([1.0, 0.0]), np.array([1.0]), decay)
+    pi, *_ = evolve_through_jumps([jump], np.array([1.0, 0.0]), np.array([1.0]), decay)
     np.testing.assert_allclose(pi[:, 0], [math.exp(-1.0)], rtol=1e-15)
 
 
@@ -175,7 +173,7 @@ def test_bounds_hold_for_random_chains() -> None:
 
 def test_short_times_are_left_to_products() -> None:
     Q = sp.csr_matrix(np.array([[-1.0, 1.0], [1.0, -1.0]]))
-    assert cheaper_order(Q, 1e3) is None
+    assert krylov_order(Q, 1e3) is None
     assert transient(Q, [1.0], start=0).method == "uniformization"
 
 

@@ -3,12 +3,15 @@
 1. P = I + Q / q with a power of two q >= max exit, so that P >= 0.
 2. E_0 = exp(-x) T(x P), x = q h <= 2, T the Taylor polynomial of the exponential function, from the powers of P up to the root
    of its degree (M. S. Paterson, L. J. Stockmeyer, SIAM J. Comput. 2, 1973). E_(k + 1) = E_k E_k.
-3. A time is a sum of some 2^k h and a rest below h: a vector is multiplied by the E_k of those, and by T for the rest.
+3. A time is a sum of several 2^k h and a remainder below h: a vector is multiplied by the E_k of those, and by T for the
+   remainder.
 
-No step subtracts: relative errors add up, whatever the size of the entries. A relative error of E_k is twice as large in E_(k + 1). So
-the first matrices are kept in three float64 per entry where the last would have too large an error in two. The docs page ``markov-time`` has the
-proof. Another way to a bound of this kind, in working precision and with a condition number: M. Shao, W. Gao, J. Xue,
-SIAM J. Matrix Anal. Appl. 35, 2014.
+No step subtracts: relative errors add up, whatever the size of the entries. A relative error of E_k is twice as large in
+E_(k + 1). So the first matrices have three float64 per entry where the last would have too large an error in two. Entries are
+unevaluated sums of two or three float64, their words: shape (words, rows, columns), >= 0, each word at most about u = 2^-53 of
+the one before. Rounding enters in products (`unit_error`), sums (`total_error`), the weights of T, and the cut to words. The docs
+page ``markov-time`` has the proof. Another algorithm with a bound of this kind, in working precision and with a condition
+number: M. Shao, W. Gao, J. Xue, SIAM J. Matrix Anal. Appl. 35, 2014.
 """
 
 from __future__ import annotations
@@ -19,27 +22,134 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hopflow.kernels import engine
+from markov.computing.double_double import sum_error
 from markov.computing.rounding import U
-from markov.time.exponentials.poisson_probabilities import most_jumps, weights_in_words
-from markov.time.exponentials.words import (
-    exact_sum,
-    product,
-    product_seconds,
-    total,
-    total_error,
-    unit_error,
-)
+from markov.time.uniformization import most_jumps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from markov.time.exponentials.words import Words
-
+    Words = NDArray[np.float64]
     Vector = NDArray[np.float64]
 
-__all__ = ["MAX_STATES", "Evolution", "Evolved", "worthwhile"]
+__all__ = [
+    "MAX_SQUARING_JUMPS",
+    "MAX_STATES",
+    "Evolution",
+    "Evolved",
+    "exact_sum",
+    "plan_squarings",
+    "product",
+    "product_seconds",
+    "squares_of",
+    "total",
+    "total_error",
+    "unit_error",
+    "weights_in_words",
+]
+
+KERNEL = "markov.time.kernels"
+KERNELS = {2: "pairs", 3: "triples"}
+MARGIN = 1.0 + 2.0**-20  # of an estimate, above its own rounding
+TERM, CALL = {2: 3e-10, 3: 1.1e-9}, {2: 1e-5, 3: 1e-5}
+"""Seconds per product of two entries, and per product of two matrices, by number of words."""
+
+
+def unit_error(words: int, inner: int) -> float:
+    """Return a bound on the relative error of an entry of a product, a sum of ``inner`` terms, of exact factors."""
+    if words == 2:
+        return (13 * inner + 64) * U**2
+    return 2048 * (inner + 4) * U**3
+
+
+def product_seconds(words: int, terms: int) -> float:
+    """Return the predicted time of a product of ``terms`` multiplications, in s, once its kernel is loaded."""
+    return CALL[words] + TERM[words] * terms
+
+
+def exact_sum(values: Iterable[float], words: int = 2) -> tuple[float, ...]:
+    """Return a sum as some float64, each of them rounded once."""
+    terms, found = list(values), []
+    for _ in range(words):
+        found.append(math.fsum(terms))
+        terms.append(-found[-1])
+    return tuple(found)
+
+
+def total(a: Words, b: Words) -> Words:
+    """Return the sum of two arrays of non-negative numbers of w words, to `total_error` of it."""
+    parts = [part for pair in zip(a, b, strict=True) for part in pair]
+    return _renormalized(parts, len(a))
+
+
+def total_error(words: int) -> float:
+    """Return a bound on the relative error of a sum of two numbers of so many words.
+
+    Each of w passes over 2 w parts leaves at most (2 w - 1) u of what it finds.
+    """
+    return ((2 * words - 1) * U) ** words
+
+
+def product(a: Words, b: Words) -> Words:
+    """Return a b, shape (words, l, n), of shapes (words, l, m) and (words, m, n)."""
+    words = len(a)
+    estimate = a[0] @ b[0]
+    estimate *= MARGIN
+    out = np.empty((words, *estimate.shape))
+    engine(KERNEL, KERNELS[words])(a, b, estimate, out)
+    return out
+
+
+def _renormalized(sums: Iterable[NDArray[np.float64]], words: int) -> Words:
+    """Return sums of parts of falling size as so many words."""
+    parts = list(sums)
+    for k in range(words):
+        for i in range(len(parts) - 1, k, -1):  # the smallest first
+            rest = sum_error(parts[i - 1], parts[i])
+            parts[i - 1], parts[i] = parts[i - 1] + parts[i], rest
+    return np.array(parts[:words])
+
+
+BITS = 220  # of a mantissa  # of a mantissa
+
+
+def weights_in_words(x: Fraction, count: int, words: int) -> Words:
+    """Return e^-x x^k / k! for k < count as words, shape (words, count), for 0 <= x <= 2; each to some 2^-200."""
+    # x as a mantissa and an exponent: in units of 2^-BITS a small one would have no digits
+    shift = x.denominator.bit_length() - x.numerator.bit_length() + BITS
+    factor, shift = _mantissa((x.numerator << max(shift, 0)) // x.denominator, -max(shift, 0))
+    value, exponent = _exp_minus(x), -BITS
+    found = np.empty((words, count))
+    for k in range(count):
+        left = value
+        for word in range(words):
+            rounded = float(left)
+            found[word, k] = math.ldexp(rounded, exponent)
+            left -= int(rounded)
+        value, more = _mantissa(value * factor // (k + 1), 0)
+        exponent += more + shift
+    return found
+
+
+def _mantissa(value: int, exponent: int) -> tuple[int, int]:
+    """Return a whole number of at most `BITS` bits and the exponent of two that it is to be multiplied by."""
+    extra = max(value.bit_length() - BITS, 0)
+    return value >> extra, exponent + extra
+
+
+def _exp_minus(x: Fraction) -> int:
+    """Return e^-x in units of 2^-BITS, for 0 <= x <= 2, to some 100 units."""
+    scaled = (x.numerator << BITS) // x.denominator
+    total, term, k = 0, 1 << BITS, 0
+    while term:
+        total += -term if k % 2 else term
+        k += 1
+        term = (term * scaled >> BITS) // k
+    return total
+
 
 MAX_STATES = 500
 LONGEST_STEP = 2.0  # jumps in the mean
@@ -48,14 +158,12 @@ FACTORS = {2: 7, 3: 8}  # powers of P that are made, by number of words
 BLOCKS = {2: 6, 3: 7}  # of as many terms of the Taylor polynomial
 TRUNCATED = {2: 2.0**-114, 3: 2.0**-174}  # at least 2.5^d / d! for the first degree d that T lacks
 TARGET = 4e-13  # relative error
-MOST_JUMPS = 1e40  # in the mean: far beyond what three words allow
+MAX_SQUARING_JUMPS = 1e40  # in the mean: far beyond what three words allow
 LARGEST = 1e-6  # relative error beyond which second-order terms would have to be counted
 MAX_BISECTIONS = 1100  # of the exponents of float64
 MIN_FLOAT = float(np.finfo(np.float64).tiny)
 FEWEST = 1e-300  # jumps in the mean: those of shorter times have a smaller probability
 SMALLEST = 1e-290  # of a rate over q: far from where products of last words underflow
-ALWAYS = 5e-3  # s: a predicted time that relative errors are worth, whatever else takes
-SECONDS_PER_JUMP, SECONDS_PER_ENTRY = 5e-6, 6e-10  # of uniformization
 
 
 class Evolved(NamedTuple):
@@ -107,7 +215,7 @@ class Plan(NamedTuple):
         return found
 
 
-def planned(n: int, shortest: float, longest: float) -> Plan:
+def plan_squarings(n: int, shortest: float, longest: float) -> Plan:
     """Return the plan for n states, and for times by their mean numbers of jumps at rate q."""
     shortest, longest = max(shortest, FEWEST), max(longest, FEWEST)
     step = min(LONGEST_STEP, MOST_PER_STEP * shortest / most_jumps(shortest))
@@ -147,19 +255,6 @@ def _per_step(words: int) -> float:
     return float(unit_error(words, FACTORS[words]) + sums + 4.0 * U**words + TRUNCATED[words])
 
 
-def worthwhile(n: int, jumps: float, entries: int) -> bool:
-    """Return whether squaring takes less time than uniformization, or some milliseconds.
-
-    n is the number of states, ``jumps`` that of jumps in the mean at the largest exit rate until the last time, and
-    ``entries`` that of transitions.
-    """
-    if n > MAX_STATES or jumps > MOST_JUMPS:
-        return False
-    rate = 2.0 * jumps  # q is up to twice the largest exit rate
-    seconds = planned(n, max(rate, 1e-3), max(rate, 1e-3)).seconds
-    return seconds < max(ALWAYS, jumps * (SECONDS_PER_JUMP + SECONDS_PER_ENTRY * entries))
-
-
 class Evolution:
     """exp(Q t) of a chain for times from a shortest to a longest one.
 
@@ -193,9 +288,9 @@ class Evolution:
         self._last: tuple[tuple[bytes, bool], Words] | None = None
         self._last_rounded: tuple[bytes, Vector] | None = None
         jumps = self._q * longest
-        if jumps > MOST_JUMPS or self._plan_relative(jumps) > LARGEST:
+        if jumps > MAX_SQUARING_JUMPS or self._plan_relative(jumps) > LARGEST:
             raise ValueError(f"times up to {longest:g}: about {jumps:.1e} jumps, too many jumps for a relative error")
-        words = self.planned.words
+        words = self.plan.words
         self._P = np.zeros((words, n, n))
         self._P[:2] = rates / self._q
         for i, exit_rate in enumerate(exits):
@@ -205,18 +300,18 @@ class Evolution:
 
     def _plan_relative(self, jumps: float) -> float:
         """Plan steps and squarings, and return the relative error at the longest time."""
-        self.planned = planned(self._n, self._q * self.shortest, jumps)
-        self._step = Fraction(self.longest) / 2**self.planned.squarings
-        self._errors = self.planned.errors(self._n)
-        return self._relative(2**self.planned.squarings, False)
+        self.plan = plan_squarings(self._n, self._q * self.shortest, jumps)
+        self._step = Fraction(self.longest) / 2**self.plan.squarings
+        self._errors = self.plan.errors(self._n)
+        return self._relative(2**self.plan.squarings, False)
 
     @property
     def products(self) -> int:
         """Products of matrices for the longest time; 0 where nothing ever happens."""
         if self._q == 0.0:
             return 0
-        words = self.planned.words
-        return FACTORS[words] + BLOCKS[words] - 2 + self.planned.squarings
+        words = self.plan.words
+        return FACTORS[words] + BLOCKS[words] - 2 + self.plan.squarings
 
     def covers(self, time: float) -> bool:
         """Return whether a time is not below the shortest nor above the longest one."""
@@ -332,7 +427,7 @@ class Evolution:
         row[0, 0] = start
         rising = excess(row[..., states]) < 0.0
         levels: list[Words] = []
-        for level in self._squares(self.planned.squarings + 1 if self._q else 0):
+        for level in self._squares(self.plan.squarings + 1 if self._q else 0):
             if (excess(product(row, level)[..., states]) < 0.0) != rising:
                 break
             levels.append(level)
@@ -382,7 +477,7 @@ class Evolution:
 
     def _first(self) -> Words:
         """Return E_0."""
-        words, n = self.planned.words, self._n
+        words, n = self.plan.words, self._n
         factors, blocks = FACTORS[words], BLOCKS[words]
         powers = np.zeros((words, factors, n, n))
         powers[0, 0] = np.eye(n)
@@ -404,7 +499,7 @@ class Evolution:
         yield from self._levels[:count]
         top = self._top
         for k in range(len(self._levels), count):
-            if k >= self.planned.precise:
+            if k >= self.plan.precise:
                 top = top[:2]
             top = product(top, top)
             if self._stored:
@@ -420,8 +515,8 @@ class Evolution:
         """Return the relative error of both words after so many steps and a rest."""
         n = self._n
         time = float(self._step) * (count + 1)
-        error = most_jumps(self._q * time) * _per_jump(self.planned.words, n)
-        error += (count + 1) * TRUNCATED[self.planned.words] + rest * TRUNCATED[2]
+        error = most_jumps(self._q * time) * _per_jump(self.plan.words, n)
+        error += (count + 1) * TRUNCATED[self.plan.words] + rest * TRUNCATED[2]
         each = unit_error(2, n) + 2.0 * U * U
         for k in range(count.bit_length()):
             if count >> k & 1:
@@ -434,3 +529,11 @@ class Evolution:
 def _oriented(matrix: Words, transposed: bool) -> Words:
     """Return a matrix, or its transpose, as one block of memory."""
     return np.ascontiguousarray(matrix.transpose(0, 2, 1) if transposed else matrix)
+
+
+def squares_of(rates: Words, shortest: float, longest: float, *, stored: bool = False) -> Evolution | None:
+    """Return `Evolution` of the arguments; None where no relative error below 1e-6 is proved."""
+    try:
+        return Evolution(rates, shortest, longest, stored)
+    except ValueError:
+        return None

@@ -1,0 +1,483 @@
+"""Distributions of a chain over time: from a model and times to a result with a bound on every error.
+
+Of a chain with infinitely many states, on a finite set that grows along the flow. The mass that leaves the set stays outside
+(finite state projection; B. Munsky, M. Khammash, J. Chem. Phys. 124, 2006): the probability of each state is then a lower
+bound, and the mass outside is the sum of the deficits. Where the chain may explode, that is missing too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from hopflow.checks import ascending, one_number
+from hopflow.fork_safety import cached_property
+from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.results import OnFailure, Result, Status, deliver, figure
+from hopflow.units import quantities
+from markov.chains import MarkovChain
+from markov.computing.rate_range import rates_in_range
+from markov.computing.rounding import U
+from markov.computing.time_limits import MAX_SECONDS, time_limit
+from markov.exploration import InfiniteChain
+from markov.infinite.members import start_of
+from markov.infinite.truncations import Truncations
+from markov.models.measures import functionals, measures_of, unknown_measure
+from markov.models.rules import scope_of_bound
+from markov.selections import as_any_chain, distribution, selected
+from markov.time.exponentials import TimedJump, evolve, limit_of
+from markov.time.uniformization import FAR_JUMPS, Uniformized, check_horizon
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray as xr
+    from numpy.typing import ArrayLike, NDArray
+
+    from markov.generators.calls import Calls
+    from markov.infinite.truncations import Projection
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["Flow", "InfiniteTransient", "Transient", "transient", "transient_of_infinite"]
+
+MAX_LINES = 8  # states that are drawn when a chain has no measures
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Transient(Result):
+    """The distribution of a chain at some times.
+
+    Attributes
+    ----------
+    chain
+        The `MarkovChain`.
+    start
+        The distribution at time 0, shape (states,).
+    times
+        In the unit of the rates, shape (times,).
+    pi
+        Shape (times, states), in the order of ``chain.states``.
+    error_bound
+        Rigorous upper bound on the total-variation distance to the true distribution, shape
+        (times,): the absolute error of the probability of any event is at most this. The distribution of a passage time
+        has relative errors.
+    relative_error
+        Bound on the relative error of every entry of pi at each time, shape (times,), where they were found by squaring;
+        None elsewhere.
+    tolerance
+        The requested bound.
+    status
+        CONVERGED, or INACCURATE where the bound is useless.
+    steps
+        Products with the jump matrix, and solutions of equations.
+    method
+        How it was found, in words.
+    seconds
+        Wall-clock time, in s.
+    timed
+        Whether the state jumps at given times besides: then there is no `occupancy`.
+    max_seconds
+        As `transient` takes it, in s: `occupancy` and `accumulated` that are predicted to take longer are refused.
+
+    Examples
+    --------
+    >>> from markov import MM1K, transient
+    >>> found = transient(MM1K(capacity=5), [0.1, 1.0], start=(0,))
+    >>> found.probability((0,)).round(4).tolist(), bool(found.error_bound.max() < 1e-12)
+    ([0.6378, 0.359], True)
+    """
+
+    chain: MarkovChain
+    start: NDArray[np.float64]
+    times: NDArray[np.float64]
+    pi: NDArray[np.float64]
+    error_bound: NDArray[np.float64]
+    tolerance: float
+    status: Status
+    steps: int
+    method: str
+    seconds: float
+    timed: bool = False
+    relative_error: NDArray[np.float64] | None = None
+    max_seconds: float = MAX_SECONDS
+
+    @property
+    def states(self) -> Any:
+        """The states in the order of pi: see `MarkovChain.states`."""
+        return self.chain.states
+
+    @cached_property
+    def probabilities(self) -> xr.DataArray:
+        """The probabilities over ``time`` and ``state``, with the values of the components as coordinates."""
+        import xarray as xr
+
+        coords = {**self.chain.coordinates(), "time": self.times}
+        return xr.DataArray(self.pi, dims=["time", "state"], coords=coords)
+
+    def probability(self, states: Any) -> NDArray[np.float64]:
+        """Return the probability of a state or a set of states at each time, shape (times,).
+
+        ``states`` is the name of a label, a state, a list of states, truth values of shape
+        (states,), or a function of a state. Of the states in which a system works it is the
+        availability A(t). That of a label without states is 0; a function that is true nowhere is refused.
+        """
+        return np.asarray(self.pi @ selected(self.chain, states, "states", allow_empty_label=True).astype(float))
+
+    def __getitem__(self, measure: str) -> Any:
+        """Return a measure of the model at each time, shape (times, ...); KeyError for an unknown one."""
+        if measure not in self._measures[0]:
+            raise unknown_measure(measure, self._measures[0])
+        return np.array([found[measure][1] for found in self._measures])
+
+    @cached_property
+    def measures(self) -> xr.Dataset:
+        """The model's measures over ``time``: probabilities of labels, means of rewards."""
+        import xarray as xr
+
+        found = {name: (("time", *dims), self[name], about) for name, (dims, _, about) in self._measures[0].items()}
+        return xr.Dataset(found, coords={"time": self.times})
+
+    @cached_property
+    def occupancy(self) -> NDArray[np.float64]:
+        """The mean time spent in each state until each time, shape (times, states).
+
+        Raises
+        ------
+        ValueError
+            Where it is predicted to take longer than ``max_seconds``; naming the value that allows it.
+        """
+        return self._occupied[0]
+
+    @property
+    def occupancy_error(self) -> NDArray[np.float64]:
+        """Bound on half the sum of the absolute errors of `occupancy`, shape (times,)."""
+        return self._occupied[1]
+
+    @cached_property
+    def accumulated(self) -> xr.Dataset:
+        """The expected rewards until each time, over ``time``; of a label the time spent in it."""
+        import xarray as xr
+
+        model = self.chain.model
+        given = {} if model is None else functionals(model, self.chain.table)
+        found = {
+            name: (("time", *mean.dims), np.array([mean.value(row) for row in self.occupancy]))
+            for name, mean in given.items()
+            if mean.over is None
+        }
+        return xr.Dataset(found, coords={"time": self.times})
+
+    @cached_property
+    def _occupied(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if self.timed:
+            raise ValueError("occupancy: of a model with events at given times it is not found")
+        jumps, before = Uniformized(self.chain.Q), 0.0
+        total, error = np.zeros(self.chain.size), 0.0
+        powers = jumps.rate * float(self.times[-1])
+        limit = limit_of(self.chain, self.start, powers) if powers > FAR_JUMPS else None
+        found, errors = np.empty_like(self.pi), np.empty(len(self.times))
+        vector, wrong = self.start, 0.0
+        with time_limit(self.max_seconds):
+            for k, moment in enumerate(self.times.tolist()):
+                span = moment - before
+                part = jumps.occupancy(vector, span, self.tolerance / len(self.times), limit)
+                total = total + part.values
+                error += part.error + span * wrong
+                found[k], errors[k] = total, error
+                vector, wrong, before = self.pi[k], float(self.error_bound[k]), moment
+        return found, errors
+
+    @cached_property
+    def _measures(self) -> list[dict[str, Any]]:
+        model = self.chain.model
+        if model is None:
+            return [{} for _ in self.times]
+        table = copy(self.chain.table)
+        table.known = {}  # the same functions at all times
+        return [dict(measures_of(model, row, table)) for row in self.pi]
+
+    def summary(self) -> dict[str, object]:
+        """Return status, chain, the scalar measures at the last time, the bound and the cost."""
+        last = {
+            f"{name} at {self.times[-1]:g}": f"{float(value):.6g} {about.get('units', '')}".rstrip()
+            for name, (dims, value, about) in self._measures[-1].items()
+            if not dims
+        }
+        model = self.chain.model
+        return {
+            "status": self.status,
+            "chain": self.chain.how if model is None else repr(model),
+            "states": self.chain.size,
+            "times": f"{len(self.times)}, {self.times[0]:g} to {self.times[-1]:g}",
+            **last,
+            "error bound (TV)": f"{float(self.error_bound.max()):.1e}",
+            **self._relative(),
+            **scope_of_bound(model),
+            "method": self.method,
+            "products": self.steps,
+            "time": f"{self.seconds:.3f} s",
+        }
+
+    def _relative(self) -> dict[str, object]:
+        """Return the row of the relative error, if there is one."""
+        if self.relative_error is None:
+            return {}
+        return {"relative error of every entry": f"{float(self.relative_error.max()):.1e}"}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scalar measures over time, or the likeliest states of a chain without measures."""
+        if ax is None:
+            _, ax = figure()
+        names = [name for name, (dims, _, _) in self._measures[0].items() if not dims]
+        marker = "." if len(self.times) < MAX_LINES else ""
+        for name in names:
+            ax.plot(self.times, self[name], marker=marker, label=name)
+        if not names:
+            likeliest = np.argsort(-self.pi.max(axis=0))[:MAX_LINES]
+            for x in sorted(likeliest.tolist()):
+                name = x if isinstance(self.states, range) else self.probabilities.state.values[x]
+                ax.plot(self.times, self.pi[:, x], marker=marker, label=f"state {name}")
+        ax.set(xlabel="time (s)", ylabel="probability or mean")
+        ax.legend(frameon=False)
+        return ax
+
+
+FIRST_STATES = 60
+GROWTH = 0.5  # more states
+LEAST_GROWTH = 0.15
+SHARE = 0.5  # of the tolerance, which may be outside
+SPAN = 0.05  # of the logarithm of what is too much: how much more states that asks for
+
+
+class Flow:
+    """A finite set of states that grows where probability flows out of it.
+
+    Parameters
+    ----------
+    calls
+        The rules.
+    start
+        The state at time 0.
+    most
+        Largest number of states.
+    stops
+        Whether the chain stops in a state; None: it stops nowhere.
+    """
+
+    def __init__(self, calls: Calls, start: Any, most: int, stops: Callable[[Any], bool] | None = None) -> None:
+        self.start, self.most = start, most
+        self.sets = Truncations(calls, [start], _flat, most, stops)
+
+    def grown(self, horizon: float, tolerance: float, *, partial: bool = False) -> tuple[Projection, Vector, int]:
+        """Return a set that is left until a time with at most a given probability.
+
+        Parameters
+        ----------
+        horizon, tolerance
+            The time in s, and the probability.
+        partial
+            Whether a set of ``most`` states that is left with a larger probability is returned; otherwise it is
+            refused, with TooLargeError.
+
+        Returns
+        -------
+        Projection, numpy.ndarray, int
+            The set, the distribution at time 0 on it and the states beside it, and the number of products.
+        """
+        sets, steps = self.sets, 0
+        sets.follow({sets.number_of(self.start): 1.0}, min(FIRST_STATES, self.most))
+        while True:
+            projection = sets.projection()
+            first = (projection.numbers == sets.number_of(self.start)).astype(float)
+            if not len(projection.numbers) > projection.size:
+                return projection, first, steps  # finitely many states after all
+            jumps = Uniformized(projection.Q)
+            check_horizon("times", jumps, horizon)
+            found = jumps.distribution(first, horizon, tolerance)
+            steps += found.steps
+            beside = found.values[projection.size :]
+            outside = float(beside.sum())
+            if outside <= tolerance or (partial and len(sets.states) >= self.most):
+                return projection, first, steps
+            more = LEAST_GROWTH + SPAN * np.log(outside / tolerance)
+            numbers = projection.numbers[projection.size :].tolist()
+            count = int(min(more, GROWTH) * projection.size) + 1
+            if partial:
+                count = max(min(count, self.most - projection.size), 1)
+            sets.follow(dict(zip(numbers, beside.tolist(), strict=True)), count)
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class InfiniteTransient(Transient):
+    """The distribution of a chain with infinitely many states at some times.
+
+    ``pi`` has lower bounds in finitely many states, ``chain`` the rates between these. ``error_bound`` holds for the
+    probability of every set of states, those without a value included. Means of rewards that have no upper bound are
+    sums over the states with values, and have none. ``occupancy`` is not computed.
+
+    Attributes
+    ----------
+    infinite
+        The chain.
+    outside
+        The mass outside of the states with values at each time, shape (times,): an estimate within ``error_bound``.
+
+    Examples
+    --------
+    >>> from markov import explore, transient
+    >>> found = transient(explore(lambda n: [(n + 1, 2.0)], start=0), [1.0], tolerance=1e-9)
+    >>> found.probability(3).round(9).tolist(), bool(found.error_bound[0] < 1e-9)
+    ([0.180447044], True)
+    """
+
+    infinite: InfiniteChain
+    outside: Vector
+
+    @property
+    def _occupied(self) -> NoReturn:
+        name = self.infinite.model.name
+        raise ValueError(f"{name}: occupancy is not computed for a chain with infinitely many states")
+
+    def summary(self) -> dict[str, object]:
+        """Return status, chain, the scalar measures at the last time, the bound and the cost."""
+        more = {"states": f"infinitely many; values in {self.chain.size}"}
+        return {**super().summary(), **more}
+
+
+def transient_of_infinite(
+    infinite: InfiniteChain,
+    moments: Vector,
+    start: object,
+    tolerance: float,
+    on_failure: OnFailure,
+) -> InfiniteTransient:
+    """Return the distribution of an infinite chain at some times."""
+    watch = Stopwatch()
+    state, calls = start_of(infinite, start), infinite.hull.layout.calls
+    flow = Flow(calls, state, infinite.most)
+    projection, first, steps = flow.grown(float(moments[-1]), SHARE * tolerance)
+    inside = (1.0 - SHARE) * tolerance
+    values, errors, last, method, _ = evolve(MarkovChain(projection.Q), first, moments, inside, squaring=False)
+    size = projection.size
+    outside = values[:, size:].sum(axis=1)
+    count = values.shape[1] - size
+    bound = (errors + outside) * (1.0 + (count + 8) * U)
+    good = bound[-1] <= max(1000.0 * tolerance, 1e-6)
+    result = InfiniteTransient(
+        chain=MarkovChain.of_built(infinite.model, projection.built),
+        start=first[:size],
+        times=moments,
+        pi=values[:, :size],
+        error_bound=bound,
+        tolerance=tolerance,
+        status=Status.CONVERGED if good else Status.INACCURATE,
+        steps=steps + last,
+        method=f"{method}, on a set grown along the flow",
+        seconds=watch.seconds(),
+        infinite=infinite,
+        outside=outside,
+    )
+    deliver(result, on_failure)
+    return result
+
+
+def _flat(states: Sequence[object]) -> Vector:
+    return np.zeros(len(states))
+
+
+TOLERANCE = 1e-12
+
+
+@quantities(times="time", max_seconds="time")
+def transient(
+    model: Any,
+    times: ArrayLike,
+    *,
+    start: Any = None,
+    tolerance: float = TOLERANCE,
+    max_seconds: float = MAX_SECONDS,
+    on_failure: OnFailure = "raise",
+) -> Transient:
+    """Return the distribution of a chain at some times, with a bound on its error.
+
+    Parameters
+    ----------
+    model
+        A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
+        generator matrix. One with events at given times (`read_sbml`) goes through them.
+    times
+        In s (or the unit of the rates), >= 0, ascending, shape (times,); or one time.
+    start
+        The state at time 0, or a distribution of shape (states,); None: the start of the model.
+    tolerance
+        Of the total-variation distance at each time, for truncation; rounding comes on top, and
+        both are in the bound.
+    max_seconds
+        In s: a computation that is predicted to take longer is refused, with the time that it would take.
+    on_failure
+        ``"raise"`` or ``"return"``: what to do with a result whose bound is above 1000 tolerances
+        and above 1e-6, as with many millions of jumps.
+
+    Raises
+    ------
+    ValueError
+        For bad input.
+    ConvergenceError
+        Carrying the partial result.
+
+    Notes
+    -----
+    Uniformization, at a cost of about q times the last time products with the matrix, q being the
+    largest exit rate; fewer where the chain settles before. Over long times, where factors of the
+    matrix are predicted to be cheaper, only as long as fast changes last, then a rational Krylov space;
+    if its bound is not as small, uniformization alone. Where a time has too many jumps for both, or their bound is
+    useless, chains of at most 500 states are solved by squaring, at any stiffness and time: every entry then has
+    a proved relative error. Where the distribution has reached its long-run one within the bound, that is the answer at
+    all later times, and ``method`` says so: the distance between the two does not grow.
+
+    Of infinitely many states as many are used as needed: what leaves them is missing, and is in the bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from markov import transient
+    >>> found = transient(np.array([[-1.0, 1.0], [0.0, 0.0]]), [1.0, 2.0], start=0)
+    >>> found.pi[:, 0].round(6).tolist()  # e^-1, e^-2
+    [0.367879, 0.135335]
+    """
+    watch = Stopwatch()
+    moments = ascending("times", times)
+    tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
+    timed: tuple[TimedJump, ...] = getattr(model, "timed_jumps", ())
+    seconds = one_number("max_seconds", max_seconds, above=0.0)
+    chain = as_any_chain(model.chain_between_events if timed else model)
+    if isinstance(chain, InfiniteChain):
+        with time_limit(seconds):
+            return transient_of_infinite(chain, moments, start, tolerance, on_failure)
+    begins = distribution(chain, start)
+    acceptable = max(1000.0 * tolerance, 1e-6)
+    with rates_in_range(chain.Q), time_limit(seconds):
+        found = evolve(chain, begins, moments, tolerance, acceptable=acceptable, timed=timed)
+    good = found.errors[-1] <= acceptable
+    result = Transient(
+        chain=chain,
+        start=begins,
+        times=moments,
+        pi=found.values,
+        error_bound=found.errors,
+        relative_error=found.relative,
+        tolerance=tolerance,
+        status=Status.CONVERGED if good else Status.INACCURATE,
+        steps=found.steps,
+        method=found.method,
+        timed=bool(timed),
+        seconds=watch.seconds(),
+        max_seconds=seconds,
+    )
+    deliver(result, on_failure)
+    return result
