@@ -49,7 +49,9 @@ SIZES = (Fraction(0), *COUNTS)
 PROPER = (Fraction(0), Fraction(1, 2**30), Fraction(1, 1000), Fraction(1))
 """Of relative quantities."""
 WORDS = (Fraction(2), Fraction(3))
-COUNT = re.compile(r"(n|m|k|last|counts?|above|most|terms|spans|len\(.*\)|.*\b(size|max|shape|right|largest_sum)\b.*)$")
+COUNT = re.compile(
+    r"(n|n_\w+|max_\w+|m|k|last|counts?|above|most|terms|spans|len\(.*\)|.*\b(size|max|shape|right|largest_sum)\b.*)$"
+)
 """Names of quantities that are numbers of terms, at least one."""
 PART = re.compile(r".*(relative|spread|grown)")
 """Names of quantities that are at most one."""

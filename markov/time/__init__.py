@@ -1,1 +1,1 @@
-"""Chains over time: distributions at given times, first passages, steps of discrete time."""
+"""Chains over time: distributions at times, first passages, steps of discrete time."""

@@ -7,7 +7,7 @@ A = -Q restricted to transient states is an M-matrix with A^-1 >= 0. For w > 0 w
 1. An approximate mean time to absorption serves as w; it need not be accurate, since A w is computed, in double-double.
 2. x is the sum of two vectors, refined by the residual b - A x in double-double, so that cancellation does not spoil the bound.
 3. The first solver that yields such a w serves: multigrid for many states, sparse factors or iterations with incomplete
-   ones, and last an elimination without a subtraction for matrices that are singular to rounding.
+   factors, and last an elimination without a subtraction for matrices that are singular to rounding.
 
 Rounding enters in the residual alone, and its bound is part of the numerator.
 """
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Absorbing", "PositiveFactors", "Refined", "Solver", "band_of", "multigrid_solver"]
 
-COPIES = 3.0  # of the rates on band storage: those that are eliminated, and both factors
+BAND_COPIES = 3.0  # of the rates on band storage: the eliminated rates and both factors
 
 
 def band_of(rates: sp.csr_matrix) -> Band:
-    """Return how rates between transient states are laid out, and what their elimination costs."""
+    """Return the band storage of rates between transient states, and the cost of their elimination."""
     return band(rates)
 
 
@@ -74,7 +74,7 @@ class PositiveFactors:
     def __init__(self, rates: sp.csr_matrix, leaving: Vector) -> None:
         form = band_of(rates)
         m, first = len(form.order), form.first
-        check_room(f"elimination of {m} states", COPIES * form.memory)
+        check_room(f"elimination of {m} states", BAND_COPIES * form.memory)
         flat, out = np.zeros(form.n_values), leaving[form.order]
         lay_out(rates.indptr, rates.indices, rates.data, form.rank, form.row_stride, flat)
         entries = square(flat, form.row_stride, m)
@@ -104,13 +104,13 @@ class PositiveFactors:
 Solver = Callable[["NDArray[np.float64]", float], "NDArray[np.float64]"]
 """From b and the factor by which its residual is to fall to x; shape (m,) each."""
 
-ROUGH = 1e-3  # residual of the distribution by which states weigh
+WEIGHT_DISTRIBUTION_TOLERANCE = 1e-3  # residual of the distribution by which states weigh
 MAX_CYCLES = 20  # to get there
-LEAK = 1e100  # of the state outside: what holds its value at zero
+OUTSIDE_LEAK_RATE = 1e100  # of the state outside, so that its value stays zero
 
 
 def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver | None:
-    """Return a solver of A x = b, or None where no distribution was found.
+    """Return a multigrid solver of A x = b; None: no distribution of the states converged.
 
     Parameters
     ----------
@@ -127,47 +127,49 @@ def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver
     Q = sp.csr_matrix(sp.vstack([inside, restart]))
     chain = jumps(Q)
     exits = chain.exit_rates
-    with watched(None):  # what is reported are residuals of an answer
-        found = Multilevel(tolerance=ROUGH, max_iterations=MAX_CYCLES).flows(chain, isolated=m)
-    flow = normalize(found.flow)
-    if found.hierarchy is None or not (np.all(np.isfinite(flow)) and flow.min() > 0.0):
+    with watched(None):  # progress shows residuals of an answer, not of its weights
+        solution = Multilevel(tolerance=WEIGHT_DISTRIBUTION_TOLERANCE, max_iterations=MAX_CYCLES).flows(chain, isolated=m)
+    flow = normalize(solution.flow)
+    if solution.hierarchy is None or not (np.all(np.isfinite(flow)) and flow.min() > 0.0):
         return None
-    levels = CoarseLevels.by_target(found.hierarchy, flow, ground=m).by_source(m, LEAK)
+    levels = CoarseLevels.by_target(solution.hierarchy, flow, ground=m).by_source(m, OUTSIDE_LEAK_RATE)
     diagonal = np.append(-exits[:m], -np.inf)
     rows = Q.indptr, Q.indices, Q.data
     cycles = LinearMultigrid(rows, 0.0, diagonal, flow / exits, np.ones(m + 1), levels)
     weights = np.append(costs, np.inf)
 
-    def solve(b: Vector, gain: float) -> Vector:
-        goal = gain * float(np.max(np.abs(b) / costs))
-        return cycles.solve(np.append(b, 0.0), lambda rest: bool(np.max(np.abs(rest[:m]) / costs) <= goal), weights)[:m]
+    def solve(b: Vector, ratio: float) -> Vector:
+        target = ratio * float(np.max(np.abs(b) / costs))
+        return cycles.solve(
+            np.append(b, 0.0), lambda residual: bool(np.max(np.abs(residual[:m]) / costs) <= target), weights
+        )[:m]
 
     return solve
 
 
-FACTORED = 3_000  # states up to which a factorization is quick on any graph
-FACTORED_TREE = 30_000  # and on one that is nearly a tree, or where Numba is not installed
-TREE = 2.2  # transitions per state of such a graph
-FACTORED_TOO = 300_000  # and up to which it is quicker than iterations with an incomplete one
+MAX_FACTORED_STATES = 3_000  # a factorization is faster on any graph up to here
+MAX_FACTORED_TREE_STATES = 30_000  # the same on a graph that is nearly a tree, or without Numba
+MAX_TREE_DEGREE = 2.2  # transitions per state of such a graph
+MAX_FACTORED_BEFORE_ITERATIONS = 300_000  # with more, iterations with incomplete factors come first
 MAX_ITERATIONS = 2_000
 REFINEMENTS = 10
-ENTRY_ROUNDING = 8.0 * U  # of an entry: what is left is rounded, so that some two cannot be had
+ENTRY_ROUNDING = 8.0 * U  # of an entry: corrections are rounded, so that two units of rounding are out of reach
 MANY_ENTRIES_ROUNDING = 1e-10  # of an entry, for more states than are factored
-GAIN = 1e-11  # of a residual, at most, by iterations in double precision
-WEIGHTS_GAIN = 0.1
-WEIGHT_ATTEMPTS = 3  # of weights that float64 is too coarse for
+MIN_RESIDUAL_RATIO = 1e-11  # of a residual, at most, by iterations in double precision
+WEIGHT_RESIDUAL_RATIO = 0.1
+WEIGHT_ATTEMPTS = 3  # refinements of weights that float64 rounds too coarsely
 MAX_POSITIVE_WORK = 2e9  # multiplications of an elimination on band storage
-TINY = float(np.finfo(float).tiny)
+MIN_FLOAT = float(np.finfo(float).tiny)
 
 
-class _Right:
+class _RightHandSide:
     """A right-hand side as a sum of two float64, and how far each entry may be off."""
 
-    def __init__(self, given: NDArray[Any], terms: int) -> None:
-        self.high = given.astype(np.float64)
-        self.low = (given - self.high).astype(np.float64)
-        wide = given.dtype == np.longdouble
-        self.error = (WIDE_U * terms if wide else 0.0) * np.abs(self.high)
+    def __init__(self, values: NDArray[Any], terms: int) -> None:
+        self.high = values.astype(np.float64)
+        self.low = (values - self.high).astype(np.float64)
+        extended = values.dtype == np.longdouble
+        self.error = (WIDE_U * terms if extended else 0.0) * np.abs(self.high)
 
 
 class Refined(NamedTuple):
@@ -189,9 +191,9 @@ class Refined(NamedTuple):
 
     @property
     def error(self) -> NDArray[np.float64]:
-        """Bound on the error of each entry of ``high`` alone, shape (m,); inf where none was found."""
+        """Bound on the error of each entry of ``high`` alone, shape (m,); inf: no bound."""
         with np.errstate(all="ignore"):
-            error = np.abs(self.low) + self.w * self.scaled + TINY
+            error = np.abs(self.low) + self.w * self.scaled + MIN_FLOAT
         return np.where(np.isfinite(error) & np.isfinite(self.high), error, np.inf)
 
 
@@ -203,7 +205,7 @@ class Absorbing(WithoutCaches):
     Q
         Generator of the whole chain, shape (n, n); its off-diagonals are taken as exact.
     inside
-        The states of which the equations are, shape (n,): each must lead out of them.
+        The states of the equations, shape (n,): each must lead out of them.
     """
 
     def __init__(self, Q: sp.csr_matrix, inside: NDArray[np.bool_]) -> None:
@@ -211,15 +213,15 @@ class Absorbing(WithoutCaches):
         self.inside = inside
         rows = sp.csr_matrix(Q[self.states])
         owner = row_numbers(rows.indptr)
-        off = rows.indices != self.states[owner]
-        self._rows, self._columns = owner[off], rows.indices[off]
-        self._rates = rows.data[off]
-        place = np.cumsum(inside) - 1
+        off_diagonal = rows.indices != self.states[owner]
+        self._rows, self._columns = owner[off_diagonal], rows.indices[off_diagonal]
+        self._rates = rows.data[off_diagonal]
+        index_of = np.cumsum(inside) - 1
         within = inside[self._columns]
-        pairs = self._rows[within], place[self._columns[within]]
+        pairs = self._rows[within], index_of[self._columns[within]]
         size = len(self.states), len(self.states)
         self.F = sp.csr_matrix((self._rates[within], pairs), shape=size)
-        self.wide_exit_rates = _summed(self._rows, self._rates.astype(np.longdouble), len(self.states))
+        self.wide_exit_rates = sum_by_row(self._rows, self._rates.astype(np.longdouble), len(self.states))
         self.exit_rates = self.wide_exit_rates.astype(np.float64)
         self.A = sp.csr_matrix(sp.diags(self.exit_rates) - self.F)
 
@@ -227,12 +229,12 @@ class Absorbing(WithoutCaches):
     def _exact(self) -> DoubleDouble:
         """Products with A in double-double: states inside, then those outside that they lead to."""
         m, within = len(self.states), self.inside[self._columns]
-        outside, place = np.unique(self._columns[~within], return_inverse=True)
+        outside, beyond_of = np.unique(self._columns[~within], return_inverse=True)
         columns = np.empty_like(self._columns)
         columns[within] = np.cumsum(self.inside)[self._columns[within]] - 1
-        columns[~within] = m + place
-        beyond = np.arange(m, m + len(outside))  # any transition out of them: it is not looked at
-        rows = np.concatenate([self._rows, beyond])
+        columns[~within] = m + beyond_of
+        absorbing_rows = np.arange(m, m + len(outside))  # any transition out of them: its product is not used
+        rows = np.concatenate([self._rows, absorbing_rows])
         columns = np.concatenate([columns, np.zeros(len(outside), dtype=columns.dtype)])
         rates = np.concatenate([self._rates, np.ones(len(outside))])
         size = m + len(outside)
@@ -242,154 +244,154 @@ class Absorbing(WithoutCaches):
         """Return the rates from each state inside to a set outside, shape (m,)."""
         into = target[self._columns]
         rates = self._rates[into].astype(np.longdouble)
-        return _summed(self._rows[into], rates, len(self.states))
+        return sum_by_row(self._rows[into], rates, len(self.states))
 
     def solve(
         self, right: NDArray[np.float64] | NDArray[np.longdouble]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return x with A x = right, and a bound on the error of each entry, shape (m,) each.
 
-        The bound is inf where none was found.
+        The bound is inf where no weights w are proved.
         """
-        found = self.refined(right)
-        return found.high, found.error
+        solution = self.refine(right)
+        return solution.high, solution.error
 
-    def refined(
+    def refine(
         self,
         right: NDArray[np.float64] | NDArray[np.longdouble],
-        allowed: NDArray[np.float64] | float = 0.0,
+        absolute: NDArray[np.float64] | float = 0.0,
     ) -> Refined:
-        """Return x with A x = right as a sum of two vectors, with what bounds its error.
+        """Return x with A x = right as a sum of two vectors, with the weights of its error bound.
 
         Entries in extended precision may be off by their rounding; others are taken as exact.
-        Refinement stops where each entry is proved to what is ``allowed``, shape (m,), or to rounding, or
-        to 1e-10 of itself where there are many states.
+        Refinement stops where the error of each entry is proved to be at most ``absolute``, shape (m,), rounding, or
+        1e-10 of the entry where there are many states.
         """
         if not len(right):
             return Refined(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
-        enough = MANY_ENTRIES_ROUNDING if self._many else ENTRY_ROUNDING
+        relative = MANY_ENTRIES_ROUNDING if self._has_many_states else ENTRY_ROUNDING
         with np.errstate(all="ignore"):
-            b = _Right(right, self.most_transitions)
+            b = _RightHandSide(right, self.max_transitions)
             run, w, drift = self._solver
-            size = float(np.max(np.abs(b.high) / drift))
-            least = 0.5 * float(np.min(allowed / w)) / size if size > 0.0 else 0.0
-            x = run(b.high, max(GAIN, 0.1 * enough, least))
-            extra, best = np.zeros_like(x), np.inf
-            found = Refined(x, extra, w, drift, np.inf)
+            largest = float(np.max(np.abs(b.high) / drift))
+            largest_ratio = 0.5 * float(np.min(absolute / w)) / largest if largest > 0.0 else 0.0
+            x = run(b.high, max(MIN_RESIDUAL_RATIO, 0.1 * relative, largest_ratio))
+            extra, smallest = np.zeros_like(x), np.inf
+            best_solution = Refined(x, extra, w, drift, np.inf)
             for _ in range(REFINEMENTS + 1):
-                rest, rounding = self._residual(b, x, extra)
-                scaled = float(np.max((np.abs(rest) + rounding) / drift)) * (1.0 + 6.0 * U)
-                wanted = np.maximum(enough * np.abs(x), allowed)
-                missing = float(np.min(wanted / (w * scaled)))  # 1 or more: nothing
-                if scaled < best:
-                    found = Refined(x, extra, w, drift, scaled)
-                if missing >= 1.0 or not scaled < 0.5 * best:
+                residual, rounding = self._residual(b, x, extra)
+                scaled = float(np.max((np.abs(residual) + rounding) / drift)) * (1.0 + 6.0 * U)
+                requested = np.maximum(relative * np.abs(x), absolute)
+                ratio = float(np.min(requested / (w * scaled)))  # 1 or more: nothing
+                if scaled < smallest:
+                    best_solution = Refined(x, extra, w, drift, scaled)
+                if ratio >= 1.0 or not scaled < 0.5 * smallest:
                     break
-                best = scaled
-                extra = extra + run(rest, max(GAIN, 0.1 * missing))
-                whole = x + extra
-                extra, x = extra + (x - whole), whole
-        return found
+                smallest = scaled
+                extra = extra + run(residual, max(MIN_RESIDUAL_RATIO, 0.1 * ratio))
+                total = x + extra
+                extra, x = extra + (x - total), total
+        return best_solution
 
     def row_products(self, v: Vector, low: Vector | None = None) -> tuple[Vector, Vector]:
         """Return (v + low) A, and a bound on the rounding error of each entry, shape (m,) each."""
-        product = self._exact.net_flow(*self._padded(v, low))
+        product = self._exact.net_flow(*self._pad(v, low))
         return -product.value[: len(v)], product.error[: len(v)]
 
     def column_products(self, x: Vector, low: Vector | None = None) -> tuple[Vector, Vector]:
         """Return A (x + low), and a bound on the rounding error of each entry, shape (m,) each."""
-        product = self._exact.drift(*self._padded(x, low))
+        product = self._exact.drift(*self._pad(x, low))
         return -product.value[: len(x)], product.error[: len(x)]
 
-    def _padded(self, x: Vector, low: Vector | None) -> tuple[Vector, Vector]:
+    def _pad(self, x: Vector, low: Vector | None) -> tuple[Vector, Vector]:
         """Return the two parts of a vector with zeros in the states outside."""
         beyond = np.zeros(self._exact.Q.shape[0] - len(x))
         low = np.zeros_like(x) if low is None else low
         return np.append(x, beyond), np.append(low, beyond)
 
     def _residual(
-        self, b: _Right, x: NDArray[np.float64], extra: NDArray[np.float64]
+        self, b: _RightHandSide, x: NDArray[np.float64], extra: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return b - A (x + extra), and a bound on the rounding error of that."""
         product, error = self.column_products(x, extra)
         total = b.high - product
-        rest = total + (sum_error(-product, b.high) + b.low)
-        return rest, error + b.error + 4.0 * U * (np.abs(rest) + np.abs(b.low))
+        residual = total + (sum_error(-product, b.high) + b.low)
+        return residual, error + b.error + 4.0 * U * (np.abs(residual) + np.abs(b.low))
 
     @cached_property
-    def most_transitions(self) -> int:
+    def max_transitions(self) -> int:
         """Largest number of transitions out of a state: terms of a sum of exit rates."""
         return int(np.bincount(self._rows, minlength=1).max())
 
     @cached_property
-    def _many(self) -> bool:
-        """Whether there are more states than are best factored."""
+    def _has_many_states(self) -> bool:
+        """Whether multigrid or iterations are predicted to be faster than factors."""
         count = len(self.states)
-        tree = self.F.nnz <= TREE * count
-        return count > (FACTORED_TREE if tree else FACTORED)
+        tree = self.F.nnz <= MAX_TREE_DEGREE * count
+        return count > (MAX_FACTORED_TREE_STATES if tree else MAX_FACTORED_STATES)
 
     @cached_property
     def _solver(self) -> tuple[Solver, NDArray[np.float64], NDArray[np.float64]]:
-        """Return a solver, w > 0, and a lower bound > 0 on A w; inf and 1 where none is found.
+        """Return a solver, w > 0, and a lower bound > 0 on A w; inf and 1 without such weights.
 
-        The first solver that finds such weights, otherwise the first that there is.
+        The first solver that yields such weights, otherwise the first of all.
         """
-        costs = 1.0 + self.exit_rates / max(float(self.exit_rates.mean()), TINY)
+        costs = 1.0 + self.exit_rates / max(float(self.exit_rates.mean()), MIN_FLOAT)
         first: Solver | None = None
         for solver, attempts in self._solvers(costs):
-            w, low = solver(costs, WEIGHTS_GAIN), np.zeros_like(costs)
+            w, low = solver(costs, WEIGHT_RESIDUAL_RATIO), np.zeros_like(costs)
             for _ in range(attempts):
-                rest, rounding = self._residual(_Right(costs, 0), w, low)
-                drift = costs - rest - rounding - 4.0 * U * costs
+                residual, rounding = self._residual(_RightHandSide(costs, 0), w, low)
+                drift = costs - residual - rounding - 4.0 * U * costs
                 if not (np.all(np.isfinite(w)) and w.min() > 0.0):
                     break
                 if drift.min() > 0.0:
                     return solver, w * (1.0 + 4.0 * U), drift
-                extra = low + solver(rest, WEIGHTS_GAIN)
-                whole = w + extra
-                low, w = extra + (w - whole), whole
+                extra = low + solver(residual, WEIGHT_RESIDUAL_RATIO)
+                total = w + extra
+                low, w = extra + (w - total), total
             first = first or solver
-        none = first or (lambda b, _: np.full_like(b, np.nan))
-        return none, np.full_like(costs, np.inf), np.ones_like(costs)
+        fallback = first or (lambda b, _: np.full_like(b, np.nan))
+        return fallback, np.full_like(costs, np.inf), np.ones_like(costs)
 
     def _solvers(self, costs: NDArray[np.float64]) -> Iterator[tuple[Solver, int]]:
-        """Yield solvers, the one that is likely to be fastest first, and how often weights by them are evaluated.
+        """Yield solvers, in the order of their predicted speed, with the number of attempts at weights.
 
-        What a factorization that there is does not solve is singular to rounding, and left to one without a subtraction.
+        A matrix that a factorization does not solve is singular to rounding. An elimination without a subtraction follows.
         """
-        if self._many:
+        if self._has_many_states:
             leaving = self.rates_into(~self.inside).astype(np.float64)
             if cycles := multigrid_solver(self.A, leaving, costs):
                 yield cycles, 1
-        too_many = len(self.states) > FACTORED_TOO
-        for make in (self._iterative, self._factored)[:: 1 if too_many else -1]:
+        too_many = len(self.states) > MAX_FACTORED_BEFORE_ITERATIONS
+        for make in (self._incomplete_lu, self._sparse_lu)[:: 1 if too_many else -1]:
             with suppress(RuntimeError, MemoryError):  # singular to rounding, or too large
                 yield make(), 1
                 break
         if band_of(self.F).work <= MAX_POSITIVE_WORK:
-            yield self._positive(), WEIGHT_ATTEMPTS
+            yield self._subtraction_free(), WEIGHT_ATTEMPTS
 
-    def _factored(self) -> Solver:
+    def _sparse_lu(self) -> Solver:
         lu = splu(sp.csc_matrix(self.A), diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         return lambda b, _: np.asarray(lu.solve(b))
 
-    def _positive(self) -> Solver:
+    def _subtraction_free(self) -> Solver:
         leaving = self.rates_into(~self.inside).astype(np.float64)
         factors = PositiveFactors(self.F, leaving)
         return lambda b, _: factors.right(b)
 
-    def _iterative(self) -> Solver:
+    def _incomplete_lu(self) -> Solver:
         matrix = sp.csc_matrix(self.A)
         ilu = spilu(matrix, drop_tol=1e-3, fill_factor=6.0, diag_pivot_thresh=0.0)
         preconditioner = LinearOperator(self.A.shape, ilu.solve)
 
-        def solve(b: NDArray[np.float64], gain: float) -> NDArray[np.float64]:
+        def solve(b: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
             numbers = itertools.count(1)
             with Counter("iterations") as counter:
                 x, _ = bicgstab(
                     self.A,
                     b,
-                    rtol=gain,
+                    rtol=ratio,
                     maxiter=MAX_ITERATIONS,
                     M=preconditioner,
                     callback=lambda _: counter.show(next(numbers)),
@@ -399,10 +401,10 @@ class Absorbing(WithoutCaches):
         return solve
 
 
-def _summed(rows: NDArray[np.int64], values: NDArray[np.longdouble], n: int) -> NDArray[np.longdouble]:
+def sum_by_row(rows: NDArray[np.int64], values: NDArray[np.longdouble], n: int) -> NDArray[np.longdouble]:
     """Return the sums of values by their rows, which ascend, in extended precision, shape (n,)."""
-    found = np.zeros(n, dtype=np.longdouble)
+    sums = np.zeros(n, dtype=np.longdouble)
     if len(rows):
         starts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))
-        found[rows[starts]] = np.add.reduceat(values, starts)
-    return found
+        sums[rows[starts]] = np.add.reduceat(values, starts)
+    return sums

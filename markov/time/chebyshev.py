@@ -4,7 +4,7 @@ For P = I + Q / q and a = q t,
 
     exp(Q t) = sum over k >= 0 of c_k(a) T_k(P),    c_0 = e^-a I_0(a),  c_k = 2 e^-a I_k(a),
 
-I_k being the modified Bessel function of order k. Some sqrt(2 a log(1 / tolerance)) terms suffice where the spectrum is
+I_k being the modified Bessel function of order k. About sqrt(2 a log(1 / tolerance)) terms suffice where the spectrum is
 nearly real, in place of the a terms of Poisson's weights. The error needs no knowledge of the spectrum. For row vectors
 t_0 = p, t_1 = t_0 P + e_0, t_k+1 = 2 t_k P - t_k-1 + e_k, with any errors e_k, the sum p~ of c_k t_k up to k = m has
 the residual
@@ -15,7 +15,7 @@ by I_k' = (I_k-1 + I_k+1) / 2. As exp(Q s) does not increase the 1-norm, p~ diff
 
     sum over k <= m of J_k |e_k| + J_m+1 |t_m| + J_m |t_m+1|,    J_k = integral over 0 <= s <= a of e^-s I_k(s).
 
-Integrating the same identity gives J_k = 2 sum over j > k of (j - k) e^-a I_j(a). In the same way, what enters a state
+Integrating the same identity gives J_k = 2 sum over j > k of (j - k) e^-a I_j(a). In the same way, the mass in a state
 that is never left is the integral of its inflow: h . t_k with the weights J_0 and 2 J_k, for the rates q h into it.
 """
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ChebyshevWeights", "chebyshev_weights"]
 
-NEGLIGIBLE = 90.0  # minus the logarithm of the sum of the weights that are left out
-HUGE = 1e200
+NEGATIVE_LOG_OF_REMAINDER = 90.0  # minus the logarithm of the omitted sum of weights
+RESCALING_LIMIT = 1e200
 
 
 class ChebyshevWeights(NamedTuple):
@@ -56,7 +56,7 @@ class ChebyshevWeights(NamedTuple):
 
 
 def chebyshev_weights(a: float) -> ChebyshevWeights:
-    """Return the weights for a >= 0 expected jumps, all but those that sum to less than 1e-38.
+    """Return the weights for a >= 0 expected jumps, without a tail below 1e-38.
 
     Notes
     -----
@@ -66,26 +66,26 @@ def chebyshev_weights(a: float) -> ChebyshevWeights:
 
     Examples
     --------
-    >>> found = chebyshev_weights(2.0)
-    >>> round(float(found.weights[0]), 6)  # e^-2 I_0(2)
+    >>> result = chebyshev_weights(2.0)
+    >>> round(float(result.weights[0]), 6)  # e^-2 I_0(2)
     0.308508
     """
     if a <= 0.0:
         return ChebyshevWeights(np.array([1.0, 0.0]), np.zeros(2), 0.0)
-    third = NEGLIGIBLE / 3.0
-    last = math.ceil(third + math.sqrt(third * third + 2.0 * NEGLIGIBLE * a)) + 2
-    values = np.zeros(last + 1)
-    values[last] = 1.0
-    above, here = 0.0, 1.0
-    for k in range(last, 0, -1):
-        above, here = here, above + 2.0 * k / a * here
-        if here > HUGE:
-            above, here = above / HUGE, here / HUGE
-            values /= HUGE
-        values[k - 1] = here
+    third = NEGATIVE_LOG_OF_REMAINDER / 3.0
+    n_terms = math.ceil(third + math.sqrt(third * third + 2.0 * NEGATIVE_LOG_OF_REMAINDER * a)) + 2
+    values = np.zeros(n_terms + 1)
+    values[n_terms] = 1.0
+    above, current = 0.0, 1.0
+    for k in range(n_terms, 0, -1):
+        above, current = current, above + 2.0 * k / a * current
+        if current > RESCALING_LIMIT:
+            above, current = above / RESCALING_LIMIT, current / RESCALING_LIMIT
+            values /= RESCALING_LIMIT
+        values[k - 1] = current
     weights = 2.0 * values
     weights[0] = values[0]
     weights /= math.fsum(weights)
-    halves = np.append(weights[1:], 0.0)  # 2 e^-a I_k+1
-    sums = np.cumsum(halves[::-1])[::-1]
-    return ChebyshevWeights(weights, np.cumsum(sums[::-1])[::-1], 12.0 * last * U)
+    next_orders = np.append(weights[1:], 0.0)  # 2 e^-a I_k+1
+    sums = np.cumsum(next_orders[::-1])[::-1]
+    return ChebyshevWeights(weights, np.cumsum(sums[::-1])[::-1], 12.0 * n_terms * U)

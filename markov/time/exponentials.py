@@ -34,9 +34,9 @@ from markov.computing.rounding import U
 from markov.driver import stationary
 from markov.methods.sparse_lu import best_order
 from markov.time.absorbing import Absorbing
-from markov.time.krylov import SIZES, Resolvents
+from markov.time.krylov import SPACE_SIZES, Resolvents
 from markov.time.squaring import MAX_SQUARING_JUMPS, MAX_STATES, plan_squarings, squares_of
-from markov.time.uniformization import FAR_JUMPS, MAX_JUMPS, Limit, Uniformized
+from markov.time.uniformization import MAX_JUMPS, MIN_JUMPS_FOR_LIMIT, Limit, Uniformized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,13 +144,13 @@ def evolve(
     times
         Ascending, shape (times,).
     tolerance
-        Of the total variation, for truncation; the bounds include rounding besides.
+        Of the total variation, for truncation; the bounds include rounding as well.
     acceptable
         Bound at the last time above which squaring is tried, at any predicted cost.
     squaring
         Whether squaring may be chosen.
     timed
-        Jumps of all states at given times: then the methods without squaring serve the times between them.
+        Jumps of all states at fixed times: then the methods without squaring serve the times between them.
     """
     jumps = Uniformized(chain.Q)
     if timed:
@@ -238,7 +238,7 @@ def krylov_order(Q: sp.csr_matrix, products: float) -> LUOrder | None:
     if products < MIN_PRODUCTS_FOR_KRYLOV or costs.order(Q.nnz) * MIN_PREDICTED_SPEEDUP > seconds_of_products:
         return None
     order = best_order(Q)
-    seconds = order.seconds + SIZES[-1] * costs.substitutions(order.fill)
+    seconds = order.seconds + SPACE_SIZES[-1] * costs.substitutions(order.fill)
     return order if seconds * MIN_PREDICTED_SPEEDUP <= seconds_of_products else None
 
 
@@ -321,7 +321,7 @@ METHODS = (
 """Methods of `evolve`, the first that pays and succeeds. Squaring is tried again where the bound of the others is useless."""
 
 
-# Limits and jumps at given times
+# Limits and jumps at fixed times
 
 
 def limit_of(chain: MarkovChain, start: Vector, powers: float) -> Limit | None:
@@ -337,7 +337,7 @@ def limit_of(chain: MarkovChain, start: Vector, powers: float) -> Limit | None:
     if len(classes) == 1:
         shares = np.ones(1)
     elif shares.sum() < 1.0 - 1e-15:
-        if powers <= FAR_JUMPS:
+        if powers <= MIN_JUMPS_FOR_LIMIT:
             return None
         absorbed, error = _absorption(chain, start)
         shares += absorbed
@@ -377,7 +377,7 @@ def evolve_through_jumps(
     times: Vector,
     solve: Callable[[Vector, Vector], Distributions],
 ) -> Distributions:
-    """Return the distributions of a chain whose state jumps at given times.
+    """Return the distributions of a chain whose state jumps at fixed times.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Distributions over long times in a rational Krylov space, with a rigorous bound.
 
-The space of v, S v, S^2 v, ... with the resolvent S = (I - gamma Q')^-1 holds what changes slowly (J. van den
+The space of v, S v, S^2 v, ... with the resolvent S = (I - gamma Q')^-1 holds the slow modes (J. van den
 Eshof and M. Hochbruck, Preconditioning Lanczos approximations to the matrix exponential, SIAM Journal on
 Scientific Computing 27, 2006). An approximation y(t) = sum_k c_k e^(lambda_k t) x_k, whatever its x_k and
 lambda_k, leaves the residual y' - Q' y = sum_k c_k e^(lambda_k t) (lambda_k x_k - Q' x_k); as e^(t Q') is no
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["SIZES", "Resolvents", "mean_growth"]
+__all__ = ["SPACE_SIZES", "Resolvents", "mean_growth"]
 
-SIZES = (6, 12, 20, 30, 42, 56)  # of the space, at which its error is looked at
-POLE = 0.02  # gamma over the horizon
+SPACE_SIZES = (6, 12, 20, 30, 42, 56)  # of the space, at which its error bound is computed
+POLE_OVER_HORIZON = 0.02  # gamma over the horizon
 
 
-class Resolved(NamedTuple):
-    """Distributions at some times.
+class KrylovDistributions(NamedTuple):
+    """Distributions at times.
 
     Attributes
     ----------
@@ -68,49 +68,49 @@ class Resolvents:
 
     def __init__(self, Q: sp.csr_matrix, horizon: float, order: LUOrder) -> None:
         n = Q.shape[0]
-        check_room(f"factors and {SIZES[-1]} vectors of {n} states", order.nbytes + 8.0 * n * 120)
+        check_room(f"factors and {SPACE_SIZES[-1]} vectors of {n} states", order.nbytes + 8.0 * n * 120)
         self.Q, self._order = sp.csr_matrix(Q.T), order.order
-        self._size = abs(self.Q)
+        self._magnitudes = abs(self.Q)
         self._exit_errors = exit_errors(Q)
         self._rounding = (int(np.diff(self.Q.indptr).max(initial=1)) + 2) * U
-        matrix = sp.csc_matrix(sp.identity(n) - POLE * horizon * self.Q)
+        matrix = sp.csc_matrix(sp.identity(n) - POLE_OVER_HORIZON * horizon * self.Q)
         arranged = sp.csc_matrix(matrix[self._order][:, self._order])
         self._lu = factorize(arranged, order.seconds)
-        self._gamma = POLE * horizon
+        self._gamma = POLE_OVER_HORIZON * horizon
 
-    def distributions(self, vector: Vector, spans: Vector, allowed: Vector) -> Resolved | None:
-        """Return the distributions some times later, shape (times,), from one of shape (n,).
+    def distributions(self, vector: Vector, spans: Vector, allowed: Vector) -> KrylovDistributions | None:
+        """Return the distributions at times since that of ``vector``, shape (n,).
 
         None unless the bound on the total-variation distance is as small as ``allowed`` at all times.
         """
-        n, m = len(vector), SIZES[-1]
+        n, m = len(vector), SPACE_SIZES[-1]
         V, H = np.zeros((n, m + 1)), np.zeros((m + 1, m))
         V[:, 0] = vector / np.linalg.norm(vector)
         for j in range(m):
             w = self._solve(V[:, j])
-            for _ in range(2):  # the second time for what rounding leaves
-                part = V[:, : j + 1].T @ w
-                w -= V[:, : j + 1] @ part
-                H[: j + 1, j] += part
+            for _ in range(2):  # the second pass removes the rounding of the first
+                projection = V[:, : j + 1].T @ w
+                w -= V[:, : j + 1] @ projection
+                H[: j + 1, j] += projection
             H[j + 1, j] = np.linalg.norm(w)
-            last = H[j + 1, j] <= 4.0 * U * np.linalg.norm(H[: j + 1, j])
-            if not last:
+            exhausted = H[j + 1, j] <= 4.0 * U * np.linalg.norm(H[: j + 1, j])
+            if not exhausted:
                 V[:, j + 1] = w / H[j + 1, j]
-            if last or j + 1 in SIZES:
-                found = self._combined(V[:, : j + 1], H[: j + 1, : j + 1], vector, spans, j + 1)
-                if found is not None and (found.errors <= allowed).all():
-                    return found
-            if last:
+            if exhausted or j + 1 in SPACE_SIZES:
+                result = self._combine(V[:, : j + 1], H[: j + 1, : j + 1], vector, spans, j + 1)
+                if result is not None and (result.errors <= allowed).all():
+                    return result
+            if exhausted:
                 break
         return None
 
     def _solve(self, right: Vector) -> Vector:
-        found = np.empty_like(right)
-        found[self._order] = self._lu.solve(right[self._order])
-        return found
+        solution = np.empty_like(right)
+        solution[self._order] = self._lu.solve(right[self._order])
+        return solution
 
-    def _combined(self, V: Vector, H: Vector, vector: Vector, spans: Vector, solves: int) -> Resolved | None:
-        """Return y at the times with its bound, from what the space knows of Q'."""
+    def _combine(self, V: Vector, H: Vector, vector: Vector, spans: Vector, solves: int) -> KrylovDistributions | None:
+        """Return y at the times with its bound, from the projection of Q' on the space."""
         k = len(H)
         try:
             B = (np.eye(k) - np.linalg.inv(H)) / self._gamma
@@ -119,26 +119,26 @@ class Resolvents:
         except np.linalg.LinAlgError:
             return None
         modes = (V @ X) * c
-        wrong = self.Q @ modes - modes * rates
-        rounding = self._rounding * (self._size @ np.abs(modes)) + 4.0 * U * np.abs(modes * rates)
+        residual = self.Q @ modes - modes * rates
+        rounding = self._rounding * (self._magnitudes @ np.abs(modes)) + 4.0 * U * np.abs(modes * rates)
         rounding += self._exit_errors[:, None] * np.abs(modes)
-        residuals = np.abs(wrong).sum(axis=0) + rounding.sum(axis=0)
+        residuals = np.abs(residual).sum(axis=0) + rounding.sum(axis=0)
         start = np.abs(vector - modes.sum(axis=1)).sum() + 2.0 * k * U * np.abs(modes).sum()
         exponents = rates.real * spans[:, None]
         if not np.isfinite(residuals).all() or exponents.max() > 1.0:
             return None
-        areas = spans[:, None] * mean_growth(exponents)
+        integrals = spans[:, None] * mean_growth(exponents)
         powers = rates * spans[:, None]
         growth = np.exp(powers)
         values = (growth @ modes.T).real
-        rounded = np.abs(growth) * (2 * k + 8 + 1.01 * np.abs(powers)) @ np.abs(modes).sum(axis=0)
-        errors = 0.5 * (start + areas @ residuals + U * rounded) * (1.0 + (len(vector) + k + 32) * U)
-        return Resolved(np.maximum(values, 0.0), errors, solves)
+        evaluation = np.abs(growth) * (2 * k + 8 + 1.01 * np.abs(powers)) @ np.abs(modes).sum(axis=0)
+        errors = 0.5 * (start + integrals @ residuals + U * evaluation) * (1.0 + (len(vector) + k + 32) * U)
+        return KrylovDistributions(np.maximum(values, 0.0), errors, solves)
 
 
 def mean_growth(exponents: Vector) -> Vector:
     """Return the mean of e^(s z) over 0 <= s <= 1 for real z, to rounding or from above."""
     small = np.abs(exponents) < 1e-8
     safe = np.where(small, 1.0, exponents)
-    found: Vector = np.where(small, 1.0 + np.maximum(exponents, 0.0), np.expm1(safe) / safe)
-    return found
+    means: Vector = np.where(small, 1.0 + np.maximum(exponents, 0.0), np.expm1(safe) / safe)
+    return means

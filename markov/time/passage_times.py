@@ -51,32 +51,32 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Wide = NDArray[np.longdouble]
 
-__all__ = ["Distribution", "PassageTime", "Place", "PowerSums", "stopping_rates"]
+__all__ = ["Distribution", "PassageTime", "PowerSums", "TimePoint", "stopping_rates"]
 
-FASTER = 1.1  # q over the largest exit rate, so that no diagonal entry is lost by cancellation
-LOOK = 64  # powers between two looks at how they spread
-SPREAD = 3e-8  # of the ratios to a Perron vector, on each side of two
-ONE_SIDE = 1e-13  # the same where only one side is iterated
-LONGER = 4.0  # times the rounding of the powers until SPREAD: what it adds to the spread of ratios until ONE_SIDE
-MAX_LONGER = 2.0  # times the powers until SPREAD: those until ONE_SIDE
-MIN_POWERS = 2_000  # for which no Perron vector is looked for
+RATE_FACTOR = 1.1  # q over the largest exit rate, so that no diagonal entry is lost by cancellation
+CHECK_INTERVAL = 64  # powers between two checks of their spread
+TWO_SIDE_SPREAD = 3e-8  # of the ratios to a Perron vector, on each side of two
+ONE_SIDE_SPREAD = 1e-13  # the same where only one side is iterated
+MAX_ROUNDING_TO_ONE_SIDE = 4.0  # times the rounding of the powers until TWO_SIDE_SPREAD: its part of the spread of ratios until ONE_SIDE_SPREAD
+MAX_POWERS_TO_ONE_SIDE = 2.0  # times the powers until SPREAD: those until ONE_SIDE
+MIN_POWERS_FOR_PERRON = 2_000  # with fewer powers Perron vectors do not pay
 MAX_POWERS = 10**7
 SECONDS_PER_ENTRY = 3e-9  # of a product
-EXHAUSTED = 1e-18  # probability of not having stopped that counts as none
-TAIL = 1e-30  # of the Poisson number, that is cut off
-RELATIVE_TAIL = 1e-18  # of a probability, when that is small
-SMALLEST = 1e-280  # probability whose relative error is bounded
-SUM = 80.0 * U  # of NumPy's pairwise sums, with the products in them
-CLOSED = (
+NEGLIGIBLE_SURVIVAL = 1e-18  # survival that counts as zero
+POISSON_TAIL = 1e-30  # omitted probability of the Poisson number
+RELATIVE_POISSON_TAIL = 1e-18  # the same over the probability, where that is small
+MIN_RELATIVE_PROBABILITY = 1e-280  # probability whose relative error is bounded
+SUM_ROUNDING = 80.0 * U  # of NumPy's pairwise sums, with the products in them
+CLOSED_FORM_JUMPS = (
     4.0,
     4_000.0,
-)  # times the powers that there are, and more: q t from which the sums are closed
+)  # times the powers of the table, and a number more: q t from which the sums are closed
 RARE_JUMPS_DECAY = 0.38  # per expected jump, of the probability of twice as many, or of fewer than a fourth
-SLOW = 0.1  # decay rate over q above which Perron vectors are not used
+MAX_DECAY_RATIO = 0.1  # decay rate over q above which Perron vectors are not used
 
 
 @dataclass(frozen=True)
-class Place:
+class TimePoint:
     """The distribution of a passage time at one time.
 
     Attributes
@@ -88,7 +88,7 @@ class Place:
     error
         Bound on the error of ``cdf`` and of ``survival``.
     relative
-        Bound on their errors relative to themselves, above 1e-290; inf where none is known.
+        Bound on their errors relative to themselves, above 1e-290; inf: no bound.
     """
 
     time: float
@@ -101,8 +101,8 @@ class Place:
     @property
     def cdf_error(self) -> float:
         """Bound on the error of the cdf, which that of the survival bounds as well."""
-        apart = abs(self.cdf + self.survival - 1.0) + 2.0 * U
-        return min(self.error, self.relative * self.cdf, self.relative * self.survival + apart)
+        survival_gap = abs(self.cdf + self.survival - 1.0) + 2.0 * U
+        return min(self.error, self.relative * self.cdf, self.relative * self.survival + survival_gap)
 
 
 class _Sum(NamedTuple):
@@ -111,8 +111,8 @@ class _Sum(NamedTuple):
     value: float
     error: float
 
-    def plus(self, other: _Sum) -> _Sum:
-        return _Sum(self.value + other.value, self.error + other.error)
+    def plus(self, addend: _Sum) -> _Sum:
+        return _Sum(self.value + addend.value, self.error + addend.error)
 
 
 class _Parts(NamedTuple):
@@ -127,13 +127,13 @@ class _Parts(NamedTuple):
     """
 
     running: _Sum
-    ends: list[_Sum]
+    end_sums: list[_Sum]
     densities: list[float]
 
-    def plus(self, other: _Parts) -> _Parts:
-        ends = [a.plus(b) for a, b in zip(self.ends, other.ends, strict=True)]
-        densities = [a + b for a, b in zip(self.densities, other.densities, strict=True)]
-        return _Parts(self.running.plus(other.running), ends, densities)
+    def plus(self, addend: _Parts) -> _Parts:
+        end_sums = [a.plus(b) for a, b in zip(self.end_sums, addend.end_sums, strict=True)]
+        densities = [a + b for a, b in zip(self.densities, addend.densities, strict=True)]
+        return _Parts(self.running.plus(addend.running), end_sums, densities)
 
 
 class PowerSums:
@@ -142,7 +142,7 @@ class PowerSums:
     Parameters
     ----------
     system
-        The transient states: those that lead to the target and are reached from the start.
+        The transient states that lead to the target and are reached from the start.
     start
         Probabilities in them at time 0, shape (m,).
     ends
@@ -155,15 +155,15 @@ class PowerSums:
         self,
         system: Absorbing,
         start: Vector,
-        ends: tuple[Vector, Vector],
-        ended: tuple[float, float],
+        end_rates: tuple[Vector, Vector],
+        initial: tuple[float, float],
     ) -> None:
-        self._system, self._ended = system, ended
-        self._rights = [np.ones(len(start)), *ends]
-        self._leading = [np.flatnonzero(rates) for rates in ends]
-        self._rates = [rates[states] for rates, states in zip(ends, self._leading, strict=True)]
+        self._system, self._end_error = system, initial
+        self._rights = [np.ones(len(start)), *end_rates]
+        self._leading = [np.flatnonzero(rates) for rates in end_rates]
+        self._rates = [rates[states] for rates, states in zip(end_rates, self._leading, strict=True)]
         exits = system.wide_exit_rates
-        self.rate = FASTER * float(exits.max())
+        self.rate = RATE_FACTOR * float(exits.max())
         stays = (self.rate - exits) / self.rate
         F = system.F.astype(np.longdouble)
         F.data /= self.rate  # SciPy would multiply by a quotient in double precision
@@ -171,14 +171,14 @@ class PowerSums:
         self.entries = P.nnz
         self._P, self._transposed = P, sp.csr_matrix(P.T)
         terms = max(int(np.diff(M.indptr).max()) for M in (P, self._transposed))
-        lost = system.most_transitions / (FASTER - 1.0)  # rounding of exit rates, in 1 - exit rate / q
-        self._step = (terms + 3 + lost) * WIDE_U
+        cancellation = system.max_transitions / (RATE_FACTOR - 1.0)  # rounding of exit rates, in 1 - exit rate / q
+        self._rounding_per_power = (terms + 3 + cancellation) * WIDE_U
         self._vector, self._start = start.astype(np.longdouble), start
         self._backward: list[Wide] | None = None
         self._table = [array("d") for _ in self._rights]
         self._decay: SlowestDecay | None = None
-        self._asked = False
-        self._spread, self._near = math.inf, 0
+        self._perron_requested = False
+        self._spread, self._n_powers_to_two_sides = math.inf, 0
         self.tail: _Tail | None = None
         self._exhausted = False
         self._cumulated = [np.zeros(0, dtype=np.longdouble)]
@@ -187,7 +187,7 @@ class PowerSums:
     def __len__(self) -> int:
         return len(self._table[0])
 
-    def at(self, time: float) -> Place:
+    def at(self, time: float) -> TimePoint:
         """Return the distribution at a time in s.
 
         Raises
@@ -199,17 +199,17 @@ class PowerSums:
         if math.isinf(mean):
             raise ValueError(f"time = {time:g}: more than 1e308 jumps")
         self._extend(time, math.ceil(mean + 12.0 * math.sqrt(mean) + 100.0))
-        if mean >= CLOSED[0] * len(self) + CLOSED[1]:  # all jumps of the table have been made
-            return self._place(time, self._late(mean))
-        cut = TAIL
+        if mean >= CLOSED_FORM_JUMPS[0] * len(self) + CLOSED_FORM_JUMPS[1]:  # all jumps of the table have been made
+            return self._point(time, self._closed(mean))
+        tail = POISSON_TAIL
         while True:
-            weights = poisson_weights(mean, cut)
+            weights = poisson_weights(mean, tail)
             self._extend(time, weights.right + 1)
-            place = self._place(time, self._summed(weights))
-            least = min(place.cdf, place.survival)
-            if least <= SMALLEST or cut <= RELATIVE_TAIL * least:
-                return place
-            cut = 0.1 * RELATIVE_TAIL * least
+            point = self._point(time, self._sum(weights))
+            smaller = min(point.cdf, point.survival)
+            if smaller <= MIN_RELATIVE_PROBABILITY or tail <= RELATIVE_POISSON_TAIL * smaller:
+                return point
+            tail = 0.1 * RELATIVE_POISSON_TAIL * smaller
 
     # ----------------------------------------------------------------- powers
 
@@ -219,30 +219,30 @@ class PowerSums:
             values.append(float((self._vector[states] * rates).sum()))
 
     def _extend(self, time: float, count: int) -> None:
-        """Find so many powers, unless those that there are say what the others are."""
-        if self._goes_on(count):
+        """Compute ``count`` powers, unless the tail of the table is proved."""
+        if self._needs_more(count):
             self._find_decay(count)
         with Counter("powers of the jump matrix") as bar:
-            while self._goes_on(count):
+            while self._needs_more(count):
                 if len(self) >= MAX_POWERS:
-                    said = f"must be at most {MAX_POWERS:.0e} where no slowest decay is proved"
-                    raise ValueError(f"time = {time:g}: about {self.rate * time:.1e} jumps: {said}")
-                for _ in range(LOOK):
+                    allowed = f"must be at most {MAX_POWERS:.0e} where no slowest decay is proved"
+                    raise ValueError(f"time = {time:g}: about {self.rate * time:.1e} jumps: {allowed}")
+                for _ in range(CHECK_INTERVAL):
                     self._advance()
-                self._look()
+                self._check_spread()
                 bar.show(len(self))
 
-    def _goes_on(self, count: int) -> bool:
+    def _needs_more(self, count: int) -> bool:
         return self.tail is None and not self._exhausted and len(self) < count
 
     def _find_decay(self, count: int) -> None:
-        """Find the Perron vectors where they are predicted to be cheaper than so many powers."""
+        """Compute the Perron vectors where they are predicted to be cheaper than ``count`` powers."""
         work = SECONDS_PER_ENTRY * self._P.nnz * (count - len(self))
-        if not self._asked and count > MIN_POWERS and self._decay_seconds < work:
-            self._asked = True
-            found = slowest_decay(self._system)
-            if found is not None and found.high <= SLOW * self.rate:
-                self._decay = found
+        if not self._perron_requested and count > MIN_POWERS_FOR_PERRON and self._decay_seconds < work:
+            self._perron_requested = True
+            decay = slowest_decay(self._system)
+            if decay is not None and decay.high <= MAX_DECAY_RATIO * self.rate:
+                self._decay = decay
 
     @cached_property
     def _decay_seconds(self) -> float:
@@ -260,37 +260,40 @@ class PowerSums:
             else:
                 values.append(0.0)
 
-    def _look(self) -> None:
+    def _check_spread(self) -> None:
         """See whether the powers have come near to multiples of the Perron vectors."""
-        self._exhausted = self._table[0][-1] <= EXHAUSTED
+        self._exhausted = self._table[0][-1] <= NEGLIGIBLE_SURVIVAL
         decay = self._decay
         if decay is None:
             return
-        rounding = 2.0 * (len(self) * self._step + 4.0 * U)
+        rounding = 2.0 * (len(self) * self._rounding_per_power + 4.0 * U)
         if self._backward is None:
-            spread = _spread(self._vector, decay.left, rounding)
-            if spread <= ONE_SIDE:
-                self._close(decay, (spread, 1.0))
-            elif spread <= SPREAD:
-                self._near = self._near or len(self)
-                if LONGER * rounding <= ONE_SIDE and len(self) <= MAX_LONGER * self._near:
+            spread = _ratio_spread(self._vector, decay.left, rounding)
+            if spread <= ONE_SIDE_SPREAD:
+                self._set_tail(decay, (spread, 1.0))
+            elif spread <= TWO_SIDE_SPREAD:
+                self._n_powers_to_two_sides = self._n_powers_to_two_sides or len(self)
+                if (
+                    MAX_ROUNDING_TO_ONE_SIDE * rounding <= ONE_SIDE_SPREAD
+                    and len(self) <= MAX_POWERS_TO_ONE_SIDE * self._n_powers_to_two_sides
+                ):
                     return
                 self._spread = spread
                 self._backward = [right.astype(np.longdouble) for right in self._rights]
         else:
-            spread = max(_spread(each, decay.right, rounding) for each in self._backward if each.any())
-            if spread <= SPREAD:
-                self._close(decay, (self._spread, spread))
+            spread = max(_ratio_spread(vector, decay.right, rounding) for vector in self._backward if vector.any())
+            if spread <= TWO_SIDE_SPREAD:
+                self._set_tail(decay, (self._spread, spread))
 
-    def _close(self, decay: SlowestDecay, spreads: tuple[float, float]) -> None:
-        """Say what the further powers are, to the product of the spreads."""
+    def _set_tail(self, decay: SlowestDecay, spreads: tuple[float, float]) -> None:
+        """Set the tail of the table, to the product of the spreads."""
         self.tail = _Tail.of(decay, self._start, self._rights, self.rate, len(self), spreads)
 
     # ------------------------------------------------------------------- sums
 
     def _rounding(self, count: int) -> float:
-        """Return the relative error of the first so many entries of the table."""
-        return count * self._step + SUM
+        """Return the relative error of the first ``count`` entries of the table."""
+        return count * self._rounding_per_power + SUM_ROUNDING
 
     def _sums(self) -> list[Wide]:
         """Return the sums of the first 0, 1, ... entries into each end."""
@@ -299,78 +302,82 @@ class PowerSums:
             self._cumulated = [np.append(0.0, np.cumsum(values, dtype=np.longdouble)) for values in tables]
         return self._cumulated
 
-    def _before(self, count: int) -> list[float]:
-        """Return the probabilities to have ended in either way within so many jumps."""
+    def _ended_by(self, count: int) -> list[float]:
+        """Return the probabilities of both ends within ``count`` jumps."""
         return [float(sums[count]) / self.rate for sums in self._sums()]
 
-    def _late(self, mean: float) -> _Parts:
-        """Return what `_summed` does once all jumps of the table have been made."""
-        before, rounding = self._before(len(self)), self._rounding(len(self))
+    def _closed(self, mean: float) -> _Parts:
+        """Return the parts once all jumps of the table have been made, as `_sum` does before."""
+        ended, rounding = self._ended_by(len(self)), self._rounding(len(self))
         if self.tail is not None:
-            return self.tail.after(mean, before, rounding)
-        rest = self._table[0][-1] * (1.0 + rounding)
-        ends = [_Sum(done, done * rounding + rest) for done in before]
-        return _Parts(_Sum(0.0, rest), ends, [0.0, 0.0])
+            return self.tail.after(mean, ended, rounding)
+        remainder = self._table[0][-1] * (1.0 + rounding)
+        end_sums = [_Sum(probability, probability * rounding + remainder) for probability in ended]
+        return _Parts(_Sum(0.0, remainder), end_sums, [0.0, 0.0])
 
-    def _summed(self, weights: PoissonWeights) -> _Parts:
+    def _sum(self, weights: PoissonWeights) -> _Parts:
         """Return the parts of the distribution by Poisson weights.
 
         Their mean is q t to within one rounding: of that the sums make as much as of the same change of the time.
         """
-        left, right = weights.left, weights.right + 1
-        stop = min(right, len(self))
-        first = min(left, stop)
-        kept, later = weights.weights[: stop - first], weights.survival()
+        first_jump, stop_jump = weights.left, weights.right + 1
+        stop = min(stop_jump, len(self))
+        first = min(first_jump, stop)
+        weights_of_table, survival = weights.weights[: stop - first], weights.survival()
         rounding = self._rounding(stop) + 2.0 * weights.error + WIDE_U * len(self)
-        values = [np.array(each[first:stop]) for each in self._table]
-        running = float((kept * values[0]).sum())
-        ends = [
-            (float(sums[first]) + float((later[: len(part)] * part).sum())) / self.rate
-            for sums, part in zip(self._sums(), values[1:], strict=True)
+        values = [np.array(column[first:stop]) for column in self._table]
+        running = float((weights_of_table * values[0]).sum())
+        end_sums = [
+            (float(sums[first]) + float((survival[: len(column)] * column).sum())) / self.rate
+            for sums, column in zip(self._sums(), values[1:], strict=True)
         ]
-        densities = [float((kept * part).sum()) for part in values[1:]]
-        found = _Parts(
+        densities = [float((weights_of_table * column).sum()) for column in values[1:]]
+        parts = _Parts(
             _Sum(running, running * rounding + weights.cut),
-            [_Sum(ended, ended * rounding + weights.cut) for ended in ends],
+            [_Sum(sum_, sum_ * rounding + weights.cut) for sum_ in end_sums],
             densities,
         )
-        if stop < right and self.tail is None:  # next to nothing is left
-            rest = _Sum(0.0, self._table[0][-1] * (1.0 + rounding))
-            found = found.plus(_Parts(rest, [rest, rest], [0.0, 0.0]))
-        elif stop < right and self.tail is not None:
-            found = found.plus(self.tail.beyond(weights))
-        moved = [U * weights.mean / self.rate * density for density in found.densities]
-        return found.plus(_Parts(_Sum(0.0, sum(moved)), [_Sum(0.0, each) for each in moved], [0.0, 0.0]))
-
-    def _place(self, time: float, parts: _Parts) -> Place:
-        cdf, never = (each.plus(_Sum(ended, ended * U)) for each, ended in zip(parts.ends, self._ended, strict=True))
-        survival = parts.running.plus(never)
-        relative = max(
-            each.error / each.value if each.value > 0.0 else (math.inf if each.error else 0.0)
-            for each in (cdf, survival)
+        if stop < stop_jump and self.tail is None:  # next to nothing is left
+            remainder = _Sum(0.0, self._table[0][-1] * (1.0 + rounding))
+            parts = parts.plus(_Parts(remainder, [remainder, remainder], [0.0, 0.0]))
+        elif stop < stop_jump and self.tail is not None:
+            parts = parts.plus(self.tail.beyond(weights))
+        time_rounding = [U * weights.mean / self.rate * density for density in parts.densities]
+        return parts.plus(
+            _Parts(_Sum(0.0, sum(time_rounding)), [_Sum(0.0, column) for column in time_rounding], [0.0, 0.0])
         )
-        error = max(cdf.error, survival.error) + 2.0 * U
+
+    def _point(self, time: float, parts: _Parts) -> TimePoint:
+        reached, missed = (
+            end.plus(_Sum(ended, ended * U)) for end, ended in zip(parts.end_sums, self._end_error, strict=True)
+        )
+        survival = parts.running.plus(missed)
+        relative = max(
+            end.error / end.value if end.value > 0.0 else (math.inf if end.error else 0.0)
+            for end in (reached, survival)
+        )
+        error = max(reached.error, survival.error) + 2.0 * U
         bounds = error, (relative + 4.0 * U) * (1.0 + 16.0 * U)
-        return Place(time, cdf.value, survival.value, parts.densities[0], *bounds)
+        return TimePoint(time, reached.value, survival.value, parts.densities[0], *bounds)
 
 
-def _spread(vector: Wide, eigenvector: Vector, rounding: float) -> float:
+def _ratio_spread(vector: Wide, eigenvector: Vector, rounding: float) -> float:
     """Return the largest ratio of two vectors over the smallest, less 1, rounded up."""
     with np.errstate(all="ignore"):
         ratios = vector / eigenvector
-        least = float(ratios.min())
-    return float(ratios.max()) / least * (1.0 + 2.0 * rounding) - 1.0 if least > 0.0 else math.inf
+        smallest = float(ratios.min())
+    return float(ratios.max()) / smallest * (1.0 + 2.0 * rounding) - 1.0 if smallest > 0.0 else math.inf
 
 
 class _Tail(NamedTuple):
-    """The entries from a place on: constants times (1 - a / q)^k.
+    """The entries from ``begin`` on: constants times (1 - a / q)^k.
 
     Attributes
     ----------
     factors
-        The constants of those who have not ended, and of the rates of both ends.
+        The constants of survival and of the rates into both ends.
     decay, rate, begin
-        Interval of a, q, and the place.
+        Interval of a, q, and the first entry.
     spreads
         Of the vectors on both sides; 1 for a side that is not iterated.
     """
@@ -390,79 +397,82 @@ class _Tail(NamedTuple):
         begin: int,
         spreads: tuple[float, float],
     ) -> _Tail:
-        both = math.fsum(decay.left * decay.right)
-        first = math.fsum(start * decay.right)
-        factors = [first * math.fsum(decay.left * right) / both for right in rights]
+        overlap = math.fsum(decay.left * decay.right)
+        initial = math.fsum(start * decay.right)
+        factors = [initial * math.fsum(decay.left * right) / overlap for right in rights]
         return _Tail(factors, decay, rate, begin, spreads)
 
-    def _crossed(self, jumps: float) -> float:
+    def _entry_error(self, jumps: float) -> float:
         """Return the relative error of entries up to a number of jumps, with the right power of 1 - a / q."""
         decay = self.decay
         grown = 1.1 * jumps * (decay.high - decay.low) / (self.rate - decay.high)
         if grown > 0.1:
             return 1.0
-        spread, other = self.spreads
-        return (spread * (1.0 + grown) + grown) * other + 32.0 * U
+        spread, other_spread = self.spreads
+        return (spread * (1.0 + grown) + grown) * other_spread + 32.0 * U
 
-    def _decayed(self, jumps: float) -> float:
+    def _decay_error(self, jumps: float) -> float:
         """Return the relative error of (1 - a / q)^jumps, by the interval of a and by rounding."""
         decay = self.decay
-        wide = 0.5 * (decay.high - decay.low) / (self.rate - decay.high) + 4.0 * U * decay.high / self.rate
-        return 1.1 * jumps * wide if jumps * wide < 0.1 else 1.0
+        half_width = 0.5 * (decay.high - decay.low) / (self.rate - decay.high) + 4.0 * U * decay.high / self.rate
+        return 1.1 * jumps * half_width if jumps * half_width < 0.1 else 1.0
 
-    def _ended(self, jumps: float) -> float:
-        """Return the relative error of what entries up to a number of jumps add to an end.
+    def _end_error(self, jumps: float) -> float:
+        """Return the relative error of the probability that entries up to a number of jumps add to an end.
 
-        Those after 50 q / a jumps are e^-50 of all.
+        Entries after 50 q / a jumps are e^-50 of all.
         """
         decay = self.decay
         uncertain = (decay.high - decay.low) / decay.low + 8.0 * U
-        return uncertain + self._decayed(self.begin) + self._crossed(min(jumps, 50.0 * self.rate / decay.low))
+        return uncertain + self._decay_error(self.begin) + self._entry_error(min(jumps, 50.0 * self.rate / decay.low))
 
-    def after(self, mean: float, before: list[float], rounding: float) -> _Parts:
-        """Return what `PowerSums._summed` does, for q t that is large enough."""
+    def after(self, mean: float, ended: list[float], rounding: float) -> _Parts:
+        """Return the parts of the distribution for q t that is large enough."""
         a, q = self.decay.rate, self.rate
         jumps = 2.0 * mean + 1000.0  # more are rare
         exponent = a / q * mean
         decayed = math.exp(-exponent)
         # fewer jumps than begin are as rare, since q t is more than CLOSED times as many
-        few = 4.0 * math.exp(min(exponent - RARE_JUMPS_DECAY * mean, 0.0)) / min(self.factors[0], 1.0)
+        few_jumps = 4.0 * math.exp(min(exponent - RARE_JUMPS_DECAY * mean, 0.0)) / min(self.factors[0], 1.0)
         running = self.factors[0] * decayed
-        error = few + self._decayed(mean) + self._crossed(jumps)
-        shift = self.begin * math.log1p(-a / q)
-        share = math.exp(shift) * -math.expm1(-(exponent + shift)) / a
-        relative = few + self._ended(jumps)
-        rests = [factor * share for factor in self.factors[1:]]
-        ends = [_Sum(done + rest, done * rounding + rest * relative) for done, rest in zip(before, rests, strict=True)]
+        error = few_jumps + self._decay_error(mean) + self._entry_error(jumps)
+        log_at_begin = self.begin * math.log1p(-a / q)
+        share = math.exp(log_at_begin) * -math.expm1(-(exponent + log_at_begin)) / a
+        relative = few_jumps + self._end_error(jumps)
+        remainders = [factor * share for factor in self.factors[1:]]
+        end_sums = [
+            _Sum(probability + remainder, probability * rounding + remainder * relative)
+            for probability, remainder in zip(ended, remainders, strict=True)
+        ]
         densities = [factor * decayed for factor in self.factors[1:]]
-        return _Parts(_Sum(running, running * error), ends, densities)
+        return _Parts(_Sum(running, running * error), end_sums, densities)
 
     def beyond(self, weights: PoissonWeights) -> _Parts:
-        """Return what entries from ``begin`` on add to `PowerSums._summed`."""
+        """Return the contribution of the entries from ``begin`` on to `PowerSums._sum`."""
         first = max(self.begin, weights.left)
         jumps = np.arange(first, weights.right + 1)
-        kept = weights.weights[first - weights.left :]
+        tail_weights = weights.weights[first - weights.left :]
         a, q = self.decay.rate, self.rate
-        slope, most = math.log1p(-a / q), float(weights.right)
+        slope, last_jump = math.log1p(-a / q), float(weights.right)
         rounding = 2.0 * weights.error
-        decayed = float((kept * np.exp(slope * jumps)).sum())
-        error = rounding + self._decayed(most) + self._crossed(most)
-        steps = jumps - self.begin
-        shares = math.exp(slope * self.begin) * -np.expm1(slope * steps) / a
-        ended, relative = float((kept * shares).sum()), rounding + self._ended(most)
+        decayed = float((tail_weights * np.exp(slope * jumps)).sum())
+        error = rounding + self._decay_error(last_jump) + self._entry_error(last_jump)
+        jumps_since = jumps - self.begin
+        shares = math.exp(slope * self.begin) * -np.expm1(slope * jumps_since) / a
+        share_sum, relative = float((tail_weights * shares).sum()), rounding + self._end_error(last_jump)
         running = self.factors[0] * decayed
-        ends = [_Sum(factor * ended, factor * ended * relative) for factor in self.factors[1:]]
-        return _Parts(_Sum(running, running * error), ends, [f * decayed for f in self.factors[1:]])
+        end_sums = [_Sum(factor * share_sum, factor * share_sum * relative) for factor in self.factors[1:]]
+        return _Parts(_Sum(running, running * error), end_sums, [f * decayed for f in self.factors[1:]])
 
 
-SPAN = 16.0
-"""Times shorter or longer by this factor than those that were asked for are served by the same squares."""
+SQUARES_SPAN = 16.0
+"""The same squares serve times that are shorter or longer by this factor than the requested times."""
 MAX_STEPS = 100  # of a bisection; Newton's method needs some six
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of a passage time T at some times, all of shape (times,).
+    """The distribution of a passage time T at times, all of shape (times,).
 
     Attributes
     ----------
@@ -476,7 +486,7 @@ class Distribution:
         Rigorous bound on the absolute error of ``cdf`` and ``survival``.
     relative_error
         Rigorous bound on the relative error of ``cdf`` and ``survival`` above 1e-280, however small they
-        are. It is useless where one of them is known to be tiny only.
+        are. It is useless where only an upper bound of a tiny probability is proved.
     """
 
     times: Vector
@@ -507,10 +517,10 @@ class PassageTime:
         transient = leads_to(sp.csr_matrix(rates.T), target) & ~target
         self._running = transient & leads_to(rates, start > 0.0, transient)
         self._rates, self._target, self._start = rates, target, start
-        self._ended = math.fsum(start[target]), math.fsum(start[~(transient | target)])
+        self._end_error = math.fsum(start[target]), math.fsum(start[~(transient | target)])
         self._evolution: Evolution | None = None
-        self._span = math.inf, 0.0  # times that were asked for
-        self._begin = Place(0.0, self._ended[0], math.fsum(start[~target]), 0.0, U, U)
+        self._time_span = math.inf, 0.0  # requested times
+        self._begin = TimePoint(0.0, self._end_error[0], math.fsum(start[~target]), 0.0, U, U)
 
     @cached_property
     def _powers(self) -> PowerSums | None:
@@ -519,39 +529,39 @@ class PassageTime:
             return None
         system = Absorbing(self._rates, self._running)
         into = system.rates_into(self._target), system.rates_into(~(self._running | self._target))
-        ends = into[0].astype(np.float64), into[1].astype(np.float64)
-        return PowerSums(system, self._start[self._running], ends, self._ended)
+        end_rates = into[0].astype(np.float64), into[1].astype(np.float64)
+        return PowerSums(system, self._start[self._running], end_rates, self._end_error)
 
-    def _after(self, time: float) -> Place:
+    def _point_at(self, time: float) -> TimePoint:
         if time <= 0.0 or self._powers is None:
             return replace(self._begin, time=time)
         entries = self._powers.entries
         if squaring_pays(int(self._running.sum()) + 2, self._powers.rate * time, entries):
-            found = self._squared(time)
-            if found is not None:
-                return found
+            squared = self._by_squaring(time)
+            if squared is not None:
+                return squared
         return self._powers.at(time)
 
-    def _squared(self, time: float) -> Place | None:
-        """Return a place by squaring; None where that proves nothing, or too little."""
+    def _by_squaring(self, time: float) -> TimePoint | None:
+        """Return a point by squaring; None: no relative error is proved."""
         evolution = self._evolution
         if evolution is None or not evolution.covers(time):
-            low, high = min(self._span[0], time / SPAN), max(self._span[1], time * SPAN)
+            low, high = min(self._time_span[0], time / SQUARES_SPAN), max(self._time_span[1], time * SQUARES_SPAN)
             evolution = squares_of(self._stopping, low, high, stored=True) or squares_of(
                 self._stopping, time, time, stored=True
             )
             if evolution is None:
                 return None
             self._evolution = evolution
-        first = np.append(self._start[self._running], self._ended)
-        found = evolution.forward(first, [time])
-        values, relative = found.values[0], float(found.relative[0])
+        first = np.append(self._start[self._running], self._end_error)
+        result = evolution.forward(first, [time])
+        values, relative = result.values[0], float(result.relative[0])
         relative += U * (1.0 + relative)  # of the probabilities at time 0
-        error = relative * math.fsum(values.tolist()) + float(found.absolute[0])
+        error = relative * math.fsum(values.tolist()) + float(result.absolute[0])
         survival = math.fsum(values[:-2].tolist()) + float(values[-1])
         density = float(values @ self._stopping[0, :, -2])
         relative = (relative + 2.0 * U) * (1.0 + 8.0 * U)
-        return Place(time, float(values[-2]), survival, density, error, relative)
+        return TimePoint(time, float(values[-2]), survival, density, error, relative)
 
     @cached_property
     def _stopping(self) -> Words:
@@ -561,25 +571,25 @@ class PassageTime:
         """Return the distribution at ascending times."""
         later = times[times > 0.0]
         if len(later):
-            low, high = self._span
-            self._span = min(low, float(later[0])), max(high, float(later[-1]))
-        found = [self._after(time) for time in times.tolist()]
+            low, high = self._time_span
+            self._time_span = min(low, float(later[0])), max(high, float(later[-1]))
+        points = [self._point_at(time) for time in times.tolist()]
         columns = ("cdf", "survival", "density", "error", "relative")
-        return Distribution(times, *(np.array([getattr(p, name) for p in found]) for name in columns))
+        return Distribution(times, *(np.array([getattr(p, name) for p in points]) for name in columns))
 
     def quantile(self, q: float, scale: float) -> Bounded:
         """Return the time at which the probability is q, which it gets above; scale in s, > 0."""
         low = self._begin
         if low.cdf >= q:
             return Bounded(0.0, 0.0, 0.0)
-        high = self._after(scale if scale > 0.0 else 1.0)
+        high = self._point_at(scale if scale > 0.0 else 1.0)
         while high.cdf < q:
             if high.cdf == low.cdf and low.time > 0.0:
                 return Bounded(math.inf, high.time, math.inf)  # q is within rounding of the limit
-            low, high = high, self._after(2.0 * high.time)
+            low, high = high, self._point_at(2.0 * high.time)
         middle = low
         for _ in range(MAX_STEPS):
-            middle = self._after(_guess(low, high, middle, q))
+            middle = self._point_at(_guess(low, high, middle, q))
             if middle.cdf < q:
                 low = middle
             else:
@@ -587,33 +597,33 @@ class PassageTime:
             gap = abs(middle.cdf - q)
             if gap <= 2.0 * U * q or high.time - low.time <= 4.0 * U * high.time:
                 break
-        return self._verified(middle, q)
+        return self._enclose(middle, q)
 
-    def _verified(self, found: Place, q: float) -> Bounded:
-        """Return an interval at whose ends the probability is less and more than q for sure."""
-        slope = max(found.density, 1e-300)
-        first = 2.0 * (found.cdf_error + abs(found.cdf - q)) / slope
-        least = 4.0 * U * found.time
-        lower, width = 0.0, max(first, least)
-        while found.time > width:
-            before = self._after(found.time - width)
-            if before.cdf + before.cdf_error < q:
-                lower = before.time
+    def _enclose(self, point: TimePoint, q: float) -> Bounded:
+        """Return an interval at whose ends the probability is proved to be below and above q."""
+        slope = max(point.density, 1e-300)
+        first_width = 2.0 * (point.cdf_error + abs(point.cdf - q)) / slope
+        min_width = 4.0 * U * point.time
+        lower, width = 0.0, max(first_width, min_width)
+        while point.time > width:
+            lower_point = self._point_at(point.time - width)
+            if lower_point.cdf + lower_point.cdf_error < q:
+                lower = lower_point.time
                 break
             width *= 2.0
-        width = max(first, least)
-        while width <= 1e3 * max(found.time, 1e-300):
-            after = self._after(found.time + width)
-            if after.cdf - after.cdf_error > q:
-                return Bounded(found.time, lower, after.time)
+        width = max(first_width, min_width)
+        while width <= 1e3 * max(point.time, 1e-300):
+            upper_point = self._point_at(point.time + width)
+            if upper_point.cdf - upper_point.cdf_error > q:
+                return Bounded(point.time, lower, upper_point.time)
             width *= 2.0
-        return Bounded(found.time, lower, math.inf)
+        return Bounded(point.time, lower, math.inf)
 
 
-def _guess(low: Place, high: Place, last: Place, q: float) -> float:
+def _guess(low: TimePoint, high: TimePoint, point: TimePoint, q: float) -> float:
     """Return the time of Newton's step where it stays between, else the middle."""
-    if last.density > 0.0:
-        guess = last.time + (q - last.cdf) / last.density
+    if point.density > 0.0:
+        guess = point.time + (q - point.cdf) / point.density
         if low.time < guess < high.time:
             return guess
     return 0.5 * (low.time + high.time)
@@ -623,11 +633,11 @@ def stopping_rates(rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDA
     """Return the rates of the stopped chain, shape (2, m + 2, m + 2), those into its two ends as exact sums."""
     rows = sp.csr_matrix(rates[running])
     m = rows.shape[0]
-    found = np.zeros((2, m + 2, m + 2))
-    found[0, :m, :m] = rows[:, running].toarray()
+    stopped = np.zeros((2, m + 2, m + 2))
+    stopped[0, :m, :m] = rows[:, running].toarray()
     for end, inside in ((m, target), (m + 1, ~(running | target))):
         part = sp.csr_matrix(rows[:, inside])
         for s in range(m):
             values = part.data[part.indptr[s] : part.indptr[s + 1]].tolist()
-            found[:, s, end] = exact_sum(values)
-    return found
+            stopped[:, s, end] = exact_sum(values)
+    return stopped

@@ -89,8 +89,8 @@ __all__ = [
     "sensitivity_of",
 ]
 
-SHARE = 0.3  # of what the error of the means makes: to which a variance is solved
-UP = 1.0 + 2.0**-40  # more than the roundings of a sum of errors
+VARIANCE_SOLVE_SHARE = 0.3  # of the error that the means cause: tolerance of the variance
+ROUNDING_UP = 1.0 + 2.0**-40  # more than the roundings of a sum of errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ class Moments(WithoutCaches):
         return self._system if same else Absorbing(self.Q, inside)
 
     @cached_property
-    def _reached(self) -> tuple[Vector, Vector]:
+    def _entry(self) -> tuple[Vector, Vector]:
         values, error = self.certain.astype(float), np.zeros(len(self.target))
         open_ = self.possible & ~self.certain
         if open_.any():
@@ -156,16 +156,16 @@ class Moments(WithoutCaches):
     @property
     def probability(self) -> Vector:
         """Of ever entering the set from each state, shape (n,)."""
-        return self._reached[0]
+        return self._entry[0]
 
     @property
     def probability_error(self) -> Vector:
-        """Bound on the error of each probability, shape (n,); 0 of those that are 0 or 1."""
-        return self._reached[1]
+        """Bound on the error of each probability, shape (n,); 0 for probabilities 0 and 1."""
+        return self._entry[1]
 
     @cached_property
     def _mean_times(self) -> Refined:
-        return self._system.refined(np.ones(int(self._open.sum())))
+        return self._system.refine(np.ones(int(self._open.sum())))
 
     @cached_property
     def _means(self) -> tuple[Vector, Vector]:
@@ -188,34 +188,36 @@ class Moments(WithoutCaches):
     def _variances(self) -> tuple[Vector, Vector]:
         values, error = np.where(self.certain, 0.0, np.inf), np.zeros(len(self.target))
         if self._open.any():
-            known = self._mean_times
+            means = self._mean_times
             with np.errstate(all="ignore"):
-                square, terms, lost = self._quadratic_variation(known)
-                x, off = np.abs(known.high), known.w * known.scaled
-                most = float(np.max(x + known.w / known.drift))
-                change = 2.0 * off * (x + most) + off**2
-                change += known.w * float(np.max(lost / known.drift))
-                found = self._system.refined(square, SHARE * change)
-                bound = found.error + change
-                bound += terms * U * (np.abs(found.high) + found.error)
-            values[self._open] = found.high
-            error[self._open] = np.where(np.isfinite(bound), bound, np.inf) * UP
+                square, n_roundings, low_part_error = self._quadratic_variation(means)
+                x, error_of_means = np.abs(means.high), means.w * means.scaled
+                largest = float(np.max(x + means.w / means.drift))
+                mean_term = 2.0 * error_of_means * (x + largest) + error_of_means**2
+                mean_term += means.w * float(np.max(low_part_error / means.drift))
+                solution = self._system.refine(square, VARIANCE_SOLVE_SHARE * mean_term)
+                bound = solution.error + mean_term
+                bound += n_roundings * U * (np.abs(solution.high) + solution.error)
+            values[self._open] = solution.high
+            error[self._open] = np.where(np.isfinite(bound), bound, np.inf) * ROUNDING_UP
         return values, error
 
     def _quadratic_variation(self, mean: Refined) -> tuple[Vector, int, Vector]:
-        """Return its rate for a mean in two parts, how many roundings it has, and what else is lost.
+        """Return the rate G(m) for a mean in two parts, its number of roundings, and the error of the low part.
 
-        The rate is right to so many roundings of itself, and to ``lost``, both in states that are open.
+        The error of the rate is at most as many roundings of itself, and the error of the low part, in open states.
         """
         m, low = np.zeros((2, len(self.target)))
         m[self._open], low[self._open] = mean.high, mean.low
         edges = sp.coo_matrix(self.rates[self._open])
-        own, count = np.flatnonzero(self._open)[edges.row], int(self._open.sum())
-        gap = (m[edges.col] - m[own]) + (low[edges.col] - low[own])
-        off = 2.0 * U * (np.abs(low[edges.col]) + np.abs(low[own]))
-        square = _by_row(edges.row, edges.data * gap**2, count)
-        lost = _by_row(edges.row, edges.data * (3.0 * np.abs(gap) + off) * off, count)
-        return square, int(np.bincount(edges.row, minlength=1).max()) + 10, lost * UP
+        source, count = np.flatnonzero(self._open)[edges.row], int(self._open.sum())
+        difference = (m[edges.col] - m[source]) + (low[edges.col] - low[source])
+        low_rounding = 2.0 * U * (np.abs(low[edges.col]) + np.abs(low[source]))
+        square = _by_row(edges.row, edges.data * difference**2, count)
+        low_part_error = _by_row(
+            edges.row, edges.data * (3.0 * np.abs(difference) + low_rounding) * low_rounding, count
+        )
+        return square, int(np.bincount(edges.row, minlength=1).max()) + 10, low_part_error * ROUNDING_UP
 
     @property
     def variance(self) -> Vector:
@@ -229,15 +231,15 @@ class Moments(WithoutCaches):
 
     def conditional_mean(self, start: Vector) -> Bounded:
         """Return E[T | T < inf] from a distribution of shape (n,): A^-1 h / h with h = P(T < inf)."""
-        h, wrong = self._reached
+        h, h_error = self._entry
         inside = self.possible & ~self.target
         total, error = np.zeros(len(h)), np.zeros(len(h))
         if inside.any():
             total[inside], error[inside] = self._leaking.solve(h[inside])
-            if wrong.any():
-                more, rest = self._leaking.solve(wrong[inside])
-                error[inside] += np.abs(more) + rest
-        return _ratio(mean_over(start, total, error), mean_over(start, h, wrong))
+            if h_error.any():
+                shift, shift_error = self._leaking.solve(h_error[inside])
+                error[inside] += np.abs(shift) + shift_error
+        return _ratio(mean_over(start, total, error), mean_over(start, h, h_error))
 
     def rewards(self, rewards: Vector, *, certain: bool = True) -> tuple[Vector, Vector]:
         """Return the mean reward until the set is entered from each state, and a bound on its error, shape (n,) each.
@@ -260,23 +262,23 @@ class Moments(WithoutCaches):
 
     def from_start(self, start: Vector) -> dict[str, float]:
         """Return probability and mean from a distribution of shape (n,), and their bounds."""
-        found: dict[str, float] = {}
-        found["probability"], found["probability_error"] = mean_over(start, *self._reached)
+        answers: dict[str, float] = {}
+        answers["probability"], answers["probability_error"] = mean_over(start, *self._entry)
         if start[~self.certain].sum() > 0.0:
-            return {**found, "mean": math.inf, "mean_error": 0.0}
-        mean, wrong = mean_over(start, *self._means)
-        return {**found, "mean": mean, "mean_error": wrong}
+            return {**answers, "mean": math.inf, "mean_error": 0.0}
+        mean, mean_error = mean_over(start, *self._means)
+        return {**answers, "mean": mean, "mean_error": mean_error}
 
     def variance_from(self, start: Vector) -> tuple[float, float]:
         """Return the variance from a distribution of shape (n,), in s^2, and a bound on its error."""
         if start[~self.certain].sum() > 0.0:
             return math.inf, 0.0
-        mean, wrong = mean_over(start, *self._means)
+        mean, mean_error = mean_over(start, *self._means)
         inner, error = mean_over(start, *self._variances)
-        used = start > 0.0
-        gap, off = self.mean[used] - mean, self.mean_error[used] + wrong
+        positive = start > 0.0
+        gap, gap_error = self.mean[positive] - mean, self.mean_error[positive] + mean_error
         with np.errstate(over="ignore", invalid="ignore"):
-            between, slack = mean_over(start[used], gap**2, (2.0 * np.abs(gap) + off) * off)
+            between, slack = mean_over(start[positive], gap**2, (2.0 * np.abs(gap) + gap_error) * gap_error)
         bound = error + slack
         return (
             inner + between,
@@ -286,11 +288,11 @@ class Moments(WithoutCaches):
 
 def mean_over(start: Vector, values: Vector, error: Vector) -> tuple[float, float]:
     """Return the mean over a distribution and its error bound; states of zero mass do not count."""
-    used = start > 0.0
-    parts = start[used] * values[used]
-    bound = float(start[used] @ error[used]) * UP
-    rounded = 0.0 if len(parts) == 1 and start[used][0] == 1.0 else 2.0 * U
-    return math.fsum(parts), bound + rounded * float(np.abs(parts).sum())
+    positive = start > 0.0
+    terms = start[positive] * values[positive]
+    bound = float(start[positive] @ error[positive]) * ROUNDING_UP
+    rounding = 0.0 if len(terms) == 1 and start[positive][0] == 1.0 else 2.0 * U
+    return math.fsum(terms), bound + rounding * float(np.abs(terms).sum())
 
 
 def _by_row(rows: NDArray[np.int32], values: Vector, count: int) -> Vector:
@@ -307,7 +309,7 @@ def _ratio(above: tuple[float, float], below: tuple[float, float]) -> Bounded:
 
 
 class Question(NamedTuple):
-    """What `markov.passage` was asked.
+    """Arguments of a call of `markov.passage`.
 
     Attributes
     ----------
@@ -346,36 +348,38 @@ def sensitivity_of(passage: Any, parameter: str, of: str, side: Side | None) -> 
     if chain.model is None:
         raise ValueError("parameter: the chain is given by its matrix and has no parameters")
     states = np.arange(chain.size)
-    near = Perturbation(chain, states, parameter, {})
+    perturbation = Perturbation(chain, states, parameter, {})
     if of != "probability" and start[~moments.certain].sum() > 0.0:
         raise ValueError(f'of = {of!r}: is infinite, since the set may never be entered; of="probability" is not')
-    if near.counted:
-        there = passage.asked().again(near.model_at(-1 if side == "left" else 1))
-        return difference(near, of, _quantity(passage, of), _quantity(there, of), side or "right")
+    if perturbation.counted:
+        other = passage.asked().again(perturbation.model_at(-1 if side == "left" else 1))
+        return difference(perturbation, of, _quantity(passage, of), _quantity(other, of), side or "right")
     value, _ = _quantity(passage, of)
     certain, measure = of != "probability", None
     if of == "mean":
-        values, wrong = np.where(moments.certain, moments.mean, 0.0), moments.mean_error  # others are infinite
+        values, errors = np.where(moments.certain, moments.mean, 0.0), moments.mean_error  # others are infinite
     elif of == "probability":
-        values, wrong = moments.probability, moments.probability_error
+        values, errors = moments.probability, moments.probability_error
     else:
         measure = chosen(of, chain.model, chain.table, states)
-        values, wrong = moments.rewards(np.asarray(measure.of, dtype=np.float64))
+        values, errors = moments.rewards(np.asarray(measure.of, dtype=np.float64))
 
-    def at(one: Side | None) -> list[Sensitivity]:
-        Q, apart = near.generator(one)
-        earned, missing = Q @ values, apart @ np.abs(values)
-        most = int(np.diff(Q.indptr).max(initial=0))
-        rounding = abs(Q) @ (wrong + (most + 3) * U * np.abs(values))
+    def at(side_: Side | None) -> list[Sensitivity]:
+        Q, rate_errors = perturbation.generator(side_)
+        earned, earned_error = Q @ values, rate_errors @ np.abs(values)
+        max_transitions = int(np.diff(Q.indptr).max(initial=0))
+        rounding = abs(Q) @ (errors + (max_transitions + 3) * U * np.abs(values))
         if measure is not None:
-            change, estimate = near.measure(of, 0, measure, None, one)
-            earned, missing = earned + change, missing + estimate
+            change, estimate = perturbation.measure(of, 0, measure, None, side_)
+            earned, earned_error = earned + change, earned_error + estimate
         derivative, error = mean_over(start, *moments.rewards(earned, certain=certain))
-        more, off = mean_over(start, *moments.rewards(missing + rounding, certain=certain))
-        elasticity = derivative * near.at / value if value else math.nan
-        return [Sensitivity(parameter, of, value, derivative, error + more + off, elasticity, side=one)]
+        deviation, deviation_error = mean_over(start, *moments.rewards(earned_error + rounding, certain=certain))
+        elasticity = derivative * perturbation.at / value if value else math.nan
+        return [
+            Sensitivity(parameter, of, value, derivative, error + deviation + deviation_error, elasticity, side=side_)
+        ]
 
-    return derivatives(near, at, lambda _: "a rate or reward jumps", side)[0]
+    return derivatives(perturbation, at, lambda _: "a rate or reward jumps", side)[0]
 
 
 def _quantity(passage: Any, of: str) -> tuple[float, float]:
@@ -384,11 +388,11 @@ def _quantity(passage: Any, of: str) -> tuple[float, float]:
         return passage.mean, passage.mean_error
     if of == "probability":
         return passage.probability, passage.probability_error
-    found = passage.reward(of)
-    return found.value, max(found.upper - found.value, found.value - found.lower)
+    reward = passage.reward(of)
+    return reward.value, max(reward.upper - reward.value, reward.value - reward.lower)
 
 
-CURVE = 200  # times in a plot
+PLOT_TIMES = 200  # times in a plot
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -421,8 +425,8 @@ class Passage(Result):
     Examples
     --------
     >>> from markov import MM1K, passage
-    >>> found = passage(MM1K(capacity=10), to=(10,), start=(0,))
-    >>> round(found.mean, 3), found.mean_error < 1e-9, found.quantile(0.5).error < 1e-9
+    >>> result = passage(MM1K(capacity=10), to=(10,), start=(0,))
+    >>> round(result.mean, 3), result.mean_error < 1e-9, result.quantile(0.5).error < 1e-9
     (34.89, True, True)
     """
 
@@ -516,7 +520,7 @@ class Passage(Result):
         Returns
         -------
         Sensitivity
-            Its ``error`` bounds what the solutions leave, as for `Stationary.sensitivity`.
+            Its ``error`` covers the errors of the solutions, as for `Stationary.sensitivity`.
 
         Raises
         ------
@@ -536,8 +540,8 @@ class Passage(Result):
         ...     if s.up < 2:
         ...         yield s._replace(up=s.up + 1), q.repair
         >>> machines = explore(rules, start={"up": 2}, params={"fails": 0.1, "repair": 1.0})
-        >>> found = passage(machines, to=lambda s: s.up == 0)
-        >>> round(found.sensitivity("repair").derivative, 9)
+        >>> result = passage(machines, to=lambda s: s.up == 0)
+        >>> round(result.sensitivity("repair").derivative, 9)
         50.0
         """
         choice("side", side, (None, "left", "right"))
@@ -555,7 +559,7 @@ class Passage(Result):
 
     @quantities(times="time")
     def distribution(self, times: ArrayLike) -> Distribution:
-        """Return P(T <= t), P(T > t) and the density at some times, with a bound.
+        """Return P(T <= t), P(T > t) and the density at times, with a bound.
 
         Parameters
         ----------
@@ -609,8 +613,8 @@ class Passage(Result):
         if ax is None:
             _, ax = figure()
         end = self.quantile(0.99 * self.probability).value if self.probability > 0.0 else 1.0
-        found = self.distribution(np.linspace(0.0, end or 1.0, CURVE))
-        ax.plot(found.times, found.cdf)
+        curve = self.distribution(np.linspace(0.0, end or 1.0, PLOT_TIMES))
+        ax.plot(curve.times, curve.cdf)
         if math.isfinite(self.mean):
             ax.axvline(self.mean, color="black", ls=":", lw=1, label="mean")
             ax.legend(frameon=False)
@@ -618,7 +622,7 @@ class Passage(Result):
         return ax
 
 
-ROUNDED = 2.0**-52
+RELATIVE_ROUNDING = 2.0**-52
 
 
 @dataclass(frozen=True, eq=False)
@@ -642,15 +646,15 @@ class InfiniteMoments:
     def between(cls, probability: Vector, mean: Vector) -> InfiniteMoments:
         """Return the middles of lower and upper bounds, shape (2, n) each."""
         with np.errstate(invalid="ignore"):
-            return cls(*_middle(probability), *_middle(mean))
+            return cls(*_midpoints(probability), *_midpoints(mean))
 
 
-def _middle(ends: Vector) -> tuple[Vector, Vector]:
+def _midpoints(intervals: Vector) -> tuple[Vector, Vector]:
     """Return the middles of intervals and half their widths, rounded up; inf, 0 for [inf, inf]."""
-    low, high = ends
+    low, high = intervals
     value = np.where(np.isfinite(high), low + 0.5 * (high - low), low)
     error = np.maximum(high - value, value - low)
-    error = np.where(low == high, 0.0, error + ROUNDED * np.abs(value))
+    error = np.where(low == high, 0.0, error + RELATIVE_ROUNDING * np.abs(value))
     return value, error
 
 
@@ -658,7 +662,7 @@ def _middle(ends: Vector) -> tuple[Vector, Vector]:
 class InfinitePassage(Passage):
     """The time T until a chain with infinitely many states first enters a set.
 
-    ``chain`` has finitely many of the states, those of the set that are entered from them, and the rates between
+    ``chain`` has finitely many of the states, the states of the set entered from them, and the rates between
     them. ``means`` and ``probabilities`` are of these states. ``variance`` and ``standard_deviation`` are not computed: NaN. In `distribution`
     ``cdf`` is a lower and ``survival`` an upper value; the density has no bound.
 
@@ -680,8 +684,8 @@ class InfinitePassage(Passage):
     ...     yield n + 1, 1.0
     ...     if n > 0:
     ...         yield n - 1, 2.0
-    >>> found = passage(explore(queue, start=0), to=0, start=5)
-    >>> round(found.mean, 8), found.mean_error < 1e-8
+    >>> result = passage(explore(queue, start=0), to=0, start=5)
+    >>> round(result.mean, 8), result.mean_error < 1e-8
     (5.0, True)
     """
 
@@ -716,19 +720,19 @@ class InfinitePassage(Passage):
         self._refuse("sensitivity")
 
     def _distribution(self, times: Vector) -> Distribution:
-        """Return it with what leaves the states of ``chain``."""
-        found = super()._distribution(times)
-        never = np.full_like(found.relative_error, math.inf)
-        return replace(found, error_bound=found.error_bound + self.left, relative_error=never)
+        """Return `distribution` with the mass that leaves the states of ``chain`` in its bound."""
+        inside = super()._distribution(times)
+        unproved = np.full_like(inside.relative_error, math.inf)
+        return replace(inside, error_bound=inside.error_bound + self.left, relative_error=unproved)
 
     def _quantile(self, q: float) -> Bounded:
-        """Return it with an interval that is wider by what leaves the states of ``chain``."""
+        """Return `quantile` with an interval that is wider by the mass that leaves the states of ``chain``."""
         upper = super()._quantile(q)
         if q <= self.left:
             return Bounded(upper.value, 0.0, upper.upper)
         if upper == PassageTime.never:
             return upper
-        lower = self._time.quantile((q - self.left) * (1.0 - ROUNDED), max(upper.value, 1e-300))
+        lower = self._time.quantile((q - self.left) * (1.0 - RELATIVE_ROUNDING), max(upper.value, 1e-300))
         return Bounded(upper.value, min(lower.lower, upper.lower), upper.upper)
 
     def _refuse(self, what: str) -> NoReturn:
@@ -736,22 +740,22 @@ class InfinitePassage(Passage):
 
     def summary(self) -> dict[str, object]:
         """Return status, chain, probability and mean, and the cost."""
-        found = super().summary()
-        found["standard deviation"] = "not computed for infinitely many states"
+        rows = super().summary()
+        rows["standard deviation"] = "not computed for infinitely many states"
         model = self.infinite.model
-        more = {
+        infinite_rows = {
             "chain": repr(model),
             "states": f"infinitely many; values in {self.chain.size}",
             "Lyapunov function": self.lyapunov,
         }
-        return {**found, **more}
+        return {**rows, **infinite_rows}
 
 
 TOLERANCE = 1e-9  # half the distance of the bounds, relative to the mean
-FEW_STATES = 2_000  # in which it is looked whether the chain stops in finitely many states
-LARGEST_GROWTH = 2.5
-STAGNANT = 4
-SLACK = 1e-9  # relative, of V: more than its rounding
+MAX_STATES_FOR_FINITE = 2_000  # of the search for finitely many states in which the chain stops
+MAX_LEVEL_GROWTH = 2.5
+MAX_STAGNANT_STEPS = 4
+LYAPUNOV_ROUNDING = 1e-9  # relative, of V: more than its rounding
 MIN_ROUNDED_UP = 1.0 + 1e-12  # at least
 
 
@@ -773,16 +777,16 @@ class Bracket(NamedTuple):
     mean: Vector
     left: Vector
 
-    def width(self, place: int) -> float:
+    def width(self, state: int) -> float:
         """Return half the distance of the bounds from a state: of the mean, relative; or of the probability."""
-        low, high = self.mean[:, place]
+        low, high = self.mean[:, state]
         if high == 0.0:
             return 0.0
-        known = math.inf if high == math.inf else 0.5 * (high - low) / low
+        relative = math.inf if high == math.inf else 0.5 * (high - low) / low
         if low == math.inf:
-            low, high = self.probability[:, place]
+            low, high = self.probability[:, state]
             return float(0.5 * (high - low))
-        return float(known)
+        return float(relative)
 
 
 def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bracket:
@@ -805,73 +809,77 @@ def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bra
     target = ~inside & ~outside
     backward = sp.csr_matrix(off_diagonal(Q).T)
     open_ = leads_to(backward, ~inside) & inside
-    left = np.where(outside, 1.0, 0.0)
+    leaving = np.where(outside, 1.0, 0.0)
     probability = np.tile(np.where(target, 1.0, 0.0), (2, 1))
     if open_.any():
         system = Absorbing(Q, open_)
         reached, error = system.solve(system.rates_into(target))
-        gone, off = system.solve(system.rates_into(outside))
-        left[open_] = np.clip((gone + off) * up, 0.0, 1.0)
-        probability[:, open_] = (reached - error) / up, (reached + error) * up + left[open_]
+        leaving_values, gone_error = system.solve(system.rates_into(outside))
+        leaving[open_] = np.clip((leaving_values + gone_error) * up, 0.0, 1.0)
+        probability[:, open_] = (reached - error) / up, (reached + error) * up + leaving[open_]
     mean = np.where(inside, np.inf, np.zeros((2, size)))
     certain = open_ & ~leads_to(backward, inside & ~open_, inside)
     if certain.any():
         system = Absorbing(Q, certain)
         times, error = system.solve(np.ones(int(certain.sum())))
         mean[0, certain] = np.maximum((times - error) / up, 0.0)
-        top = V + SLACK * np.abs(V)
-        means = system.solve(_weighted(Q, certain, np.where(outside, top, 0.0)))
-        most = (times + error + means[0] + means[1]) * up
-        mean[1, certain] = _upper(most, left[certain], (V[certain], lyapunov), up)
+        top = V + LYAPUNOV_ROUNDING * np.abs(V)
+        means = system.solve(_weighted_rates(Q, certain, np.where(outside, top, 0.0)))
+        upper_times = (times + error + means[0] + means[1]) * up
+        mean[1, certain] = _upper_means(upper_times, leaving[certain], (V[certain], lyapunov), up)
     if outside.any() and not certain[inside].all():
-        mean[1, inside & (left > 0.0)] = math.inf  # what left may come back to where B is never entered
+        mean[1, inside & (leaving > 0.0)] = (
+            math.inf
+        )  # mass that left may return to states from which B is never entered
     never_left = certain & np.isfinite(mean[1])
     probability[:, never_left] = 1.0
-    return Bracket(projection, np.clip(probability[:, :n], 0.0, 1.0), mean[:, :n], left[:n])
+    return Bracket(projection, np.clip(probability[:, :n], 0.0, 1.0), mean[:, :n], leaving[:n])
 
 
-def _weighted(Q: sp.csr_matrix, rows: NDArray[np.bool_], values: Vector) -> Vector:
-    """Return the sums of rates times values, zero inside, over the transitions out of some states."""
-    found: Vector = np.asarray(sp.csr_matrix(Q[np.flatnonzero(rows)]) @ values)
-    return found
+def _weighted_rates(Q: sp.csr_matrix, rows: NDArray[np.bool_], values: Vector) -> Vector:
+    """Return the sums of rates times values, zero inside, over the transitions out of the marked states."""
+    sums: Vector = np.asarray(sp.csr_matrix(Q[np.flatnonzero(rows)]) @ values)
+    return sums
 
 
-def _upper(most: Vector, left: Vector, beyond: tuple[Vector, Lyapunov | None], up: float) -> Vector:
-    """Return upper bounds m + v + b o on means, times ``up``; inf where there is no b.
+def _upper_means(
+    upper_times: Vector, leaving: Vector, lyapunov_values: tuple[Vector, Lyapunov | None], up: float
+) -> Vector:
+    """Return upper bounds m + v + b o on means, times ``up``; inf: no b exists.
 
     ``beyond`` is V in the states and the function itself.
     """
-    V, lyapunov = beyond
-    if lyapunov is None or not left.any():
-        return most
-    if left.max() >= 1.0:
-        return np.full_like(most, np.inf)
-    low = V - SLACK * np.abs(V)
-    b = max(float(np.max((most - low) / (1.0 - left))), -lyapunov.lower_bound, 0.0) * (1.0 + SLACK)
-    return (most + b * left) * up
+    V, lyapunov = lyapunov_values
+    if lyapunov is None or not leaving.any():
+        return upper_times
+    if leaving.max() >= 1.0:
+        return np.full_like(upper_times, np.inf)
+    low = V - LYAPUNOV_ROUNDING * np.abs(V)
+    b = max(float(np.max((upper_times - low) / (1.0 - leaving))), -lyapunov.lower_bound, 0.0) * (1.0 + LYAPUNOV_ROUNDING)
+    return (upper_times + b * leaving) * up
 
 
 class _Search(NamedTuple):
-    """What a passage is looked for of."""
+    """An infinite chain, its start, and the condition under which it stops."""
 
     infinite: InfiniteChain
     stops: Callable[[Any], bool]
     start: Any
 
-    def states(self, seeds: Sequence[Any], heights: Callable[[Sequence[Any]], Vector], most: int) -> Truncations:
+    def states(self, seeds: Sequence[Any], heights: Callable[[Sequence[Any]], Vector], max_states: int) -> Truncations:
         """Return sets that end where the chain stops."""
         calls = self.infinite.hull.layout.calls
-        return Truncations(calls, seeds, heights, most, self.stops)
+        return Truncations(calls, seeds, heights, max_states, self.stops)
 
-    def finite(self, most: int) -> Bracket | None:
+    def finite(self, max_states: int) -> Bracket | None:
         """Return bounds where the chain stops before it has left finitely many states, else None."""
-        sets = self.states([self.start], lambda states: np.zeros(len(states)), most)
+        sets = self.states([self.start], lambda states: np.zeros(len(states)), max_states)
         try:
             sets.reach(0.0)
         except TooLargeError:
             return None
-        found = sets.projection()
-        return bracket(found, np.zeros(len(found.numbers)), None)
+        projection = sets.projection()
+        return bracket(projection, np.zeros(len(projection.numbers)), None)
 
     def between(self, lyapunov: Lyapunov) -> Bracket:
         """Return bounds in a set below a level of V, which grows until they are near to each other."""
@@ -880,66 +888,66 @@ class _Search(NamedTuple):
         level = max(float(lyapunov.at([self.start])[0]), lyapunov.at_inner(), 1.0)
         while sets.reach(level) < FIRST_STATES and not sets.is_closed:
             level *= LEVEL_GROWTH
-        best: Bracket | None = None
+        best_step: Bracket | None = None
         history: list[tuple[float, float]] = []
         width, stagnant = math.inf, 0
         while True:
             projection = sets.projection()
             V = lyapunov.at([sets.states[number] for number in projection.numbers])
             step = bracket(projection, V, lyapunov)
-            own = step.width(self.place(sets, projection))
-            stagnant = stagnant + 1 if own >= width else 0
-            if best is None or own < width:
-                best, width = step, own
-            if own <= TOLERANCE or sets.is_closed or (stagnant >= STAGNANT):
-                return best
-            history.append((level, own))
-            level = next_level(history, TOLERANCE, useful=math.inf, largest=LARGEST_GROWTH)
+            step_width = step.width(self.start_index(sets, projection))
+            stagnant = stagnant + 1 if step_width >= width else 0
+            if best_step is None or step_width < width:
+                best_step, width = step, step_width
+            if step_width <= TOLERANCE or sets.is_closed or (stagnant >= MAX_STAGNANT_STEPS):
+                return best_step
+            history.append((level, step_width))
+            level = next_level(history, TOLERANCE, useful=math.inf, largest=MAX_LEVEL_GROWTH)
             count = len(projection.inside)
             while sets.reach(level) < MIN_SET_GROWTH * count and not sets.is_closed:
                 level *= LEVEL_GROWTH
 
-    def answered(self, given: Basis | None) -> tuple[Bracket, Lyapunov]:
-        """Return bounds with the function that proves them, whose drift counts outside of the target at least.
+    def solve(self, basis: Basis | None) -> tuple[Bracket, Lyapunov]:
+        """Return bounds with the Lyapunov function that proves them, whose drift counts outside of the target.
 
         Raises
         ------
         RuleError
-            Where there is none, or the rules cannot be followed.
+            Without such a function, or where the rules cannot be followed.
         """
         hull = self.infinite.hull
         try:
-            lyapunov = find_lyapunov(hull, given, Drift(stops=self.stops))
+            lyapunov = find_lyapunov(hull, basis, Drift(stops=self.stops))
         except Unfollowed:
-            try:  # the target, not the rules, may be what cannot be followed
-                lyapunov = find_lyapunov(hull, given)
+            try:  # the target may be the reason, and not the rules
+                lyapunov = find_lyapunov(hull, basis)
             except Unfollowed as stop:
-                said = f"{self.infinite.model.name}: the states have no end: {stop}"
-                raise RuleError(said) from None
+                message = f"{self.infinite.model.name}: the states have no end: {stop}"
+                raise RuleError(message) from None
         return self.between(lyapunov), lyapunov
 
-    def place(self, sets: Truncations, projection: Projection) -> int:
-        """Return the place of the start in a set."""
+    def start_index(self, sets: Truncations, projection: Projection) -> int:
+        """Return the index of the start in a set."""
         number = sets.number_of(self.start)
         return int(np.flatnonzero(projection.numbers[: projection.size] == number)[0])
 
 
 def finite_until(
-    infinite: InfiniteChain, to: Any, start: Any, most: int = FEW_STATES
+    infinite: InfiniteChain, to: Any, start: Any, max_states: int = MAX_STATES_FOR_FINITE
 ) -> tuple[MarkovChain, NDArray[np.bool_], Any] | None:
-    """Return the states that are passed before a set is entered, where they are finitely many.
+    """Return the chain until a set is entered, where it passes finitely many states.
 
     Returns
     -------
     MarkovChain, numpy.ndarray, object
-        The chain that stops in the set, the set, and the start; None where there are more than ``most``.
+        The chain that stops in the set, the set, and the start; None of more than ``max_states`` states.
     """
     search = _Search(infinite, membership(infinite, to, "to"), start_of(infinite, start))
-    found = search.finite(most)
-    if found is None:
+    bracket_ = search.finite(max_states)
+    if bracket_ is None:
         return None
-    built = found.projection.built
-    return MarkovChain.of_built(infinite.model, built), ~found.projection.inside, search.start
+    built = bracket_.projection.built
+    return MarkovChain.of_built(infinite.model, built), ~bracket_.projection.inside, search.start
 
 
 def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure: OnFailure) -> InfinitePassage:
@@ -948,46 +956,46 @@ def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure:
     Raises
     ------
     RuleError
-        Where there is no Lyapunov function, or the rules cannot be followed.
+        Without a Lyapunov function, or where the rules cannot be followed.
     """
     watch = Stopwatch()
     _, _, to, start, function = question
-    given = None if function is None else user_basis(function)
+    basis = None if function is None else user_basis(function)
     search = _Search(infinite, membership(infinite, to, "to"), start_of(infinite, start))
-    step, lyapunov = search.answered(given)
+    step, lyapunov = search.solve(basis)
     projection = step.projection
     chain = MarkovChain.of_built(infinite.model, projection.built)
     moments = InfiniteMoments.between(step.probability, step.mean)
-    place = chain.number_of(search.start)
+    state = chain.number_of(search.start)
     first = np.zeros(chain.size)
-    first[place] = 1.0
-    mean, error = float(moments.mean[place]), float(moments.mean_error[place])
-    off = float(moments.probability_error[place])
+    first[state] = 1.0
+    mean, error = float(moments.mean[state]), float(moments.mean_error[state])
+    probability_error = float(moments.probability_error[state])
     if not (math.isfinite(error) and (math.isfinite(mean) or mean == math.inf)):
-        said = "it was not proved that the set is entered within a finite mean time"
-        hint = f"{said}, or that it may never be: values in {chain.size} states"
+        reason = "it was not proved that the set is entered within a finite mean time"
+        hint = f"{reason}, or that it may never be: values in {chain.size} states"
         raise RuleError(f"to = {format_value(to)}: {infinite.model.name}: {hint}")
-    good = off <= USEFUL and (math.isinf(mean) or error <= USEFUL * mean)
+    useful = probability_error <= USEFUL_RELATIVE_ERROR and (math.isinf(mean) or error <= USEFUL_RELATIVE_ERROR * mean)
     result = InfinitePassage(
         chain=chain,
         target=~projection.inside,
         start=first,
         moments=moments,
-        probability=float(moments.probability[place]),
-        probability_error=off,
+        probability=float(moments.probability[state]),
+        probability_error=probability_error,
         mean=mean,
         mean_error=error,
-        status=Status.CONVERGED if good else Status.INACCURATE,
+        status=Status.CONVERGED if useful else Status.INACCURATE,
         seconds=watch.seconds(),
         infinite=infinite,
         lyapunov=str(lyapunov),
-        left=float(step.left[place]),
+        left=float(step.left[state]),
         question=question,
     )
     return deliver(result, on_failure)
 
 
-USEFUL = 1e-6  # relative error of a mean that counts as known
+USEFUL_RELATIVE_ERROR = 1e-6  # of a mean, up to which the answer counts as converged
 
 
 def passage(
@@ -1033,7 +1041,7 @@ def passage(
     -----
     Up to 3,000 states by one sparse factorization, to rounding, and up to 30,000 where the graph is nearly a
     tree or Numba is not loaded; beyond by multigrid, until the error of each mean is proved below 1e-10 of
-    it, and that of a variance to what such means allow. The bounds rest on the maximum principle (M-matrices)
+    it, and that of a variance as far as such means allow. The bounds rest on the maximum principle (M-matrices)
     and are evaluated in double-double.
 
     Of infinitely many states as many are used as needed, until the bounds on the mean are within 2e-9 of it.
@@ -1049,39 +1057,39 @@ def passage(
     ...         yield s._replace(up=s.up - 1), 0.1 * s.up
     ...     if s.up < 2:
     ...         yield s._replace(up=s.up + 1), 1.0
-    >>> found = passage(explore(rules, start={"up": 2}), to=lambda s: s.up == 0)
-    >>> round(found.mean, 6)  # (3 * 0.1 + 1) / (2 * 0.1**2)
+    >>> result = passage(explore(rules, start={"up": 2}), to=lambda s: s.up == 0)
+    >>> round(result.mean, 6)  # (3 * 0.1 + 1) / (2 * 0.1**2)
     65.0
     """
     watch, question = Stopwatch(), Question(passage, model, to, start, lyapunov)
     chain = as_any_chain(model)
     if isinstance(chain, InfiniteChain):
-        endless = chain
-        found_until = finite_until(endless, to, start)
-        if found_until is None:
-            return passage_of_infinite(endless, question, on_failure)
-        chain, to, start = found_until
+        infinite = chain
+        finite = finite_until(infinite, to, start)
+        if finite is None:
+            return passage_of_infinite(infinite, question, on_failure)
+        chain, to, start = finite
     elif lyapunov is not None:
-        said = "goes with chains that have infinitely many states; this one has"
-        raise ValueError(f"lyapunov: {said} {chain.size}")
+        requirement = "goes with chains that have infinitely many states; this one has"
+        raise ValueError(f"lyapunov: {requirement} {chain.size}")
     target = selected(chain, to, "to")
     first = distribution(chain, start)
     with rates_in_range(chain.Q):
         moments = Moments(chain.Q, target)
-        found = moments.from_start(first)
-        if math.isinf(found["mean"]) and found["probability"] == 1.0 and found["probability_error"] == 0.0:
+        answers = moments.from_start(first)
+        if math.isinf(answers["mean"]) and answers["probability"] == 1.0 and answers["probability_error"] == 0.0:
             raise OverflowError
-    good = found["probability_error"] <= USEFUL and (
-        math.isinf(found["mean"]) or found["mean_error"] <= USEFUL * found["mean"]
+    useful = answers["probability_error"] <= USEFUL_RELATIVE_ERROR and (
+        math.isinf(answers["mean"]) or answers["mean_error"] <= USEFUL_RELATIVE_ERROR * answers["mean"]
     )
     result = Passage(
         chain=chain,
         target=target,
         start=first,
         moments=moments,
-        status=Status.CONVERGED if good else Status.INACCURATE,
+        status=Status.CONVERGED if useful else Status.INACCURATE,
         seconds=watch.seconds(),
         question=question,
-        **found,
+        **answers,
     )
     return deliver(result, on_failure)

@@ -48,7 +48,7 @@ __all__ = ["QuasiStationary", "SlowestDecay", "decay_seconds", "quasi_stationary
 
 MAX_STEPS = 60
 REFINEMENTS = 2
-ROUNDED = 8.0 * U  # relative spread of ratios that more steps do not make smaller
+MIN_RATIO_SPREAD = 8.0 * U  # relative spread of ratios that more steps do not make smaller
 SECONDS_PER_PRODUCT = 1.5e-9
 SECONDS_PER_STATE = 1e-4  # of an elimination and some ten solves
 MAX_RELATIVE_WIDTH = 1e-9  # relative width of the interval beyond which vectors are of no use
@@ -82,9 +82,9 @@ def decay_seconds(system: Absorbing) -> float:
 
 
 def slowest_decay(system: Absorbing) -> SlowestDecay | None:
-    """Return the vectors and the interval; None where they are not found to 1e-9 in 60 steps.
+    """Return the vectors and the interval; None: not to 1e-9 in 60 steps.
 
-    So it is where states do not all lead to each other, and where the next eigenvalue is near.
+    Such chains have states that do not all lead to each other, or a next eigenvalue that is near.
     """
     count, _ = strong_components(system.F)
     if count > 1:
@@ -93,19 +93,19 @@ def slowest_decay(system: Absorbing) -> SlowestDecay | None:
         factors = PositiveFactors(system.F, system.rates_into(~system.inside).astype(np.float64))
     except TooLargeError:
         return None
-    found = []
-    with np.errstate(all="ignore"):  # what is not finite or positive is looked for
+    vectors = []
+    with np.errstate(all="ignore"):  # the iteration checks for infinite and for negative entries
         sides: tuple[tuple[Solve, Ratios], ...] = (
             (factors.left, system.row_products),
             (factors.right, system.column_products),
         )
         for solve, products in sides:
-            one = _eigenvector(np.ones(len(system.states)), solve, products)
-            if one is None:
+            eigenvector = _eigenvector(np.ones(len(system.states)), solve, products)
+            if eigenvector is None:
                 return None
-            found.append(one)
-    (left, *of_rows), (right, *of_columns) = found
-    low, high = max(of_rows[0], of_columns[0]), min(of_rows[1], of_columns[1])
+            vectors.append(eigenvector)
+    (left, *row_interval), (right, *column_interval) = vectors
+    low, high = max(row_interval[0], column_interval[0]), min(row_interval[1], column_interval[1])
     return SlowestDecay(left, right, low, high) if low <= high else None
 
 
@@ -113,38 +113,38 @@ def _eigenvector(v: Vector, solve: Solve, products: Ratios) -> tuple[Vector, flo
     """Return the vector and the interval of one side, from any positive one."""
     spread = math.inf
     for _ in range(MAX_STEPS):
-        after = solve(v)
-        if not (np.isfinite(after).all() and after.min() > 0.0):
+        next_v = solve(v)
+        if not (np.isfinite(next_v).all() and next_v.min() > 0.0):
             return None
-        ratios = v / after
-        wide = float(ratios.max() / ratios.min()) - 1.0
-        v = after / after.max()
-        if wide <= ROUNDED or (wide < MAX_RELATIVE_WIDTH and wide >= 0.5 * spread):
+        ratios = v / next_v
+        width = float(ratios.max() / ratios.min()) - 1.0
+        v = next_v / next_v.max()
+        if width <= MIN_RATIO_SPREAD or (width < MAX_RELATIVE_WIDTH and width >= 0.5 * spread):
             break
-        spread = wide
+        spread = width
     else:
         return None
-    size = float(ratios.mean())
-    goal, x = v * size, v
+    eigenvalue = float(ratios.mean())
+    target, x = v * eigenvalue, v
     low = np.zeros_like(v)
     for _ in range(REFINEMENTS):
         product, _ = products(x, low)
-        low = low + solve(goal - product)
+        low = low + solve(target - product)
         total = x + low
         low, x = low + (x - total), total
     product, error = products(x, low)
-    up = 1.0 + 8.0 * U
-    least, most = (
-        float(((product - error) / x).min()) / up,
-        float(((product + error) / x).max()) * up,
+    rounded_up = 1.0 + 8.0 * U
+    smallest, largest = (
+        float(((product - error) / x).min()) / rounded_up,
+        float(((product + error) / x).max()) * rounded_up,
     )
-    if not (x.min() > 0.0 and 0.0 < least <= most <= (1.0 + MAX_RELATIVE_WIDTH) * least):
+    if not (x.min() > 0.0 and 0.0 < smallest <= largest <= (1.0 + MAX_RELATIVE_WIDTH) * smallest):
         return None
-    return x, least, most
+    return x, smallest, largest
 
 
-MAX_SECONDS = 5.0  # of an elimination on band storage, which sparse factors may beat
-USEFUL = 1e-6  # relative width of the interval for the rate that counts as known
+MAX_ELIMINATION_SECONDS = 5.0  # of an elimination on band storage, which sparse factors may beat
+USEFUL_RELATIVE_WIDTH = 1e-6  # of the interval for the rate, up to which the answer counts as converged
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -171,8 +171,8 @@ class QuasiStationary(Result):
     --------
     >>> import numpy as np
     >>> from markov import quasi_stationary
-    >>> found = quasi_stationary(np.array([[-1.0, 1.0, 0.0], [1.0, -2.0, 1.0], [0.0, 0.0, 0.0]]))
-    >>> round(found.decay_rate.value, 10)  # (3 - sqrt 5) / 2
+    >>> result = quasi_stationary(np.array([[-1.0, 1.0, 0.0], [1.0, -2.0, 1.0], [0.0, 0.0, 0.0]]))
+    >>> round(result.decay_rate.value, 10)  # (3 - sqrt 5) / 2
     0.3819660113
     """
 
@@ -219,7 +219,7 @@ def quasi_stationary(model: Any, to: Any = None, *, on_failure: OnFailure = "rai
     model
         As for `passage`.
     to
-        The states that end it, as for `passage`; None: those of all closed classes.
+        The absorbing states, as for `passage`; None: all closed classes.
     on_failure
         ``"raise"`` or ``"return"``.
 
@@ -236,36 +236,36 @@ def quasi_stationary(model: Any, to: Any = None, *, on_failure: OnFailure = "rai
     A queue that has never been empty: the busy period's tail.
 
     >>> from markov import MM1K, quasi_stationary
-    >>> found = quasi_stationary(MM1K(capacity=20), to=(0,))
-    >>> found.decay_rate.error < 1e-9 * found.decay_rate.value, float(found.pi[0])
+    >>> result = quasi_stationary(MM1K(capacity=20), to=(0,))
+    >>> result.decay_rate.error < 1e-9 * result.decay_rate.value, float(result.pi[0])
     (True, 0.0)
     """
     watch = Stopwatch()
     chain = as_chain(model)
-    inside = _not_absorbing(chain, to)
+    inside = _transient_states(chain, to)
     system = Absorbing(chain.Q, inside)
     count, _ = strong_components(system.F)
     if count > 1:
-        said = f"{count} classes that do not all lead to each other: must be one"
-        raise ValueError(f"the {len(system.states)} states that are not absorbing are {said}")
-    v, interval, steps = _perron(system)
+        message = f"{count} classes that do not all lead to each other: must be one"
+        raise ValueError(f"the {len(system.states)} states that are not absorbing are {message}")
+    v, interval, steps = _perron_vector(system)
     middle = 0.5 * (interval[0] + interval[1])
     pi = np.zeros(chain.size)
     pi[inside] = v
     width = interval[1] - interval[0]
-    good = math.isfinite(width) and interval[0] > 0.0 and width <= USEFUL * middle
+    useful = math.isfinite(width) and interval[0] > 0.0 and width <= USEFUL_RELATIVE_WIDTH * middle
     result = QuasiStationary(
         chain=chain,
         pi=pi,
         decay_rate=Bounded(middle, *interval),
-        status=Status.CONVERGED if good else Status.INACCURATE,
+        status=Status.CONVERGED if useful else Status.INACCURATE,
         steps=steps,
         seconds=watch.seconds(),
     )
     return deliver(result, on_failure)
 
 
-def _not_absorbing(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
+def _transient_states(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
     if to is not None:
         inside = ~selected(chain, to, "to")
         if not inside.any():
@@ -279,30 +279,30 @@ def _not_absorbing(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
     return inside
 
 
-def _perron(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
+def _perron_vector(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
     """Return the left Perron vector, an interval for its eigenvalue, and the factorizations.
 
     Without a subtraction where that is as cheap and converges; shifts are for an eigenvalue that is near to the next.
     """
-    if decay_seconds(system) <= MAX_SECONDS:
-        found = slowest_decay(system)
-        if found is not None:
-            return found.left / found.left.sum(), (found.low, found.high), 1
-    return _by_shifts(system)
+    if decay_seconds(system) <= MAX_ELIMINATION_SECONDS:
+        decay = slowest_decay(system)
+        if decay is not None:
+            return decay.left / decay.left.sum(), (decay.low, decay.high), 1
+    return _iterate_by_shifts(system)
 
 
-def _by_shifts(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
-    """Return the same by factors of A less its smallest ratio."""
+def _iterate_by_shifts(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
+    """Return the same by factors of A minus its smallest ratio."""
     m = len(system.states)
-    v, best, found, steps = np.full(m, 1.0 / m), math.inf, (0.0, math.inf), 0
-    kept, transposed, identity = v, sp.csc_matrix(system.A.T), sp.identity(m, format="csc")
+    v, smallest_width, interval, steps = np.full(m, 1.0 / m), math.inf, (0.0, math.inf), 0
+    best_v, transposed, identity = v, sp.csc_matrix(system.A.T), sp.identity(m, format="csc")
     for _ in range(MAX_STEPS):
         low, high = _ratios(system, v)
-        if high - low < best:
-            best, found, kept = high - low, (low, high), v
+        if high - low < smallest_width:
+            smallest_width, interval, best_v = high - low, (low, high), v
         elif steps > 2:  # rounding is reached
             break
-        if best <= 4.0 * np.finfo(float).eps * abs(high):
+        if smallest_width <= 4.0 * np.finfo(float).eps * abs(high):
             break
         shift = max(low, 0.0) * (1.0 - 1e-15)
         try:
@@ -315,13 +315,15 @@ def _by_shifts(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
         if not np.isfinite(v).all() or not v.min() > 0.0:
             break
         v = v / v.sum()
-    return kept, found, steps
+    return best_v, interval, steps
 
 
 def _ratios(system: Absorbing, v: Vector) -> tuple[float, float]:
-    """Return the least and the largest (v A)(x) / v(x), rounded outwards."""
+    """Return the smallest and the largest (v A)(x) / v(x), rounded outwards."""
     product, error = system.row_products(v)
-    up = 1.0 + 6.0 * U
+    rounded_up = 1.0 + 6.0 * U
     low = float(((product - error) / v).min())
     high = float(((product + error) / v).max())
-    return float(low / up if low > 0.0 else low * up), float(high * up if high > 0.0 else high / up)
+    return float(low / rounded_up if low > 0.0 else low * rounded_up), float(
+        high * rounded_up if high > 0.0 else high / rounded_up
+    )

@@ -25,7 +25,7 @@ import numpy as np
 from hopflow.kernels import engine
 from markov.computing.double_double import sum_error
 from markov.computing.rounding import U
-from markov.time.uniformization import most_jumps
+from markov.time.uniformization import max_jumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,8 +53,8 @@ __all__ = [
 
 KERNEL = "markov.time.kernels"
 KERNELS = {2: "pairs", 3: "triples"}
-MARGIN = 1.0 + 2.0**-20  # of an estimate, above its own rounding
-TERM, CALL = {2: 3e-10, 3: 1.1e-9}, {2: 1e-5, 3: 1e-5}
+ESTIMATE_MARGIN = 1.0 + 2.0**-20  # of an estimate, above its own rounding
+SECONDS_PER_TERM, SECONDS_PER_CALL = {2: 3e-10, 3: 1.1e-9}, {2: 1e-5, 3: 1e-5}
 """Seconds per product of two entries, and per product of two matrices, by number of words."""
 
 
@@ -67,28 +67,28 @@ def unit_error(words: int, inner: int) -> float:
 
 def product_seconds(words: int, terms: int) -> float:
     """Return the predicted time of a product of ``terms`` multiplications, in s, once its kernel is loaded."""
-    return CALL[words] + TERM[words] * terms
+    return SECONDS_PER_CALL[words] + SECONDS_PER_TERM[words] * terms
 
 
 def exact_sum(values: Iterable[float], words: int = 2) -> tuple[float, ...]:
     """Return a sum as some float64, each of them rounded once."""
-    terms, found = list(values), []
+    terms, words_of_sum = list(values), []
     for _ in range(words):
-        found.append(math.fsum(terms))
-        terms.append(-found[-1])
-    return tuple(found)
+        words_of_sum.append(math.fsum(terms))
+        terms.append(-words_of_sum[-1])
+    return tuple(words_of_sum)
 
 
 def total(a: Words, b: Words) -> Words:
     """Return the sum of two arrays of non-negative numbers of w words, to `total_error` of it."""
     parts = [part for pair in zip(a, b, strict=True) for part in pair]
-    return _renormalized(parts, len(a))
+    return _renormalize(parts, len(a))
 
 
 def total_error(words: int) -> float:
-    """Return a bound on the relative error of a sum of two numbers of so many words.
+    """Return a bound on the relative error of a sum of two numbers of w words.
 
-    Each of w passes over 2 w parts leaves at most (2 w - 1) u of what it finds.
+    Each of w passes over 2 w parts leaves at most (2 w - 1) u of their sum.
     """
     return ((2 * words - 1) * U) ** words
 
@@ -97,79 +97,79 @@ def product(a: Words, b: Words) -> Words:
     """Return a b, shape (words, l, n), of shapes (words, l, m) and (words, m, n)."""
     words = len(a)
     estimate = a[0] @ b[0]
-    estimate *= MARGIN
+    estimate *= ESTIMATE_MARGIN
     out = np.empty((words, *estimate.shape))
     engine(KERNEL, KERNELS[words])(a, b, estimate, out)
     return out
 
 
-def _renormalized(sums: Iterable[NDArray[np.float64]], words: int) -> Words:
-    """Return sums of parts of falling size as so many words."""
+def _renormalize(sums: Iterable[NDArray[np.float64]], words: int) -> Words:
+    """Return sums of parts of falling size as ``words`` words."""
     parts = list(sums)
     for k in range(words):
         for i in range(len(parts) - 1, k, -1):  # the smallest first
-            rest = sum_error(parts[i - 1], parts[i])
-            parts[i - 1], parts[i] = parts[i - 1] + parts[i], rest
+            loss = sum_error(parts[i - 1], parts[i])
+            parts[i - 1], parts[i] = parts[i - 1] + parts[i], loss
     return np.array(parts[:words])
 
 
-BITS = 220  # of a mantissa  # of a mantissa
+MANTISSA_BITS = 220  # of a mantissa  # of a mantissa
 
 
 def weights_in_words(x: Fraction, count: int, words: int) -> Words:
-    """Return e^-x x^k / k! for k < count as words, shape (words, count), for 0 <= x <= 2; each to some 2^-200."""
+    """Return e^-x x^k / k! for k < count as words, shape (words, count), for 0 <= x <= 2, to about 2^-200."""
     # x as a mantissa and an exponent: in units of 2^-BITS a small one would have no digits
-    shift = x.denominator.bit_length() - x.numerator.bit_length() + BITS
+    shift = x.denominator.bit_length() - x.numerator.bit_length() + MANTISSA_BITS
     factor, shift = _mantissa((x.numerator << max(shift, 0)) // x.denominator, -max(shift, 0))
-    value, exponent = _exp_minus(x), -BITS
-    found = np.empty((words, count))
+    value, exponent = _exp_minus(x), -MANTISSA_BITS
+    weights = np.empty((words, count))
     for k in range(count):
-        left = value
+        remainder = value
         for word in range(words):
-            rounded = float(left)
-            found[word, k] = math.ldexp(rounded, exponent)
-            left -= int(rounded)
-        value, more = _mantissa(value * factor // (k + 1), 0)
-        exponent += more + shift
-    return found
+            rounded = float(remainder)
+            weights[word, k] = math.ldexp(rounded, exponent)
+            remainder -= int(rounded)
+        value, carry = _mantissa(value * factor // (k + 1), 0)
+        exponent += carry + shift
+    return weights
 
 
 def _mantissa(value: int, exponent: int) -> tuple[int, int]:
     """Return a whole number of at most `BITS` bits and the exponent of two that it is to be multiplied by."""
-    extra = max(value.bit_length() - BITS, 0)
+    extra = max(value.bit_length() - MANTISSA_BITS, 0)
     return value >> extra, exponent + extra
 
 
 def _exp_minus(x: Fraction) -> int:
-    """Return e^-x in units of 2^-BITS, for 0 <= x <= 2, to some 100 units."""
-    scaled = (x.numerator << BITS) // x.denominator
-    total, term, k = 0, 1 << BITS, 0
+    """Return e^-x in units of 2^-BITS, for 0 <= x <= 2, to about 100 units."""
+    scaled = (x.numerator << MANTISSA_BITS) // x.denominator
+    total, term, k = 0, 1 << MANTISSA_BITS, 0
     while term:
         total += -term if k % 2 else term
         k += 1
-        term = (term * scaled >> BITS) // k
+        term = (term * scaled >> MANTISSA_BITS) // k
     return total
 
 
 MAX_STATES = 500
-LONGEST_STEP = 2.0  # jumps in the mean
-MOST_PER_STEP = 2.5  # jumps in the mean, of the most that are ever made
+MAX_STEP_JUMPS = 2.0  # jumps in the mean
+MAX_MADE_JUMPS_PER_STEP = 2.5  # jumps in the mean, of the most that are ever made
 FACTORS = {2: 7, 3: 8}  # powers of P that are made, by number of words
 BLOCKS = {2: 6, 3: 7}  # of as many terms of the Taylor polynomial
-TRUNCATED = {2: 2.0**-114, 3: 2.0**-174}  # at least 2.5^d / d! for the first degree d that T lacks
-TARGET = 4e-13  # relative error
-MAX_SQUARING_JUMPS = 1e40  # in the mean: far beyond what three words allow
-LARGEST = 1e-6  # relative error beyond which second-order terms would have to be counted
+TRUNCATION_ERROR = {2: 2.0**-114, 3: 2.0**-174}  # at least 2.5^d / d! for the first degree d above that of T
+TARGET_RELATIVE_ERROR = 4e-13  # relative error
+MAX_SQUARING_JUMPS = 1e40  # in the mean: far above the range of three words
+MAX_RELATIVE_ERROR = 1e-6  # relative error beyond which second-order terms would have to be counted
 MAX_BISECTIONS = 1100  # of the exponents of float64
 MIN_FLOAT = float(np.finfo(np.float64).tiny)
-FEWEST = 1e-300  # jumps in the mean: those of shorter times have a smaller probability
-SMALLEST = 1e-290  # of a rate over q: far from where products of last words underflow
+MIN_JUMPS = 1e-300  # jumps in the mean: shorter times count as this
+MIN_RATE_RATIO = 1e-290  # of a rate over q: far from where products of last words underflow
 
 
 class Evolved(NamedTuple):
-    """Vectors at some times, shape (times, n), and at each time bounds on the relative error of their entries.
+    """Vectors at times, shape (times, n), and at each time bounds on the relative error of their entries.
 
-    ``absolute`` bounds what is to be added, as a sum over all entries, or to each where expectations are evolved.
+    ``absolute`` is an additional bound: on the sum over all entries, or on each entry where expectations are evolved.
     """
 
     values: Vector
@@ -205,29 +205,31 @@ class Plan(NamedTuple):
         return 3 if self.precise else 2
 
     def errors(self, n: int) -> list[float]:
-        """Return the relative errors of E_0, .., E_K in two words, besides those of the powers of P."""
+        """Return the relative errors of E_0, .., E_K in two words, without those of the powers of P."""
         error, rounded = _per_step(self.words), 2.0 * U * U
-        found = [error + rounded]
+        errors = [error + rounded]
         for k in range(1, self.squarings + 1):
             error += rounded * (k == self.precise)
             error = 2.0 * error + unit_error(3 if k < self.precise else 2, n)
-            found.append(error + rounded)
-        return found
+            errors.append(error + rounded)
+        return errors
 
 
 def plan_squarings(n: int, shortest: float, longest: float) -> Plan:
     """Return the plan for n states, and for times by their mean numbers of jumps at rate q."""
-    shortest, longest = max(shortest, FEWEST), max(longest, FEWEST)
-    step = min(LONGEST_STEP, MOST_PER_STEP * shortest / most_jumps(shortest))
+    shortest, longest = max(shortest, MIN_JUMPS), max(longest, MIN_JUMPS)
+    step = min(MAX_STEP_JUMPS, MAX_MADE_JUMPS_PER_STEP * shortest / max_jumps(shortest))
     squarings = max(0, math.ceil(math.log2(longest / step)))
     precise = 0
-    if _growing(2, n, longest, squarings) > TARGET:
-        left = max(TARGET - _growing(3, n, longest, squarings), 0.1 * TARGET)
-        twos = math.floor(math.log2(left / (unit_error(2, n) + 2.0 * U * U)))
-        precise = min(max(squarings - twos, 0), squarings) + 1
+    if _error_at_longest(2, n, longest, squarings) > TARGET_RELATIVE_ERROR:
+        allowance = max(
+            TARGET_RELATIVE_ERROR - _error_at_longest(3, n, longest, squarings), 0.1 * TARGET_RELATIVE_ERROR
+        )
+        halvings = math.floor(math.log2(allowance / (unit_error(2, n) + 2.0 * U * U)))
+        precise = min(max(squarings - halvings, 0), squarings) + 1
     words = 3 if precise else 2
-    made = FACTORS[words] + BLOCKS[words] - 2 + max(precise - 1, 0)
-    seconds = made * product_seconds(words, n**3)
+    n_products = FACTORS[words] + BLOCKS[words] - 2 + max(precise - 1, 0)
+    seconds = n_products * product_seconds(words, n**3)
     seconds += (squarings - max(precise - 1, 0)) * product_seconds(2, n**3)
     seconds += (len(weights_of(words)) + squarings / 2) * product_seconds(2, n**2)
     return Plan(squarings, precise, seconds)
@@ -238,10 +240,10 @@ def weights_of(words: int) -> range:
     return range(FACTORS[words] * BLOCKS[words])
 
 
-def _growing(words: int, n: int, longest: float, squarings: int) -> float:
-    """Return the relative error at the longest time where all matrices have so many words."""
-    each, first = _per_jump(words, n), _per_step(words)
-    return most_jumps(longest) * each + 2.0**squarings * (first + unit_error(words, n))
+def _error_at_longest(words: int, n: int, longest: float, squarings: int) -> float:
+    """Return the relative error at the longest time where all matrices have ``words`` words."""
+    per_product, first_error = _per_jump(words, n), _per_step(words)
+    return max_jumps(longest) * per_product + 2.0**squarings * (first_error + unit_error(words, n))
 
 
 def _per_jump(words: int, n: int) -> float:
@@ -250,9 +252,9 @@ def _per_jump(words: int, n: int) -> float:
 
 
 def _per_step(words: int) -> float:
-    """Return the relative error of E_0 besides that of the powers of P."""
+    """Return the relative error of E_0 without that of the powers of P."""
     sums = (BLOCKS[words] + 1) * total_error(words)
-    return float(unit_error(words, FACTORS[words]) + sums + 4.0 * U**words + TRUNCATED[words])
+    return float(unit_error(words, FACTORS[words]) + sums + 4.0 * U**words + TRUNCATION_ERROR[words])
 
 
 class Evolution:
@@ -282,20 +284,20 @@ class Evolution:
         self._q = 2.0 ** math.frexp(largest)[1] if largest > 0.0 else 0.0
         if largest == 0.0:
             return
-        least = float(rates[0][rates[0] > 0.0].min())
-        if least / self._q < SMALLEST:
-            raise ValueError(f"rates from {least:g} to {largest:g} 1/s: more than 290 decades apart")
+        smallest = float(rates[0][rates[0] > 0.0].min())
+        if smallest / self._q < MIN_RATE_RATIO:
+            raise ValueError(f"rates from {smallest:g} to {largest:g} 1/s: more than 290 decades apart")
         self._last: tuple[tuple[bytes, bool], Words] | None = None
-        self._last_rounded: tuple[bytes, Vector] | None = None
+        self._last_float64: tuple[bytes, Vector] | None = None
         jumps = self._q * longest
-        if jumps > MAX_SQUARING_JUMPS or self._plan_relative(jumps) > LARGEST:
+        if jumps > MAX_SQUARING_JUMPS or self._plan_relative(jumps) > MAX_RELATIVE_ERROR:
             raise ValueError(f"times up to {longest:g}: about {jumps:.1e} jumps, too many jumps for a relative error")
         words = self.plan.words
         self._P = np.zeros((words, n, n))
         self._P[:2] = rates / self._q
         for i, exit_rate in enumerate(exits):
             self._P[:, i, i] = exact_sum([1.0, *(-part / self._q for part in exit_rate)], words)
-        self._top = self._first()
+        self._top = self._first_square()
         self._levels = [self._top[:2]]
 
     def _plan_relative(self, jumps: float) -> float:
@@ -319,31 +321,31 @@ class Evolution:
 
     def forward(self, start: Vector, times: Sequence[float]) -> Evolved:
         """Return start exp(Q t), shape (times, n); start >= 0 is exact, shape (n,)."""
-        return self._evolved(start, times, transposed=False)
+        return self._evolve(start, times, transposed=False)
 
     def backward(self, values: Vector, times: Sequence[float]) -> Evolved:
         """Return exp(Q t) values, shape (times, n); values >= 0 are exact, shape (n,)."""
-        return self._evolved(values, times, transposed=True)
+        return self._evolve(values, times, transposed=True)
 
-    def _evolved(self, vector: Vector, times: Sequence[float], transposed: bool) -> Evolved:
+    def _evolve(self, vector: Vector, times: Sequence[float], transposed: bool) -> Evolved:
         rows = np.zeros((2, len(times), len(vector)))
         rows[0] = vector
         if self._q == 0.0:
             return Evolved(rows[0], np.zeros(len(times)), np.zeros(len(times)))
         if not all(time == 0.0 or self.covers(time) for time in times):
-            allowed = f"must be 0, or from {self.shortest} to {self.longest}"
-            raise ValueError(f"times = {list(times)}: {allowed}")
-        counts, rests = [], []
+            range_text = f"must be 0, or from {self.shortest} to {self.longest}"
+            raise ValueError(f"times = {list(times)}: {range_text}")
+        counts, remainders = [], []
         for time in times:
-            count, rest = divmod(Fraction(time), self._step)
+            count, remainder = divmod(Fraction(time), self._step)
             counts.append(count)
-            rests.append(rest)
-        self._add_rests(rows, vector, rests, transposed)
+            remainders.append(remainder)
+        self._add_remainders(rows, vector, remainders, transposed)
         for k, level in enumerate(self._squares(max(counts, default=0).bit_length())):
-            chosen = [row for row, count in enumerate(counts) if count >> k & 1]
-            if chosen:
-                rows[:, chosen] = product(np.ascontiguousarray(rows[:, chosen]), _oriented(level, transposed))
-        relative = [self._relative(count, rest != 0) for count, rest in zip(counts, rests, strict=True)]
+            selected = [row for row, count in enumerate(counts) if count >> k & 1]
+            if selected:
+                rows[:, selected] = product(np.ascontiguousarray(rows[:, selected]), _orient(level, transposed))
+        relative = [self._relative(count, remainder != 0) for count, remainder in zip(counts, remainders, strict=True)]
         n = len(vector)
         absolute = [(count + 1) * n * n * 2.0**-1060 + n * 1e-318 for count in counts]
         return Evolved(rows[0], np.array(relative), np.array(absolute) * max(1.0, vector.max()))
@@ -351,7 +353,7 @@ class Evolution:
     def forward_many(self, start: Vector, times: Vector) -> tuple[Vector, float]:
         """Return start exp(Q t) for many times at little cost, shape (times, ..., n), and a bound on the relative error of all.
 
-        Matrices are those of `forward`, vectors are rounded to one float64: some n + 2 roundings more per factor. Entries
+        Matrices are those of `forward`, vectors are rounded to one float64: n + 2 roundings more per factor. Entries
         below 1e-290 may be lost.
 
         Parameters
@@ -368,32 +370,32 @@ class Evolution:
             return np.broadcast_to(start, shape).copy(), 0.0
         step, n_degrees = float(self._step), len(weights_of(2))
         top = (Fraction(float(times.max())) // self._step).bit_length()
-        rests = self._q * np.fmod(times, step)
+        remainders = self._q * np.fmod(times, step)
         weights = np.empty((len(times), n_degrees))
-        weights[:, 0] = np.exp(-rests)
-        weights[:, 1:] = rests[:, None] / np.arange(1.0, n_degrees)
-        powers = self._rounded_powers(start).reshape(n_degrees, -1)
+        weights[:, 0] = np.exp(-remainders)
+        weights[:, 1:] = remainders[:, None] / np.arange(1.0, n_degrees)
+        powers = self._powers_in_float64(start).reshape(n_degrees, -1)
         values = (np.cumprod(weights, axis=1) @ powers).reshape(shape)
         remaining, levels = times.copy(), list(self._squares(top))
         for k in reversed(range(top)):
-            size = math.ldexp(step, k)
-            rows = np.flatnonzero(remaining >= size)
+            duration = math.ldexp(step, k)
+            rows = np.flatnonzero(remaining >= duration)
             if len(rows):
-                remaining[rows] -= size
+                remaining[rows] -= duration
                 moved = values[rows]
                 values[rows] = (moved.reshape(-1, self._n) @ levels[k][0]).reshape(moved.shape)
         return values, self._relative((1 << top) - 1, True) + self._rounding(top)
 
-    def _rounded_powers(self, start: Vector) -> Vector:
-        """Return a vector times P^k for all k of T in float64, shape (degrees, ..., n); those of the last vector are stored."""
+    def _powers_in_float64(self, start: Vector) -> Vector:
+        """Return a vector times P^k for all k of T in float64, shape (degrees, ..., n); the powers of the last vector are stored."""
         key = start.tobytes()
-        if self._last_rounded is None or self._last_rounded[0] != key:
+        if self._last_float64 is None or self._last_float64[0] != key:
             powers = np.empty((len(weights_of(2)), *start.shape))
             powers[0] = start
             for k in weights_of(2)[1:]:
                 powers[k] = powers[k - 1] @ self._P[0]
-            self._last_rounded = key, powers
-        return self._last_rounded[1]
+            self._last_float64 = key, powers
+        return self._last_float64[1]
 
     def _rounding(self, factors: int) -> float:
         """Return the relative error by vectors in float64, of as many squares and one Taylor polynomial."""
@@ -416,7 +418,7 @@ class Evolution:
         -------
         tuple of float
             In s; inf where ``longest`` is too short. The probability at that time differs from the value by
-            this relative error at most, besides the rounding of the time.
+            this relative error at most, without the rounding of the time.
         """
         from scipy.optimize import brentq
 
@@ -435,9 +437,9 @@ class Evolution:
             return math.inf, 0.0
         count = 0
         for k in reversed(range(len(levels))):
-            after = product(row, levels[k])
-            if (excess(after[..., states]) < 0.0) == rising:
-                row, count = after, count + (1 << k)
+            product_row = product(row, levels[k])
+            if (excess(product_row[..., states]) < 0.0) == rising:
+                row, count = product_row, count + (1 << k)
         sums = np.zeros((2, len(weights_of(2)), 1))
         for k in weights_of(2):
             row = product(row, self._P[:2]) if k else row
@@ -448,34 +450,34 @@ class Evolution:
             return excess(product(weights[:, None], sums))
 
         remaining = step = float(self._step)
-        if (excess_after(step) < 0.0) != rising:  # otherwise it is the whole step, to rounding
+        if (excess_after(step) < 0.0) != rising:  # otherwise it is the complete step, to rounding
             tolerance = 1e-16 * step if count else MIN_FLOAT
             remaining = brentq(excess_after, 0.0, step, xtol=tolerance, maxiter=MAX_BISECTIONS)
         return float(count * self._step + Fraction(remaining)), self._relative_of_words(count, True)
 
-    def _add_rests(self, rows: Words, vector: Vector, rests: Sequence[Fraction], transposed: bool) -> None:
-        """Multiply rows by T for what times lack of whole steps."""
-        if not any(rests):
+    def _add_remainders(self, rows: Words, vector: Vector, remainders: Sequence[Fraction], transposed: bool) -> None:
+        """Multiply rows by T for the remainders of times beyond complete steps."""
+        if not any(remainders):
             return
         powers = self._powers(vector, transposed)
-        for row, rest in enumerate(rests):
-            if rest:
-                scale = weights_in_words(Fraction(self._q) * rest, len(weights_of(2)), 2)
+        for row, remainder in enumerate(remainders):
+            if remainder:
+                scale = weights_in_words(Fraction(self._q) * remainder, len(weights_of(2)), 2)
                 rows[:, row : row + 1] = product(scale[:, None], powers)
 
     def _powers(self, vector: Vector, transposed: bool) -> Words:
-        """Return a vector times P^k for all k of T, shape (2, degrees, n); those of the last vector are stored."""
+        """Return a vector times P^k for all k of T, shape (2, degrees, n); the powers of the last vector are stored."""
         key = vector.tobytes(), transposed
         if self._last is None or self._last[0] != key:
             powers = np.zeros((2, len(weights_of(2)), len(vector)))
             powers[0, 0] = vector
-            P = _oriented(self._P[:2], transposed)
+            P = _orient(self._P[:2], transposed)
             for k in weights_of(2)[1:]:
                 powers[:, k : k + 1] = product(powers[:, k - 1 : k].copy(), P)
             self._last = key, powers
         return self._last[1]
 
-    def _first(self) -> Words:
+    def _first_square(self) -> Words:
         """Return E_0."""
         words, n = self.plan.words, self._n
         factors, blocks = FACTORS[words], BLOCKS[words]
@@ -489,13 +491,13 @@ class Evolution:
         scale = scale.reshape(words, blocks, factors)
         sums = product(scale, powers.reshape(words, factors, n * n))
         sums = sums.reshape(words, blocks, n, n)
-        found = sums[:, -1].copy()
+        power_sum = sums[:, -1].copy()
         for k in range(blocks - 2, -1, -1):
-            found = total(sums[:, k], product(found, power))
-        return found
+            power_sum = total(sums[:, k], product(power_sum, power))
+        return power_sum
 
     def _squares(self, count: int) -> Iterator[Words]:
-        """Yield so many of E_0, E_1, .. in two words: those that are stored, then others."""
+        """Yield the first ``count`` of E_0, E_1, .. in two words, the stored matrices first."""
         yield from self._levels[:count]
         top = self._top
         for k in range(len(self._levels), count):
@@ -507,26 +509,26 @@ class Evolution:
                 self._levels.append(top[:2])
             yield top[:2]
 
-    def _relative(self, count: int, rest: bool) -> float:
-        """Return the relative error of the first words after so many steps and a rest."""
-        return self._relative_of_words(count, rest) + U * (1.0 + 1e-6)
+    def _relative(self, count: int, with_remainder: bool) -> float:
+        """Return the relative error of the first words after ``count`` steps and a remainder."""
+        return self._relative_of_words(count, with_remainder) + U * (1.0 + 1e-6)
 
-    def _relative_of_words(self, count: int, rest: bool) -> float:
-        """Return the relative error of both words after so many steps and a rest."""
+    def _relative_of_words(self, count: int, with_remainder: bool) -> float:
+        """Return the relative error of both words after ``count`` steps and a remainder."""
         n = self._n
         time = float(self._step) * (count + 1)
-        error = most_jumps(self._q * time) * _per_jump(self.plan.words, n)
-        error += (count + 1) * TRUNCATED[self.plan.words] + rest * TRUNCATED[2]
-        each = unit_error(2, n) + 2.0 * U * U
+        error = max_jumps(self._q * time) * _per_jump(self.plan.words, n)
+        error += (count + 1) * TRUNCATION_ERROR[self.plan.words] + with_remainder * TRUNCATION_ERROR[2]
+        per_product = unit_error(2, n) + 2.0 * U * U
         for k in range(count.bit_length()):
             if count >> k & 1:
-                error += self._errors[k] + each
-        if rest:
-            error += len(weights_of(2)) * (each + 2.0 * U * U) + unit_error(2, len(weights_of(2)))
+                error += self._errors[k] + per_product
+        if with_remainder:
+            error += len(weights_of(2)) * (per_product + 2.0 * U * U) + unit_error(2, len(weights_of(2)))
         return error * (1.0 + 1e-5)
 
 
-def _oriented(matrix: Words, transposed: bool) -> Words:
+def _orient(matrix: Words, transposed: bool) -> Words:
     """Return a matrix, or its transpose, as one block of memory."""
     return np.ascontiguousarray(matrix.transpose(0, 2, 1) if transposed else matrix)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscreteChain", "Steps"]
 
-MOST_STATES = 1_000_000
+MAX_STATES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class Steps:
     Examples
     --------
     >>> from markov import DiscreteChain
-    >>> found = DiscreteChain([[0.5, 0.5], [0.0, 1.0]]).passage(to=1, start=0)
-    >>> found.mean.value, round(found.variance.value, 12), found.survival([0, 1, 2]).tolist()
+    >>> result = DiscreteChain([[0.5, 0.5], [0.0, 1.0]]).passage(to=1, start=0)
+    >>> result.mean.value, round(result.variance.value, 12), result.survival([0, 1, 2]).tolist()
     (2.0, 2.0, [1.0, 0.5, 0.25])
     """
 
@@ -78,9 +78,9 @@ class DiscreteChain:
     ----------
     P
         Probabilities of steps, shape (n, n), dense or any SciPy sparse format: rows that sum to one. A table of pandas or
-        xarray with labels has the same ones for rows and columns, in any order.
+        xarray with labels has the same labels for rows and columns, in any order.
     states
-        Names of the states, n different ones; None: the labels of P, otherwise their numbers.
+        Names of the states, n different values; None: the labels of P, otherwise their numbers.
 
     Raises
     ------
@@ -103,7 +103,7 @@ class DiscreteChain:
 
     def __init__(self, P: Any, states: Any = None) -> None:
         P, states = labelled_matrix("P", P, states)
-        self.P = _checked(P)
+        self.P = _validate_matrix(P)
         self._chain = MarkovChain(_generator(self.P), states=states)
 
     @classmethod
@@ -137,20 +137,20 @@ class DiscreteChain:
         columns: list[int] = []
         values: list[float] = []
         order = [start]
-        for here in order:
-            pairs = [(target, float(p)) for target, p in rules(here)]
+        for state in order:
+            pairs = [(target, float(p)) for target, p in rules(state)]
             total = math.fsum(p for _, p in pairs)
             if not abs(total - 1.0) <= ROW_SUM_TOLERANCE or any(p < 0.0 for _, p in pairs):
-                said = "must be >= 0 and sum to 1; what stays must be among them"
-                raise ValueError(f"state {here!r}: probabilities sum to {total:g}: {said}")
+                requirement = "must be >= 0 and sum to 1; what stays must be among them"
+                raise ValueError(f"state {state!r}: probabilities sum to {total:g}: {requirement}")
             for target, p in pairs:
                 if p > 0.0:
                     if target not in numbers:
-                        if len(order) >= MOST_STATES:
-                            raise ValueError(f"rules: more than {MOST_STATES} states are reached")
+                        if len(order) >= MAX_STATES:
+                            raise ValueError(f"rules: more than {MAX_STATES} states are reached")
                         numbers[target] = len(order)
                         order.append(target)
-                    rows.append(numbers[here])
+                    rows.append(numbers[state])
                     columns.append(numbers[target])
                     values.append(p)
         shape = len(order), len(order)
@@ -170,8 +170,8 @@ class DiscreteChain:
     def periods(self) -> list[int]:
         """Period of each recurrent class; 1 is aperiodic."""
         stays = self.P.diagonal() > 0.0
-        found = zip(self._chain.recurrent_classes, self._chain.periods, strict=True)
-        return [1 if stays[states].any() else jumps for states, jumps in found]
+        classes = zip(self._chain.recurrent_classes, self._chain.periods, strict=True)
+        return [1 if stays[states].any() else jumps for states, jumps in classes]
 
     def stationary(self, **how: Any) -> Stationary:
         """Return the fractions of steps spent in each state in the long run; see `markov.stationary`.
@@ -182,7 +182,7 @@ class DiscreteChain:
         return stationary(self._chain, **how)
 
     def after(self, steps: ArrayLike, start: Any) -> Vector:
-        """Return the distribution after some steps, shape (steps, states).
+        """Return the distributions after numbers of steps, shape (steps, states).
 
         Parameters
         ----------
@@ -211,48 +211,48 @@ class DiscreteChain:
         Raises
         ------
         ValueError
-            For states that there are not.
+            For unknown states.
         ConvergenceError
             Where a bound is useless.
         """
         target = selected(self._chain, to, "to")
-        found = passage(self._chain, target, start=start)
+        times = passage(self._chain, target, start=start)
         outside = sp.diags((~target).astype(float))
-        probability = _bounded(found.probability, found.probability_error, 1.0)
-        mean = _bounded(found.mean, found.mean_error)
-        spread = found.variance - found.mean if math.isfinite(found.mean) else math.inf
-        variance = _bounded(spread, found.variance_error + found.mean_error)
-        first = distribution(self._chain, start)
+        probability = _interval(times.probability, times.probability_error, 1.0)
+        mean = _interval(times.mean, times.mean_error)
+        variance_of_steps = times.variance - times.mean if math.isfinite(times.mean) else math.inf
+        variance = _interval(variance_of_steps, times.variance_error + times.mean_error)
+        initial = distribution(self._chain, start)
         inside = sp.csr_matrix(outside @ self.P @ outside)
-        return Steps(probability, mean, variance, inside, first * ~target)
+        return Steps(probability, mean, variance, inside, initial * ~target)
 
     def __repr__(self) -> str:
         return f"DiscreteChain: {count_of(self.size, 'state')}, {count_of(self.P.nnz, 'transition')}"
 
 
 def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vector]:
-    wanted = np.atleast_1d(np.asarray(steps))
-    if wanted.ndim != 1 or not len(wanted) or (np.diff(wanted) < 0).any():
+    requested = np.atleast_1d(np.asarray(steps))
+    if requested.ndim != 1 or not len(requested) or (np.diff(requested) < 0).any():
         raise ValueError(f"steps = {steps!r}: must be ascending whole numbers, at least one")
-    counts = [integer("steps", n, 0, 10**9) for n in wanted.tolist()]
-    transposed, done = sp.csr_matrix(P.T), 0
+    counts = [integer("steps", n, 0, 10**9) for n in requested.tolist()]
+    transposed, n_done = sp.csr_matrix(P.T), 0
     for n in counts:
-        for _ in range(n - done):
+        for _ in range(n - n_done):
             vector = transposed @ vector
-        done = n
+        n_done = n
         yield vector
 
 
-def _bounded(value: float, error: float, most: float = math.inf) -> Bounded:
+def _interval(value: float, error: float, maximum: float = math.inf) -> Bounded:
     if not math.isfinite(value):
         return Bounded(value, value, value)
-    wide = (error + U * abs(value)) * (1.0 + 4.0 * U)
-    return Bounded(value, max(value - wide, 0.0), min(value + wide, most))
+    half_width = (error + U * abs(value)) * (1.0 + 4.0 * U)
+    return Bounded(value, max(value - half_width, 0.0), min(value + half_width, maximum))
 
 
-def _checked(P: Any) -> sp.csr_matrix:
-    given: Any = P if sp.issparse(P) else _dense(P)
-    matrix = sp.csr_matrix(given, dtype=np.float64, copy=True)
+def _validate_matrix(P: Any) -> sp.csr_matrix:
+    values: Any = P if sp.issparse(P) else _dense(P)
+    matrix = sp.csr_matrix(values, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     if matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
         raise ValueError(f"P has shape {matrix.shape}: a square matrix is expected")
@@ -260,8 +260,8 @@ def _checked(P: Any) -> sp.csr_matrix:
     if bad.any():
         k = int(np.flatnonzero(bad)[0])
         row = int(np.searchsorted(matrix.indptr, k, side="right")) - 1
-        place = f"P[{row}, {matrix.indices[k]}] = {matrix.data[k]:g}"
-        raise ValueError(f"{place}: probabilities must be in 0 .. 1")
+        entry = f"P[{row}, {matrix.indices[k]}] = {matrix.data[k]:g}"
+        raise ValueError(f"{entry}: probabilities must be in 0 .. 1")
     sums = np.asarray(matrix.sum(axis=1)).ravel()
     if (np.abs(sums - 1.0) > ROW_SUM_TOLERANCE).any():
         row = int(np.argmax(np.abs(sums - 1.0)))
@@ -279,7 +279,7 @@ def _dense(P: Any) -> Vector:
 
 def _generator(P: sp.csr_matrix) -> sp.csr_matrix:
     """Return P - I, with the diagonal that the other entries imply."""
-    off = P.tolil()
-    off.setdiag(0.0)
-    rates = off.tocsr()
+    off_diagonal = P.tolil()
+    off_diagonal.setdiag(0.0)
+    rates = off_diagonal.tocsr()
     return sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel()))

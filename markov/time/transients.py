@@ -30,7 +30,7 @@ from markov.models.measures import functionals, measures_of, unknown_measure
 from markov.models.rules import scope_of_bound
 from markov.selections import as_any_chain, distribution, selected
 from markov.time.exponentials import TimedJump, evolve, limit_of
-from markov.time.uniformization import FAR_JUMPS, Uniformized, check_horizon
+from markov.time.uniformization import MIN_JUMPS_FOR_LIMIT, Uniformized, check_horizon
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Flow", "InfiniteTransient", "Transient", "transient", "transient_of_infinite"]
 
-MAX_LINES = 8  # states that are drawn when a chain has no measures
+MAX_DRAWN_STATES = 8  # states that are drawn when a chain has no measures
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Transient(Result):
-    """The distribution of a chain at some times.
+    """The distribution of a chain at times.
 
     Attributes
     ----------
@@ -67,8 +67,8 @@ class Transient(Result):
         (times,): the absolute error of the probability of any event is at most this. The distribution of a passage time
         has relative errors.
     relative_error
-        Bound on the relative error of every entry of pi at each time, shape (times,), where they were found by squaring;
-        None elsewhere.
+        Bound on the relative error of every entry of pi at each time, shape (times,), by squaring;
+        None by other methods.
     tolerance
         The requested bound.
     status
@@ -76,19 +76,19 @@ class Transient(Result):
     steps
         Products with the jump matrix, and solutions of equations.
     method
-        How it was found, in words.
+        Description of the method.
     seconds
         Wall-clock time, in s.
     timed
-        Whether the state jumps at given times besides: then there is no `occupancy`.
+        Whether the state also jumps at fixed times: then `occupancy` is refused.
     max_seconds
         As `transient` takes it, in s: `occupancy` and `accumulated` that are predicted to take longer are refused.
 
     Examples
     --------
     >>> from markov import MM1K, transient
-    >>> found = transient(MM1K(capacity=5), [0.1, 1.0], start=(0,))
-    >>> found.probability((0,)).round(4).tolist(), bool(found.error_bound.max() < 1e-12)
+    >>> result = transient(MM1K(capacity=5), [0.1, 1.0], start=(0,))
+    >>> result.probability((0,)).round(4).tolist(), bool(result.error_bound.max() < 1e-12)
     ([0.6378, 0.359], True)
     """
 
@@ -132,15 +132,15 @@ class Transient(Result):
         """Return a measure of the model at each time, shape (times, ...); KeyError for an unknown one."""
         if measure not in self._measures[0]:
             raise unknown_measure(measure, self._measures[0])
-        return np.array([found[measure][1] for found in self._measures])
+        return np.array([measures[measure][1] for measures in self._measures])
 
     @cached_property
     def measures(self) -> xr.Dataset:
         """The model's measures over ``time``: probabilities of labels, means of rewards."""
         import xarray as xr
 
-        found = {name: (("time", *dims), self[name], about) for name, (dims, _, about) in self._measures[0].items()}
-        return xr.Dataset(found, coords={"time": self.times})
+        columns = {name: (("time", *dims), self[name], about) for name, (dims, _, about) in self._measures[0].items()}
+        return xr.Dataset(columns, coords={"time": self.times})
 
     @cached_property
     def occupancy(self) -> NDArray[np.float64]:
@@ -164,33 +164,33 @@ class Transient(Result):
         import xarray as xr
 
         model = self.chain.model
-        given = {} if model is None else functionals(model, self.chain.table)
-        found = {
+        functional_by_name = {} if model is None else functionals(model, self.chain.table)
+        columns = {
             name: (("time", *mean.dims), np.array([mean.value(row) for row in self.occupancy]))
-            for name, mean in given.items()
+            for name, mean in functional_by_name.items()
             if mean.over is None
         }
-        return xr.Dataset(found, coords={"time": self.times})
+        return xr.Dataset(columns, coords={"time": self.times})
 
     @cached_property
     def _occupied(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if self.timed:
             raise ValueError("occupancy: of a model with events at given times it is not found")
-        jumps, before = Uniformized(self.chain.Q), 0.0
+        jumps, previous = Uniformized(self.chain.Q), 0.0
         total, error = np.zeros(self.chain.size), 0.0
         powers = jumps.rate * float(self.times[-1])
-        limit = limit_of(self.chain, self.start, powers) if powers > FAR_JUMPS else None
-        found, errors = np.empty_like(self.pi), np.empty(len(self.times))
-        vector, wrong = self.start, 0.0
+        limit = limit_of(self.chain, self.start, powers) if powers > MIN_JUMPS_FOR_LIMIT else None
+        occupancies, errors = np.empty_like(self.pi), np.empty(len(self.times))
+        vector, vector_error = self.start, 0.0
         with time_limit(self.max_seconds):
             for k, moment in enumerate(self.times.tolist()):
-                span = moment - before
+                span = moment - previous
                 part = jumps.occupancy(vector, span, self.tolerance / len(self.times), limit)
                 total = total + part.values
-                error += part.error + span * wrong
-                found[k], errors[k] = total, error
-                vector, wrong, before = self.pi[k], float(self.error_bound[k]), moment
-        return found, errors
+                error += part.error + span * vector_error
+                occupancies[k], errors[k] = total, error
+                vector, vector_error, previous = self.pi[k], float(self.error_bound[k]), moment
+        return occupancies, errors
 
     @cached_property
     def _measures(self) -> list[dict[str, Any]]:
@@ -216,15 +216,15 @@ class Transient(Result):
             "times": f"{len(self.times)}, {self.times[0]:g} to {self.times[-1]:g}",
             **last,
             "error bound (TV)": f"{float(self.error_bound.max()):.1e}",
-            **self._relative(),
+            **self._relative_row(),
             **scope_of_bound(model),
             "method": self.method,
             "products": self.steps,
             "time": f"{self.seconds:.3f} s",
         }
 
-    def _relative(self) -> dict[str, object]:
-        """Return the row of the relative error, if there is one."""
+    def _relative_row(self) -> dict[str, object]:
+        """Return the row of the relative error, empty without one."""
         if self.relative_error is None:
             return {}
         return {"relative error of every entry": f"{float(self.relative_error.max()):.1e}"}
@@ -234,11 +234,11 @@ class Transient(Result):
         if ax is None:
             _, ax = figure()
         names = [name for name, (dims, _, _) in self._measures[0].items() if not dims]
-        marker = "." if len(self.times) < MAX_LINES else ""
+        marker = "." if len(self.times) < MAX_DRAWN_STATES else ""
         for name in names:
             ax.plot(self.times, self[name], marker=marker, label=name)
         if not names:
-            likeliest = np.argsort(-self.pi.max(axis=0))[:MAX_LINES]
+            likeliest = np.argsort(-self.pi.max(axis=0))[:MAX_DRAWN_STATES]
             for x in sorted(likeliest.tolist()):
                 name = x if isinstance(self.states, range) else self.probabilities.state.values[x]
                 ax.plot(self.times, self.pi[:, x], marker=marker, label=f"state {name}")
@@ -248,10 +248,10 @@ class Transient(Result):
 
 
 FIRST_STATES = 60
-GROWTH = 0.5  # more states
-LEAST_GROWTH = 0.15
-SHARE = 0.5  # of the tolerance, which may be outside
-SPAN = 0.05  # of the logarithm of what is too much: how much more states that asks for
+MAX_GROWTH = 0.5  # more states
+MIN_GROWTH = 0.15
+OUTSIDE_SHARE = 0.5  # of the tolerance, which may be outside
+GROWTH_PER_LOG_EXCESS = 0.05  # relative growth per logarithm of the excess mass
 
 
 class Flow:
@@ -269,12 +269,12 @@ class Flow:
         Whether the chain stops in a state; None: it stops nowhere.
     """
 
-    def __init__(self, calls: Calls, start: Any, most: int, stops: Callable[[Any], bool] | None = None) -> None:
-        self.start, self.most = start, most
-        self.sets = Truncations(calls, [start], _flat, most, stops)
+    def __init__(self, calls: Calls, start: Any, max_states: int, stops: Callable[[Any], bool] | None = None) -> None:
+        self.start, self.max_states = start, max_states
+        self.sets = Truncations(calls, [start], _zero_heights, max_states, stops)
 
-    def grown(self, horizon: float, tolerance: float, *, partial: bool = False) -> tuple[Projection, Vector, int]:
-        """Return a set that is left until a time with at most a given probability.
+    def grow(self, horizon: float, tolerance: float, *, partial: bool = False) -> tuple[Projection, Vector, int]:
+        """Return a set that is left until a time with at most a tolerated probability.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class Flow:
             The set, the distribution at time 0 on it and the states beside it, and the number of products.
         """
         sets, steps = self.sets, 0
-        sets.follow({sets.number_of(self.start): 1.0}, min(FIRST_STATES, self.most))
+        sets.follow({sets.number_of(self.start): 1.0}, min(FIRST_STATES, self.max_states))
         while True:
             projection = sets.projection()
             first = (projection.numbers == sets.number_of(self.start)).astype(float)
@@ -298,23 +298,23 @@ class Flow:
                 return projection, first, steps  # finitely many states after all
             jumps = Uniformized(projection.Q)
             check_horizon("times", jumps, horizon)
-            found = jumps.distribution(first, horizon, tolerance)
-            steps += found.steps
-            beside = found.values[projection.size :]
+            result = jumps.distribution(first, horizon, tolerance)
+            steps += result.steps
+            beside = result.values[projection.size :]
             outside = float(beside.sum())
-            if outside <= tolerance or (partial and len(sets.states) >= self.most):
+            if outside <= tolerance or (partial and len(sets.states) >= self.max_states):
                 return projection, first, steps
-            more = LEAST_GROWTH + SPAN * np.log(outside / tolerance)
+            growth = MIN_GROWTH + GROWTH_PER_LOG_EXCESS * np.log(outside / tolerance)
             numbers = projection.numbers[projection.size :].tolist()
-            count = int(min(more, GROWTH) * projection.size) + 1
+            count = int(min(growth, MAX_GROWTH) * projection.size) + 1
             if partial:
-                count = max(min(count, self.most - projection.size), 1)
+                count = max(min(count, self.max_states - projection.size), 1)
             sets.follow(dict(zip(numbers, beside.tolist(), strict=True)), count)
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class InfiniteTransient(Transient):
-    """The distribution of a chain with infinitely many states at some times.
+    """The distribution of a chain with infinitely many states at times.
 
     ``pi`` has lower bounds in finitely many states, ``chain`` the rates between these. ``error_bound`` holds for the
     probability of every set of states, those without a value included. Means of rewards that have no upper bound are
@@ -330,8 +330,8 @@ class InfiniteTransient(Transient):
     Examples
     --------
     >>> from markov import explore, transient
-    >>> found = transient(explore(lambda n: [(n + 1, 2.0)], start=0), [1.0], tolerance=1e-9)
-    >>> found.probability(3).round(9).tolist(), bool(found.error_bound[0] < 1e-9)
+    >>> result = transient(explore(lambda n: [(n + 1, 2.0)], start=0), [1.0], tolerance=1e-9)
+    >>> result.probability(3).round(9).tolist(), bool(result.error_bound[0] < 1e-9)
     ([0.180447044], True)
     """
 
@@ -345,8 +345,8 @@ class InfiniteTransient(Transient):
 
     def summary(self) -> dict[str, object]:
         """Return status, chain, the scalar measures at the last time, the bound and the cost."""
-        more = {"states": f"infinitely many; values in {self.chain.size}"}
-        return {**super().summary(), **more}
+        rows = {"states": f"infinitely many; values in {self.chain.size}"}
+        return {**super().summary(), **rows}
 
 
 def transient_of_infinite(
@@ -356,18 +356,18 @@ def transient_of_infinite(
     tolerance: float,
     on_failure: OnFailure,
 ) -> InfiniteTransient:
-    """Return the distribution of an infinite chain at some times."""
+    """Return the distribution of an infinite chain at times."""
     watch = Stopwatch()
     state, calls = start_of(infinite, start), infinite.hull.layout.calls
     flow = Flow(calls, state, infinite.most)
-    projection, first, steps = flow.grown(float(moments[-1]), SHARE * tolerance)
-    inside = (1.0 - SHARE) * tolerance
-    values, errors, last, method, _ = evolve(MarkovChain(projection.Q), first, moments, inside, squaring=False)
+    projection, first, steps = flow.grow(float(moments[-1]), OUTSIDE_SHARE * tolerance)
+    inside = (1.0 - OUTSIDE_SHARE) * tolerance
+    values, errors, more_steps, method, _ = evolve(MarkovChain(projection.Q), first, moments, inside, squaring=False)
     size = projection.size
     outside = values[:, size:].sum(axis=1)
     count = values.shape[1] - size
     bound = (errors + outside) * (1.0 + (count + 8) * U)
-    good = bound[-1] <= max(1000.0 * tolerance, 1e-6)
+    useful = bound[-1] <= max(1000.0 * tolerance, 1e-6)
     result = InfiniteTransient(
         chain=MarkovChain.of_built(infinite.model, projection.built),
         start=first[:size],
@@ -375,8 +375,8 @@ def transient_of_infinite(
         pi=values[:, :size],
         error_bound=bound,
         tolerance=tolerance,
-        status=Status.CONVERGED if good else Status.INACCURATE,
-        steps=steps + last,
+        status=Status.CONVERGED if useful else Status.INACCURATE,
+        steps=steps + more_steps,
         method=f"{method}, on a set grown along the flow",
         seconds=watch.seconds(),
         infinite=infinite,
@@ -386,7 +386,7 @@ def transient_of_infinite(
     return result
 
 
-def _flat(states: Sequence[object]) -> Vector:
+def _zero_heights(states: Sequence[object]) -> Vector:
     return np.zeros(len(states))
 
 
@@ -403,13 +403,13 @@ def transient(
     max_seconds: float = MAX_SECONDS,
     on_failure: OnFailure = "raise",
 ) -> Transient:
-    """Return the distribution of a chain at some times, with a bound on its error.
+    """Return the distribution of a chain at times, with a bound on its error.
 
     Parameters
     ----------
     model
         A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
-        generator matrix. One with events at given times (`read_sbml`) goes through them.
+        generator matrix. One with events at fixed times (`read_sbml`) goes through them.
     times
         In s (or the unit of the rates), >= 0, ascending, shape (times,); or one time.
     start
@@ -440,41 +440,41 @@ def transient(
     a proved relative error. Where the distribution has reached its long-run one within the bound, that is the answer at
     all later times, and ``method`` says so: the distance between the two does not grow.
 
-    Of infinitely many states as many are used as needed: what leaves them is missing, and is in the bound.
+    Of infinitely many states as many are used as needed: the mass that leaves them is missing, and is in the bound.
 
     Examples
     --------
     >>> import numpy as np
     >>> from markov import transient
-    >>> found = transient(np.array([[-1.0, 1.0], [0.0, 0.0]]), [1.0, 2.0], start=0)
-    >>> found.pi[:, 0].round(6).tolist()  # e^-1, e^-2
+    >>> result = transient(np.array([[-1.0, 1.0], [0.0, 0.0]]), [1.0, 2.0], start=0)
+    >>> result.pi[:, 0].round(6).tolist()  # e^-1, e^-2
     [0.367879, 0.135335]
     """
     watch = Stopwatch()
-    moments = ascending("times", times)
+    checked_times = ascending("times", times)
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     timed: tuple[TimedJump, ...] = getattr(model, "timed_jumps", ())
     seconds = one_number("max_seconds", max_seconds, above=0.0)
     chain = as_any_chain(model.chain_between_events if timed else model)
     if isinstance(chain, InfiniteChain):
         with time_limit(seconds):
-            return transient_of_infinite(chain, moments, start, tolerance, on_failure)
-    begins = distribution(chain, start)
+            return transient_of_infinite(chain, checked_times, start, tolerance, on_failure)
+    initial = distribution(chain, start)
     acceptable = max(1000.0 * tolerance, 1e-6)
     with rates_in_range(chain.Q), time_limit(seconds):
-        found = evolve(chain, begins, moments, tolerance, acceptable=acceptable, timed=timed)
-    good = found.errors[-1] <= acceptable
+        solution = evolve(chain, initial, checked_times, tolerance, acceptable=acceptable, timed=timed)
+    good = solution.errors[-1] <= acceptable
     result = Transient(
         chain=chain,
-        start=begins,
-        times=moments,
-        pi=found.values,
-        error_bound=found.errors,
-        relative_error=found.relative,
+        start=initial,
+        times=checked_times,
+        pi=solution.values,
+        error_bound=solution.errors,
+        relative_error=solution.relative,
         tolerance=tolerance,
         status=Status.CONVERGED if good else Status.INACCURATE,
-        steps=found.steps,
-        method=found.method,
+        steps=solution.steps,
+        method=solution.method,
         timed=bool(timed),
         seconds=watch.seconds(),
         max_seconds=seconds,

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["Evaluated", "Limit", "PoissonWeights", "Uniformized", "most_jumps", "poisson_weights"]
+__all__ = ["Limit", "PoissonWeights", "Uniformized", "VectorAtTime", "max_jumps", "poisson_weights"]
 
-BLOCK = 1024
-NEVER = 738.0  # minus the logarithm of 1e-320
+BLOCK_TERMS = 1024
+NEGATIVE_LOG_OF_NEVER = 738.0  # minus the logarithm of 1e-320
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class PoissonWeights:
     weights
         Shape (right - left + 1,), summing to one.
     error
-        Upper bound on the 1-norm of the difference of these weights and the distribution of N: what was
-        cut off, twice, and rounding.
+        Upper bound on the 1-norm of the difference of these weights and the distribution of N: twice the
+        omitted probability, and rounding.
     cut
         Upper bound on the probability of all other k.
     """
@@ -86,8 +86,8 @@ def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
 
     Examples
     --------
-    >>> found = poisson_weights(2.0, 1e-10)
-    >>> found.left, round(float(found.weights[2]), 6)  # e^-2 2^2 / 2!
+    >>> result = poisson_weights(2.0, 1e-10)
+    >>> result.left, round(float(result.weights[2]), 6)  # e^-2 2^2 / 2!
     (0, 0.270671)
     """
     if mean <= 0.0:
@@ -104,51 +104,53 @@ def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
 
 
 def _outwards(mean: float, mode: int, tolerance: float, *, up: bool) -> tuple[NDArray[np.float64], float]:
-    """Return the weights beyond the mode on one side, relative to it, and a bound on the rest.
+    """Return the weights beyond the mode on one side, relative to it, and a bound on the remainder.
 
-    The total of the relative weights is at least 1, so that a rest below the tolerance suffices.
+    The total of the relative weights is at least 1, so that a remainder below the tolerance suffices.
     """
     parts: list[NDArray[Any]] = []
-    last, first = np.longdouble(1.0), 1
+    last, offset = np.longdouble(1.0), 1
     while True:
-        steps = np.arange(first, first + BLOCK, dtype=np.longdouble)
+        steps = np.arange(offset, offset + BLOCK_TERMS, dtype=np.longdouble)
         ratios = mean / (mode + steps) if up else (mode - steps + 1.0) / mean
-        ratios = np.maximum(ratios, 0.0)  # below k = 0 there is nothing
+        ratios = np.maximum(ratios, 0.0)  # no weight below k = 0
         block = last * np.cumprod(ratios)
         following = mean / (mode + steps + 1.0) if up else np.maximum(mode - steps, 0.0) / mean
         with np.errstate(divide="ignore"):
-            rest = block * following / (1.0 - np.minimum(following, 1.0 - U))
-        done = np.flatnonzero(rest <= tolerance)
-        if len(done):
-            stop = int(done[0]) + 1
-            kept = block[:stop].astype(np.float64)
-            parts.append(kept[kept > 0.0])
-            return np.concatenate(parts), float(rest[stop - 1])
+            remainder = block * following / (1.0 - np.minimum(following, 1.0 - U))
+        sufficient = np.flatnonzero(remainder <= tolerance)
+        if len(sufficient):
+            stop = int(sufficient[0]) + 1
+            block_weights = block[:stop].astype(np.float64)
+            parts.append(block_weights[block_weights > 0.0])
+            return np.concatenate(parts), float(remainder[stop - 1])
         parts.append(block.astype(np.float64))
-        last, first = block[-1], first + BLOCK
+        last, offset = block[-1], offset + BLOCK_TERMS
 
 
-def most_jumps(mean: float) -> float:
+def max_jumps(mean: float) -> float:
     """Return a number that a Poisson number of this mean exceeds with a probability below 1e-320.
 
     By Bernstein's inequality, P(N >= mean (1 + d)) <= exp(-mean d^2 / (2 + 2 d / 3)).
     """
     if mean == 0.0:
         return 0.0
-    more = NEVER / 3.0 + math.sqrt(NEVER * NEVER / 9.0 + 2.0 * NEVER * mean)  # mean d
-    return 1.0 + (mean + more) * (1.0 + 16.0 * U)
+    excess = NEGATIVE_LOG_OF_NEVER / 3.0 + math.sqrt(
+        NEGATIVE_LOG_OF_NEVER * NEGATIVE_LOG_OF_NEVER / 9.0 + 2.0 * NEGATIVE_LOG_OF_NEVER * mean
+    )  # mean d
+    return 1.0 + (mean + excess) * (1.0 + 16.0 * U)
 
 
-FASTER = 1.02  # q over the largest exit rate: with 1, P may be periodic
-LOOK = 32  # powers between two looks at the change
-SHARE = 0.25  # of the tolerance, that stopping early may cost
+RATE_FACTOR = 1.02  # q over the largest exit rate: with 1, P may be periodic
+CHECK_INTERVAL = 32  # powers between two checks of the change
+EARLY_STOP_SHARE = 0.25  # of the tolerance, that stopping early may cost
 MAX_JUMPS = 1e11  # expected, beyond which the terms of the sum are too many
-FAR_JUMPS = 1e9  # expected, beyond which the limit is the answer, where powers come near to it before
-FIRST_JUMPS = 1000.0  # expected until the time from which on rewards are those of the limit: at least
+MIN_JUMPS_FOR_LIMIT = 1e9  # expected, beyond which the limit is the answer, where powers come near to it before
+MIN_JUMPS_BEFORE_LIMIT = 1000.0  # minimum, before rewards are computed by the limit
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class VectorAtTime:
     """A vector at some time.
 
     Attributes
@@ -161,7 +163,7 @@ class Evaluated:
     steps
         Products with P.
     settled
-        Whether they are those of the limit, which was reached within the error before.
+        Whether they are the limit, which was reached before within the error.
     """
 
     values: NDArray[np.float64]
@@ -182,17 +184,17 @@ class Limit:
 class _Weights:
     """Weights of the powers 0 .. right: the same for all before ``left``, then one by one."""
 
-    before: float
+    equal_weight: float
     left: int
-    after: NDArray[np.float64]
+    weights_from_left: NDArray[np.float64]
 
     @property
     def right(self) -> int:
-        return self.left + len(self.after) - 1
+        return self.left + len(self.weights_from_left) - 1
 
-    def rests(self) -> NDArray[np.float64]:
+    def remaining_sums(self) -> NDArray[np.float64]:
         """Return the sums of the weights from each of left .. right on, and zero."""
-        return np.append(np.cumsum(self.after[::-1])[::-1], 0.0)
+        return np.append(np.cumsum(self.weights_from_left[::-1])[::-1], 0.0)
 
 
 class Uniformized:
@@ -206,7 +208,7 @@ class Uniformized:
 
     def __init__(self, Q: sp.csr_matrix) -> None:
         exit_rates = -np.asarray(Q.diagonal())
-        self.rate = FASTER * float(exit_rates.max(initial=0.0))
+        self.rate = RATE_FACTOR * float(exit_rates.max(initial=0.0))
         self.P = _jump_matrix(Q, self.rate)
         entries = int(np.diff(self.P.indptr).max(initial=1))
         columns = int(np.bincount(self.P.indices, minlength=1).max(initial=1))
@@ -218,27 +220,27 @@ class Uniformized:
         """Return the powers of P applied to a distribution from the right: v P^k."""
         if self._transposed is None:
             self._transposed = sp.csr_matrix(self.P.T)
-        return _Powers(self._transposed, _half_sum, self.rounding)
+        return _Powers(self._transposed, _total_variation, self.rounding)
 
     def backward(self) -> _Powers:
         """Return the powers of P applied to expectations: P^k f."""
-        return _Powers(self.P, _largest, self.rounding)
+        return _Powers(self.P, _max_norm, self.rounding)
 
     def distribution(
         self, start: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
-    ) -> Evaluated:
+    ) -> VectorAtTime:
         """Return the distribution at a time in s, shape (n,), from one at 0."""
         return self._at(self.forward(), start, time, tolerance, limit)
 
     def expectation(
         self, values: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
-    ) -> Evaluated:
+    ) -> VectorAtTime:
         """Return E[f(X(t)) | X(0) = x] for all x, shape (n,), for f of shape (n,)."""
         return self._at(self.backward(), values, time, tolerance, limit)
 
     def occupancy(
         self, start: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
-    ) -> Evaluated:
+    ) -> VectorAtTime:
         """Return the mean time in s spent in each state until a time, shape (n,).
 
         ``error`` is half the 1-norm of the error, in s.
@@ -247,7 +249,7 @@ class Uniformized:
 
     def accumulated(
         self, rewards: NDArray[np.float64], time: float, tolerance: float, limit: Limit | None = None
-    ) -> Evaluated:
+    ) -> VectorAtTime:
         """Return E[integral of r(X(s)) over 0 <= s <= t | X(0) = x] for all x, shape (n,)."""
         return self._until(self.backward(), rewards, time, tolerance, limit)
 
@@ -264,16 +266,16 @@ class Uniformized:
         time: float,
         tolerance: float,
         limit: Limit | None,
-    ) -> Evaluated:
+    ) -> VectorAtTime:
         size = powers.norm(vector)
-        if limit is not None and self.rate * time > FAR_JUMPS:
-            error, steps = powers.settled(vector, SHARE * tolerance * size, limit, self.rate * time)
-            return Evaluated(limit.values, error, steps, settled=True)
+        if limit is not None and self.rate * time > MIN_JUMPS_FOR_LIMIT:
+            error, steps = powers.settled(vector, EARLY_STOP_SHARE * tolerance * size, limit, self.rate * time)
+            return VectorAtTime(limit.values, error, steps, settled=True)
         self._check_jumps(time)
         weights = poisson_weights(self.rate * time, tolerance / 2)
-        kept = _Weights(0.0, weights.left, weights.weights)
-        found, steps, wrong = powers.summed(vector, kept, SHARE * tolerance * size, limit)
-        return Evaluated(found, wrong + size * weights.error, steps)
+        series_weights = _Weights(0.0, weights.left, weights.weights)
+        sums, steps, sum_error = powers.sum_powers(vector, series_weights, EARLY_STOP_SHARE * tolerance * size, limit)
+        return VectorAtTime(sums, sum_error + size * weights.error, steps)
 
     def _until(
         self,
@@ -282,37 +284,41 @@ class Uniformized:
         time: float,
         tolerance: float,
         limit: Limit | None,
-    ) -> Evaluated:
+    ) -> VectorAtTime:
         """Sum P(N > k) / q over k: the weights integrated over time."""
         size = powers.norm(vector)
         if self.rate == 0.0:
-            return Evaluated(vector * time, size * time * U, 0)
-        if limit is not None and self.rate * time > FAR_JUMPS:
+            return VectorAtTime(vector * time, size * time * U, 0)
+        if limit is not None and self.rate * time > MIN_JUMPS_FOR_LIMIT:
             return self._until_far(powers, vector, time, tolerance, limit)
         self._check_jumps(time)
         weights = poisson_weights(self.rate * time, tolerance / 4)
         survival = weights.survival() / self.rate
-        kept = _Weights(1.0 / self.rate, weights.left, survival)
+        series_weights = _Weights(1.0 / self.rate, weights.left, survival)
         total = weights.left / self.rate + math.fsum(survival)
         # each P(N > k) up to the right end is off by weights.error / 2, so is their sum, and all together are q t
-        cut = weights.error * (weights.right + 2) / self.rate + abs(total - time) + 16.0 * U * time
-        found, steps, wrong = powers.summed(vector, kept, SHARE * tolerance * size * time, limit)
-        return Evaluated(found, wrong + size * cut, steps)
+        weight_error = weights.error * (weights.right + 2) / self.rate + abs(total - time) + 16.0 * U * time
+        sums, steps, sum_error = powers.sum_powers(
+            vector, series_weights, EARLY_STOP_SHARE * tolerance * size * time, limit
+        )
+        return VectorAtTime(sums, sum_error + size * weight_error, steps)
 
     def _until_far(
         self, powers: _Powers, vector: NDArray[np.float64], time: float, tolerance: float, limit: Limit
-    ) -> Evaluated:
+    ) -> VectorAtTime:
         """Return the integral until a far time: the limit's from an earlier time on."""
         size = powers.norm(vector)
-        error, steps = powers.settled(vector, SHARE * tolerance * size, limit, self.rate * time)
-        jumps = max(2.0 * steps, FIRST_JUMPS)
+        error, steps = powers.settled(vector, EARLY_STOP_SHARE * tolerance * size, limit, self.rate * time)
+        jumps = max(2.0 * steps, MIN_JUMPS_BEFORE_LIMIT)
         # at that time there were fewer jumps than half the mean with a probability below e^(-0.15 jumps)
         error += size * math.exp(-0.15 * jumps)
-        early = self._until(powers, vector, jumps / self.rate, tolerance / 2, None)
+        first_part = self._until(powers, vector, jumps / self.rate, tolerance / 2, None)
         remaining = time - jumps / self.rate
-        values = early.values + remaining * limit.values
-        rounded = 4.0 * U * (powers.norm(early.values) + remaining * powers.norm(limit.values))
-        return Evaluated(values, early.error + remaining * error + rounded, steps + early.steps, settled=True)
+        values = first_part.values + remaining * limit.values
+        rounding = 4.0 * U * (powers.norm(first_part.values) + remaining * powers.norm(limit.values))
+        return VectorAtTime(
+            values, first_part.error + remaining * error + rounding, steps + first_part.steps, settled=True
+        )
 
 
 @dataclass(frozen=True)
@@ -333,71 +339,71 @@ class _Powers:
     norm: Callable[[NDArray[np.float64]], float]
     rounding: float
 
-    def summed(
+    def sum_powers(
         self,
         vector: NDArray[np.float64],
         weights: _Weights,
-        allowed: float,
+        stop_error: float,
         limit: Limit | None,
     ) -> tuple[NDArray[np.float64], int, float]:
         """Return sum_k weights[k] M^k vector, the number of products, and a bound on the error.
 
         The bound covers rounding, and stopping before the last power for at most ``allowed``.
         """
-        size, rests = self.norm(vector), weights.rests()
-        total, left, right = np.zeros_like(vector), weights.left, weights.right
+        size, remaining_weights = self.norm(vector), weights.remaining_sums()
+        total, first, last = np.zeros_like(vector), weights.left, weights.right
         prediction = Prediction()
-        whole = weights.before * left + float(rests[0])
+        weight_sum = weights.equal_weight * first + float(remaining_weights[0])
         with Counter("powers of the jump matrix") as bar:
-            for k in range(right + 1):
-                weight = weights.before if k < left else float(weights.after[k - left])
+            for k in range(last + 1):
+                weight = weights.equal_weight if k < first else float(weights.weights_from_left[k - first])
                 if weight > 0.0:
                     total += weight * vector
-                if k == right:
+                if k == last:
                     break
-                after = self.matrix @ vector
-                if k % LOOK == LOOK - 1:
+                next_vector = self.matrix @ vector
+                if k % CHECK_INTERVAL == CHECK_INTERVAL - 1:
                     bar.show(k)
-                    rest = float(rests[max(k + 1 - left, 0)])
-                    rest += weights.before * max(left - k - 1, 0)
-                    rounded = size * whole * ((k + 1) * self.rounding + 4.0 * U)
-                    change = self.norm(after - vector) * (right - k) * rest
-                    if change <= allowed:
-                        return total + rest * after, k + 1, change + rounded
-                    ends = {"change": (change, allowed)}
+                    remaining_weight = float(remaining_weights[max(k + 1 - first, 0)])
+                    remaining_weight += weights.equal_weight * max(first - k - 1, 0)
+                    rounding = size * weight_sum * ((k + 1) * self.rounding + 4.0 * U)
+                    change = self.norm(next_vector - vector) * (last - k) * remaining_weight
+                    if change <= stop_error:
+                        return total + remaining_weight * next_vector, k + 1, change + rounding
+                    distances = {"change": (change, stop_error)}
                     if limit is not None:
-                        away = self.norm(after - limit.values) * rest
-                        if away <= allowed:  # and no power from here on is farther away
-                            wrong = away + 2.0 * limit.error * rest + rounded
-                            return total + rest * limit.values, k + 1, wrong
-                        ends["away"] = away, allowed
-                    prediction.check(k + 1, right - k, ends)
-                vector = after
-        return total, right, size * whole * (right * self.rounding + 4.0 * U)
+                        distance = self.norm(next_vector - limit.values) * remaining_weight
+                        if distance <= stop_error:  # and no power from here on is farther away
+                            limit_error = distance + 2.0 * limit.error * remaining_weight + rounding
+                            return total + remaining_weight * limit.values, k + 1, limit_error
+                        distances["away"] = distance, stop_error
+                    prediction.check(k + 1, last - k, distances)
+                vector = next_vector
+        return total, last, size * weight_sum * (last * self.rounding + 4.0 * U)
 
-    def settled(self, vector: NDArray[np.float64], allowed: float, limit: Limit, jumps: float) -> tuple[float, int]:
+    def settled(self, vector: NDArray[np.float64], tolerance: float, limit: Limit, jumps: float) -> tuple[float, int]:
         """Return a bound on the distance of the limit from all powers from some number on, and that number.
 
-        The distance of powers to the limit does not grow. It is at most what is ``allowed``, besides the errors of the
-        limit and of rounding. The number is at most half of ``jumps``, those expected.
+        The distance of powers to the limit does not grow. It is at most the tolerance, the errors of the
+        limit and rounding. The number is at most half of ``jumps``, those expected.
 
         Raises
         ------
         ValueError
             Where that is predicted to take too long.
         """
-        size, k, prediction = self.norm(vector), 0, Prediction()
+        size, n_powers, prediction = self.norm(vector), 0, Prediction()
         with Counter("powers of the jump matrix") as bar:
-            while 2 * k < jumps:
-                for _ in range(LOOK):
+            while 2 * n_powers < jumps:
+                for _ in range(CHECK_INTERVAL):
                     vector = self.matrix @ vector
-                k += LOOK
-                bar.show(k)
-                away, rounded = self.norm(vector - limit.values), size * k * self.rounding
-                enough = allowed + limit.error + rounded
-                if away <= enough:
-                    return away + rounded + 2.0 * limit.error, k
-                prediction.check(k, 0.5 * jumps, {"away": (away, enough)})
+                n_powers += CHECK_INTERVAL
+                bar.show(n_powers)
+                distance, rounding = self.norm(vector - limit.values), size * n_powers * self.rounding
+                threshold = tolerance + limit.error + rounding
+                if distance <= threshold:
+                    return distance + rounding + 2.0 * limit.error, n_powers
+                prediction.check(n_powers, 0.5 * jumps, {"away": (distance, threshold)})
         raise ValueError(f"about {jumps:.1e} jumps, in which the chain does not come near to its long-run distribution")
 
 
@@ -408,12 +414,12 @@ def check_horizon(name: str, jumps: Uniformized, time: float) -> None:
         raise ValueError(f"{name} = {time:g}: about {count:.1e} jumps, more than {MAX_JUMPS:.0e}; {hint}")
 
 
-def _half_sum(vector: NDArray[np.float64]) -> float:
+def _total_variation(vector: NDArray[np.float64]) -> float:
     """Total variation, of the difference of two distributions."""
     return 0.5 * float(np.abs(vector).sum())
 
 
-def _largest(vector: NDArray[np.float64]) -> float:
+def _max_norm(vector: NDArray[np.float64]) -> float:
     return float(np.abs(vector).max(initial=0.0))
 
 

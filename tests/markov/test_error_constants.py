@@ -35,9 +35,9 @@ from markov.models.measures import Mean
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance
 from markov.time.chebyshev import chebyshev_weights
-from markov.time.passage_times import CLOSED, RARE_JUMPS_DECAY
-from markov.time.squaring import BLOCKS, FACTORS, MOST_PER_STEP, TRUNCATED
-from markov.time.uniformization import Uniformized, most_jumps, poisson_weights
+from markov.time.passage_times import CLOSED_FORM_JUMPS, RARE_JUMPS_DECAY
+from markov.time.squaring import BLOCKS, FACTORS, MAX_MADE_JUMPS_PER_STEP, TRUNCATION_ERROR
+from markov.time.uniformization import Uniformized, max_jumps, poisson_weights
 
 BOUNDS = bounds()
 USES = re.compile(r"\b(WIDE_)?U\b")
@@ -86,14 +86,14 @@ def test_unit_roundoffs_are_half_the_distance_to_the_next_number() -> None:
 @pytest.mark.parametrize("words", FACTORS)
 def test_what_a_taylor_polynomial_lacks(words: int) -> None:
     degree = FACTORS[words] * BLOCKS[words]
-    assert Fraction(MOST_PER_STEP) ** degree / math.factorial(degree) <= Fraction(TRUNCATED[words])
+    assert Fraction(MAX_MADE_JUMPS_PER_STEP) ** degree / math.factorial(degree) <= Fraction(TRUNCATION_ERROR[words])
 
 
 def test_what_poisson_and_chebyshev_weights_cut_off() -> None:
     """The exponents of Bernstein's inequality at the numbers of terms, evaluated without rounding of the numbers."""
     for jumps in (1e-3, 1.0, 50.0, 1e4, 1e8):
         for needed, count in (
-            (320.0 * math.log(10.0), most_jumps(jumps) - 1.0 - jumps),
+            (320.0 * math.log(10.0), max_jumps(jumps) - 1.0 - jumps),
             (88.0, len(chebyshev_weights(jumps).weights) - 1.0),
         ):
             variance = jumps + count / 3.0
@@ -102,7 +102,7 @@ def test_what_poisson_and_chebyshev_weights_cut_off() -> None:
 
 def test_how_rare_many_and_few_jumps_are() -> None:
     """A Poisson number is c times its mean m, or beyond, with a probability of at most e^(-m (1 - c + c log c)) (H. Chernoff, 1952)."""
-    for times in (2.0, 1.0 / CLOSED[0]):
+    for times in (2.0, 1.0 / CLOSED_FORM_JUMPS[0]):
         assert 1.0 - times + times * math.log(times) >= RARE_JUMPS_DECAY
 
 

@@ -23,7 +23,7 @@ from markov.time.absorbing import Absorbing
 from markov.time.exponentials import squaring_pays
 from markov.time.passage_times import PassageTime, stopping_rates
 from markov.time.squaring import Evolution
-from markov.time.uniformization import FAR_JUMPS, Limit, Uniformized
+from markov.time.uniformization import MIN_JUMPS_FOR_LIMIT, Limit, Uniformized
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,7 +140,7 @@ class Checker:
                 values[place], error[place] = alone
                 return values, error
         limit = None
-        if jumps.rate * time > FAR_JUMPS:
+        if jumps.rate * time > MIN_JUMPS_FOR_LIMIT:
             ever = self.until(running, right)
             ever = ever.negated() if given[-2] == 0.0 else ever
             if np.isfinite(ever.error).all():
@@ -256,7 +256,7 @@ class Checker:
 
     def _limit(self, jumps: Uniformized, values: Vector, time: float) -> Limit | None:
         """Return the long-run means of a function from each state, where a time is far; None: it is not, or they are not known."""
-        if jumps.rate * time <= FAR_JUMPS:
+        if jumps.rate * time <= MIN_JUMPS_FOR_LIMIT:
             return None
         mean = self.long_run(values)
         error = float(mean.error.max(initial=0.0))

@@ -20,7 +20,7 @@ from markov.files.states.growing import growing_rows
 from markov.files.states.state_rules import FileRules, StateExpressions
 from markov.files.values import boolean, constant, negated
 from markov.generators.calls import Calls
-from markov.time.moving import moved
+from markov.time.moving import follow_distribution
 from markov.time.transients import Flow
 from markov.time.uniformization import Uniformized
 
@@ -133,7 +133,7 @@ class Unlisted:
             return self._moved(rows, path, at_once, last)
         self.reason = f"in up to {self.most} states"
         flow = Flow(calls, start, self.most, stops)
-        projection, begins, _ = flow.grown(last, 0.5 * TOLERANCE, partial=True)
+        projection, begins, _ = flow.grow(last, 0.5 * TOLERANCE, partial=True)
         found = Uniformized(projection.Q).distribution(begins, last, 0.5 * TOLERANCE)
         states = [flow.sets.states[k] for k in projection.numbers[: projection.size]]
         counted = np.array([bool(right(s)) and (at_once or not stops(s)) for s in states])
@@ -144,12 +144,12 @@ class Unlisted:
 
     def _moved(self, rows: GrowingRows, path: Path, at_once: bool, last: float) -> tuple[float, float]:
         """Return bounds on the probability of a path until a time, or at it, by a set that moves."""
-        found = moved(rows, last, self.most)
+        found = follow_distribution(rows, last, self.most)
         counted = np.zeros(len(found.states), dtype=bool)
         if not at_once:
             right = self.truths(path, True)(rows.bound)[0]
             counted |= np.asarray(right.run(rows.columns(found.states)))
-        self.reason = f"in up to {found.widest} states at once, {found.products} products"
+        self.reason = f"in up to {found.max_size} states at once, {found.products} products"
         if found.time < last:
             self.reason += f", followed until {found.time:.3g} s"
         elif found.lost > USEFUL:

@@ -1,7 +1,7 @@
 """Loops over the states of a set that moves with a distribution, as templates of kernels.
 
-Two numbers stand for no states, they stand for the ends of the chain: 0 where the target is entered, 1 where it is missed.
-States of the set have places in it; others have the place -1.
+The numbers 0 and 1 are the ends of the chain: 0 where the target is entered, 1 where it is missed.
+States of the set have positions in it; others have the position -1.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -13,90 +13,90 @@ __all__ = ["count_arrivals", "flow_out", "gather", "multiply"]
 BLOCK = 1024
 
 
-def flow_out(states, occupied, places, rows, flux, found):
-    """Add the mass that flows from states to states outside of the set, and return how many of these are listed.
+def flow_out(states, occupied, positions, rows, flux, entered):
+    """Add the mass that flows from states to states outside of the set, and count them.
 
-    ``occupied`` is the mass of each state times the time it spends there. ``found`` lists the states outside that have
+    ``occupied`` is the mass of each state times the time it spends there. ``entered`` lists the states outside that have
     a positive ``flux``; its first entry is their number.
     """
-    count = found[0]
-    for place in range(len(states)):
-        state, mass = states[place], occupied[place]
-        begin = rows.starts[state]
-        for edge in range(begin, begin + rows.degrees[state]):
+    count = entered[0]
+    for position in range(len(states)):
+        state, mass = states[position], occupied[position]
+        first_edge = rows.starts[state]
+        for edge in range(first_edge, first_edge + rows.degrees[state]):
             target = rows.targets[edge]
-            if target >= 2 and places[target] < 0:
-                more = mass * rows.rates[edge]
-                if more > 0.0:
+            if target >= 2 and positions[target] < 0:
+                inflow = mass * rows.rates[edge]
+                if inflow > 0.0:
                     if flux[target] == 0.0:
                         count += 1
-                        found[count] = target
-                    flux[target] += more
-    found[0] = count
+                        entered[count] = target
+                    flux[target] += inflow
+    entered[0] = count
 
 
-def count_arrivals(states, places, rows, columns):
+def count_arrivals(states, positions, rows, columns):
     """Count the transitions into each state of the set, from the set: ``columns.starts`` gets their running sum."""
     starts = columns.starts
     starts[:] = 0
-    for place in range(len(states)):
-        begin = rows.starts[states[place]]
-        for edge in range(begin, begin + rows.degrees[states[place]]):
-            target = places[rows.targets[edge]]
+    for position in range(len(states)):
+        first_edge = rows.starts[states[position]]
+        for edge in range(first_edge, first_edge + rows.degrees[states[position]]):
+            target = positions[rows.targets[edge]]
             if target >= 0:
                 starts[target + 1] += 1
-    for place in range(len(states)):
-        starts[place + 1] += starts[place]
+    for position in range(len(states)):
+        starts[position + 1] += starts[position]
 
 
-def gather(states, places, rows, columns, per_rate):
+def gather(states, positions, rows, columns, per_rate):
     """Fill the columns of the jump matrix I + Q / q on the set, and the parts that go to the ends of the chain.
 
     ``columns.starts`` is as `count_arrivals` leaves it; ``per_rate`` is 1 / q.
     """
-    for k in range(len(columns.ends)):
-        columns.ends[k] = columns.starts[k]
-    for place in range(len(states)):
-        state = states[place]
-        begin = rows.starts[state]
-        columns.stay[place] = 1.0 - rows.exits[state] * per_rate
-        columns.reach[place] = 0.0
-        columns.miss[place] = 0.0
-        for edge in range(begin, begin + rows.degrees[state]):
-            end = rows.targets[edge]
+    for k in range(len(columns.stops)):
+        columns.stops[k] = columns.starts[k]
+    for position in range(len(states)):
+        state = states[position]
+        first_edge = rows.starts[state]
+        columns.stay[position] = 1.0 - rows.exits[state] * per_rate
+        columns.reach[position] = 0.0
+        columns.miss[position] = 0.0
+        for edge in range(first_edge, first_edge + rows.degrees[state]):
+            target = rows.targets[edge]
             part = rows.rates[edge] * per_rate
-            if end == 0:
-                columns.reach[place] += part
-            elif end == 1:
-                columns.miss[place] += part
-            elif places[end] >= 0:
-                target = places[end]
-                columns.sources[columns.ends[target]] = place
-                columns.parts[columns.ends[target]] = part
-                columns.ends[target] += 1
+            if target == 0:
+                columns.reach[position] += part
+            elif target == 1:
+                columns.miss[position] += part
+            elif positions[target] >= 0:
+                arrival = positions[target]
+                columns.sources[columns.stops[arrival]] = position
+                columns.parts[columns.stops[arrival]] = part
+                columns.stops[arrival] += 1
 
 
-def multiply(settings, columns, now, before, total, sums):
-    """Replace ``before`` by f P now - before, and add ``weight`` times it to ``total``.
+def multiply(settings, columns, current, previous, total, sums):
+    """Replace ``previous`` by f P current - previous, and add ``weight`` times it to ``total``.
 
     ``settings`` has f and the weight. ``sums`` gets the 1-norm of the new vector, and its products with the parts that
     go to the target and miss it.
     """
     factor, weight = settings[0], settings[1]
     norm, reached, missed = 0.0, 0.0, 0.0
-    for first in range(0, len(now), BLOCK):
-        size, to_target, elsewhere = 0.0, 0.0, 0.0
-        for place in range(first, min(first + BLOCK, len(now))):
-            into = columns.stay[place] * now[place]
-            for edge in range(columns.starts[place], columns.starts[place + 1]):
-                into += columns.parts[edge] * now[columns.sources[edge]]
-            new = factor * into - before[place]
-            before[place] = new
-            total[place] += weight * new
-            size += abs(new)
-            to_target += columns.reach[place] * new
-            elsewhere += columns.miss[place] * new
-        norm += size
+    for first in range(0, len(current), BLOCK):
+        magnitude, to_target, elsewhere = 0.0, 0.0, 0.0
+        for position in range(first, min(first + BLOCK, len(current))):
+            inflow = columns.stay[position] * current[position]
+            for edge in range(columns.starts[position], columns.starts[position + 1]):
+                inflow += columns.parts[edge] * current[columns.sources[edge]]
+            new = factor * inflow - previous[position]
+            previous[position] = new
+            total[position] += weight * new
+            magnitude += abs(new)
+            to_target += columns.reach[position] * new
+            elsewhere += columns.miss[position] * new
+        norm += magnitude
         reached += to_target
         missed += elsewhere
     sums[0], sums[1], sums[2] = norm, reached, missed

@@ -1,11 +1,11 @@
 """The product of two matrices of sums of two float64.
 
-1. Each sum starts at an estimate of what it will be, which is not below it, and which is subtracted in the end. So it is
-   never below what is added, and its rounding error takes two operations instead of six.
-2. The error t = sum + a b, d = a b - (t - sum) is found by fused multiplication and addition: no factor is split.
+1. Each sum starts at an estimate that is not below its value, and that is subtracted at the end. So the sum is
+   never below an addend, and its rounding error takes two operations instead of six.
+2. The error t = sum + a b, d = a b - (t - sum) takes fused multiplications and additions: no factor is split.
 3. Four terms are added between two loads of a sum; then the rounding errors of these are merged into it.
 
-The docs page ``markov-time`` has the proof of `markov.time.exponentials.words.unit_error`.
+The docs page ``markov-time`` has the proof of `markov.time.squaring.unit_error`.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -46,41 +46,41 @@ def run(a, b, estimate, out):
 
 
 @inlined
-def add_four(a, b, out, place, columns):
+def add_four(a, b, out, position, columns):
     """Add four terms to the sums of a row."""
-    i, k = place
-    left, left_1, left_2, left_3 = a[0, i, k], a[0, i, k + 1], a[0, i, k + 2], a[0, i, k + 3]
-    low, low_1, low_2, low_3 = a[1, i, k], a[1, i, k + 1], a[1, i, k + 2], a[1, i, k + 3]
+    i, k = position
+    high_a, high_a1, high_a2, high_a3 = a[0, i, k], a[0, i, k + 1], a[0, i, k + 2], a[0, i, k + 3]
+    low_a, low_a1, low_a2, low_a3 = a[1, i, k], a[1, i, k + 1], a[1, i, k + 2], a[1, i, k + 3]
     for j in range(columns[0], columns[1]):
-        total, lost = added(out[0, i, j], (left, low), (b[0, k, j], b[1, k, j]))
-        total, more = added(total, (left_1, low_1), (b[0, k + 1, j], b[1, k + 1, j]))
-        lost += more
-        total, more = added(total, (left_2, low_2), (b[0, k + 2, j], b[1, k + 2, j]))
-        lost += more
-        total, more = added(total, (left_3, low_3), (b[0, k + 3, j], b[1, k + 3, j]))
-        lost += more
-        lost += out[1, i, j]
-        high = total + lost
-        out[1, i, j] = lost - (high - total)
+        total, loss = multiply_and_add(out[0, i, j], (high_a, low_a), (b[0, k, j], b[1, k, j]))
+        total, error = multiply_and_add(total, (high_a1, low_a1), (b[0, k + 1, j], b[1, k + 1, j]))
+        loss += error
+        total, error = multiply_and_add(total, (high_a2, low_a2), (b[0, k + 2, j], b[1, k + 2, j]))
+        loss += error
+        total, error = multiply_and_add(total, (high_a3, low_a3), (b[0, k + 3, j], b[1, k + 3, j]))
+        loss += error
+        loss += out[1, i, j]
+        high = total + loss
+        out[1, i, j] = loss - (high - total)
         out[0, i, j] = high
 
 
 @inlined
-def add_one(a, b, out, place, columns):
+def add_one(a, b, out, position, columns):
     """Add one term to the sums of a row."""
-    i, k = place
-    left, low = a[0, i, k], a[1, i, k]
+    i, k = position
+    high_a, low_a = a[0, i, k], a[1, i, k]
     for j in range(columns[0], columns[1]):
-        total, lost = added(out[0, i, j], (left, low), (b[0, k, j], b[1, k, j]))
-        lost += out[1, i, j]
-        high = total + lost
-        out[1, i, j] = lost - (high - total)
+        total, loss = multiply_and_add(out[0, i, j], (high_a, low_a), (b[0, k, j], b[1, k, j]))
+        loss += out[1, i, j]
+        high = total + loss
+        out[1, i, j] = loss - (high - total)
         out[0, i, j] = high
 
 
 @inlined
-def added(total, left, right):
-    """Return total + left right without its small parts, and what that lacks."""
-    new = multiply_add(left[0], right[0], total)
-    lost = multiply_add(left[0], right[0], total - new)
-    return new, multiply_add(left[0], right[1], multiply_add(left[1], right[0], lost))
+def multiply_and_add(total, a, b):
+    """Return total + a b of the high parts, and the error of that, which includes the low parts."""
+    new = multiply_add(a[0], b[0], total)
+    loss = multiply_add(a[0], b[0], total - new)
+    return new, multiply_add(a[0], b[1], multiply_add(a[1], b[0], loss))

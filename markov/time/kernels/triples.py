@@ -1,7 +1,7 @@
 """The product of two matrices of sums of three float64.
 
-As in `pairs`, each sum starts at an estimate. What is lost of it, and the products of a first and a second part, are
-summed in the same way from an offset that is larger than they can be; what is lost of those, and all smaller products,
+As in `pairs`, each sum starts at an estimate. Its rounding errors, and the products of a first and a second part, are
+summed in the same way from an offset that is larger than they can be. Their rounding errors, and all smaller products, are summed
 in float64.
 """
 
@@ -33,55 +33,55 @@ def run(a, b, estimate, out):
                 out[1, i, j] = OFFSET * estimate[i, j]
                 out[2, i, j] = 0.0
             for k in range(0, inner, GROUP):
-                for here in range(k, min(k + GROUP, inner)):
-                    if a[0, i, here] > 0.0:
-                        add(a, b, out, (i, here), (first, last))
+                for term in range(k, min(k + GROUP, inner)):
+                    if a[0, i, term] > 0.0:
+                        add_term(a, b, out, (i, term), (first, last))
                 for j in range(first, last):
                     offset = OFFSET * estimate[i, j]
-                    total, second, third = merged(out[0, i, j], out[1, i, j] - offset, out[2, i, j])
+                    total, second, third = renormalize(out[0, i, j], out[1, i, j] - offset, out[2, i, j])
                     start = offset + second
                     out[0, i, j], out[1, i, j] = total, start
                     out[2, i, j] = third + (second - (start - offset))
             for j in range(first, last):
                 second = out[1, i, j] - OFFSET * estimate[i, j]
-                total, second, third = merged(out[0, i, j] - estimate[i, j], second, out[2, i, j])
+                total, second, third = renormalize(out[0, i, j] - estimate[i, j], second, out[2, i, j])
                 out[0, i, j], out[1, i, j], out[2, i, j] = total, second, third
 
 
 @inlined
-def add(a, b, out, place, columns):
+def add_term(a, b, out, position, columns):
     """Add one term to the sums of a row."""
-    i, k = place
-    left, left_1, left_2 = a[0, i, k], a[1, i, k], a[2, i, k]
+    i, k = position
+    a0, a1, a2 = a[0, i, k], a[1, i, k], a[2, i, k]
     for j in range(columns[0], columns[1]):
-        right, right_1, right_2 = b[0, k, j], b[1, k, j], b[2, k, j]
-        product = left * right
-        total = out[0, i, j] + product
-        second, lost = raised(out[1, i, j], product - (total - out[0, i, j]))
-        second, more = raised(second, multiply_add(left, right, -product))
-        lost += more
-        new = multiply_add(left, right_1, second)
-        lost += multiply_add(left, right_1, second - new)
-        second = multiply_add(left_1, right, new)
-        lost += multiply_add(left_1, right, new - second)
-        lost = multiply_add(left, right_2, lost)
-        lost = multiply_add(left_1, right_1, lost)
-        out[2, i, j] += multiply_add(left_2, right, lost)
+        b0, b1, b2 = b[0, k, j], b[1, k, j], b[2, k, j]
+        main = a0 * b0
+        total = out[0, i, j] + main
+        second, loss = fast_two_sum(out[1, i, j], main - (total - out[0, i, j]))
+        second, error = fast_two_sum(second, multiply_add(a0, b0, -main))
+        loss += error
+        partial = multiply_add(a0, b1, second)
+        loss += multiply_add(a0, b1, second - partial)
+        second = multiply_add(a1, b0, partial)
+        loss += multiply_add(a1, b0, partial - second)
+        loss = multiply_add(a0, b2, loss)
+        loss = multiply_add(a1, b1, loss)
+        out[2, i, j] += multiply_add(a2, b0, loss)
         out[1, i, j] = second
         out[0, i, j] = total
 
 
 @inlined
-def raised(total, by):
-    """Return total + by, where |by| <= |total|, and what rounding takes from it."""
-    new = total + by
-    return new, by - (new - total)
+def fast_two_sum(total, addend):
+    """Return total + addend, where |addend| <= |total|, and its rounding error."""
+    new = total + addend
+    return new, addend - (new - total)
 
 
 @inlined
-def merged(first, second, third):
-    """Return three parts of the same sum with each at most about u times the one before."""
-    total, lost = raised(first, second)
-    rest = lost + third
-    part = rest - lost
-    return total, rest, (lost - (rest - part)) + (third - part)
+def renormalize(first, second, third):
+    """Return three parts of the same sum with each at most about u times its predecessor."""
+    total, loss = fast_two_sum(first, second)
+    sum_of_losses = loss + third
+    absorbed = sum_of_losses - loss
+    return total, sum_of_losses, (loss - (sum_of_losses - absorbed)) + (third - absorbed)

@@ -47,7 +47,7 @@ def rare(seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_both_tails_are_within_their_relative_bound_at_any_time(seed, monkeypatch):
-    monkeypatch.setattr(passage_times, "MIN_POWERS", 0)
+    monkeypatch.setattr(passage_times, "MIN_POWERS_FOR_PERRON", 0)
     monkeypatch.setattr(passage_times, "SECONDS_PER_ENTRY", 1.0)
     rates, start = rare(seed), np.zeros(8)
     start[[0, 6, 7]] = 0.75, 0.125 * (seed % 3 == 2), 0.25 - 0.125 * (seed % 3 == 2)
@@ -170,8 +170,8 @@ def test_the_residual_falls_by_the_factor_asked_for(chain: MarkovChain, states: 
 
 def few_factors(monkeypatch: pytest.MonkeyPatch, most: int = 100) -> None:
     """Let systems of more states go to multigrid."""
-    monkeypatch.setattr(absorbing, "FACTORED", most)
-    monkeypatch.setattr(absorbing, "FACTORED_TREE", most)
+    monkeypatch.setattr(absorbing, "MAX_FACTORED_STATES", most)
+    monkeypatch.setattr(absorbing, "MAX_FACTORED_TREE_STATES", most)
 
 
 @pytest.mark.parametrize("to", [0, [5, 900]])
@@ -224,7 +224,7 @@ def test_what_twice_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_b
 
 def test_only_a_graph_that_is_nearly_a_tree_is_factored(chain: MarkovChain, monkeypatch: pytest.MonkeyPatch) -> None:
     """By what is proved: rounding by factors, 1e-10 by cycles."""
-    monkeypatch.setattr(absorbing, "FACTORED", 100)
+    monkeypatch.setattr(absorbing, "MAX_FACTORED_STATES", 100)
     n = 300
     line = np.diag(np.full(n - 1, 0.9), 1) + np.diag(np.full(n - 1, 1.0), -1)
     for Q, factored in ((line - np.diag(line.sum(axis=1)), True), (chain.Q, False)):
@@ -309,12 +309,12 @@ def test_powers_that_never_come_near_enough_to_one_vector_go_on_with_the_other(m
     Q, target = product_chain(40, 20)
     start, times = np.eye(1, Q.shape[0])[0], np.array([2e4, 1e8])
     one = PassageTime(MarkovChain(Q), target, start).at(times)
-    monkeypatch.setattr(passage_times, "ONE_SIDE", 0.0)
+    monkeypatch.setattr(passage_times, "ONE_SIDE_SPREAD", 0.0)
     found = PassageTime(MarkovChain(Q), target, start)
     both = found.at(times)
     assert found._powers is not None
     assert found._powers.tail is not None
-    assert max(found._powers.tail.spreads) <= passage_times.SPREAD
+    assert max(found._powers.tail.spreads) <= passage_times.TWO_SIDE_SPREAD
     for a, b in ((one.cdf, both.cdf), (one.survival, both.survival)):
         assert np.all(np.abs(a - b) <= (one.relative_error + both.relative_error) * b)
     assert np.all(both.relative_error <= 1e-12)
@@ -335,7 +335,7 @@ def test_a_vector_that_is_not_accurate_enough_does_not_stop_the_powers(monkeypat
     assert sums.at(np.array([1e6])).cdf[0] > 0.0
     assert sums._powers is not None
     assert sums._powers.tail is not None
-    assert 1e-10 < sums._powers.tail.spreads[0] < passage_times.SPREAD
+    assert 1e-10 < sums._powers.tail.spreads[0] < passage_times.TWO_SIDE_SPREAD
 
 
 # Perron vectors and their eigenvalue against a cosine formula and against what the vectors must satisfy.

@@ -23,7 +23,7 @@ from markov.time.squaring import (
     unit_error,
     weights_in_words,
 )
-from markov.time.uniformization import most_jumps
+from markov.time.uniformization import max_jumps
 from tests.markov.time.exact_exponentials import exact
 from tests.surface import for_each
 
@@ -251,7 +251,7 @@ def test_every_weight_is_right_in_all_words(words, x):
 
 @for_each([1e-250, 1e-3, 1.0, 40.0, 1e4, 1e9])
 def test_more_jumps_have_a_probability_below_1e_320(mean):
-    most = most_jumps(mean)
+    most = max_jumps(mean)
     with mpmath.workdps(60):
         k = mpmath.floor(most) + 1
         term = mpmath.exp(k * mpmath.log(mean) - mean - mpmath.loggamma(k + 1))
@@ -260,7 +260,7 @@ def test_more_jumps_have_a_probability_below_1e_320(mean):
 
 
 def test_without_time_nothing_jumps():
-    assert most_jumps(0.0) == 0.0
+    assert max_jumps(0.0) == 0.0
 
 
 def test_many_times_in_float64_are_within_their_bound():

@@ -166,10 +166,10 @@ class Listed:
 @pytest.mark.parametrize("most", [6, 25, 40])
 def test_bounds_hold_for_random_chains(most: int, time: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each mass is a lower bound, except for the error; with all states held all are right within it."""
-    monkeypatch.setattr(moving, "SPARE", 100.0)
+    monkeypatch.setattr(moving, "MAX_STATES_PER_HELD_STATE", 100.0)
     for seed in range(6):
         chain = Listed(np.random.default_rng(seed), 40, 4)
-        found = moving.moved(chain, time, most)
+        found = moving.follow_distribution(chain, time, most)
         truth = expm(chain.dense() * time)[2]
         masses = np.zeros(chain.count)
         masses[0], masses[1] = found.reached, found.missed
