@@ -147,7 +147,7 @@ def _write(target: Path, question: Question, path: Path, constants: dict[str, st
     mine = {name: constants[name] for name in model.program.constants if name in constants}
     listed: dict[str, Any] = {"measures": functions, "model": path, "constants": mine}
     if len(chain.recurrent_classes) > 1:
-        (start,) = model.explored.initial.tolist()
+        (start,) = model.state_space.initial.tolist()
         write_long_run(target, chain, start, **listed)
     else:
         stationary(model).certificate(target, **listed)

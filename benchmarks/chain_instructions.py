@@ -73,7 +73,7 @@ def searched_kanban() -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kanban.prism"
         path.write_text(kanban(3))
-        return SimpleNamespace(pi=read_prism(path).explored.Q.data)
+        return SimpleNamespace(pi=read_prism(path).state_space.Q.data)
 
 
 def certified() -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.files import FileModel
-    from markov.files.binding import Bound
+    from markov.files.binding import Instance
 
 __all__ = ["agrees", "hits"]
 
@@ -30,12 +30,12 @@ MAX_JUMPS = 20_000
 """Of the longest path: with more, paths are not simulated."""
 
 
-def numbered(bound: Bound) -> Bound | None:
+def numbered(bound: Instance) -> Instance | None:
     """Return a program whose states have numbers; None where the ranges of its variables are too wide."""
     for width in WINDOWS:
         if bound.shifts is not None:
             return bound
-        bound = bound.narrowed(width)
+        bound = bound.narrow(width)
     return None
 
 
@@ -47,15 +47,15 @@ def hits(model: FileModel, text: str, paths: int, seed: int = 1) -> int | None:
     query, given = model._query(text)
     if not isinstance(query, Operator) or query.kind != "P":
         return None
-    unlisted = Unlisted(model.bound, model._declared(given, None), 1)
+    unlisted = Unlisted(model.instance, model._constant_values(given, None), 1)
     path = query.of
     begin, end = unlisted.times(path)
     at_once = begin == 0.0
-    bound = numbered(unlisted.bound)
+    bound = numbered(unlisted.instance)
     if bound is None:
         return None
-    reached, goes_on = unlisted.truths(path, at_once)(bound)
-    inside = reached if at_once else unlisted.truths(path, True)(bound)[0]
+    reached, goes_on = unlisted.conditions(path, at_once)(bound)
+    inside = reached if at_once else unlisted.conditions(path, True)(bound)[0]
     start = bound.numbers(np.array([[r.start] for r in bound.ranges]))
     found = _Paths(bound, np.repeat(start, paths), end, np.random.default_rng(seed))
     try:
@@ -78,7 +78,7 @@ def _truth(value: Any, columns: Columns) -> NDArray[np.bool_]:
 class _Paths:
     """Paths of a program, each at its own time."""
 
-    def __init__(self, bound: Bound, states: NDArray[np.int64], end: float, random: np.random.Generator) -> None:
+    def __init__(self, bound: Instance, states: NDArray[np.int64], end: float, random: np.random.Generator) -> None:
         self.bound, self.states, self.end, self.random = bound, states, end, random
         self.times = np.zeros(len(states))
         self.moves = moves_of(bound)

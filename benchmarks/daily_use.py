@@ -175,7 +175,7 @@ def search() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "grid.prism"
         path.write_text(GRID, encoding="utf-8")
-        (seconds,) = least(lambda: read_prism(path, constants={"N": 500}).explored)
+        (seconds,) = least(lambda: read_prism(path, constants={"N": 500}).state_space)
     yield Figure("states found, from a PRISM file", "10^6/s", 2.0, 501**2 / seconds / 1e6, True)
 
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, float]]:

@@ -25,7 +25,7 @@ from benchmarks.time_and_passage import FILES
 from markov import read_prism
 from markov.files.states.moves import moves_of
 from markov.files.states.table_search import TableSearch
-from markov.files.states.tables import tabulated
+from markov.files.states.tables import tabulate
 
 RUNS = 5
 KANBAN = {f"kanban {tickets}": tickets for tickets in (2, 3, 4, 5)}
@@ -51,8 +51,8 @@ class Stages:
 
     def tabulate(self) -> None:
         """Tabulate the transitions, over blocks of variables where the product space is large."""
-        bound = self.model.bound
-        made = tabulated(moves_of(bound), bound, ())
+        bound = self.model.instance
+        made = tabulate(moves_of(bound), bound, ())
         if made is None:
             raise ValueError(f"model = {self.path.name!r}: must have commands that are tabulated")
         starts = np.array([[r.start] for r in bound.ranges])
@@ -64,15 +64,15 @@ class Stages:
 
     def write(self) -> None:
         """Write the rows of the generator."""
-        self.found = self.search.assembled()
+        self.found = self.search.assemble()
 
     def whole(self) -> None:
         """Do all of that, as users do."""
-        self.explored = read_prism(self.path, constants=self.constants).explored
+        self.state_space = read_prism(self.path, constants=self.constants).state_space
 
     def values(self) -> None:
         """Compute the values of all variables, which a `MarkovChain` has."""
-        self.found = self.explored.bound.codes(self.explored.columns.states)
+        self.found = self.state_space.instance.codes(self.state_space.columns.states)
 
     @property
     def steps(self) -> list[Callable[[], None]]:
@@ -82,7 +82,7 @@ class Stages:
     @property
     def size(self) -> tuple[int, int]:
         """Numbers of states and transitions."""
-        Q = self.explored.Q
+        Q = self.state_space.Q
         return Q.shape[0], Q.nnz - Q.shape[0]
 
 

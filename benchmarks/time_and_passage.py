@@ -237,9 +237,9 @@ def exploration(states: int) -> None:
 
 def explored(path: Path, constants: dict[str, int]) -> None:
     """Print how fast a file's states are found, once what needs compilation is compiled."""
-    took = seconds(lambda: read_prism(path, constants=constants).explored)
+    took = seconds(lambda: read_prism(path, constants=constants).state_space)
     parsed = seconds(lambda: parse_prism(path))
-    Q = read_prism(path, constants=constants).explored.Q
+    Q = read_prism(path, constants=constants).state_space.Q
     print(f"{path.name}: {Q.shape[0]} states, {Q.nnz - Q.shape[0]} transitions in {took:.2f} s "
           f"({parsed:.3f} s of it parsing), {Q.shape[0] / took:.2e} states/s, "
           f"{(Q.nnz - Q.shape[0]) / took:.2e} transitions/s")  # fmt: skip

@@ -802,7 +802,7 @@ def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
                 *formulas.EMPTY,
                 *formulas.BINARY,
                 *formulas.ASCENDING,
-                *formulas.CALLED,
+                *formulas.UNARY_FUNCTIONS,
                 *formulas.OF_INVERSE,
                 *formulas.INVERSE_OF,
                 *formulas.CONSTANTS,
@@ -823,7 +823,7 @@ def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     )  # fmt: skip
     yield _reader(
         "Chains listed by states", markov.read_explicit, formats="`.tra` with `.sta`, `.lab`, `.srew` and `.trew` (or `1.srew`, `1.trew`, `2.srew`, ... after its name) beside it; `.umb`; `.mtx` (Matrix Market).",
-        skipped=f"Comments, except for PRISM's first ones with the kind of model and the names of rewards; the action after a rate in `.tra`; of `.umb`, what a Markov chain does not need: members that begin with {_names(umb_reading.SKIPPED)}, except for {_names((*umb_reading.NEEDED, *umb_reading.NEEDED_FOLDERS))}.",
+        skipped=f"Comments, except for PRISM's first ones with the kind of model and the names of rewards; the action after a rate in `.tra`; of `.umb`, what a Markov chain does not need: members that begin with {_names(umb_reading.SKIPPED)}, except for {_names((*umb_reading.REQUIRED, *umb_reading.REQUIRED_FOLDERS))}.",
         not_read="`.drn` of Storm.", notes=section(markov.read_explicit, "Notes"), limits=texts,
     )  # fmt: skip
     yield _reader(

@@ -445,7 +445,7 @@ def _writer(model: FileModel) -> Callable[..., Any]:
 
     if len(model.chain.recurrent_classes) == 1:
         return stationary(model).certificate
-    initial = model.explored.initial.tolist()
+    initial = model.state_space.initial.tolist()
     if len(initial) > 1:
         raise ValueError(f"{model.name}: {len(initial)} initial states: a certificate is for one")
     return partial(write_long_run, chain=model.chain, start=initial[0])

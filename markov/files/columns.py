@@ -53,11 +53,11 @@ class Columns:
             self.codes = codes
             self.count = codes.shape[1]
         else:
-            self.count = len(self._numbered()[1])
+            self.count = len(self._numbers()[1])
         self._variables: dict[int, NDArray[np.int64]] = {}
-        self._kept: dict[Callable[[Columns], Any], Any] = {}
+        self._cache: dict[Callable[[Columns], Any], Any] = {}
 
-    def _numbered(self) -> tuple[Numbering, NDArray[np.int64]]:
+    def _numbers(self) -> tuple[Numbering, NDArray[np.int64]]:
         assert self._numbering is not None
         assert self.states is not None
         return self._numbering, self.states
@@ -65,28 +65,28 @@ class Columns:
     @cached_property
     def codes(self) -> NDArray[np.int64]:
         """The values of all variables, shape (variables, states)."""
-        numbering, states = self._numbered()
+        numbering, states = self._numbers()
         return numbering.codes(states)
 
     def variable(self, k: int) -> NDArray[np.int64]:
         """Return the values of one variable, shape (states,)."""
         if "codes" in self.__dict__:
-            found: NDArray[np.int64] = self.codes[k]
-            return found
+            values: NDArray[np.int64] = self.codes[k]
+            return values
         if k not in self._variables:
-            numbering, states = self._numbered()
+            numbering, states = self._numbers()
             self._variables[k] = numbering.code(k, states)
         return self._variables[k]
 
-    def take(self, places: NDArray[np.int64]) -> Columns:
+    def take(self, indices: NDArray[np.int64]) -> Columns:
         """Return some of the states."""
-        if len(places) == self.count:
+        if len(indices) == self.count:
             return self
-        states = None if self.states is None else self.states[places]
-        transient = None if self._transient is None else self._transient[:, places]
+        states = None if self.states is None else self.states[indices]
+        transient = None if self._transient is None else self._transient[:, indices]
         if self._numbering is not None:
             return Columns(None, states, self._numbering, transient)
-        return Columns(self.codes[:, places], states, None, transient)
+        return Columns(self.codes[:, indices], states, None, transient)
 
     def transient(self, k: int) -> NDArray[np.float64]:
         """Return the values of a transient variable in the transitions that lead to the states, shape (states,)."""
@@ -94,8 +94,8 @@ class Columns:
         values: NDArray[np.float64] = self._transient[k]
         return values
 
-    def remembered(self, run: Callable[[Columns], Any]) -> Any:
+    def memoize(self, rule: Callable[[Columns], Any]) -> Any:
         """Return the values of a formula in these states, computed once."""
-        if run not in self._kept:
-            self._kept[run] = run(self)
-        return self._kept[run]
+        if rule not in self._cache:
+            self._cache[rule] = rule(self)
+        return self._cache[rule]

@@ -6,9 +6,9 @@ from typing import Any
 
 from hopflow.errors import RuleError
 
-__all__ = ["FileError", "Place"]
+__all__ = ["FileError", "Location"]
 
-Place = tuple[str, int]
+Location = tuple[str, int]
 """Name of a file, or of what stands for one, and a line counted from one."""
 
 
@@ -37,8 +37,8 @@ class FileError(RuleError):
 
     file: str
 
-    def __init__(self, place: tuple[str, int | None], reason: str) -> None:
-        self.file, self.line = place
+    def __init__(self, location: tuple[str, int | None], reason: str) -> None:
+        self.file, self.line = location
         self.reason = reason
         where = self.file if self.line is None else f"{self.file}, line {self.line}"
         super().__init__(f"{where}: {reason}")

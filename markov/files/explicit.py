@@ -32,7 +32,7 @@ from markov.computing.matrices import off_diagonal, with_diagonal
 from markov.computing.memory import check_room
 from markov.files.errors import FileError
 from markov.files.listed import ListedChain
-from markov.files.listed_models import listed_model
+from markov.files.listed_models import model_from_chain
 from markov.files.parsing.tokens import decimal, read_text
 from markov.files.umb_reading import read_umb
 from markov.files.umb_writing import write_umb
@@ -54,7 +54,7 @@ __all__ = ["ExplicitModel", "from_networkx", "read_explicit", "to_networkx", "wr
 
 SUFFIXES = (".tra", ".umb", ".mtx")
 BYTES_PER_TRANSITION = 100.0
-WHOLE = re.compile("[0-9]{1,18}")
+NATURAL = re.compile("[0-9]{1,18}")
 KIND = re.compile(r"# *Transitions *\((\w{1,20})\)")
 """The first line of transitions of newer versions of PRISM."""
 RATIO = re.compile("-?[0-9]{1,300}/[0-9]{1,300}")
@@ -93,8 +93,8 @@ class ExplicitModel(ByValue):
     def __init__(self, chain: MarkovChain, labels: Mapping[str, Any], rewards: Any = None) -> None:
         self.chain = chain
         self.labels = {name: np.asarray(v, dtype=bool) for name, v in labels.items()}
-        given = np.zeros(chain.size) if rewards is None else rewards
-        self.rewards = np.asarray(given, dtype=np.float64)
+        values = np.zeros(chain.size) if rewards is None else rewards
+        self.rewards = np.asarray(values, dtype=np.float64)
 
     @property
     def variables(self) -> Mapping[str, NDArray[Any]]:
@@ -108,7 +108,7 @@ class ExplicitModel(ByValue):
         Variables are those of the states and of a ``.sta`` file, or ``state``, their number. A file without the label ``init`` begins in
         state 0, as in PRISM.
         """
-        return listed_model(self.chain)
+        return model_from_chain(self.chain)
 
     def property(self, text: str, **options: Any) -> PropertyResult:
         """Return the value of a property, as `FileModel.property` does."""
@@ -170,10 +170,10 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     if path.suffix == ".umb":
         return ExplicitModel(*read_umb(path))
     if path.suffix != ".tra":
-        said = f"the path must end in {', '.join(SUFFIXES)}"
+        message = f"the path must end in {', '.join(SUFFIXES)}"
         if path.suffix == ".drn":
-            said += "; DRN files of Storm are not read: export .umb instead"
-        raise FileError((path.name, None), said)
+            message += "; DRN files of Storm are not read: export .umb instead"
+        raise FileError((path.name, None), message)
     structures = _reward_structures(path)
     rates, started, of_storm = _transitions(path)
     n = rates.total.shape[0]
@@ -220,23 +220,23 @@ def _lines(text: str) -> list[tuple[int, list[str]]]:
     return [(k, line.split()) for k, line in numbered if line.strip() and line[0] != "#"]
 
 
-def _state(word: str, n: int, place: tuple[str, int]) -> int:
-    if not WHOLE.fullmatch(word) or int(word) >= n:
-        raise FileError(place, f"{word[:20]!r}: must be a state, 0 to {n - 1}")
+def _state(word: str, n: int, location: tuple[str, int]) -> int:
+    if not NATURAL.fullmatch(word) or int(word) >= n:
+        raise FileError(location, f"{word[:20]!r}: must be a state, 0 to {n - 1}")
     return int(word)
 
 
-def _real(word: str, place: tuple[str, int]) -> float:
+def _real(word: str, location: tuple[str, int]) -> float:
     if decimal(word) is None:
-        raise FileError(place, f"{word[:20]!r}: must be a finite number")
+        raise FileError(location, f"{word[:20]!r}: must be a finite number")
     return float(word)
 
 
-def _ratio(word: str, place: tuple[str, int]) -> float:
+def _ratio(word: str, location: tuple[str, int]) -> float:
     """Return a decimal number, or the quotient of two whole ones."""
     if RATIO.fullmatch(word) and int(word.partition("/")[2]):
         return float(Fraction(word))
-    return _real(word, place)
+    return _real(word, location)
 
 
 def _reward_structures(path: Path) -> list[tuple[Path, Path]]:
@@ -277,16 +277,16 @@ def _reward_structures(path: Path) -> list[tuple[Path, Path]]:
     return structures
 
 
-def _counts(path: Path, lines: list[tuple[int, list[str]]], what: str) -> tuple[int, int]:
+def _counts(path: Path, lines: list[tuple[int, list[str]]], unit: str) -> tuple[int, int]:
     """Return the two counts of a first line; that of the other lines must be right."""
     words = lines[0][1] if lines else []
-    if len(words) != 2 or not all(map(WHOLE.fullmatch, words)):
-        said = f"{' '.join(words)[:20]!r}: numbers of states and of {what} are expected"
-        raise FileError((path.name, lines[0][0] if lines else 1), said)
+    if len(words) != 2 or not all(map(NATURAL.fullmatch, words)):
+        message = f"{' '.join(words)[:20]!r}: numbers of states and of {unit} are expected"
+        raise FileError((path.name, lines[0][0] if lines else 1), message)
     n, count = map(int, words)
     if n < 1 or count != len(lines) - 1:
-        said = f"{count_of(n, 'state')} and {count} {what} are announced, {len(lines) - 1} are there"
-        raise FileError((path.name, lines[0][0]), said)
+        message = f"{count_of(n, 'state')} and {count} {unit} are announced, {len(lines) - 1} are there"
+        raise FileError((path.name, lines[0][0]), message)
     return n, count
 
 
@@ -304,14 +304,14 @@ def _transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, bool]:
     first = lines[0][1] if lines else []
     of_storm = len(first) == 1 and first[0].lower() == "ctmc"
     if len(first) == 1 and first[0].isalpha() and not of_storm:
-        said = f"a model of type {first[0]!r} (Storm): must be ctmc"
-        raise FileError((path.name, lines[0][0]), said)
+        message = f"a model of type {first[0]!r} (Storm): must be ctmc"
+        raise FileError((path.name, lines[0][0]), message)
     kind = KIND.match(text)
     if kind and kind[1] != "CTMC":
         raise FileError((path.name, 1), f"transitions of a model of type {kind[1]}: must be CTMC")
     if any(":" in word for _, words in lines[1:2] for word in words[1:]):
-        said = "rows of PRISM (-exportrows) are not read: export a line for each transition"
-        raise FileError((path.name, lines[1][0]), said)
+        message = "rows of PRISM (-exportrows) are not read: export a line for each transition"
+        raise FileError((path.name, lines[1][0]), message)
     initial_lines = [] if of_storm else list(itertools.takewhile(lambda line: line[1][0] == "-", lines[1:]))
     del lines[1 : 1 + len(initial_lines)]
     count = len(lines) - 1
@@ -325,15 +325,15 @@ def _transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, bool]:
     rows, columns = np.empty((2, count), dtype=np.int64)
     rates = np.empty(count)
     for k, (number, words) in enumerate(lines[1:]):
-        place = path.name, number
+        location = path.name, number
         if len(words) not in (3, 4):
-            raise FileError(place, "a line is FROM TO RATE, and an action after it")
+            raise FileError(location, "a line is FROM TO RATE, and an action after it")
         if len(words) == 4 and not words[3].isidentifier():
-            raise FileError(place, f"{words[3][:20]!r} after the rate: must be the name of an action")
-        rows[k], columns[k] = _state(words[0], n, place), _state(words[1], n, place)
-        rates[k] = _ratio(words[2], place)
+            raise FileError(location, f"{words[3][:20]!r} after the rate: must be the name of an action")
+        rows[k], columns[k] = _state(words[0], n, location), _state(words[1], n, location)
+        rates[k] = _ratio(words[2], location)
         if rates[k] < 0.0:
-            raise FileError(place, f"rate {rates[k]:g}: must be >= 0")
+            raise FileError(location, f"rate {rates[k]:g}: must be >= 0")
     if of_storm:
         n = 1 + int(max(rows.max(initial=0), columns.max(initial=0)))
         check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))
@@ -346,22 +346,22 @@ def _names(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]
     if not path.is_file():
         return None, {}
     names: list[str | None] = [None] * n
-    taken: dict[str, int] = {}
+    state_by_name: dict[str, int] = {}
     lines = _lines(read_text(path))
     for number, words in lines[1:]:
         word, colon, name = " ".join(words).partition(":")
-        place = path.name, number
+        location = path.name, number
         if not colon:
-            raise FileError(place, "a line is STATE:(VALUES)")
-        state = _state(word, n, place)
-        if names[state] is not None or taken.setdefault(name, state) != state:
-            raise FileError(place, f"state {state} or its values have a line before")
+            raise FileError(location, "a line is STATE:(VALUES)")
+        state = _state(word, n, location)
+        if names[state] is not None or state_by_name.setdefault(name, state) != state:
+            raise FileError(location, f"state {state} or its values have a line before")
         names[state] = name
     if None in names:
         raise FileError((path.name, None), f"state {names.index(None)} has no line")
     rows = [str(name) for name in names]
-    titles = _listed_values("".join(lines[0][1])) if lines else []
-    values = [_listed_values(name) for name in rows]
+    titles = _split_values("".join(lines[0][1])) if lines else []
+    values = [_split_values(name) for name in rows]
     if any(len(row) != len(titles) for row in values):
         k = next(k for k, row in enumerate(values) if len(row) != len(titles))
         raise FileError((path.name, None), f"state {k} has {count_of(len(values[k]), 'value')}, must be {len(titles)}")
@@ -373,7 +373,7 @@ def _names(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]
     return rows, {title: column for title, column in columns.items() if column is not None}
 
 
-def _listed_values(text: str) -> list[str]:
+def _split_values(text: str) -> list[str]:
     """Return the words between parentheses and commas."""
     return [word.strip() for word in text.strip().removeprefix("(").removesuffix(")").split(",")]
 
@@ -382,7 +382,7 @@ def _column(words: Sequence[str]) -> NDArray[Any] | None:
     """Return whole numbers below 2^62 or truth values; None of others."""
     if set(words) <= {"true", "false"}:
         return np.array([word == "true" for word in words])
-    if all(WHOLE.fullmatch(word.removeprefix("-")) and abs(int(word)) < 2**62 for word in words):
+    if all(NATURAL.fullmatch(word.removeprefix("-")) and abs(int(word)) < 2**62 for word in words):
         return np.array([int(word) for word in words])
     return None
 
@@ -392,21 +392,21 @@ def _labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
     if not path.is_file():
         return {}
     lines = _lines(read_text(path))
-    place = path.name, lines[0][0] if lines else 1
+    location = path.name, lines[0][0] if lines else 1
     by_number: dict[str, str] = {}
-    rest = " ".join(lines[0][1]) if lines else ""
-    while rest:
-        number, _, after = rest.partition('="')
-        name, quote, rest = after.partition('"')
-        rest = rest.lstrip()
-        if not WHOLE.fullmatch(number) or not quote:
-            raise FileError(place, 'labels are expected: 0="init" 1="full"')
+    remaining = " ".join(lines[0][1]) if lines else ""
+    while remaining:
+        number, _, after = remaining.partition('="')
+        name, quote, remaining = after.partition('"')
+        remaining = remaining.lstrip()
+        if not NATURAL.fullmatch(number) or not quote:
+            raise FileError(location, 'labels are expected: 0="init" 1="full"')
         if number in by_number or name in by_number.values():
-            raise FileError(place, f'{number}="{name[:20]}": the number or the name stands there twice')
+            raise FileError(location, f'{number}="{name[:20]}": the number or the name stands there twice')
         by_number[number] = name
     if not by_number:
-        raise FileError(place, 'labels are expected: 0="init" 1="full"')
-    return _marked(path, lines[1:], n, by_number)
+        raise FileError(location, 'labels are expected: 0="init" 1="full"')
+    return _mark_labels(path, lines[1:], n, by_number)
 
 
 def _storm_labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
@@ -416,29 +416,29 @@ def _storm_labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
     lines = [(k, line.split()) for k, line in enumerate(read_text(path).split("\n"), 1) if line.split()]
     heads = [k for k, (_, words) in enumerate(lines) if words == ["#END"]]
     if not lines or lines[0][1] != ["#DECLARATION"] or len(heads) != 1:
-        said = "labels between #DECLARATION and #END are expected (Storm), as the transitions are Storm's"
-        raise FileError((path.name, 1), said)
+        message = "labels between #DECLARATION and #END are expected (Storm), as the transitions are Storm's"
+        raise FileError((path.name, 1), message)
     names = [name for _, words in lines[1 : heads[0]] for name in words]
     if len(set(names)) < len(names):
         raise FileError((path.name, 2), "a label is declared twice")
-    return _marked(path, lines[heads[0] + 1 :], n, {name: name for name in names})
+    return _mark_labels(path, lines[heads[0] + 1 :], n, {name: name for name in names})
 
 
-def _marked(
+def _mark_labels(
     path: Path, lines: list[tuple[int, list[str]]], n: int, names: Mapping[str, str]
 ) -> dict[str, NDArray[np.bool_]]:
     """Return labels by their names, from lines of a state and what stands for its labels."""
     labels = {name: np.zeros(n, dtype=bool) for name in names.values()}
-    seen = np.zeros(n, dtype=bool)
+    visited = np.zeros(n, dtype=bool)
     for number, words in lines:
-        place = path.name, number
-        state = _state(words[0].removesuffix(":"), n, place)
-        if seen[state]:
-            raise FileError(place, f"state {state} has a line before")
-        seen[state] = True
+        location = path.name, number
+        state = _state(words[0].removesuffix(":"), n, location)
+        if visited[state]:
+            raise FileError(location, f"state {state} has a line before")
+        visited[state] = True
         for word in words[1:]:
             if word not in names:
-                raise FileError(place, f"{word[:20]!r}: no label has this number or name")
+                raise FileError(location, f"{word[:20]!r}: no label has this number or name")
             labels[names[word]][state] = True
     return labels
 
@@ -448,13 +448,13 @@ def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, Vector]:
     name, lines = _reward_lines(path, n, counted)
     values, visited = np.zeros(n), np.zeros(n, dtype=bool)
     for number, words in lines:
-        place = path.name, number
+        location = path.name, number
         if len(words) != 2:
-            raise FileError(place, "a line is STATE REWARD")
-        state = _state(words[0], n, place)
+            raise FileError(location, "a line is STATE REWARD")
+        state = _state(words[0], n, location)
         if visited[state]:
-            raise FileError(place, f"state {state} has a reward before")
-        visited[state], values[state] = True, _ratio(words[1], place)
+            raise FileError(location, f"state {state} has a reward before")
+        visited[state], values[state] = True, _ratio(words[1], location)
     return name, values
 
 
@@ -464,18 +464,18 @@ def _flows(path: Path, rates: _Rates, *, counted: bool) -> tuple[str, Vector]:
     name, lines = _reward_lines(path, n, counted)
     values, visited = np.zeros(n), set[tuple[int, int]]()
     for number, words in lines:
-        place = path.name, number
+        location = path.name, number
         if len(words) != 3:
-            raise FileError(place, "a line is FROM TO REWARD")
-        pair = _state(words[0], n, place), _state(words[1], n, place)
+            raise FileError(location, "a line is FROM TO REWARD")
+        pair = _state(words[0], n, location), _state(words[1], n, location)
         if pair in visited:
-            raise FileError(place, f"the transition from {pair[0]} to {pair[1]} has a reward before")
+            raise FileError(location, f"the transition from {pair[0]} to {pair[1]} has a reward before")
         count = int(rates.transitions[pair])
         if count != 1:
             reason = "its reward may be of one of them: export .umb" if count else "no reward can be of it"
-            raise FileError(place, f"{count_of(count, 'transition')} from {pair[0]} to {pair[1]}: {reason}")
+            raise FileError(location, f"{count_of(count, 'transition')} from {pair[0]} to {pair[1]}: {reason}")
         visited.add(pair)
-        values[pair[0]] += float(rates.total[pair]) * _ratio(words[2], place)
+        values[pair[0]] += float(rates.total[pair]) * _ratio(words[2], location)
     return name, values
 
 
@@ -502,26 +502,26 @@ def _matrix_market(path: Path) -> sp.csr_matrix:
     head, _, text = read_text(path).partition("\n")
     words = head.lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
-        said = "no Matrix Market file: %%MatrixMarket matrix coordinate real general is expected"
-        raise FileError((path.name, 1), said)
+        message = "no Matrix Market file: %%MatrixMarket matrix coordinate real general is expected"
+        raise FileError((path.name, 1), message)
     form, field, symmetry = words[2:]
     allowed = {
         form: ("coordinate", "array"),
         field: ("real", "integer"),
         symmetry: ("general", "symmetric", "skew-symmetric"),
     }
-    for word, known in allowed.items():
-        if word not in known:
-            raise FileError((path.name, 1), f"Matrix Market, {word[:20]!r}: must be {' or '.join(known)}")
+    for word, choices in allowed.items():
+        if word not in choices:
+            raise FileError((path.name, 1), f"Matrix Market, {word[:20]!r}: must be {' or '.join(choices)}")
     numbered = enumerate(text.split("\n"), start=2)
     lines = [(k, line.split()) for k, line in numbered if line.strip() and not line.startswith("%")]
-    place = path.name, lines[0][0] if lines else 1
+    location = path.name, lines[0][0] if lines else 1
     sizes = lines[0][1] if lines else []
-    if len(sizes) != (3 if form == "coordinate" else 2) or not all(map(WHOLE.fullmatch, sizes)):
-        raise FileError(place, "Matrix Market: the line of sizes is missing, or is none")
+    if len(sizes) != (3 if form == "coordinate" else 2) or not all(map(NATURAL.fullmatch, sizes)):
+        raise FileError(location, "Matrix Market: the line of sizes is missing, or is none")
     n, width = int(sizes[0]), int(sizes[1])
     if n != width or n < 1:
-        raise FileError(place, f"shape ({n}, {width}): must be square")
+        raise FileError(location, f"shape ({n}, {width}): must be square")
     first = {"general": 0, "symmetric": 0, "skew-symmetric": 1}[symmetry]
     if form == "coordinate":
         count = int(sizes[2])
@@ -530,23 +530,23 @@ def _matrix_market(path: Path) -> sp.csr_matrix:
     else:
         count = n * (n + 1 - 2 * first) // 2
     if count != len(lines) - 1:
-        raise FileError(place, f"{count} entries are announced, {len(lines) - 1} are there")
+        raise FileError(location, f"{count} entries are announced, {len(lines) - 1} are there")
     check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))
     rows, columns = np.empty((2, count), dtype=np.int64)
     values = np.empty(count)
     row, column = (first, 0)
     for k, (number, entry) in enumerate(lines[1:]):
-        place = path.name, number
+        location = path.name, number
         if len(entry) != (3 if form == "coordinate" else 1):
-            raise FileError(place, "a line is ROW COLUMN VALUE, or one VALUE of an array")
+            raise FileError(location, "a line is ROW COLUMN VALUE, or one VALUE of an array")
         if form == "coordinate":
-            row, column = (_state(word, n + 1, place) - 1 for word in entry[:2])
+            row, column = (_state(word, n + 1, location) - 1 for word in entry[:2])
             if row < 0 or column < 0 or (symmetry != "general" and column > row - first):
                 raise FileError(
-                    place,
+                    location,
                     f"entry ({row + 1}, {column + 1}): must be within the matrix, below its diagonal where it is {symmetry}",
                 )
-        rows[k], columns[k], values[k] = row, column, _real(entry[-1], place)
+        rows[k], columns[k], values[k] = row, column, _real(entry[-1], location)
         if form == "array":
             row += 1
             if row == n:
@@ -629,8 +629,8 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None
 
 def _of_model(chain: MarkovChain) -> dict[str, NDArray[np.bool_]]:
     """Return measures that are zero or one in every state."""
-    found = {} if chain.model is None else functionals(chain.model, chain.table)
-    means = {name: m.of for name, m in found.items() if m.over is None and m.of.ndim == 1}
+    measures = {} if chain.model is None else functionals(chain.model, chain.table)
+    means = {name: m.of for name, m in measures.items() if m.over is None and m.of.ndim == 1}
     return {name: of != 0.0 for name, of in means.items() if np.isin(of, (0.0, 1.0)).all()}
 
 
@@ -686,12 +686,12 @@ def from_networkx(graph: Any, *, rate: str = "rate") -> MarkovChain:
     if not graph.is_directed():
         raise ValueError("graph: must be directed")
     nodes = list(graph)
-    places = {node: k for k, node in enumerate(nodes)}
+    index = {node: k for k, node in enumerate(nodes)}
     matrix = np.zeros((3, graph.number_of_edges()))
     for k, (x, y, value) in enumerate(graph.edges(data=rate)):
         if value is None:
             raise ValueError(f"graph: the edge {x!r} to {y!r} has no rate {rate!r}")
-        matrix[:, k] = places[x], places[y], value
+        matrix[:, k] = index[x], index[y], value
     rows, columns = matrix[0].astype(np.int64), matrix[1].astype(np.int64)
     off, n = rows != columns, len(nodes)
     rates = sp.csr_matrix((matrix[2, off], (rows[off], columns[off])), shape=(n, n))

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from markov.files.errors import FileError
-from markov.files.values import LARGE, Value, as_real, check_numbers, combined
-from markov.generators.unbounded.polynomials import FUNCTIONS as FOLLOWED
+from markov.files.values import INT_LIMIT, Value, as_real, check_numbers, combine
+from markov.generators.unbounded.polynomials import FUNCTIONS as STAND_IN_FUNCTIONS
 from markov.generators.unbounded.polynomials import logarithm
 
 if TYPE_CHECKING:
     from markov.files.columns import Columns
 
-__all__ = ["FUNCTIONS", "ExpressionFunction", "function", "is_plain", "names", "quotient"]
+__all__ = ["FUNCTIONS", "ExpressionFunction", "function", "is_plain", "names_of_language", "quotient"]
 
 ArrayRule = Callable[[list[Value], Any], Value]
 FACTORIALS = np.array([math.factorial(n) for n in range(171)], dtype=np.float64)
@@ -58,7 +58,7 @@ class ExpressionFunction:
     mathml: str = ""
 
 
-def function(name: str, of: list[Value], place: Any) -> Value:
+def function(name: str, arguments: list[Value], location: Any) -> Value:
     """Return a function of numbers.
 
     Raises
@@ -66,14 +66,14 @@ def function(name: str, of: list[Value], place: Any) -> Value:
     FileError
         When the number of arguments or their types are not what it takes.
     """
-    check_numbers(of, place, name)
-    arguments = FUNCTIONS[name].arguments
-    if (arguments is not None and len(of) != arguments) or not of:
-        raise FileError(place, f"{name} takes {arguments or 'at least one'} argument(s), not {len(of)}")
-    return FUNCTIONS[name].arrays(of, place)
+    check_numbers(arguments, location, name)
+    arity = FUNCTIONS[name].arguments
+    if (arity is not None and len(arguments) != arity) or not arguments:
+        raise FileError(location, f"{name} takes {arity or 'at least one'} argument(s), not {len(arguments)}")
+    return FUNCTIONS[name].arrays(arguments, location)
 
 
-def names(language: str) -> dict[str, str]:
+def names_of_language(language: str) -> dict[str, str]:
     """Return the functions of a language, ``"prism"``, ``"jani"`` or ``"mathml"``: names in this table by its names."""
     pairs = ((getattr(entry, language), name) for name, entry in FUNCTIONS.items())
     return {word: name for word, name in pairs if word}
@@ -99,121 +99,123 @@ def _array(value: Any) -> Any:
 
 
 def _real_array(real: Callable[[Any], Any]) -> ArrayRule:
-    return lambda of, _place: combined("double", of, lambda c: real(_array(of[0].run(c))))
+    return lambda arguments, _location: combine("double", arguments, lambda c: real(_array(arguments[0].run(c))))
 
 
 def _factorial(value: Any) -> Any:
     """Return factorials: infinite beyond float64, NaN of negative numbers and of fractions."""
     value = np.asarray(value, dtype=np.float64)
-    whole = (value >= 0.0) & (value == np.floor(value))
-    small = whole & (value < len(FACTORIALS))
+    integer = (value >= 0.0) & (value == np.floor(value))
+    small = integer & (value < len(FACTORIALS))
     exact = FACTORIALS[np.where(small, value, 0.0).astype(np.int64)]
-    return np.where(small, exact, np.where(whole, np.inf, np.nan))
+    return np.where(small, exact, np.where(integer, np.inf, np.nan))
 
 
-def _log_array(of: list[Value], _place: Any) -> Value:
+def _log_array(arguments: list[Value], _location: Any) -> Value:
     def run(c: Columns) -> Any:
-        return np.divide(np.log(_array(of[0].run(c))), np.log(_array(of[1].run(c))))
+        return np.divide(np.log(_array(arguments[0].run(c))), np.log(_array(arguments[1].run(c))))
 
-    return combined("double", of, run)
-
-
-def _abs_array(of: list[Value], _place: Any) -> Value:
-    high = max(abs(of[0].low), abs(of[0].high))
-    return combined(of[0].kind, of, lambda c: np.abs(of[0].run(c)), low=0, high=high)
+    return combine("double", arguments, run)
 
 
-def _sign_array(of: list[Value], place: Any) -> Value:
+def _abs_array(arguments: list[Value], _location: Any) -> Value:
+    high = max(abs(arguments[0].low), abs(arguments[0].high))
+    return combine(arguments[0].kind, arguments, lambda c: np.abs(arguments[0].run(c)), low=0, high=high)
+
+
+def _sign_array(arguments: list[Value], location: Any) -> Value:
     def run(c: Columns) -> Any:
-        value = np.asarray(of[0].run(c))
+        value = np.asarray(arguments[0].run(c))
         if np.isnan(value).any():
-            raise FileError(place, "sgn of a number that is none")
+            raise FileError(location, "sgn of a number that is none")
         return np.sign(value).astype(np.int64)
 
-    return combined("int", of, run, low=-1, high=1, fails=of[0].kind == "double")
+    return combine("int", arguments, run, low=-1, high=1, fails=arguments[0].kind == "double")
 
 
 def _extreme(pick: Any, best: Callable[[Any], int]) -> ArrayRule:
-    def extreme(of: list[Value], _place: Any) -> Value:
-        kind = "double" if any(value.kind == "double" for value in of) else "int"
-        low, high = best(value.low for value in of), best(value.high for value in of)
+    def extreme(arguments: list[Value], _location: Any) -> Value:
+        kind = "double" if any(value.kind == "double" for value in arguments) else "int"
+        low, high = best(value.low for value in arguments), best(value.high for value in arguments)
         convert = as_real if kind == "double" else (lambda value: value)
-        return combined(kind, of, lambda c: reduce(pick, [convert(v.run(c)) for v in of]), low=low, high=high)
+        return combine(
+            kind, arguments, lambda c: reduce(pick, [convert(v.run(c)) for v in arguments]), low=low, high=high
+        )
 
     return extreme
 
 
-def _rounded(name: str, rounded: Callable[[Any], Any]) -> ArrayRule:
-    def rule(of: list[Value], place: Any) -> Value:
-        (value_of,) = of
-        if value_of.kind == "int":
-            return value_of
+def _rounding(name: str, rounded: Callable[[Any], Any]) -> ArrayRule:
+    def rule(arguments: list[Value], location: Any) -> Value:
+        (argument,) = arguments
+        if argument.kind == "int":
+            return argument
 
         def run(c: Columns) -> Any:
-            value = _array(value_of.run(c))
+            value = _array(argument.run(c))
             result = rounded(value)
-            if not (np.abs(result) < LARGE).all():
-                raise FileError(place, f"{name} of {float(np.ravel(value)[0])}: no whole number")
+            if not (np.abs(result) < INT_LIMIT).all():
+                raise FileError(location, f"{name} of {float(np.ravel(value)[0])}: no whole number")
             return result.astype(np.int64)
 
-        return combined("int", of, run, fails=True)
+        return combine("int", arguments, run, fails=True)
 
     return rule
 
 
-def _whole_array(of: list[Value], place: Any) -> Value:
+def _integer_array(arguments: list[Value], location: Any) -> Value:
     """Return a number that must be whole, as one (SBML: a plain ``cn`` is a real number)."""
-    (value_of,) = of
-    if value_of.kind == "int":
-        return value_of
+    (argument,) = arguments
+    if argument.kind == "int":
+        return argument
 
     def run(c: Columns) -> Any:
-        value = _array(value_of.run(c))
-        wrong = ~((np.abs(value) < LARGE) & (value == np.floor(value)))
+        value = _array(argument.run(c))
+        wrong = ~((np.abs(value) < INT_LIMIT) & (value == np.floor(value)))
         if wrong.any():
             first = float(np.ravel(value)[np.ravel(wrong)][0])
-            raise FileError(place, f"{first:g}: must be a whole number")
+            raise FileError(location, f"{first:g}: must be a whole number")
         return value.astype(np.int64)
 
-    return combined("int", of, run, fails=True)
+    return combine("int", arguments, run, fails=True)
 
 
-def _real_power_array(of: list[Value], _place: Any) -> Value:
-    a, b = of
-    return combined("double", of, lambda c: np.power(_array(a.run(c)), as_real(b.run(c))))
+def _real_power_array(arguments: list[Value], _location: Any) -> Value:
+    a, b = arguments
+    return combine("double", arguments, lambda c: np.power(_array(a.run(c)), as_real(b.run(c))))
 
 
-def _power_array(of: list[Value], place: Any) -> Value:
-    if any(value.kind == "double" for value in of):
-        return _real_power_array(of, place)
-    base, exponent = of
+def _power_array(arguments: list[Value], location: Any) -> Value:
+    if any(value.kind == "double" for value in arguments):
+        return _real_power_array(arguments, location)
+    base, exponent = arguments
 
     def run(c: Columns) -> Any:
         x, n = np.asarray(base.run(c)), np.asarray(exponent.run(c))
         if (n < 0).any():
-            raise FileError(place, "pow of whole numbers with an exponent below 0: write 1.0 * x")
+            raise FileError(location, "pow of whole numbers with an exponent below 0: write 1.0 * x")
         with np.errstate(over="ignore"):
-            about = np.abs(np.power(_array(x), _array(n)))
-        if not (about < LARGE).all():
-            raise FileError(place, "pow: a whole number beyond 2^62")
+            magnitude = np.abs(np.power(_array(x), _array(n)))
+        if not (magnitude < INT_LIMIT).all():
+            raise FileError(location, "pow: a whole number beyond 2^62")
         return np.power(x.astype(np.int64), n.astype(np.int64))
 
-    return combined("int", of, run, fails=True)
+    return combine("int", arguments, run, fails=True)
 
 
-def _modulo_array(of: list[Value], place: Any) -> Value:
-    if any(value.kind == "double" for value in of):
-        raise FileError(place, "mod of a real number: must be of whole numbers")
-    a, b = of
+def _modulo_array(arguments: list[Value], location: Any) -> Value:
+    if any(value.kind == "double" for value in arguments):
+        raise FileError(location, "mod of a real number: must be of whole numbers")
+    a, b = arguments
 
     def run(c: Columns) -> Any:
         x, y = np.asarray(a.run(c)), np.asarray(b.run(c))
         if (y <= 0).any():
-            raise FileError(place, "mod by a number that is not positive")
+            raise FileError(location, "mod by a number that is not positive")
         return np.mod(x, y)
 
-    high = min(b.high - 1, LARGE)
-    return combined("int", of, run, fails=b.low <= 0, low=0, high=max(high, 0))
+    high = min(b.high - 1, INT_LIMIT)
+    return combine("int", arguments, run, fails=b.low <= 0, low=0, high=max(high, 0))
 
 
 # ---------------------------------------------------------------------- in one state
@@ -257,7 +259,7 @@ def _logarithm(a: Any, b: Any) -> Any:
     return quotient(top, bottom)
 
 
-def _whole(a: Any) -> Any:
+def _integer(a: Any) -> Any:
     if isinstance(a, float) and not a.is_integer():
         raise ValueError(f"{a:g}: must be a whole number")
     return math.floor(a)
@@ -275,11 +277,11 @@ def _sign(a: Any) -> Any:
 
 def _real(name: str, real: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a function of arrays as one of a number, with the same digits."""
-    followed = FOLLOWED.get({"ln": "log", "arctan": "atan"}.get(name, name))
+    stand_in_rule = STAND_IN_FUNCTIONS.get({"ln": "log", "arctan": "atan"}.get(name, name))
 
     def call(a: Any) -> Any:
-        if followed is not None and not is_plain(a):
-            return followed(a)
+        if stand_in_rule is not None and not is_plain(a):
+            return stand_in_rule(a)
         with np.errstate(all="ignore"):
             return float(real(float(a)))
 
@@ -289,7 +291,7 @@ def _real(name: str, real: Callable[[Any], Any]) -> Callable[[Any], Any]:
 # ---------------------------------------------------------------------- the table
 
 
-def _of_one_real(name: str, real: Callable[[Any], Any], meaning: str, mathml: str = "") -> ExpressionFunction:
+def _real_function(name: str, real: Callable[[Any], Any], meaning: str, mathml: str = "") -> ExpressionFunction:
     return ExpressionFunction(
         arguments=1, meaning=meaning, arrays=_real_array(real), single=_real(name, real), mathml=mathml or name
     )
@@ -314,19 +316,19 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
         arguments=None, meaning="largest", arrays=_extreme(np.maximum, max), single=max, prism="max", jani="max", mathml="max"
     ),
     "floor": ExpressionFunction(
-        arguments=1, meaning="largest whole number not above", arrays=_rounded("floor", np.floor), single=math.floor,
+        arguments=1, meaning="largest whole number not above", arrays=_rounding("floor", np.floor), single=math.floor,
         prism="floor", jani="floor", mathml="floor",
     ),
     "ceil": ExpressionFunction(
-        arguments=1, meaning="smallest whole number not below", arrays=_rounded("ceil", np.ceil), single=math.ceil,
+        arguments=1, meaning="smallest whole number not below", arrays=_rounding("ceil", np.ceil), single=math.ceil,
         prism="ceil", jani="ceil", mathml="ceiling",
     ),
     "round": ExpressionFunction(
-        arguments=1, meaning="nearest whole number, halves upwards", arrays=_rounded("round", lambda x: np.floor(x + 0.5)),
+        arguments=1, meaning="nearest whole number, halves upwards", arrays=_rounding("round", lambda x: np.floor(x + 0.5)),
         single=_round, prism="round",
     ),
     "trc": ExpressionFunction(
-        arguments=1, meaning="whole number without the fraction", arrays=_rounded("trc", np.trunc), single=math.trunc, jani="trc"
+        arguments=1, meaning="whole number without the fraction", arrays=_rounding("trc", np.trunc), single=math.trunc, jani="trc"
     ),
     "abs": ExpressionFunction(arguments=1, meaning="absolute value", arrays=_abs_array, single=abs, jani="abs", mathml="abs"),
     "sgn": ExpressionFunction(arguments=1, meaning="sign: -1, 0 or 1", arrays=_sign_array, single=_sign, jani="sgn"),
@@ -341,7 +343,7 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
         arguments=2, meaning="logarithm of the first to the base of the second", arrays=_log_array, single=_logarithm,
         prism="log", jani="log", mathml="log with logbase",
     ),
-    "whole": ExpressionFunction(arguments=1, meaning="number that must be whole", arrays=_whole_array, single=_whole),
-    **{name: _of_one_real(name, real, meaning, OTHER_MATHML.get(name, "")) for name, (real, meaning) in REAL.items()},
+    "whole": ExpressionFunction(arguments=1, meaning="number that must be whole", arrays=_integer_array, single=_integer),
+    **{name: _real_function(name, real, meaning, OTHER_MATHML.get(name, "")) for name, (real, meaning) in REAL.items()},
 }  # fmt: skip
 """By the name that a `Call` has."""

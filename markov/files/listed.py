@@ -60,19 +60,19 @@ class ListedChain(MeasuredByPlace):
         variables: Mapping[str, NDArray[Any]] | None = None,
         state_rewards: Mapping[str, Vector] | None = None,
     ) -> None:
-        given = {
+        attributes = {
             "_name": name, "_listed": space, "State": space.make, "_codes": codes, "params": None,
             "_labels": dict(labels), "_rewards": dict(rewards), "initial": initial,
             "loops": np.zeros(codes.shape[1]) if loops is None else loops, "variables": dict(variables or {}),
             "state_rewards": dict(rewards if state_rewards is None else state_rewards),
         }  # fmt: skip
-        for key, value in given.items():
+        for key, value in attributes.items():
             object.__setattr__(self, key, value)
 
     @property
     def _space(self) -> Space:
-        found: Space = self._listed
-        return found
+        space: Space = self._listed
+        return space
 
     def space(self) -> Mapping[str, Any]:
         """Return the values of the variables in the listed states."""
@@ -80,28 +80,28 @@ class ListedChain(MeasuredByPlace):
 
     def start(self) -> Any:
         """Return the initial state; None where there is no single one."""
-        places = np.flatnonzero(self.initial)
-        return None if len(places) != 1 else self._space.state(self._codes[:, places[0]])
+        indices = np.flatnonzero(self.initial)
+        return None if len(indices) != 1 else self._space.state(self._codes[:, indices[0]])
 
     @property
     def name(self) -> str:
         """The file's name."""
-        found: str = self._name
-        return found
+        name: str = self._name
+        return name
 
-    def _places(self, s: Any) -> Any:
+    def _indices(self, s: Any) -> Any:
         """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
         values = s if isinstance(s, tuple) else (s,)
         parts = zip(self._space.components, values, strict=True)
         codes = np.array(np.broadcast_arrays(*(_codes_of(c.values, v) for c, v in parts)))
         if np.array_equal(codes, self._codes):
             return np.arange(codes.shape[1])
-        known = self.__dict__.get("_by_values")
-        if known is None:
-            known = {tuple(row): k for k, row in enumerate(self._codes.T.tolist())}
-            object.__setattr__(self, "_by_values", known)
+        index_by_values = self.__dict__.get("_by_values")
+        if index_by_values is None:
+            index_by_values = {tuple(row): k for k, row in enumerate(self._codes.T.tolist())}
+            object.__setattr__(self, "_by_values", index_by_values)
         rows = codes.reshape(len(codes), -1).T.tolist()
-        return np.array([known[tuple(row)] for row in rows]).reshape(codes.shape[1:])
+        return np.array([index_by_values[tuple(row)] for row in rows]).reshape(codes.shape[1:])
 
     def _content(self) -> tuple[Any, ...]:
         return (
@@ -132,12 +132,12 @@ class ListedChain(MeasuredByPlace):
         return f"{type(self).__name__}({self._name!r})"
 
 
-def _codes_of(values: Any, given: Any) -> NDArray[np.int64]:
+def _codes_of(names: Any, values: Any) -> NDArray[np.int64]:
     """Return the codes of values of a component: whole numbers as they are, names by their number."""
-    given = np.asarray(given)
-    if given.dtype.kind not in "UO":
-        whole: NDArray[np.int64] = given.astype(np.int64)
-        return whole
-    by_name = {name: k for k, name in enumerate(values)}
-    codes = np.array([by_name[name] for name in given.ravel().tolist()], dtype=np.int64)
-    return codes.reshape(given.shape)
+    values = np.asarray(values)
+    if values.dtype.kind not in "UO":
+        numbers: NDArray[np.int64] = values.astype(np.int64)
+        return numbers
+    by_name = {name: k for k, name in enumerate(names)}
+    codes = np.array([by_name[name] for name in values.ravel().tolist()], dtype=np.int64)
+    return codes.reshape(values.shape)

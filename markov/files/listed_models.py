@@ -10,7 +10,7 @@ from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.models import FileModel
 from markov.files.program import Program, Variable
-from markov.files.states.explored import Explored
+from markov.files.states.explored import StateSpace
 from markov.files.syntax import Literal
 from markov.files.values import Value
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
     from markov.chains import MarkovChain
 
-__all__ = ["listed_model"]
+__all__ = ["model_from_chain"]
 
 
 class ListedModel(FileModel):
     """A chain of listed states as the model of a file, whose labels and rewards are arrays."""
 
-    def replaced(self, changes: Mapping[str, Any]) -> FileModel:
+    def with_constants(self, changes: Mapping[str, Any]) -> FileModel:
         """Refuse values of constants: a list of transitions has none."""
         raise ValueError(f"constants: {self.name} has none, but {', '.join(changes)} is given")
 
-    def rewards(self, name: Any, place: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def rewards(self, name: Any, location: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return rewards per second of states, and with those of transitions, shape (states,) each.
 
         By name, by number from one, or the first ones for None.
@@ -44,17 +44,17 @@ class ListedModel(FileModel):
         if isinstance(name, int) and 1 <= name <= len(names):
             name = names[name - 1]
         if name not in rewards:
-            known = ", ".join(map(repr, names)) or "none"
-            raise FileError(place, f"rewards {name!r}: must be one of {known}")
+            choices = ", ".join(map(repr, names)) or "none"
+            raise FileError(location, f"rewards {name!r}: must be one of {choices}")
         return listed.state_rewards[name], rewards[name]
 
 
-def listed_model(chain: MarkovChain) -> FileModel:
+def model_from_chain(chain: MarkovChain) -> FileModel:
     """Return the model of a chain that a file lists, with its states, labels, rewards and loops."""
     listed: Any = chain.model
     if listed is None:
-        said = "has no labels and no rewards: properties are of .tra and .umb files"
-        raise FileError(("matrix", None), said)
+        message = "has no labels and no rewards: properties are of .tra and .umb files"
+        raise FileError(("matrix", None), message)
     codes = chain._codes
     assert codes is not None
     variables = {}
@@ -70,7 +70,7 @@ def listed_model(chain: MarkovChain) -> FileModel:
         labels=dict.fromkeys(listed._labels, Literal(False, 1)), rewards=dict.fromkeys(listed._rewards, ()),
     )  # fmt: skip
     model = ListedModel(program)
-    numbers = model.bound.numbers(codes)
+    numbers = model.instance.numbers(codes)
     assert (np.diff(numbers) > 0).all()
 
     def value_of(values: NDArray[Any]) -> Value:
@@ -78,19 +78,19 @@ def listed_model(chain: MarkovChain) -> FileModel:
 
         def run(c: Columns) -> NDArray[Any]:
             assert c.states is not None
-            found: NDArray[Any] = values[np.searchsorted(numbers, c.states)]
-            return found
+            selected: NDArray[Any] = values[np.searchsorted(numbers, c.states)]
+            return selected
 
         return Value("bool" if values.dtype == bool else "int", run, reads=frozenset(range(len(variables))))
 
-    def labelled(name: str) -> Value | None:
+    def label_value(name: str) -> Value | None:
         return value_of(listed._labels[name]) if name in listed._labels else None
 
-    model.bound.scope.labels = labelled
-    model.bound.scope.known |= {name: value_of(values) for name, values in listed.variables.items()}
+    model.instance.scope.labels = label_value
+    model.instance.scope.symbols |= {name: value_of(values) for name, values in listed.variables.items()}
     initial = np.flatnonzero(listed.initial)
-    model.__dict__["explored"] = Explored(
-        model.bound, Columns(codes, numbers), chain.Q, listed.loops, initial if len(initial) else np.zeros(1, np.int64),
+    model.__dict__["state_space"] = StateSpace(
+        model.instance, Columns(codes, numbers), chain.Q, listed.loops, initial if len(initial) else np.zeros(1, np.int64),
         {}, np.zeros((0, chain.size)),
     )  # fmt: skip
     model.__dict__["chain"] = chain

@@ -28,18 +28,18 @@ class MeasuredByPlace(ChainModel):
         @property
         def _rewards(self) -> Mapping[str, NDArray[Any]]: ...
 
-    def _places(self, s: Any) -> Any:
+    def _indices(self, s: Any) -> Any:
         """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
         raise NotImplementedError
 
     @elementwise
     def labels(self, s: Any) -> Mapping[str, Any]:
         """Return whether states are in the sets that the file names."""
-        places = self._places(s)
-        return {name: values[places] for name, values in self._labels.items()}
+        indices = self._indices(s)
+        return {name: values[indices] for name, values in self._labels.items()}
 
     @elementwise
     def rewards(self, s: Any) -> Mapping[str, Any]:
         """Return the rewards per second of the file, those on transitions among them."""
-        places = self._places(s)
-        return {name: values[places] for name, values in self._rewards.items()}
+        indices = self._indices(s)
+        return {name: values[indices] for name, values in self._rewards.items()}

@@ -19,20 +19,20 @@ from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
 from markov.computing.rate_range import rates_in_range
 from markov.computing.time_limits import MAX_SECONDS, time_limit
-from markov.files.binding import Bound, bound, constants_of
+from markov.files.binding import Instance, constants_of, instantiate
 from markov.files.errors import FileError
 from markov.files.parsing.jani import parse_jani
 from markov.files.parsing.prism_parsing import parse_prism
 from markov.files.parsing.property_parsing import parse_properties, parse_property
 from markov.files.program import Program
-from markov.files.properties.answers import PropertyResult, answered
+from markov.files.properties.answers import PropertyResult, answer_property
 from markov.files.properties.checking import Definitions, Evaluation
 from markov.files.properties.csl import Checker
 from markov.files.properties.queries import Operator, Properties, has_times
 from markov.files.properties.unlisted import Unlisted
-from markov.files.resets import explored_with_resets
+from markov.files.resets import explore_with_resets
 from markov.files.rewards import rewards_of
-from markov.files.states.state_space import Explored, explored
+from markov.files.states.state_space import StateSpace, explore
 from markov.files.values import Value, constant
 from markov.files.views import chain_of
 from markov.generators.ways import MAX_STATES
@@ -130,7 +130,7 @@ def read_jani(path: str | File, *, constants: Mapping[str, Any] | None = None, m
 
 
 @contextmanager
-def _depth_named(file: str) -> Iterator[None]:
+def _name_nesting_error(file: str) -> Iterator[None]:
     """Turn Python's limit of nested calls into an error of the file."""
     try:
         yield
@@ -168,13 +168,13 @@ class FileModel:
 
     def __init__(self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> None:
         self.program, self.most = program, integer("most", most, 1, 10**12)
-        given = dict(instance("constants", {} if constants is None else constants, Mapping))
+        values = dict(instance("constants", {} if constants is None else constants, Mapping))
         # others may be constants of properties
-        mine = {name: value for name, value in given.items() if name in program.constants}
-        self.given = {name: value for name, value in given.items() if name not in mine}
-        self._mine = mine
-        with _depth_named(program.file):
-            self.bound: Bound = bound(program, mine)
+        model_constants = {name: value for name, value in values.items() if name in program.constants}
+        self._property_constants = {name: value for name, value in values.items() if name not in model_constants}
+        self._model_constants = model_constants
+        with _name_nesting_error(program.file):
+            self.instance: Instance = instantiate(program, model_constants)
         self.properties: Properties | None = None
 
     @property
@@ -183,29 +183,29 @@ class FileModel:
         return self.program.file
 
     @cached_property
-    def explored(self) -> Explored:
+    def state_space(self) -> StateSpace:
         """The states that the initial states lead to, and the rates between them."""
-        return self._explored[0]
+        return self._exploration[0]
 
     @cached_property
-    def _explored(self) -> tuple[Explored, tuple[TimedJump, ...]]:
-        self._check_names(self.given)
-        with _depth_named(self.name):
+    def _exploration(self) -> tuple[StateSpace, tuple[TimedJump, ...]]:
+        self._check_names(self._property_constants)
+        with _name_nesting_error(self.name):
             if self.program.resets:
-                return explored_with_resets(self.bound, self.most)
-            return explored(self.bound, self.most), ()
+                return explore_with_resets(self.instance, self.most)
+            return explore(self.instance, self.most), ()
 
-    def _check_names(self, given: Mapping[str, Any]) -> None:
+    def _check_names(self, names: Mapping[str, Any]) -> None:
         """Raise ValueError for constants of neither the file nor its properties."""
-        others = () if self.properties is None else self.properties.constants
-        known = (*self.program.constants, *others)
-        for name in given:
-            choice("constants", name, known)
+        property_constants = () if self.properties is None else self.properties.constants
+        choices = (*self.program.constants, *property_constants)
+        for name in names:
+            choice("constants", name, choices)
 
     @property
     def timed_jumps(self) -> tuple[TimedJump, ...]:
         """Events at given times (SBML), with which `transient` alone deals."""
-        return self._explored[1] if self.program.resets else ()
+        return self._exploration[1] if self.program.resets else ()
 
     @cached_property
     def chain(self) -> MarkovChain:
@@ -224,25 +224,25 @@ class FileModel:
     def chain_between_events(self) -> MarkovChain:
         """The chain, which events at given times (SBML) interrupt."""
         if self.program.kind != "ctmc":
-            said = "a model with discrete time: must be a ctmc"
-            raise FileError((self.name, None), said)
+            message = "a model with discrete time: must be a ctmc"
+            raise FileError((self.name, None), message)
         return chain_of(self)
 
     def _check_no_resets(self) -> None:
         if self.program.resets:
-            said = "events at given times: only transient, from the model's start, takes them"
-            raise FileError((self.name, None), said)
+            message = "events at given times: only transient, from the model's start, takes them"
+            raise FileError((self.name, None), message)
 
     def checker(self, proof: Literal[True, "tight"] = True) -> Checker:
         """Return the evaluator of CSL operators on the chain, which keeps its solutions."""
-        known: dict[Any, Checker] = self.__dict__.setdefault("_checkers", {})
-        if proof not in known:
-            known[proof] = Checker(self.explored.Q, self.explored.loops, proof)
-        return known[proof]
+        checkers: dict[Any, Checker] = self.__dict__.setdefault("_checkers", {})
+        if proof not in checkers:
+            checkers[proof] = Checker(self.state_space.Q, self.state_space.loops, proof)
+        return checkers[proof]
 
-    def replaced(self, changes: Mapping[str, Any]) -> FileModel:
+    def with_constants(self, changes: Mapping[str, Any]) -> FileModel:
         """Return the model with other values of some constants."""
-        return FileModel(self.program, {**self.given, **self._mine, **changes}, self.most)
+        return FileModel(self.program, {**self._property_constants, **self._model_constants, **changes}, self.most)
 
     def with_properties(self, path: str | File) -> FileModel:
         """Return the model with the properties of a file: ``.property(name)`` finds them."""
@@ -289,24 +289,24 @@ class FileModel:
         choice("proof", proof, (True, "tight"))
         seconds = one_number("max_seconds", max_seconds, above=0.0)
         watch = Stopwatch()
-        query, given = self._query(text)
-        text = given.shown(text)
+        query, properties = self._query(text)
+        text = properties.text_of(text)
         try:
-            with _depth_named(self.name):
-                evaluation = self._evaluation(given, constants, proof)
+            with _name_nesting_error(self.name):
+                evaluation = self._evaluation(properties, constants, proof)
                 with rates_in_range(evaluation.checker.Q), time_limit(seconds):
-                    result = answered(evaluation, query, text)
+                    result = answer_property(evaluation, query, text)
         except TooLargeError:
-            declared = self._declared(given, constants)
-            unlisted = Unlisted(self.bound, declared, self.most)
+            declared = self._constant_values(properties, constants)
+            unlisted = Unlisted(self.instance, declared, self.most)
             result = unlisted.result(query, text, lambda: self._stationary)
         result = replace(result, seconds=watch.seconds())
         return deliver(result, on_failure)
 
     def follows_time(self, text: str) -> bool:
         """Whether a property, or its name, has an operator over a time, such as ``F<=1``."""
-        query, given = self._query(text)
-        return has_times(query, given.properties)
+        query, properties = self._query(text)
+        return has_times(query, properties.properties)
 
     def long_run_functions(self, texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
         """Return the functions of the state, shape (states,), whose long-run means are the values of properties.
@@ -321,20 +321,20 @@ class FileModel:
         FileError
             For other properties.
         """
-        found = {}
+        functions = {}
         for text in texts:
-            query, given = self._query(text)
-            evaluation = self._evaluation(given, None, True)
+            query, properties = self._query(text)
+            evaluation = self._evaluation(properties, None, True)
             f = (
                 evaluation.operators.long_run_function(query)
                 if isinstance(query, Operator) and query.start is None and not query.how
                 else None
             )
             if f is None or query.sign is not None:
-                said = "must be the long-run mean of a function of the state, S=? [ ... ] or R=? [ S ]"
-                raise FileError((text, None), said)
-            found[given.shown(text)] = f
-        return found
+                message = "must be the long-run mean of a function of the state, S=? [ ... ] or R=? [ S ]"
+                raise FileError((text, None), message)
+            functions[properties.text_of(text)] = f
+        return functions
 
     @cached_property
     def _stationary(self) -> Any:
@@ -347,84 +347,86 @@ class FileModel:
         self._check_no_resets()
         if self.program.kind != "ctmc":
             raise FileError((self.name, None), "properties of models with discrete time are not read")
-        given = self.properties or Properties("property")
-        named = text in given.properties
-        query = given.properties[text] if named else parse_property(text)
+        properties = self.properties or Properties("property")
+        named = text in properties.properties
+        query = properties.properties[text] if named else parse_property(text)
         if isinstance(query, FileError):
             raise query
-        return query, given
+        return query, properties
 
     def _evaluation(
-        self, given: Properties, constants: Mapping[str, Any] | None, proof: Literal[True, "tight"]
+        self, properties: Properties, constants: Mapping[str, Any] | None, proof: Literal[True, "tight"]
     ) -> Evaluation:
-        known = self._declared(given, constants)
-        defined = Definitions(given.file, given.labels, given.properties)
+        constant_values = self._constant_values(properties, constants)
+        defined = Definitions(properties.file, properties.labels, properties.properties)
         checker = self.checker(proof)
-        return Evaluation(self.explored, checker, self.rewards, known, defined, self.bound_labels)
+        return Evaluation(self.state_space, checker, self.rewards, constant_values, defined, self.label_values)
 
-    def _declared(self, given: Properties, constants: Mapping[str, Any] | None) -> dict[str, Value]:
+    def _constant_values(self, properties: Properties, constants: Mapping[str, Any] | None) -> dict[str, Value]:
         """Return the values of the constants of a file of properties."""
         self._check_names({} if constants is None else constants)
-        values = {**self.given, **(constants or {})}
+        values = {**self._property_constants, **(constants or {})}
         declared = constants_of(
-            given.file,
-            given.constants,
-            {k: v for k, v in values.items() if k in given.constants},
-            self.bound.scope.known,
+            properties.file,
+            properties.constants,
+            {k: v for k, v in values.items() if k in properties.constants},
+            self.instance.scope.symbols,
         )
         return {name: constant(v) for name, v in declared.items()}
 
-    def bound_labels(self, name: str) -> Value | None:
+    def label_values(self, name: str) -> Value | None:
         """Return the values of a label of the file in the states; None if it is not defined."""
-        labels = self.explored.bound.scope.labels
-        found: Value | None = None if labels is None else labels(name)
-        return found
+        labels = self.state_space.instance.scope.labels
+        value: Value | None = None if labels is None else labels(name)
+        return value
 
-    def rewards(self, name: Any, place: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def rewards(self, name: Any, location: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return rewards per second, shape (states,) each: of states, and of transitions besides.
 
         Parameters
         ----------
         name
             Of the rewards; or their number, counted from one; None: the first ones.
-        place
+        location
             Where they are asked for, in messages.
         """
         names = list(self.program.rewards)
         if not names:
-            raise FileError(place, "the model has no rewards")
+            raise FileError(location, "the model has no rewards")
         if name is None:
             name = names[0]
         if isinstance(name, int):
             if not 1 <= name <= len(names):
-                raise FileError(place, f"rewards {name}: must be 1 to {len(names)}")
+                raise FileError(location, f"rewards {name}: must be 1 to {len(names)}")
             name = names[name - 1]
         if name not in names:
-            raise FileError(place, f"rewards {name!r}: must be one of {', '.join(map(repr, names))}")
-        return rewards_of(name, self.program, self.explored)
+            raise FileError(location, f"rewards {name!r}: must be one of {', '.join(map(repr, names))}")
+        return rewards_of(name, self.program, self.state_space)
 
-    def _made_of(self) -> tuple[Any, ...]:
+    def _content(self) -> tuple[Any, ...]:
         """Return the program, the constants, the largest number of states, and the properties."""
-        return self.program, {**self.given, **self._mine}, self.most, self.properties
+        return self.program, {**self._property_constants, **self._model_constants}, self.most, self.properties
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FileModel):
             return NotImplemented
-        return self is other or same(self._made_of(), other._made_of())
+        return self is other or same(self._content(), other._content())
 
     def __hash__(self) -> int:
         return hash((FileModel, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _model_of, self._made_of()
+        return _model_of, self._content()
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value}" for name, value in self.bound.constants.items())
-        return f"FileModel({self.name!r}, {given})"
+        constants = ", ".join(f"{name}={value}" for name, value in self.instance.constants.items())
+        return f"FileModel({self.name!r}, {constants})"
 
 
-def _model_of(program: Program, constants: Mapping[str, Any], most: int, properties: Properties | None) -> FileModel:
+def _model_of(
+    program: Program, constants: Mapping[str, Any], max_states: int, properties: Properties | None
+) -> FileModel:
     """Return the model that was pickled."""
-    model = FileModel(program, constants, most)
+    model = FileModel(program, constants, max_states)
     model.properties = properties
     return model

@@ -10,12 +10,12 @@ __all__ = ["field_names"]
 
 def field_names(names: list[str]) -> list[str]:
     """Return the names that a NamedTuple may have in place of others: different ones."""
-    found: list[str] = []
+    fields: list[str] = []
     for name in names:
         field = re.sub(r"\W", "_", name)
         if not field.isidentifier() or field.startswith("_") or keyword.iskeyword(field):
             field = f"v{field}"
-        while field in found:
+        while field in fields:
             field += "_"
-        found.append(field)
-    return found
+        fields.append(field)
+    return fields

@@ -200,7 +200,7 @@ class Program:
     resets: tuple[Reset, ...] = ()
     reactions: dict[int, tuple[int, str]] = field(default_factory=dict)
 
-    def place(self, line: int) -> tuple[str, int | None]:
+    def location(self, line: int) -> tuple[str, int | None]:
         """Return the place in the file of a command or of an expression."""
         line, _ = self.reactions.get(line, (line, ""))
         return self.file, line or None
@@ -208,8 +208,8 @@ class Program:
     def fault(self, line: int, reason: str, remedy: str = "") -> FileError:
         """Return the error of a command; of a reaction with its name, and with the remedy for its law."""
         if line not in self.reactions:
-            return FileError(self.place(line), reason)
-        return FileError(self.place(line), f"{self.reactions[line][1]}: {reason}{remedy}")
+            return FileError(self.location(line), reason)
+        return FileError(self.location(line), f"{self.reactions[line][1]}: {reason}{remedy}")
 
     def names(self) -> set[str]:
         """Return all names that are taken."""

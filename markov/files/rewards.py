@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.files.program import Program
-    from markov.files.states.state_space import Explored
+    from markov.files.states.state_space import StateSpace
 
 __all__ = ["rewards_of"]
 
 
-def rewards_of(name: str, program: Program, found: Explored) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def rewards_of(name: str, program: Program, state_space: StateSpace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return rewards per second, shape (states,) each: of states, and of transitions besides.
 
     Raises
@@ -26,23 +26,23 @@ def rewards_of(name: str, program: Program, found: Explored) -> tuple[NDArray[np
     FileError
         When a reward is a truth value, or no finite number in a state that has it.
     """
-    c, scope = found.columns, found.bound.scope
-    states, moves = np.zeros(c.count), np.zeros(c.count)
+    c, scope = state_space.columns, state_space.instance.scope
+    state_rewards, transition_rewards = np.zeros(c.count), np.zeros(c.count)
     for item in program.rewards[name]:
-        place = program.file, item.line
-        guard = boolean(scope.value(item.guard), place, "the condition of a reward")
+        location = program.file, item.line
+        guard = boolean(scope.value(item.guard), location, "the condition of a reward")
         value = scope.value(item.value)
         if value.kind == "bool":
-            raise FileError(place, "a reward is a truth value: must be a number")
+            raise FileError(location, "a reward is a truth value: must be a number")
         with np.errstate(all="ignore"):
             holds = np.flatnonzero(np.broadcast_to(np.asarray(guard.run(c)), c.count))
             part = np.broadcast_to(np.asarray(value.run(c.take(holds)), float), len(holds))
         if not np.isfinite(part).all():
-            raise FileError(place, "a reward that is no finite number")
+            raise FileError(location, "a reward that is no finite number")
         if item.action is None:
-            states[holds] += part
+            state_rewards[holds] += part
         else:
-            moves[holds] += part * found.action_rates[item.action][holds]
+            transition_rewards[holds] += part * state_space.action_rates[item.action][holds]
     if name in program.steps:
-        moves += found.gains[list(program.steps).index(name)]
-    return states, states + moves
+        transition_rewards += state_space.gains[list(program.steps).index(name)]
+    return state_rewards, state_rewards + transition_rewards

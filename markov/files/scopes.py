@@ -9,7 +9,7 @@ from typing import Any
 from markov.files.errors import FileError
 from markov.files.functions import function
 from markov.files.syntax import Call, Chain, Choice, Expression, Label, Literal, Name, Negation
-from markov.files.values import Value, chained, chosen, constant, negated
+from markov.files.values import Value, chain, choose, constant, negate
 
 __all__ = ["Scope"]
 
@@ -24,7 +24,7 @@ class Scope:
     ----------
     file
         In messages.
-    known
+    symbols
         Meanings of constants and variables. May grow.
     formulas
         Expressions that names stand for.
@@ -35,14 +35,14 @@ class Scope:
     def __init__(
         self,
         file: str,
-        known: dict[str, Value],
+        symbols: dict[str, Value],
         formulas: Mapping[str, Expression] | None = None,
         labels: Any = None,
     ) -> None:
-        self.file, self.known = file, known
+        self.file, self.symbols = file, symbols
         self.formulas, self.labels = formulas or {}, labels
-        self._found: dict[Any, Value] = {}
-        self._open: list[str] = []
+        self._formula_values: dict[Any, Value] = {}
+        self._open_formulas: list[str] = []
         self._parts = [0]
 
     def value(self, expression: Any, renamed: Mapping[str, str] | None = None) -> Value:
@@ -53,58 +53,58 @@ class Scope:
         FileError
             With the line, for unknown names, formulas in a circle and wrong types.
         """
-        place = self.file, expression.line
+        location = self.file, expression.line
         self._parts[0] += 1
         if self._parts[0] > MAX_PARTS:
-            raise FileError(place, f"expressions of more than {MAX_PARTS} parts")
+            raise FileError(location, f"expressions of more than {MAX_PARTS} parts")
         match expression:
             case Literal(literal):
                 return constant(literal)
             case Name(name):
-                return self._named((renamed or {}).get(name, name), place, renamed)
+                return self._name_value((renamed or {}).get(name, name), location, renamed)
             case Label(name):
-                return self._labelled(name, place)
+                return self._label_value(name, location)
             case Negation(sign, of):
-                return negated(sign, self.value(of, renamed), place)
+                return negate(sign, self.value(of, renamed), location)
             case Chain(first, rest):
                 parts = [(sign, self.value(part, renamed)) for sign, part in rest]
-                return chained(self.value(first, renamed), parts, place)
+                return chain(self.value(first, renamed), parts, location)
             case Choice(cases, otherwise):
                 pairs = [(self.value(c, renamed), self.value(v, renamed)) for c, v in cases]
-                return chosen(pairs, self.value(otherwise, renamed), place)
+                return choose(pairs, self.value(otherwise, renamed), location)
             case Call(name, of):
-                return function(name, [self.value(part, renamed) for part in of], place)
-        raise FileError(place, "an operator of properties where a value is expected")
+                return function(name, [self.value(part, renamed) for part in of], location)
+        raise FileError(location, "an operator of properties where a value is expected")
 
-    def _named(self, name: str, place: Any, renamed: Mapping[str, str] | None) -> Value:
-        if name in self.known:
-            return self.known[name]
+    def _name_value(self, name: str, location: Any, renamed: Mapping[str, str] | None) -> Value:
+        if name in self.symbols:
+            return self.symbols[name]
         if name not in self.formulas:
-            raise FileError(place, f"{name!r} is not defined")
+            raise FileError(location, f"{name!r} is not defined")
         key = name, tuple(sorted((renamed or {}).items()))
-        if key in self._found:
-            return self._found[key]
-        if name in self._open:
-            raise FileError(place, f"{' -> '.join([*self._open, name])}: formulas in a circle")
-        if len(self._open) > 100:
-            raise FileError(place, "formulas nested more than 100 deep")
-        self._open.append(name)
+        if key in self._formula_values:
+            return self._formula_values[key]
+        if name in self._open_formulas:
+            raise FileError(location, f"{' -> '.join([*self._open_formulas, name])}: formulas in a circle")
+        if len(self._open_formulas) > 100:
+            raise FileError(location, "formulas nested more than 100 deep")
+        self._open_formulas.append(name)
         plain = self.value(self.formulas[name], renamed)
-        self._open.pop()
-        self._found[key] = _once(plain)
-        return self._found[key]
+        self._open_formulas.pop()
+        self._formula_values[key] = _memoized(plain)
+        return self._formula_values[key]
 
-    def _labelled(self, name: str, place: Any) -> Value:
-        found = None if self.labels is None else self.labels(name)
-        if found is None:
-            raise FileError(place, f'"{name}" is not defined')
-        value: Value = found
+    def _label_value(self, name: str, location: Any) -> Value:
+        meaning = None if self.labels is None else self.labels(name)
+        if meaning is None:
+            raise FileError(location, f'"{name}" is not defined')
+        value: Value = meaning
         return value
 
 
-def _once(value: Value) -> Value:
+def _memoized(value: Value) -> Value:
     """Return the same value, remembered over the states that it was evaluated in."""
     if value.fixed:
         return value
     run = value.run
-    return replace(value, run=lambda c: c.remembered(run))
+    return replace(value, run=lambda c: c.memoize(run))

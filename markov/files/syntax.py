@@ -15,7 +15,7 @@ __all__ = [
     "Literal",
     "Name",
     "Negation",
-    "mapped",
+    "map_parts",
     "names_in",
     "size_of",
 ]
@@ -84,7 +84,7 @@ class Call:
 Expression = Literal | Name | Label | Negation | Chain | Choice | Call
 
 
-def mapped(tree: Expression, run: Callable[[Any], Any]) -> Expression:
+def map_parts(tree: Expression, run: Callable[[Any], Any]) -> Expression:
     """Return an expression with its parts replaced."""
     match tree:
         case Negation(_, of):
@@ -101,25 +101,25 @@ def mapped(tree: Expression, run: Callable[[Any], Any]) -> Expression:
 
 def names_in(tree: Expression) -> list[str]:
     """Return the names in an expression."""
-    found: list[str] = [tree.name] if isinstance(tree, Name) else []
+    names: list[str] = [tree.name] if isinstance(tree, Name) else []
 
     def collect(part: Expression) -> Expression:
-        found.extend(names_in(part))
+        names.extend(names_in(part))
         return part
 
-    mapped(tree, collect)
-    return found
+    map_parts(tree, collect)
+    return names
 
 
-def size_of(tree: Any, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Return the number of nodes of a tree, of which parts may be shared, and of its levels; ``known`` has those of parts."""
+def size_of(tree: Any, sizes_by_id: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Return the number of nodes of a tree, of which parts may be shared, and of its levels; ``sizes_by_id`` has those of parts."""
     if isinstance(tree, tuple):
-        sizes = [size_of(part, known) for part in tree]
+        sizes = [size_of(part, sizes_by_id) for part in tree]
         return sum(nodes for nodes, _ in sizes), max((levels for _, levels in sizes), default=0)
     if not isinstance(tree, Expression):
         return 0, 0
-    if id(tree) not in known:
+    if id(tree) not in sizes_by_id:
         parts = tuple(getattr(tree, f.name) for f in fields(tree))
-        nodes, levels = size_of(parts, known)
-        known[id(tree)] = nodes + 1, levels + 1
-    return known[id(tree)]
+        nodes, levels = size_of(parts, sizes_by_id)
+        sizes_by_id[id(tree)] = nodes + 1, levels + 1
+    return sizes_by_id[id(tree)]

@@ -40,14 +40,14 @@ __all__ = ["CHAIN", "MAX_VALUE_BITS", "read_umb"]
 
 BYTES_PER_BRANCH = 100.0
 VERSIONS = (0, 1)  # umbi 0.2.5 writes 0.1
-LARGEST_INDEX = 1 << 26  # bytes of index.json
-LARGEST_BEFORE = 1 << 30  # bytes of members in front of it
-WIDEST = 1 << 10  # bytes of one value of a state
-NEEDED = (
+MAX_INDEX_BYTES = 1 << 26  # bytes of index.json
+MAX_BYTES_BEFORE_INDEX = 1 << 30  # bytes of members in front of it
+MAX_VALUE_BYTES = 1 << 10  # bytes of one value of a state
+REQUIRED = (
     "state-is-initial.bin", "state-to-choices.bin", "choice-to-branches.bin", "branch-to-target.bin",
     "state-to-exit-rate.bin", "branch-to-probability.bin",
 )  # fmt: skip
-NEEDED_FOLDERS = ("annotations/aps/", "annotations/rewards/", "valuations/states/")
+REQUIRED_FOLDERS = ("annotations/aps/", "annotations/rewards/", "valuations/states/")
 SKIPPED = (
     "annotations/", "valuations/", "actions/", "choice-actions/", "branch-actions/", "observations/", "players/",
     "state-to-", "state-is-", "choice-to-", "branch-to-",
@@ -57,7 +57,7 @@ MAX_VALUE_BITS = 62
 SUM_TOLERANCE = 1e-9  # of the probabilities out of a state: tools round them
 CHAIN = {"time": "stochastic", "#players": 0, "#observations": 0}
 """What the index says of a continuous-time Markov chain."""
-OTHERS = {
+OTHER_MODELS = {
     "#players": "is a model with {0} players, who make choices: must be a Markov chain, without players",
     "#observations": "is a model with {0} observations: must be a Markov chain, without them",
     "time": "is a model in {0} time: must be a continuous-time Markov chain, time 'stochastic'",
@@ -79,13 +79,13 @@ class Archive:
 
     def section(self, *keys: str) -> dict[str, Any]:
         """Return an object of the index; empty where there is none."""
-        found = self.index
+        section = self.index
         for key in keys:
-            inner: Any = found.get(key, {})
+            inner: Any = section.get(key, {})
             if not isinstance(inner, dict):
                 raise self.refuse(f"index.json: {'.'.join(keys)} must be an object")
-            found = inner
-        return found
+            section = inner
+        return section
 
     def count(self, key: str) -> int:
         """Return a number of things."""
@@ -94,30 +94,30 @@ class Archive:
             raise self.refuse(f"index.json: {key} = {value!r}: must be a whole number, 0 to 2^62")
         return value
 
-    def whole(self, name: str, count: int) -> NDArray[np.int64] | None:
+    def integers(self, name: str, count: int) -> NDArray[np.int64] | None:
         """Return whole numbers of 64 bits, shape (count,); None where the file is left out."""
         if name not in self.files:
             return None
-        found = self._array(name, "<u8", count)
-        if len(found) and found.max() >= 2**62:
-            raise self.refuse(f"{name}: {found.max()} is out of range")
-        return found.astype(np.int64)
+        values = self._array(name, "<u8", count)
+        if len(values) and values.max() >= 2**62:
+            raise self.refuse(f"{name}: {values.max()} is out of range")
+        return values.astype(np.int64)
 
     def ranges(self, name: str, count: int, targets: int) -> NDArray[np.int64]:
         """Return where the targets of each of ``count`` things begin, and the end, shape (count + 1,)."""
-        found = self.whole(name, count + 1)
-        if found is None:
-            found = np.arange(count + 1)
-        if found[0] != 0 or found[-1] != targets or (np.diff(found) < 0).any():
+        starts = self.integers(name, count + 1)
+        if starts is None:
+            starts = np.arange(count + 1)
+        if starts[0] != 0 or starts[-1] != targets or (np.diff(starts) < 0).any():
             raise self.refuse(f"{name}: must ascend from 0 to {targets}")
-        return found
+        return starts
 
     def truths(self, name: str, count: int) -> NDArray[np.bool_]:
         """Return truth values, shape (count,): bits of words of 64 bits."""
         if name not in self.files:
             return np.zeros(count, dtype=bool)
-        found = self._array(name, np.dtype(np.uint8), -(-count // 64) * 8)
-        return np.unpackbits(found, bitorder="little")[:count].astype(bool)
+        data = self._array(name, np.dtype(np.uint8), -(-count // 64) * 8)
+        return np.unpackbits(data, bitorder="little")[:count].astype(bool)
 
     def numbers(self, name: str, kind: Any, count: int) -> list[Fraction] | Vector:
         """Return finite numbers: doubles, or fractions where the file has rationals."""
@@ -128,10 +128,10 @@ class Archive:
         if name not in self.files:
             raise self.refuse(f"{name} is missing")
         if named == "double":
-            found = self._array(name, "<f8", count).astype(np.float64)
-            if not np.isfinite(found).all():
+            values = self._array(name, "<f8", count).astype(np.float64)
+            if not np.isfinite(values).all():
                 raise self.refuse(f"{name}: must have finite numbers")
-            return found
+            return values
         size = 128 if size is None else size
         if type(size) is not int or size < 128 or size % 128:
             raise self.refuse(f"{name}: rationals of {size!r} bits: must be a multiple of 128")
@@ -151,39 +151,39 @@ class Archive:
 
 def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vector | None]:
     """Return the chain of a file, its labels and its first rewards per second; FileError where it is none."""
-    archive = _opened(path)
-    for key, said in OTHERS.items():
+    archive = _open(path)
+    for key, message in OTHER_MODELS.items():
         value = archive.section("transition-system").get(key)
         if value != CHAIN[key] or isinstance(value, bool):
-            raise archive.refuse(said.format(value))
+            raise archive.refuse(message.format(value))
     n, branches = archive.count("#states"), archive.count("#branches")
     if n < 1 or archive.count("#choices") > n:
         raise archive.refuse(f"has {archive.count('#choices')} choices in {n} states")
     check_room(f"{path.name}: {n} states", BYTES_PER_BRANCH * (n + branches))
-    begins, targets = _branches(archive, n, branches)
-    sources = np.repeat(np.arange(n), np.diff(begins))
+    starts, targets = _branches(archive, n, branches)
+    sources = np.repeat(np.arange(n), np.diff(starts))
     exits, probabilities, rates = _rates(archive, sources, n, branches)
     labels, rewards = _annotations(archive, sources, exits, probabilities)
     space, codes = _states(archive, n)
     order = np.lexsort(codes[::-1])
-    place = np.empty(n, dtype=np.int64)
-    place[order] = np.arange(n)
+    rank = np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n)
     off = (sources != targets) & (rates > 0.0)
-    ends = place[sources[off]], place[targets[off]]
-    matrix = sp.csr_matrix((rates[off], ends), shape=(n, n))
+    targets_of_rates = rank[sources[off]], rank[targets[off]]
+    matrix = sp.csr_matrix((rates[off], targets_of_rates), shape=(n, n))
     matrix.sum_duplicates()
     labels = {name: of[order] for name, of in labels.items()}
     rewards = {name: of[order] for name, of in rewards.items()}
     initial = archive.truths("state-is-initial.bin", n)[order]
-    own = sources == targets
-    loops = np.bincount(sources[own], rates[own], n)[order].astype(np.float64)
+    is_loop = sources == targets
+    loops = np.bincount(sources[is_loop], rates[is_loop], n)[order].astype(np.float64)
     model = ListedChain(path.name, space, codes[:, order], labels, rewards, initial, loops)
     built = Built(space, model._codes, with_diagonal(matrix), f"read from {path.name}")
     first = next(iter(rewards.values()), None)
     return MarkovChain.of_built(model, built), {"init": initial} | labels, first
 
 
-def _opened(path: Path) -> Archive:
+def _open(path: Path) -> Archive:
     """Return the files of an archive that are read; FileError where it is none.
 
     The index is read first: it says how long the others may be. What a chain does not need is skipped.
@@ -194,11 +194,11 @@ def _opened(path: Path) -> Archive:
         with tarfile.open(path, "r:*") as tar:
             for member in tar:
                 before += member.size
-                if before > LARGEST_BEFORE:
+                if before > MAX_BYTES_BEFORE_INDEX:
                     raise archive.refuse(f"{member.name[:80]!r}: too much before index.json")
                 if _name_of(archive, member) == "index.json":
-                    if member.size > LARGEST_INDEX:
-                        raise archive.refuse(f"index.json: larger than {LARGEST_INDEX} bytes")
+                    if member.size > MAX_INDEX_BYTES:
+                        raise archive.refuse(f"index.json: larger than {MAX_INDEX_BYTES} bytes")
                     archive.index = _index(archive, _content(tar, member))
                     break
             else:
@@ -218,7 +218,7 @@ def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
         about.get("type") for about in archive.section("annotations", "rewards").values() if isinstance(about, dict)
     ]
     sizes = [kind.get("size") for kind in kinds if isinstance(kind, dict)]
-    width = max([WIDEST, *(min(size, 1 << 20) // 8 for size in sizes if type(size) is int)])
+    width = max([MAX_VALUE_BYTES, *(min(size, 1 << 20) // 8 for size in sizes if type(size) is int)])
     longest = width * (sum(counts) + 2)
     names: set[str] = set()
     total = 0
@@ -230,8 +230,8 @@ def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
             raise archive.refuse(f"{name!r}: two members have this name")
         names.add(name)
         total += member.size
-        needed = name in NEEDED or name.startswith(NEEDED_FOLDERS)
-        allowed = LARGEST_INDEX if name == "index.json" or not needed else longest
+        needed = name in REQUIRED or name.startswith(REQUIRED_FOLDERS)
+        allowed = MAX_INDEX_BYTES if name == "index.json" or not needed else longest
         if member.size > allowed:
             raise archive.refuse(f"{name!r}: has {member.size} bytes: must have at most {allowed}")
         check_room(f"{archive.path.name}: {total} bytes", total)
@@ -245,10 +245,10 @@ def _name_of(archive: Archive, member: tarfile.TarInfo) -> str | None:
     if member.isdir():
         return None
     parts = name.split("/")
-    known = name in NEEDED or name == "index.json" or name.startswith((*NEEDED_FOLDERS, *SKIPPED))
-    if not member.isreg() or not known or any(part in ("", ".", "..") for part in parts):
-        said = "is no plain member of the format UMB"
-        raise archive.refuse(f"{member.name[:80]!r}: {said}")
+    is_format_name = name in REQUIRED or name == "index.json" or name.startswith((*REQUIRED_FOLDERS, *SKIPPED))
+    if not member.isreg() or not is_format_name or any(part in ("", ".", "..") for part in parts):
+        message = "is no plain member of the format UMB"
+        raise archive.refuse(f"{member.name[:80]!r}: {message}")
     return name
 
 
@@ -260,12 +260,12 @@ def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 def _index(archive: Archive, text: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        index = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise archive.refuse(f"index.json: {error}") from None
-    if not isinstance(found, dict) or found.get("format-version") not in VERSIONS:
+    if not isinstance(index, dict) or index.get("format-version") not in VERSIONS:
         raise archive.refuse("index.json: must be an object with format-version 0 or 1")
-    return found
+    return index
 
 
 def _branches(archive: Archive, n: int, branches: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -275,7 +275,7 @@ def _branches(archive: Archive, n: int, branches: int) -> tuple[NDArray[np.int64
     if (np.diff(of_states) > 1).any():
         raise archive.refuse("has states with several choices: must be a Markov chain")
     of_choices = archive.ranges("choice-to-branches.bin", choices, branches)
-    targets = archive.whole("branch-to-target.bin", branches)
+    targets = archive.integers("branch-to-target.bin", branches)
     if targets is None:
         targets = np.arange(branches)
     if len(targets) and targets.max() >= n:
@@ -288,8 +288,8 @@ def _rates(archive: Archive, sources: NDArray[np.int64], n: int, branches: int) 
     system = archive.section("transition-system")
     exits = archive.numbers("state-to-exit-rate.bin", system.get("exit-rate-type"), n)
     name = "branch-to-probability.bin"
-    given = archive.numbers(name, system.get("branch-probability-type"), branches)
-    both = _floats(exits), _floats(given)
+    probabilities = archive.numbers(name, system.get("branch-probability-type"), branches)
+    both = _floats(exits), _floats(probabilities)
     if min(v.min(initial=0.0) for v in both) < 0.0:
         raise archive.refuse("has a negative probability or exit rate")
     sums = np.bincount(sources, both[1], n)
@@ -297,11 +297,11 @@ def _rates(archive: Archive, sources: NDArray[np.int64], n: int, branches: int) 
     if wrong.any():
         s = int(np.argmax(wrong))
         raise archive.refuse(f"{name}: those of state {s} sum to {sums[s]}: must sum to 1")
-    if isinstance(exits, list) or isinstance(given, list):
-        pairs = zip(sources.tolist(), given, strict=True)
+    if isinstance(exits, list) or isinstance(probabilities, list):
+        pairs = zip(sources.tolist(), probabilities, strict=True)
         exact = [Fraction(exits[s]) * Fraction(p) for s, p in pairs]
         return *both, _floats(exact)
-    return *both, exits[sources] * given
+    return *both, exits[sources] * probabilities
 
 
 def _floats(values: Sequence[Fraction] | Vector) -> Vector:
@@ -356,9 +356,9 @@ def _states(archive: Archive, n: int) -> tuple[Space, NDArray[np.int64]]:
     data = archive._array(name, np.dtype((np.uint8, width // 8)), n)
     check_room(f"{archive.path.name}: values of variables", 9.0 * n * width)
     bits = np.unpackbits(data, axis=1, bitorder="little")
-    fields, codes, at = {}, [], 0
+    fields, codes, offset_of_bits = {}, [], 0
     for title, kind, size, offset in (v for v in read if v):
-        part, at = bits[:, at : at + size].astype(np.int64), at + size
+        part, offset_of_bits = bits[:, offset_of_bits : offset_of_bits + size].astype(np.int64), offset_of_bits + size
         if title is None:
             continue
         code = part @ (1 << np.arange(size, dtype=np.int64))
@@ -369,12 +369,12 @@ def _states(archive: Archive, n: int) -> tuple[Space, NDArray[np.int64]]:
         code += offset
         fields[title] = [False, True] if kind == "bool" else range(int(code.min()), int(code.max()) + 1)
         codes.append(code)
-    found = np.array(codes)
-    if len(fields) < len(codes) or np.unique(found, axis=1).shape[1] < n:
+    values = np.array(codes)
+    if len(fields) < len(codes) or np.unique(values, axis=1).shape[1] < n:
         return numbers
     titles = tuple(field_names(list(fields)))
     space = Space(named_state("State", titles), dict(zip(titles, fields.values(), strict=True)))
-    return space, found
+    return space, values
 
 
 def _variable(about: Any) -> tuple[str | None, str, int, int] | None:

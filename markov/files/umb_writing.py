@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write_umb"]
 
-LONGEST_KEY = 60  # of a label or reward, which is part of names of files; its alias is the whole name
+MAX_KEY_LENGTH = 60  # of a label or reward, which is part of names of files; its alias is the whole name
 
 
 def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
@@ -44,7 +44,7 @@ def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
     absorbing = np.diff(rates.indptr) == 0
     rates = sp.csr_matrix(rates + sp.diags(absorbing.astype(np.float64)))
     rates.eliminate_zeros()
-    kinds, files = (_exactly if exact else _rounded)(rates)
+    kinds, files = (_rational_files if exact else _float_files)(rates)
     files["choice-to-branches.bin"] = rates.indptr.astype("<u8").tobytes()
     files["branch-to-target.bin"] = rates.indices.astype("<u8").tobytes()
     initial = _initial(chain)
@@ -91,7 +91,7 @@ def _annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str, Any]:
         of, truths = mean.of, name in labels and bool(np.isin(mean.of, (0.0, 1.0)).all())
         group, kind = ("aps", {"type": "bool", "size": 1}) if truths else ("rewards", {"type": "double", "size": 64})
         about = index.setdefault(group, {})
-        key = re.sub("[^0-9a-z_-]", "-", name.lower())[:LONGEST_KEY] or "-"
+        key = re.sub("[^0-9a-z_-]", "-", name.lower())[:MAX_KEY_LENGTH] or "-"
         while key in about:
             key += "-"
         about[key] = {"alias": name, "applies-to": ["states"], "type": kind}
@@ -100,26 +100,26 @@ def _annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str, Any]:
     return index
 
 
-def _rounded(rates: sp.csr_matrix) -> tuple[list[Any], dict[str, bytes]]:
+def _float_files(rates: sp.csr_matrix) -> tuple[list[Any], dict[str, bytes]]:
     """Return types and files of exit rates and probabilities in float64."""
-    own = np.asarray(rates.sum(axis=1)).ravel()
-    probabilities = rates.data / np.repeat(own, np.diff(rates.indptr))
+    exits = np.asarray(rates.sum(axis=1)).ravel()
+    probabilities = rates.data / np.repeat(exits, np.diff(rates.indptr))
     return [{"type": "double", "size": 64}] * 2, {
-        "state-to-exit-rate.bin": own.astype("<f8").tobytes(),
+        "state-to-exit-rate.bin": exits.astype("<f8").tobytes(),
         "branch-to-probability.bin": probabilities.astype("<f8").tobytes(),
     }
 
 
-def _exactly(rates: sp.csr_matrix) -> tuple[list[Any], dict[str, bytes]]:
+def _rational_files(rates: sp.csr_matrix) -> tuple[list[Any], dict[str, bytes]]:
     """Return types and files of exit rates and probabilities as fractions."""
     exits, probabilities = list[Fraction](), list[Fraction]()
     for s in range(rates.shape[0]):
         row = [Fraction(v) for v in rates.data[rates.indptr[s] : rates.indptr[s + 1]].tolist()]
         exits.append(sum(row, Fraction(0)))
         probabilities += [rate / exits[-1] for rate in row]
-    (first, own), (second, shares) = _rationals(exits), _rationals(probabilities)
+    (first, exit_bytes), (second, shares) = _rationals(exits), _rationals(probabilities)
     return [{"type": "rational", "size": size} for size in (first, second)], {
-        "state-to-exit-rate.bin": own,
+        "state-to-exit-rate.bin": exit_bytes,
         "branch-to-probability.bin": shares,
     }
 
@@ -145,13 +145,13 @@ def _valuations(chain: MarkovChain) -> tuple[list[dict[str, Any]], bytes] | None
         return None
     variables, bits = list[dict[str, Any]](), []
     for component, code in zip(space.components, codes.values(), strict=True):
-        known, values = component.values, code
-        if not isinstance(known, range):
-            kinds = {type(value) for value in known}
-            if kinds not in ({bool}, {int}) or max(map(abs, known)) >= 2**MAX_VALUE_BITS:
+        component_values, values = component.values, code
+        if not isinstance(component_values, range):
+            kinds = {type(value) for value in component_values}
+            if kinds not in ({bool}, {int}) or max(map(abs, component_values)) >= 2**MAX_VALUE_BITS:
                 return None
-            values = np.array(known, dtype=np.int64)[code]
-        truths = type(known[0]) is bool
+            values = np.array(component_values, dtype=np.int64)[code]
+        truths = type(component_values[0]) is bool
         low, high = int(values.min()), int(values.max())
         kind = "bool" if truths else "int" if low < 0 else "uint"
         size = max(1, high.bit_length(), (~low).bit_length() if low < 0 else 0) + (low < 0)

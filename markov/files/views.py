@@ -18,9 +18,9 @@ from markov.models.spaces import Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.files.binding import Bound
+    from markov.files.binding import Instance
     from markov.files.program import Program
-    from markov.files.states.explored import Explored
+    from markov.files.states.explored import StateSpace
     from markov.files.values import Value
 
 __all__ = ["chain_of"]
@@ -30,20 +30,20 @@ class Source(Protocol):
     """Interface of `FileModel` used by a chain."""
 
     program: Program
-    bound: Bound
+    instance: Instance
 
     @property
     def name(self) -> str:
         """The file's name."""
 
     @property
-    def explored(self) -> Explored:
+    def state_space(self) -> StateSpace:
         """The states and the rates between them."""
 
-    def bound_labels(self, name: str) -> Value | None:
+    def label_values(self, name: str) -> Value | None:
         """Return the values of a label of the file in the states."""
 
-    def replaced(self, changes: dict[str, Any]) -> Any:
+    def with_constants(self, changes: dict[str, Any]) -> Any:
         """Return the model with other values of some constants."""
 
     def rewards(self, name: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -60,9 +60,9 @@ class FileChain(MeasuredByPlace):
     """
 
     def __init__(self, source: Source) -> None:
-        ranges = source.explored.bound.ranges
+        ranges = source.state_space.instance.ranges
         fields = field_names([r.name for r in ranges])
-        codes = source.explored.columns.codes
+        codes = source.state_space.columns.codes
         values = {
             field: [False, True] if r.kind == "bool" else range(int(c.min()), int(c.max()) + 1)
             for field, r, c in zip(fields, ranges, codes, strict=True)
@@ -71,8 +71,8 @@ class FileChain(MeasuredByPlace):
 
     def _set(self, source: Source, values: Mapping[str, Any]) -> None:
         state = named_state("State", tuple(values))
-        given = {"State": state, "source": source, "params": None, "_values": values}
-        for name, value in given.items():
+        attributes = {"State": state, "source": source, "params": None, "_values": values}
+        for name, value in attributes.items():
             object.__setattr__(self, name, value)
 
     def space(self) -> Mapping[str, Any]:
@@ -82,35 +82,35 @@ class FileChain(MeasuredByPlace):
 
     def start(self) -> Any:
         """Return the initial state; None where there are several."""
-        found = self.source.explored
-        if len(found.initial) != 1:
+        state_space = self.source.state_space
+        if len(state_space.initial) != 1:
             return None
-        codes = found.columns.codes[:, found.initial[0]]
-        ranges = found.bound.ranges
+        codes = state_space.columns.codes[:, state_space.initial[0]]
+        ranges = state_space.instance.ranges
         return self.State(*(bool(c) if r.kind == "bool" else int(c) for r, c in zip(ranges, codes, strict=True)))
 
     @property
     def constants(self) -> dict[str, Any]:
         """The constants of the file by name."""
-        return dict(self.source.bound.constants)
+        return dict(self.source.instance.constants)
 
     def replace(self, **changes: Any) -> Any:
         """Return the model of the file with other values of some constants."""
-        return self.source.replaced(changes)
+        return self.source.with_constants(changes)
 
-    def _places(self, s: Any) -> Any:
+    def _indices(self, s: Any) -> Any:
         """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
         codes = np.array(np.broadcast_arrays(*(np.asarray(v, dtype=np.int64) for v in s)))
-        return self.source.explored.places(codes)
+        return self.source.state_space.indices_of(codes)
 
     @cached_property
     def _labels(self) -> dict[str, NDArray[np.bool_]]:
-        source, c = self.source, self.source.explored.columns
-        found = {}
+        source, c = self.source, self.source.state_space.columns
+        labels = {}
         for name in source.program.labels:
-            value = source.bound_labels(name)
-            found[name] = np.broadcast_to(np.asarray(value.run(c), dtype=bool), c.count)
-        return found
+            value = source.label_values(name)
+            labels[name] = np.broadcast_to(np.asarray(value.run(c), dtype=bool), c.count)
+        return labels
 
     @cached_property
     def _rewards(self) -> dict[str, NDArray[np.float64]]:
@@ -147,7 +147,7 @@ def _made_of(source: Source, values: Mapping[str, Any]) -> FileChain:
 
 def chain_of(source: Source) -> MarkovChain:
     """Return the chain of a file's model."""
-    explored, model = source.explored, FileChain(source)
+    explored, model = source.state_space, FileChain(source)
     codes = explored.columns.codes
     built = Built(Space(model.State, model.space()), codes, explored.Q, f"read from {source.name}")
     return MarkovChain.of_built(model, built)

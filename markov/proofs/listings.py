@@ -80,7 +80,7 @@ def listing_of(
     columns = chain.components_of(states) or {"state": states}
     source = getattr(chain.model, "source", None)
     if source is not None:
-        names = (r.name for r in source.explored.bound.ranges)
+        names = (r.name for r in source.state_space.instance.ranges)
         columns = dict(zip(names, columns.values(), strict=True))
     information, rates = {"made-by": f"hopflow {hopflow.__version__}"}, None
     if model is not None:

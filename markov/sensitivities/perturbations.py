@@ -207,7 +207,7 @@ class Perturbation:
 
         Rules may tell the numbers that carry derivatives from others, by their type for one.
         """
-        chain, places = self._chain, self._places()
+        chain, places = self._chain, self._indices()
         n = len(self._states)
         some = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
         here = plain_rates(chain.model, chain.space, places, some)  # type: ignore[arg-type]
@@ -223,7 +223,7 @@ class Perturbation:
                 return False
         return True
 
-    def _places(self) -> NDArray[np.int64]:
+    def _indices(self) -> NDArray[np.int64]:
         """Return the numbers of the recurrent states in their space, shape (n,)."""
         components = self._chain.components_of(self._states)
         assert self._chain.space is not None
@@ -263,7 +263,7 @@ class Perturbation:
         if chain.space.size >= NUMBERED:
             return None
         Q = chain.Q[states][:, states]
-        return rate_slopes(chain.model, chain.space, self._places(), Q, varied)
+        return rate_slopes(chain.model, chain.space, self._indices(), Q, varied)
 
     def _chain_at(self, shift: float) -> MarkovChain:
         if shift in self._chains:

@@ -28,7 +28,7 @@ from markov import stationary
 from markov.computing.double_double import DoubleDouble, excess, mean
 from markov.computing.matrices import exit_errors, with_diagonal
 from markov.computing.rounding import WIDE_U, U
-from markov.files.properties.enclosures import Known, calculated
+from markov.files.properties.enclosures import Estimate, calculate
 from markov.infinite.bounds import most_merged
 from markov.methods.gth import MIN_ENTRY, MIN_PRODUCT
 from markov.models.measures import Mean
@@ -139,7 +139,7 @@ def test_means_in_double_double_are_off_by_their_bound() -> None:
 )
 def test_expressions_of_properties_are_off_by_their_bound(sign: str, a: float, b: float) -> None:
     exact = {"+": Fraction.__add__, "-": Fraction.__sub__, "*": Fraction.__mul__, "/": Fraction.__truediv__}[sign]
-    result = calculated(sign, Known(np.array([a]), np.zeros(1)), Known(np.array([b]), np.zeros(1)))
+    result = calculate(sign, Estimate(np.array([a]), np.zeros(1)), Estimate(np.array([b]), np.zeros(1)))
     assert result is not None
     assert near(abs(Fraction(float(result.values[0])) - exact(Fraction(a), Fraction(b))), float(result.error[0]))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from markov.files.functions import names
+from markov.files.functions import names_of_language
 from markov.files.parsing.tokens import Cursor
 from markov.files.syntax import Call, Chain, Choice, Expression, Label, Literal, Name, Negation
 
 __all__ = ["ExpressionParser"]
 
-DEEPEST = 60  # parentheses and the like inside of each other
-LONGEST_NUMBER = 400  # characters
+MAX_DEPTH = 60  # parentheses and the like inside of each other
+MAX_NUMBER_LENGTH = 400  # characters
 RANKS = (
     ("=>",),
     ("<=>",),
@@ -25,10 +25,10 @@ RANKS = (
     ("*", "/"),
     ("^",),
 )
-NOT = RANKS.index(("!",))
-_RANK_OF = {sign: rank for rank, signs in enumerate(RANKS) for sign in signs if rank != NOT}
-POWER = RANKS.index(("^",))
-FUNCTIONS = names("prism")
+NOT_RANK = RANKS.index(("!",))
+_RANK_OF = {sign: rank for rank, signs in enumerate(RANKS) for sign in signs if rank != NOT_RANK}
+POWER_RANK = RANKS.index(("^",))
+FUNCTIONS = names_of_language("prism")
 
 
 class ExpressionParser:
@@ -53,33 +53,33 @@ class ExpressionParser:
             With the line where it cannot go on, or where it is nested too deeply.
         """
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise self.cursor.error(f"expressions nested more than {DEEPEST} deep")
+        if self._depth > MAX_DEPTH:
+            raise self.cursor.error(f"expressions nested more than {MAX_DEPTH} deep")
         line, cases = self.cursor.token.line, []
-        found: Expression = self._ranked(0)
+        value: Expression = self._binary(0)
         while self.cursor.accept("?"):
-            value = self.expression()
+            case_value = self.expression()
             self.cursor.expect(":")
-            cases.append((found, value))
-            found = self._ranked(0)
+            cases.append((value, case_value))
+            value = self._binary(0)
         self._depth -= 1
-        return Choice(tuple(cases), found, line) if cases else found
+        return Choice(tuple(cases), value, line) if cases else value
 
-    def _ranked(self, lowest: int) -> Expression:
+    def _binary(self, lowest: int) -> Expression:
         """Read operands joined by operators of this rank or stronger ones."""
         line = self.cursor.token.line
-        found = self._prefixed()
+        tree = self._unary()
         while (rank := self._rank()) >= lowest:
-            rest = []
+            operands = []
             while self._rank() == rank:
                 sign = self.cursor.take().text
-                rest.append((sign, self._ranked(rank + 1)))
-            if rank == POWER:
-                for _, exponent in rest:
-                    found = Call("pow", (found, exponent), line)
+                operands.append((sign, self._binary(rank + 1)))
+            if rank == POWER_RANK:
+                for _, exponent in operands:
+                    tree = Call("pow", (tree, exponent), line)
             else:
-                found = Chain(found, tuple(rest), line)
-        return found
+                tree = Chain(tree, tuple(operands), line)
+        return tree
 
     def _rank(self) -> int:
         """Return the rank of the operator that comes next; -1: there is none."""
@@ -88,35 +88,35 @@ class ExpressionParser:
             return -1  # =? belongs to a property
         return _RANK_OF.get(token.text, -1)
 
-    def _prefixed(self) -> Expression:
+    def _unary(self) -> Expression:
         """Parse an expression with prefix operators: ! on comparisons, - on factors."""
         line, sign, count = self.cursor.token.line, "", 0
         while self.cursor.at("!", "-", "+"):
             if sign and (self.cursor.token.text == "!") != (sign == "!"):
                 break
-            taken = self.cursor.take().text
-            sign, count = ("!" if taken == "!" else "-"), count + (taken != "+")
+            prefix = self.cursor.take().text
+            sign, count = ("!" if prefix == "!" else "-"), count + (prefix != "+")
         if not sign:
             return self.primary()  # type: ignore[no-any-return]
-        found = self._ranked(NOT + 1) if sign == "!" else self._prefixed_once()
-        return Negation(sign, found, line) if count % 2 else found
+        operand = self._binary(NOT_RANK + 1) if sign == "!" else self._nested_unary()
+        return Negation(sign, operand, line) if count % 2 else operand
 
-    def _prefixed_once(self) -> Expression:
+    def _nested_unary(self) -> Expression:
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise self.cursor.error(f"expressions nested more than {DEEPEST} deep")
-        found = self._prefixed()
+        if self._depth > MAX_DEPTH:
+            raise self.cursor.error(f"expressions nested more than {MAX_DEPTH} deep")
+        operand = self._unary()
         self._depth -= 1
-        return found
+        return operand
 
     def primary(self) -> Any:
         """Parse a number, a name, a function, a label or an expression in parentheses."""
         cursor = self.cursor
         line = cursor.token.line
         if cursor.accept("("):
-            found = self.expression()
+            inner = self.expression()
             cursor.expect(")")
-            return found
+            return inner
         if cursor.token.kind == "number":
             return Literal(self._number(cursor.take().text), line)
         if cursor.token.kind == "text":
@@ -140,24 +140,24 @@ class ExpressionParser:
 
     def check_no_call(self) -> None:
         """Raise FileError where the next word is the parenthesis of an unknown function."""
-        before = self.cursor.tokens[max(self.cursor.place - 1, 0)]
+        before = self.cursor.tokens[max(self.cursor.index - 1, 0)]
         if self.cursor.at("(") and before.kind == "name":
             self._function(before.text)
 
     def _arguments(self) -> tuple[Expression, ...]:
-        found = [self.expression()]
+        arguments = [self.expression()]
         while self.cursor.accept(","):
-            found.append(self.expression())
+            arguments.append(self.expression())
         self.cursor.expect(")")
-        return tuple(found)
+        return tuple(arguments)
 
     def _number(self, text: str) -> int | float:
-        if len(text) > LONGEST_NUMBER:
-            raise self.cursor.error(f"a number of more than {LONGEST_NUMBER} characters")
+        if len(text) > MAX_NUMBER_LENGTH:
+            raise self.cursor.error(f"a number of more than {MAX_NUMBER_LENGTH} characters")
         if text.isdigit():
-            whole = int(text)
-            if whole < 2**62:
-                return whole
+            integer = int(text)
+            if integer < 2**62:
+                return integer
             raise self.cursor.error(f"{text}: whole numbers must be below 2^62")
         value = float(text)
         if not math.isfinite(value):

@@ -47,17 +47,17 @@ def parse_jani(path: Path) -> tuple[Program, Properties]:
         With the place in the file and the reason, if it cannot be used.
     """
     reader = _Reader(path.name)
-    given = _json(path)
-    program = reader.program(given)
+    contents = _json(path)
+    program = reader.program(contents)
     reader_of_properties = JaniProperties(path.name, reader.kinds, reader.transient)
     reader_of_properties.functions = reader.functions
-    properties = reader_of_properties.read(reader.listed(given, "properties", "file"))
+    properties = reader_of_properties.read(reader.list_of(contents, "properties", "file"))
     return reader.with_steps(program, reader_of_properties.steps), properties
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        given = json.loads(read_text(path), object_pairs_hook=DISTINCT_KEYS)
+        contents = json.loads(read_text(path), object_pairs_hook=DISTINCT_KEYS)
     except json.JSONDecodeError as error:
         raise FileError((path.name, error.lineno), f"no JSON: {error.msg}") from None
     except RecursionError:
@@ -66,9 +66,9 @@ def _json(path: Path) -> dict[str, Any]:
         if isinstance(error, FileError):
             raise
         raise FileError((path.name, None), str(error)) from None
-    if not isinstance(given, dict):
+    if not isinstance(contents, dict):
         raise FileError((path.name, 1), "a JSON object is expected")
-    return given
+    return contents
 
 
 class _Reader(JaniReader):
@@ -87,72 +87,72 @@ class _Reader(JaniReader):
         self.kinds: dict[str, str] = {}
         self.transient: dict[str, Transient] = {}
         self.actions: set[str] = set()
-        self.in_states: dict[str, list[tuple[str, Expression | None, Expression]]] = {}
+        self.state_values: dict[str, list[tuple[str, Expression | None, Expression]]] = {}
 
-    def program(self, given: dict[str, Any]) -> Program:
+    def program(self, contents: dict[str, Any]) -> Program:
         """Return the program of the file."""
-        if given.get("type") != "ctmc":
-            raise self.wrong("type", f"{given.get('type')!r}: must be 'ctmc'")
-        self.known(given, "model", "file")
-        if (version := given.get("jani-version", 1)) != 1:
+        if contents.get("type") != "ctmc":
+            raise self.wrong("type", f"{contents.get('type')!r}: must be 'ctmc'")
+        self.check_keys(contents, "model", "file")
+        if (version := contents.get("jani-version", 1)) != 1:
             raise self.wrong("jani-version", f"{version!r}: must be 1")
-        features = self.listed(given, "features", "file")
+        features = self.list_of(contents, "features", "file")
         if unread := {str(feature) for feature in features} - FEATURES:
             raise self.wrong("features", f"{', '.join(sorted(unread))}: not read")
-        actions = self.listed(given, "actions", "file")
-        names = [self.of(self.known(a, "action", "actions"), "name", "actions", str) for a in actions]
+        actions = self.list_of(contents, "actions", "file")
+        names = [self.of(self.check_keys(a, "action", "actions"), "name", "actions", str) for a in actions]
         if len(set(names)) < len(names):
             raise self.wrong("actions", "an action is declared twice")
         self.actions = set(names)
-        found = Program(self.file, "ctmc")
-        self.read_functions(self.listed(given, "functions", "file"), "functions")
-        for k, constant in enumerate(self.listed(given, "constants", "file")):
-            self._constant_of(found, constant, f"constants[{k}]")
-        for k, variable in enumerate(self.listed(given, "variables", "file")):
-            self._variable(found, variable, f"variables[{k}]")
-        automata = self.of(given, "automata", "file", list)
+        program = Program(self.file, "ctmc")
+        self.read_functions(self.list_of(contents, "functions", "file"), "functions")
+        for k, constant in enumerate(self.list_of(contents, "constants", "file")):
+            self._constant_of(program, constant, f"constants[{k}]")
+        for k, variable in enumerate(self.list_of(contents, "variables", "file")):
+            self._variable(program, variable, f"variables[{k}]")
+        automata = self.of(contents, "automata", "file", list)
         for k, automaton in enumerate(automata):
-            self._automaton(found, automaton, f"automata[{k}]")
+            self._automaton(program, automaton, f"automata[{k}]")
         for name, variable in self.transient.items():
-            found.formulas[name] = self._in_states(variable)
+            program.formulas[name] = self._state_value(variable)
             if variable.kind == "bool":
-                found.labels[name] = Name(name, 1)
+                program.labels[name] = Name(name, 1)
             else:
-                found.rewards[name] = (RewardItem(None, Literal(True, 1), Name(name, 1), 1),)
-        self._unrestricted(given, "restrict-initial")
-        return self._composed(found, given)
+                program.rewards[name] = (RewardItem(None, Literal(True, 1), Name(name, 1), 1),)
+        self._check_unrestricted(contents, "restrict-initial")
+        return self._compose(program, contents)
 
-    def _unrestricted(self, given: Any, where: str) -> None:
-        start = self.known(given.get("restrict-initial", {}), "exp", where)
+    def _check_unrestricted(self, contents: Any, where: str) -> None:
+        start = self.check_keys(contents.get("restrict-initial", {}), "exp", where)
         if start.get("exp", True) is not True:
             raise self.wrong(where, "initial states by a condition are not read")
 
-    def _constant_of(self, found: Program, value: Any, where: str) -> None:
+    def _constant_of(self, program: Program, value: Any, where: str) -> None:
         name = self.of(value, "name", where, str)
-        self.known(value, "constant", where)
+        self.check_keys(value, "constant", where)
         kind = value.get("type")
         if isinstance(kind, dict):
-            self.known(kind, "type", where)
+            self.check_keys(kind, "type", where)
             if kind.get("kind") != "bounded" or "lower-bound" in kind or "upper-bound" in kind:
                 raise self.wrong(where, f"type {kind!r}: bounds of constants are not read")
         kind = kind.get("base") if isinstance(kind, dict) else kind
         if not isinstance(kind, str) or kind not in KINDS:
             raise self.wrong(where, f"type {kind!r}: must be int, real or bool")
-        given = value.get("value")
-        tree = None if given is None else self.expression(given, where)
-        found.check_new(name, 1)
+        definition = value.get("value")
+        tree = None if definition is None else self.expression(definition, where)
+        program.check_new(name, 1)
         self.kinds[name] = KINDS[kind]
-        found.constants[name] = Constant(name, KINDS[kind], tree, 1)
+        program.constants[name] = Constant(name, KINDS[kind], tree, 1)
 
-    def _variable(self, found: Program, value: Any, where: str) -> None:
+    def _variable(self, program: Program, value: Any, where: str) -> None:
         name = self.of(value, "name", where, str)
         if name in self.transient:
             raise self.wrong(where, f"{name!r} is defined twice")
-        found.check_new(name, 1)
-        self.known(value, "variable", where)
+        program.check_new(name, 1)
+        self.check_keys(value, "variable", where)
         kind, low, high = value.get("type"), None, None
         if isinstance(kind, dict) and kind.get("kind") == "bounded":
-            self.known(kind, "type", where)
+            self.check_keys(kind, "type", where)
             low = self.expression(kind.get("lower-bound"), where)
             high = self.expression(kind.get("upper-bound"), where)
             kind = kind.get("base")
@@ -168,113 +168,115 @@ class _Reader(JaniReader):
             return
         if kind == "real":
             raise self.wrong(where, "real variables make the states uncountable: not read")
-        found.variables[name] = Variable(name, KINDS[kind], low, high, start, 1)
+        program.variables[name] = Variable(name, KINDS[kind], low, high, start, 1)
 
-    def _automaton(self, found: Program, value: Any, where: str) -> None:
+    def _automaton(self, program: Program, value: Any, where: str) -> None:
         name = self.of(value, "name", where, str)
-        self.known(value, "automaton", where)
-        self._unrestricted(value, f"{where}.restrict-initial")
-        of_all = dict(self.functions)
-        self.read_functions(self.listed(value, "functions", where), f"{where}.functions")
-        for k, variable in enumerate(self.listed(value, "variables", where)):
-            self._variable(found, variable, f"{where}.variables[{k}]")
+        self.check_keys(value, "automaton", where)
+        self._check_unrestricted(value, f"{where}.restrict-initial")
+        model_functions = dict(self.functions)
+        self.read_functions(self.list_of(value, "functions", where), f"{where}.functions")
+        for k, variable in enumerate(self.list_of(value, "variables", where)):
+            self._variable(program, variable, f"{where}.variables[{k}]")
         locations = self.of(value, "locations", where, list)
         names = [
-            self.of(self.known(x, "location", f"{where}.locations"), "name", f"{where}.locations", str)
+            self.of(self.check_keys(x, "location", f"{where}.locations"), "name", f"{where}.locations", str)
             for x in locations
         ]
         if len(set(names)) < len(names):
             raise self.wrong(f"{where}.locations", "a location is defined twice")
-        place = f"{name}.location"
+        location_name = f"{name}.location"
         starts = self.of(value, "initial-locations", where, list)
         if len(starts) != 1 or starts[0] not in names:
             raise self.wrong(where, "one initial location is expected")
         if len(names) > 1:
             last = Literal(len(names) - 1, 1)
             start = Literal(names.index(starts[0]), 1)
-            found.variables[place] = Variable(place, "int", Literal(0, 1), last, start, 1)
+            program.variables[location_name] = Variable(location_name, "int", Literal(0, 1), last, start, 1)
         for number, location in enumerate(locations):
-            here = _at(place, number) if len(names) > 1 else None
-            for given in self.listed(location, "transient-values", where):
-                ref = self._ref(given, where)
+            condition = _is_at(location_name, number) if len(names) > 1 else None
+            for assignment in self.list_of(location, "transient-values", where):
+                ref = self._ref(assignment, where)
                 if ref not in self.transient:
                     raise self.wrong(where, f"{ref!r} is no transient variable")
-                tree = self.expression(given.get("value"), f"{where}.locations[{number}]")
-                self.in_states.setdefault(ref, []).append((name, here, tree))
+                tree = self.expression(assignment.get("value"), f"{where}.locations[{number}]")
+                self.state_values.setdefault(ref, []).append((name, condition, tree))
         commands = tuple(
-            self._edge(edge, names, place, f"{where}.edges[{k}]")
+            self._edge(edge, names, location_name, f"{where}.edges[{k}]")
             for k, edge in enumerate(self.of(value, "edges", where, list))
         )
-        if name in found.modules:
+        if name in program.modules:
             raise self.wrong(where, f"automaton {name!r} is defined twice")
-        found.modules[name] = Module(name, commands, 1)
-        self.functions = of_all
+        program.modules[name] = Module(name, commands, 1)
+        self.functions = model_functions
 
     def _ref(self, value: Any, where: str) -> str:
         ref: str = self.of(value, "ref", where, str)
-        self.known(value, "assignment", where)
+        self.check_keys(value, "assignment", where)
         if value.get("index", 0) != 0:
             raise self.wrong(where, "assignments one after the other (index) are not read")
         return ref
 
-    def _edge(self, edge: Any, names: list[str], place: str, where: str) -> Command:
+    def _edge(self, edge: Any, names: list[str], location_name: str, where: str) -> Command:
         source = self.of(edge, "location", where, str)
-        self.known(edge, "edge", where)
+        self.check_keys(edge, "edge", where)
         action = edge.get("action", "")
         if not isinstance(action, str) or (action and action not in self.actions):
             raise self.wrong(where, f"action {action!r} is not declared in 'actions'")
         if source not in names:
             raise self.wrong(where, f"location {source!r} is not defined")
         guard = self.expression(
-            self.known(edge.get("guard", {"exp": True}), "exp", f"{where}.guard").get("exp"),
+            self.check_keys(edge.get("guard", {"exp": True}), "exp", f"{where}.guard").get("exp"),
             f"{where}.guard",
         )
         if len(names) > 1:
-            guard = Chain(_at(place, names.index(source)), (("&", guard),), 1)
-        given = self.known(self.of(edge, "rate", where, dict), "exp", f"{where}.rate")
-        rate = self.expression(given.get("exp"), f"{where}.rate")
-        shared = self.listed(edge, "assignments", where)
+            guard = Chain(_is_at(location_name, names.index(source)), (("&", guard),), 1)
+        rate_object = self.check_keys(self.of(edge, "rate", where, dict), "exp", f"{where}.rate")
+        rate = self.expression(rate_object.get("exp"), f"{where}.rate")
+        shared = self.list_of(edge, "assignments", where)
         destinations = self.of(edge, "destinations", where, list)
         self._check_shares(destinations, where)
         branches = tuple(
-            self._destination(d, rate, shared, names, place, f"{where}.destinations[{k}]")
+            self._destination(d, rate, shared, names, location_name, f"{where}.destinations[{k}]")
             for k, d in enumerate(destinations)
         )
         return Command(action, guard, branches, 1)
 
     def _check_shares(self, destinations: list[Any], where: str) -> None:
         """Refuse probabilities of an edge that are numbers and do not sum to 1."""
-        given = [d["probability"] if isinstance(d, dict) and "probability" in d else {"exp": 1} for d in destinations]
-        shares = [share.get("exp") if isinstance(share, dict) else None for share in given]
+        probabilities = [
+            d["probability"] if isinstance(d, dict) and "probability" in d else {"exp": 1} for d in destinations
+        ]
+        shares = [share.get("exp") if isinstance(share, dict) else None for share in probabilities]
         numbers = [float(share) for share in shares if isinstance(share, int | float) and not isinstance(share, bool)]
         if len(numbers) == len(shares) and abs(math.fsum(numbers) - 1.0) > SHARE_ROUNDING:
             raise self.wrong(f"{where}.destinations", f"probabilities sum to {math.fsum(numbers):.12g}: must be 1")
 
     def _destination(
-        self, given: Any, rate: Expression, shared: Any, names: list[str], place: str, where: str
+        self, destination: Any, rate: Expression, shared: Any, names: list[str], location_name: str, where: str
     ) -> Branch:
-        self.known(given, "destination", where)
-        share = self.known(given.get("probability", {"exp": 1}), "exp", f"{where}.probability").get("exp")
+        self.check_keys(destination, "destination", where)
+        share = self.check_keys(destination.get("probability", {"exp": 1}), "exp", f"{where}.probability").get("exp")
         if not _is_one(share):
             rate = _product(rate, self.expression(share, where))
         changes: list[Assignment] = []
         transient: list[Assignment] = []
-        for assignment in [*shared, *self.listed(given, "assignments", where)]:
+        for assignment in [*shared, *self.list_of(destination, "assignments", where)]:
             ref = self._ref(assignment, where)
             value = self.expression(assignment.get("value"), where)
             if ref in {assigned.name for assigned in transient}:
                 raise self.wrong(where, f"{ref!r} is assigned twice")
             (transient if ref in self.transient else changes).append(Assignment(ref, value, 1))
-        target = self.of(given, "location", where, str)
+        target = self.of(destination, "location", where, str)
         if target not in names:
             raise self.wrong(where, f"location {target!r} is not defined")
         if len(names) > 1:
-            changes.append(Assignment(place, Literal(names.index(target), 1), 1))
+            changes.append(Assignment(location_name, Literal(names.index(target), 1), 1))
         return Branch(rate, tuple(changes), tuple(transient))
 
-    def _in_states(self, variable: Transient) -> Expression:
+    def _state_value(self, variable: Transient) -> Expression:
         """Return the value of a transient variable in states: that of the location, or the initial one."""
-        cases = self.in_states.get(variable.name, [])
+        cases = self.state_values.get(variable.name, [])
         if len({automaton for automaton, _, _ in cases}) > 1:
             raise self.wrong(variable.name, "a value in several automata: not read")
         if len(cases) > len({repr(condition) for _, condition, _ in cases}):
@@ -284,30 +286,31 @@ class _Reader(JaniReader):
             return cases[0][2]
         return Choice(by_condition, variable.start, 1) if cases else variable.start
 
-    def _composed(self, found: Program, given: dict[str, Any]) -> Program:
-        system = self.of(given, "system", "file", dict)
-        self.known(system, "system", "system")
+    def _compose(self, program: Program, contents: dict[str, Any]) -> Program:
+        system = self.of(contents, "system", "file", dict)
+        self.check_keys(system, "system", "system")
         elements = self.of(system, "elements", "system", list)
         names = [
-            self.of(self.known(e, "element", "system.elements"), "automaton", "system.elements", str) for e in elements
+            self.of(self.check_keys(e, "element", "system.elements"), "automaton", "system.elements", str)
+            for e in elements
         ]
         parts = tuple(Composition("module", (name,)) for name in names)
         vectors = []
-        for k, sync in enumerate(self.listed(system, "syncs", "system")):
-            self.known(sync, "sync", f"system.syncs[{k}]")
+        for k, sync in enumerate(self.list_of(system, "syncs", "system")):
+            self.check_keys(sync, "sync", f"system.syncs[{k}]")
             actions = self.of(sync, "synchronise", f"system.syncs[{k}]", list)
             if len(actions) != len(names):
                 raise self.wrong(f"system.syncs[{k}]", "one entry for each element is expected")
             result = sync.get("result", "")
             for action in (*actions, result or None):
                 if action is not None and (not isinstance(action, str) or action not in self.actions):
-                    said = f"action {action!r} is not declared in 'actions'"
-                    raise self.wrong(f"system.syncs[{k}]", said)
+                    message = f"action {action!r} is not declared in 'actions'"
+                    raise self.wrong(f"system.syncs[{k}]", message)
             vectors.append((tuple(actions), result or ""))
         composition = Composition("vectors", parts, tuple(vectors))
-        return Program(**{**vars(found), "composition": composition})
+        return Program(**{**vars(program), "composition": composition})
 
-    def with_steps(self, program: Program, asked_for: Mapping[str, Expression]) -> Program:
+    def with_steps(self, program: Program, property_rewards: Mapping[str, Expression]) -> Program:
         """Return the program with the rewards of its transitions: those of variables, and those that properties ask for."""
         branches = [b for m in program.modules.values() for c in m.commands for b in c.branches]
         assigned = {assignment.name for branch in branches for assignment in branch.transient}
@@ -316,7 +319,7 @@ class _Reader(JaniReader):
             for variable in self.transient.values()
             if variable.kind != "bool" and (variable.name in assigned or not _is_zero(variable.start))
         }
-        steps |= {name: tree for name, tree in asked_for.items() if name not in self.transient}
+        steps |= {name: tree for name, tree in property_rewards.items() if name not in self.transient}
         read = {name for tree in steps.values() for name in names_in(tree)}
         transient = {name: variable for name, variable in self.transient.items() if name in read}
         return replace(program, transient=transient, steps=steps)
@@ -326,8 +329,8 @@ def _is_zero(tree: Expression) -> bool:
     return isinstance(tree, Literal) and tree.value == 0
 
 
-def _at(place: str, number: int) -> Expression:
-    return Chain(Name(place, 1), (("=", Literal(number, 1)),), 1)
+def _is_at(location_name: str, number: int) -> Expression:
+    return Chain(Name(location_name, 1), (("=", Literal(number, 1)),), 1)
 
 
 def _product(rate: Expression, share: Expression) -> Expression:

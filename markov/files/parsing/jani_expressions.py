@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hopflow.checks import count_of
 from markov.files.errors import FileError
-from markov.files.functions import FUNCTIONS, names
+from markov.files.functions import FUNCTIONS, names_of_language
 from markov.files.syntax import (
     Call,
     Chain,
@@ -25,7 +25,7 @@ from markov.files.syntax import (
 
 __all__ = ["KINDS", "JaniReader"]
 
-BINARY = {
+OPERATORS = {
     "∨": "|",
     "∧": "&",
     "⇒": "=>",
@@ -40,10 +40,10 @@ BINARY = {
     "*": "*",
     "/": "/",
 }
-CALLED = names("jani")
+FUNCTION_NAMES = names_of_language("jani")
 """Operators that are functions: of one operand, or of two."""
-DEEPEST = 150
-LARGEST = 2**62
+MAX_DEPTH = 150
+INT_LIMIT = 2**62
 
 
 MAX_NODES = 100_000  # of an expression with the bodies of the functions that it calls
@@ -95,24 +95,24 @@ class JaniReader:
         self._arguments: dict[str, Expression] = {}  # of the call whose body is being read
         self._called: list[str] = []  # functions whose bodies are being read
 
-    def read_functions(self, given: Any, where: str) -> None:
+    def read_functions(self, functions: Any, where: str) -> None:
         """Add the functions of a model or of an automaton."""
-        for k, value in enumerate(given):
-            here = f"{where}[{k}]"
-            self.known(value, "function", here)
-            name = self.of(value, "name", here, str)
+        for k, value in enumerate(functions):
+            path = f"{where}[{k}]"
+            self.check_keys(value, "function", path)
+            name = self.of(value, "name", path, str)
             parameters = [
-                self.of(p, "name", f"{here}.parameters", str) for p in self.of(value, "parameters", here, list)
+                self.of(p, "name", f"{path}.parameters", str) for p in self.of(value, "parameters", path, list)
             ]
-            for each in value["parameters"]:
-                self.known(each, "parameter", here)
-            for each in (value, *value["parameters"]):
-                if not isinstance(each.get("type"), str) or each["type"] not in KINDS:
-                    raise self.wrong(here, f"type {each.get('type')!r}: must be int, real or bool")
+            for entry in value["parameters"]:
+                self.check_keys(entry, "parameter", path)
+            for entry in (value, *value["parameters"]):
+                if not isinstance(entry.get("type"), str) or entry["type"] not in KINDS:
+                    raise self.wrong(path, f"type {entry.get('type')!r}: must be int, real or bool")
             if name in self.functions or len(set(parameters)) < len(parameters):
-                raise self.wrong(here, f"function {name!r}: it or a parameter is defined twice")
+                raise self.wrong(path, f"function {name!r}: it or a parameter is defined twice")
             if "body" not in value:
-                raise self.wrong(here, "'body' is missing")
+                raise self.wrong(path, "'body' is missing")
             self.functions[name] = Function(tuple(parameters), value["body"])
 
     def wrong(self, where: str, reason: str) -> FileError:
@@ -125,7 +125,7 @@ class JaniReader:
             raise self.wrong(where, f"{name!r} is missing or of a wrong type")
         return value[name]
 
-    def known(self, value: Any, kind: str, where: str) -> Any:
+    def check_keys(self, value: Any, kind: str, where: str) -> Any:
         """Return an object of a kind, which must be one and have no other keys than those of its kind."""
         if not isinstance(value, dict):
             raise self.wrong(where, f"{kind}: an object is expected")
@@ -134,12 +134,12 @@ class JaniReader:
                 raise self.wrong(where, f"{kind}: {key[:40]!r} is not read")
         return value
 
-    def listed(self, value: Any, name: str, where: str) -> list[Any]:
+    def list_of(self, value: Any, name: str, where: str) -> list[Any]:
         """Return a list of an object; none where it is left out."""
-        found = value.get(name, [])
-        if not isinstance(found, list):
+        values = value.get(name, [])
+        if not isinstance(values, list):
             raise self.wrong(where, f"{name!r} is of a wrong type: must be a list")
-        return found
+        return values
 
     def expression(self, value: Any, where: str, depth: int = 0) -> Expression:
         """Return the tree of an expression.
@@ -149,71 +149,71 @@ class JaniReader:
         FileError
             With the place in the file, where it is none that is read.
         """
-        if depth > DEEPEST:
-            raise self.wrong(where, f"expressions nested more than {DEEPEST} deep")
+        if depth > MAX_DEPTH:
+            raise self.wrong(where, f"expressions nested more than {MAX_DEPTH} deep")
         if isinstance(value, bool):
             return Literal(value, 1)
         if isinstance(value, (int, float)):
-            if (isinstance(value, int) and abs(value) >= LARGEST) or not math.isfinite(value):
+            if (isinstance(value, int) and abs(value) >= INT_LIMIT) or not math.isfinite(value):
                 raise self.wrong(where, f"{value}: beyond the range of numbers")
             return Literal(value, 1)
         if isinstance(value, str):
             return self._arguments.get(value) or Name(value, 1)
         if not isinstance(value, dict):
             raise self.wrong(where, f"{type(value).__name__} is no expression")
-        self.known(value, "expression", where)
+        self.check_keys(value, "expression", where)
         if "constant" in value:
             return self._constant(value["constant"], where)
         operator = value.get("op")
         if not isinstance(operator, str):
             raise self.wrong(where, f"operator {operator!r} is not read")
-        if operator in BINARY:
-            return self._joined(value, where, depth)
+        if operator in OPERATORS:
+            return self._chain(value, where, depth)
         if operator == "call":
-            return self._inlined(value, where, depth)
-        return self._applied(operator, value, where, depth)
+            return self._inline(value, where, depth)
+        return self._operation(operator, value, where, depth)
 
     def _constant(self, name: Any, where: str) -> Expression:
-        found = {"e": math.e, "π": math.pi}.get(name) if isinstance(name, str) else None
-        if found is None:
+        number = {"e": math.e, "π": math.pi}.get(name) if isinstance(name, str) else None
+        if number is None:
             raise self.wrong(where, f"constant {name!r}: must be e or π")
-        return Literal(found, 1)
+        return Literal(number, 1)
 
-    def _inlined(self, value: Any, where: str, depth: int) -> Expression:
+    def _inline(self, value: Any, where: str, depth: int) -> Expression:
         """Return the body of the function that is called, with the arguments in place of its parameters."""
-        name, given = self.of(value, "function", where, str), self.of(value, "args", where, list)
+        name, values = self.of(value, "function", where, str), self.of(value, "args", where, list)
         if name not in self.functions:
             raise self.wrong(where, f"function {name!r} is not defined")
         if name in self._called:
             raise self.wrong(where, f"{' -> '.join([*self._called, name])}: functions in a circle")
         parameters, body = self.functions[name]
-        if len(given) != len(parameters):
-            taken = f"{count_of(len(parameters), 'argument')} ({', '.join(parameters)})"
-            raise self.wrong(where, f"{name!r} with {count_of(len(given), 'argument')}: takes {taken}")
-        arguments = [self.expression(each, where, depth + 1) for each in given]
-        outer, self._arguments = self._arguments, dict(zip(parameters, arguments, strict=True))
+        if len(values) != len(parameters):
+            signature = f"{count_of(len(parameters), 'argument')} ({', '.join(parameters)})"
+            raise self.wrong(where, f"{name!r} with {count_of(len(values), 'argument')}: takes {signature}")
+        arguments = [self.expression(argument, where, depth + 1) for argument in values]
+        outer_arguments, self._arguments = self._arguments, dict(zip(parameters, arguments, strict=True))
         self._called.append(name)
-        found = self.expression(body, f"{where}, in the body of {name!r}", depth + 1)
+        tree = self.expression(body, f"{where}, in the body of {name!r}", depth + 1)
         self._called.pop()
-        self._arguments = outer
-        if size_of(found, {})[0] > MAX_NODES:
+        self._arguments = outer_arguments
+        if size_of(tree, {})[0] > MAX_NODES:
             raise self.wrong(where, f"{name!r}: more than {MAX_NODES:,} nodes with all calls")
-        return found
+        return tree
 
-    def _joined(self, value: Any, where: str, depth: int) -> Expression:
+    def _chain(self, value: Any, where: str, depth: int) -> Expression:
         """Read operands joined by one operator from the left, however many there are."""
-        operator, rest = value["op"], []
+        operator, operands = value["op"], []
         while isinstance(value, dict) and value.get("op") == operator and "right" in value:
             right = self.expression(value["right"], where, depth + 1)
-            rest.append((BINARY[operator], right))
+            operands.append((OPERATORS[operator], right))
             value = value.get("left")
             if operator not in ("∨", "∧", "+", "-", "*", "/"):
                 break
         if operator in ("∨", "∧"):  # these may be nested to the right as well
-            rest = [step for part in rest for step in _flat(part)]
-        return Chain(self.expression(value, where, depth + 1), tuple(rest[::-1]), 1)
+            operands = [step for part in operands for step in _flatten(part)]
+        return Chain(self.expression(value, where, depth + 1), tuple(operands[::-1]), 1)
 
-    def _applied(self, operator: Any, value: Any, where: str, depth: int) -> Expression:
+    def _operation(self, operator: Any, value: Any, where: str, depth: int) -> Expression:
         def part(name: str) -> Expression:
             if name not in value:
                 raise self.wrong(where, f"{operator!r} without {name!r}")
@@ -223,14 +223,14 @@ class JaniReader:
             return Negation("!", part("exp"), 1)
         if operator == "ite":
             return Choice(((part("if"), part("then")),), part("else"), 1)
-        if operator in CALLED:
-            name = CALLED[operator]
+        if operator in FUNCTION_NAMES:
+            name = FUNCTION_NAMES[operator]
             operands = ("exp",) if FUNCTIONS[name].arguments == 1 else ("left", "right")
             return Call(name, tuple(part(operand) for operand in operands), 1)
         raise self.wrong(where, f"operator {operator!r} is not read")
 
 
-def _flat(step: tuple[str, Expression]) -> list[tuple[str, Expression]]:
+def _flatten(step: tuple[str, Expression]) -> list[tuple[str, Expression]]:
     """Return a step of a chain with its right side taken apart, in descending order."""
     sign, right = step
     if isinstance(right, Chain) and all(s == sign for s, _ in right.rest):

@@ -43,26 +43,26 @@ class JaniProperties(JaniReader):
         self.kinds, self.transient = kinds, transient
         self.steps: dict[str, Expression] = {}
 
-    def read(self, given: Any) -> Properties:
+    def read(self, entries: Any) -> Properties:
         """Return the properties by name; one that is not read is a `FileError` that says why."""
-        found = Properties(self.file)
-        for k, value in enumerate(given):
+        properties = Properties(self.file)
+        for k, value in enumerate(entries):
             where = f"properties[{k}]"
             name = self.of(value, "name", where, str)
-            if name in found.properties:
+            if name in properties.properties:
                 raise self.wrong(where, f"property {name!r} is defined twice")
             try:
-                self.known(value, "property", where)
-                found.properties[name] = self._filter(value.get("expression"), where)
+                self.check_keys(value, "property", where)
+                properties.properties[name] = self._filter(value.get("expression"), where)
             except FileError as error:
-                found.properties[name] = error
-            found.lines[name] = 1
-        return found
+                properties.properties[name] = error
+            properties.lines[name] = 1
+        return properties
 
     def _filter(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict) or value.get("op") != "filter":
             raise self.wrong(where, "a filter is expected")
-        self.known(value, "filter", where)
+        self.check_keys(value, "filter", where)
         how = FILTERS.get(str(value.get("fun", "")))
         states = value.get("states")
         initial = isinstance(states, dict) and states.get("op") == "initial"
@@ -74,37 +74,37 @@ class JaniProperties(JaniReader):
     def _query(self, value: Any, where: str) -> Any:
         operator = value.get("op") if isinstance(value, dict) else None
         if operator not in ("Emin", "Emax") and isinstance(value, dict):
-            self.known(value, "query", where)
+            self.check_keys(value, "query", where)
         if not isinstance(operator, str):
             raise self.wrong(where, f"operator {operator!r} is not read")
         if operator in COMPARED:
             inner = self._query(value.get("left"), where)
             limit = self.expression(value.get("right"), where)
             written = json.dumps(value.get("right"))
-            about = inner.of, 1, inner.reward, None, (), written
-            return Operator(inner.kind, COMPARED[operator], limit, *about)
+            options = inner.of, 1, inner.reward, None, (), written
+            return Operator(inner.kind, COMPARED[operator], limit, *options)
         if operator in ("Pmin", "Pmax"):
             return Operator("P", None, None, self._path(value.get("exp"), where), 1)
         if operator in ("Smin", "Smax"):
             tree = self.expression(value.get("exp"), where)
             if not self._is_boolean(tree):
                 accumulate = value.get("accumulate", ["steps", "time"])
-                return Operator("SR", None, None, Path("S"), 1, self._accumulated(tree, accumulate, where))
+                return Operator("SR", None, None, Path("S"), 1, self._accumulation(tree, accumulate, where))
             if "accumulate" in value:
                 raise self.wrong(where, f"{operator!r} of a truth value: 'accumulate' is not read")
             return Operator("S", None, None, tree, 1)
         if operator in ("Emin", "Emax"):
-            return self._expected(value, where)
+            return self._expectation(value, where)
         raise self.wrong(where, f"operator {operator!r} is not read")
 
     def _path(self, value: Any, where: str) -> Path:
         operator = value.get("op") if isinstance(value, dict) else None
         if operator not in ("U", "W", "R", "F", "G", "X"):
             raise self.wrong(where, f"path operator {operator!r} is not read")
-        self.known(value, "path", where)
+        self.check_keys(value, "path", where)
         if "reward-bounds" in value or "step-bounds" in value:
             raise self.wrong(where, "bounds on steps or rewards of a path are not read")
-        bounds = self.known(value.get("time-bounds", {}), "bounds", where)
+        bounds = self.check_keys(value.get("time-bounds", {}), "bounds", where)
         low, high = bounds.get("lower"), bounds.get("upper")
         interval = Interval(
             None if low is None else self.expression(low, where),
@@ -116,11 +116,11 @@ class JaniProperties(JaniReader):
         left = self.expression(value.get("left"), where)
         return Path(operator, left, self.expression(value.get("right"), where), interval)
 
-    def _expected(self, value: dict[str, Any], where: str) -> Operator:
-        self.known(value, "expected", where)
+    def _expectation(self, value: dict[str, Any], where: str) -> Operator:
+        self.check_keys(value, "expected", where)
         accumulate = value.get("accumulate", [])
         tree = self.expression(value.get("exp", 1), where)
-        reward = self._accumulated(tree, accumulate or ["time"], where)
+        reward = self._accumulation(tree, accumulate or ["time"], where)
         if any(name in value for name in ("step-instant", "reward-instants")):
             raise self.wrong(where, "instants in steps or rewards are not read")
         if "reach" in value:
@@ -133,7 +133,7 @@ class JaniProperties(JaniReader):
             path = Path("C")
         return Operator("R", None, None, path, 1, reward)
 
-    def _accumulated(self, tree: Expression, accumulate: Any, where: str) -> Accumulated:
+    def _accumulation(self, tree: Expression, accumulate: Any, where: str) -> Accumulated:
         """Return an expression as a reward of states, of transitions and of leaving states."""
         if not isinstance(accumulate, list) or not all(event in ("steps", "time", "exit") for event in accumulate):
             raise self.wrong(where, f"accumulate {accumulate!r}: must be a list of steps, time and exit")

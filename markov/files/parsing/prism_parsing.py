@@ -14,7 +14,7 @@ from typing import Any
 from hopflow.checks import file_path
 from markov.files.errors import FileError
 from markov.files.parsing.expression_parsing import ExpressionParser
-from markov.files.parsing.tokens import Cursor, Token, read_text, tokens_of
+from markov.files.parsing.tokens import Cursor, Token, read_text, tokenize
 from markov.files.program import (
     Assignment,
     Branch,
@@ -31,7 +31,7 @@ from markov.files.syntax import Expression, Literal, Name
 __all__ = ["parse_prism"]
 
 KINDS = {"ctmc": "ctmc", "stochastic": "ctmc", "dtmc": "dtmc", "probabilistic": "dtmc"}
-OTHERS = (
+OTHER_KINDS = (
     "mdp", "nondeterministic", "pta", "pomdp", "popta", "imdp", "ipomdp", "idtmc", "lts",
     "smg", "tsg", "csg", "stpg",
     "ma", "ctmdp", "ictmc",
@@ -67,13 +67,13 @@ class _Parser(ExpressionParser):
     """A recursive-descent parser, one method per construct."""
 
     def __init__(self, text: str, file: str) -> None:
-        super().__init__(Cursor(tokens_of(text, file), file))
-        self.found = Program(file, "")
+        super().__init__(Cursor(tokenize(text, file), file))
+        self.contents = Program(file, "")
         self.kind: str | None = None
         self.start: Expression | None = None
         self.renamed_actions: set[str] = set()  # in systems
         self.systems: dict[str, tuple[Token, Composition]] = {}  # by name; the one without a name is called ""
-        self.own: dict[str, list[Variable]] = {}  # variables of each module, for copies of it
+        self.module_variables: dict[str, list[Variable]] = {}  # variables of each module, for copies of it
         self.declarations = {
             "const": self._constant,
             "rate": self._old_constant,
@@ -93,7 +93,7 @@ class _Parser(ExpressionParser):
         while cursor.token.kind != "end":
             self._check_refused()
             token = cursor.take()
-            if token.text in KINDS or token.text in OTHERS:
+            if token.text in KINDS or token.text in OTHER_KINDS:
                 self._kind(token)
             elif token.kind == "name" and token.text in self.declarations:
                 self.declarations[token.text]()
@@ -104,25 +104,27 @@ class _Parser(ExpressionParser):
                 raise FileError((cursor.file, token.line), f"{token.text!r} begins no declaration{hint}")
         if self.kind is None:
             raise FileError((cursor.file, 1), "no type of model: ctmc or dtmc is expected")
-        if not self.found.modules:
+        if not self.contents.modules:
             raise cursor.error("no module")
         self._check_rewards()
-        every = tuple(Composition("module", (name,)) for name in self.found.modules)
+        every = tuple(Composition("module", (name,)) for name in self.contents.modules)
         system = self._main_system() if self.systems else Composition("shared", every)
-        return replace(self.found, kind=self.kind, start=self.start, composition=system)
+        return replace(self.contents, kind=self.kind, start=self.start, composition=system)
 
     def _check_rewards(self) -> None:
         """Warn of rewards of actions that neither a command nor a renaming has."""
-        actions = set().union(*(module.alphabet for module in self.found.modules.values()), self.renamed_actions)
-        for items in self.found.rewards.values():
+        actions = set().union(*(module.alphabet for module in self.contents.modules.values()), self.renamed_actions)
+        for items in self.contents.rewards.values():
             for item in items:
                 if item.action and item.action not in actions:
-                    place = f"{self.cursor.file}, line {item.line}"
+                    location = f"{self.cursor.file}, line {item.line}"
                     actions_named = (
                         f"the actions are {', '.join(sorted(actions))}" if actions else "there are no actions"
                     )
-                    said = f"{place}: rewards of action [{item.action}], which no command has, are 0; {actions_named}"
-                    warnings.warn(said, stacklevel=5)
+                    message = (
+                        f"{location}: rewards of action [{item.action}], which no command has, are 0; {actions_named}"
+                    )
+                    warnings.warn(message, stacklevel=5)
 
     def _check_refused(self) -> None:
         """Raise FileError where a word comes next that is not read."""
@@ -131,12 +133,12 @@ class _Parser(ExpressionParser):
             raise self.cursor.error(f"{token.text!r}: {REFUSED[token.text]} are not read")
 
     def _kind(self, token: Token) -> None:
-        place = self.cursor.file, token.line
-        if token.text in OTHERS:
-            said = f"models of type {token.text} are not read: must be ctmc or dtmc"
-            raise FileError(place, said)
+        location = self.cursor.file, token.line
+        if token.text in OTHER_KINDS:
+            message = f"models of type {token.text} are not read: must be ctmc or dtmc"
+            raise FileError(location, message)
         if self.kind is not None:
-            raise FileError(place, "a second type of model")
+            raise FileError(location, "a second type of model")
         self.kind = KINDS[token.text]
 
     def primary(self) -> Any:
@@ -148,7 +150,7 @@ class _Parser(ExpressionParser):
 
     def _new_name(self) -> Token:
         name = self.cursor.kind("name", "a name")
-        self.found.check_new(name.text, name.line)
+        self.contents.check_new(name.text, name.line)
         return name
 
     # ------------------------------------------------------------------ declarations by keyword
@@ -167,20 +169,20 @@ class _Parser(ExpressionParser):
         name = self._new_name()
         value = self.expression() if cursor.accept("=") else None
         cursor.expect(";")
-        self.found.constants[name.text] = Constant(name.text, kind, value, name.line)
+        self.contents.constants[name.text] = Constant(name.text, kind, value, name.line)
 
     def _formula(self) -> None:
         name = self._new_name()
         self.cursor.expect("=")
-        self.found.formulas[name.text] = self.expression()
+        self.contents.formulas[name.text] = self.expression()
         self.cursor.expect(";")
 
     def _label(self) -> None:
         name = self.cursor.kind("text", "a name in quotes")
         self.cursor.expect("=")
-        if name.text[1:-1] in self.found.labels:
+        if name.text[1:-1] in self.contents.labels:
             raise FileError((self.cursor.file, name.line), f"label {name.text} is defined twice")
-        self.found.labels[name.text[1:-1]] = self.expression()
+        self.contents.labels[name.text[1:-1]] = self.expression()
         self.cursor.expect(";")
 
     def _init(self) -> None:
@@ -201,23 +203,23 @@ class _Parser(ExpressionParser):
             cursor.expect(":")
             items.append(RewardItem(action, guard, self.expression(), line))
             cursor.expect(";")
-        if name in self.found.rewards:
+        if name in self.contents.rewards:
             if name:
                 raise cursor.error(f'rewards "{name}" are defined twice')
-            name = f"#{len(self.found.rewards) + 1}"
-        self.found.rewards[name] = tuple(items)
+            name = f"#{len(self.contents.rewards) + 1}"
+        self.contents.rewards[name] = tuple(items)
 
     def _module(self) -> None:
-        cursor, modules = self.cursor, self.found.modules
+        cursor, modules = self.cursor, self.contents.modules
         name = cursor.kind("name", "a name of a module")
         if name.text in modules:
             raise FileError((cursor.file, name.line), f"module {name.text} is defined twice")
         if len(modules) >= MAX_MODULES:
             raise cursor.error(f"more than {MAX_MODULES} modules")
         if cursor.accept("="):
-            modules[name.text] = self._copied(name)
+            modules[name.text] = self._module_copy(name)
             return
-        commands, before = [], len(self.found.variables)
+        commands, before = [], len(self.contents.variables)
         while not cursor.accept("endmodule"):
             if cursor.peek().text != ":":  # also the name of a variable
                 self._check_refused()
@@ -225,7 +227,7 @@ class _Parser(ExpressionParser):
                 commands.append(self._command())
             else:
                 self._variable()
-        self.own[name.text] = list(self.found.variables.values())[before:]
+        self.module_variables[name.text] = list(self.contents.variables.values())[before:]
         modules[name.text] = Module(name.text, tuple(commands), name.line)
 
     def _variable(self) -> None:
@@ -242,13 +244,13 @@ class _Parser(ExpressionParser):
             kind = cursor.expect("bool", "int").text
         start = self.expression() if cursor.accept("init") else None
         cursor.expect(";")
-        self.found.variables[name.text] = Variable(name.text, kind, low, high, start, name.line)
+        self.contents.variables[name.text] = Variable(name.text, kind, low, high, start, name.line)
 
-    def _copied(self, name: Token) -> Module:
+    def _module_copy(self, name: Token) -> Module:
         """Read ``module name = other [ old=new, ... ] endmodule``."""
         cursor, renames = self.cursor, {}
         base = cursor.kind("name", "a module").text
-        if base not in self.found.modules:
+        if base not in self.contents.modules:
             raise cursor.error(f"module {base!r} is not defined before")
         cursor.expect("[")
         while not cursor.accept("]"):
@@ -257,18 +259,18 @@ class _Parser(ExpressionParser):
             renames[old] = cursor.kind("name", "a name").text
             cursor.accept(",")
         cursor.expect("endmodule")
-        first = self.found.modules[base]
-        renamed = {old: renames.get(new, new) for old, new in first.renamed.items()}
+        original = self.contents.modules[base]
+        renamed = {old: renames.get(new, new) for old, new in original.renamed.items()}
         renamed = {**renames, **renamed}
-        own = []
-        for variable in self.own[base]:
+        variables = []
+        for variable in self.module_variables[base]:
             new = renames.get(variable.name, variable.name)
-            self.found.check_new(new, name.line)
+            self.contents.check_new(new, name.line)
             copy = replace(variable, name=new, line=name.line, renamed=renamed)
-            own.append(copy)
-            self.found.variables[new] = copy
-        self.own[name.text] = own
-        return Module(name.text, first.commands, name.line, renamed)
+            variables.append(copy)
+            self.contents.variables[new] = copy
+        self.module_variables[name.text] = variables
+        return Module(name.text, original.commands, name.line, renamed)
 
     def _command(self) -> Command:
         cursor = self.cursor
@@ -277,18 +279,18 @@ class _Parser(ExpressionParser):
         cursor.expect("]")
         guard = self.expression()
         cursor.expect("->")
-        begins = [cursor.token.line]
-        rated = [not self._changes_next()]
+        branch_lines = [cursor.token.line]
+        has_rate = [not self._changes_next()]
         branches = [self._branch()]
         while cursor.accept("+"):
-            begins.append(cursor.token.line)
-            rated.append(not self._changes_next())
+            branch_lines.append(cursor.token.line)
+            has_rate.append(not self._changes_next())
             branches.append(self._branch())
         cursor.expect(";")
-        if len(branches) > 1 and any(rated) and not all(rated):
-            place = f"{cursor.file}, line {begins[rated.index(False)]}"
-            said = "an update without a rate in a sum of updates with rates: its rate is taken as 1"
-            warnings.warn(f"{place}: {said}; write 1: in front of it", stacklevel=6)
+        if len(branches) > 1 and any(has_rate) and not all(has_rate):
+            location = f"{cursor.file}, line {branch_lines[has_rate.index(False)]}"
+            message = "an update without a rate in a sum of updates with rates: its rate is taken as 1"
+            warnings.warn(f"{location}: {message}; write 1: in front of it", stacklevel=6)
         return Command(action, guard, tuple(branches), line)
 
     def _branch(self) -> Branch:
@@ -316,12 +318,12 @@ class _Parser(ExpressionParser):
 
     def _assignment(self) -> Assignment:
         cursor = self.cursor
-        open_ = cursor.accept("(")
+        parenthesis = cursor.accept("(")
         name = cursor.kind("name", "a variable")
         cursor.expect("'")
         cursor.expect("=")
         value = self.expression()
-        if open_:
+        if parenthesis:
             cursor.expect(")")
         return Assignment(name.text, value, name.line)
 
@@ -341,22 +343,22 @@ class _Parser(ExpressionParser):
     def _main_system(self) -> Composition:
         """Return the system without a name, or the first one, with those that it names in place of their names."""
         first = "" if "" in self.systems else next(iter(self.systems))
-        return self._resolved(self.systems[first][1], (first,))
+        return self._resolve(self.systems[first][1], (first,))
 
-    def _resolved(self, part: Composition, inside: tuple[str, ...]) -> Composition:
+    def _resolve(self, part: Composition, outer: tuple[str, ...]) -> Composition:
         if part.how == "module":
             return part
         if part.how != "system":
-            return replace(part, of=tuple(self._resolved(inner, inside) for inner in part.of))
+            return replace(part, of=tuple(self._resolve(inner, outer) for inner in part.of))
         (token,) = part.of
-        name, place = token.text[1:-1], (self.cursor.file, token.line)
+        name, location = token.text[1:-1], (self.cursor.file, token.line)
         if name not in self.systems:
-            raise FileError(place, f"named system {token.text} is not defined")
-        if name in inside:
-            raise FileError(place, f"{' -> '.join([*inside, name])}: named systems in a circle")
-        if len(inside) > MAX_PARENTHESES:
-            raise FileError(place, f"named systems nested more than {MAX_PARENTHESES} deep")
-        return self._resolved(self.systems[name][1], (*inside, name))
+            raise FileError(location, f"named system {token.text} is not defined")
+        if name in outer:
+            raise FileError(location, f"{' -> '.join([*outer, name])}: named systems in a circle")
+        if len(outer) > MAX_PARENTHESES:
+            raise FileError(location, f"named systems nested more than {MAX_PARENTHESES} deep")
+        return self._resolve(self.systems[name][1], (*outer, name))
 
     def _parallel(self) -> Composition:
         """Read parts joined by || or by |||; both of them need parentheses between."""
@@ -393,37 +395,37 @@ class _Parser(ExpressionParser):
         if self._depth > MAX_PARENTHESES:
             raise cursor.error(f"parts nested more than {MAX_PARENTHESES} deep")
         if cursor.accept("("):
-            found = self._parallel()
+            part = self._parallel()
             cursor.expect(")")
         elif cursor.token.kind == "text":
-            found = Composition("system", (cursor.take(),))
+            part = Composition("system", (cursor.take(),))
         else:
             name = cursor.kind("name", "a module or a named system").text
-            found = Composition("module", (name,))
+            part = Composition("module", (name,))
         while cursor.at("/", "{"):
             if cursor.take().text == "/":
                 cursor.expect("{")
-                found = Composition("hidden", (found,), self._actions("}"))
+                part = Composition("hidden", (part,), self._actions("}"))
             else:
                 renaming = self._renaming()
                 self.renamed_actions.update(renaming.values())
-                found = Composition("renamed", (found,), renaming)
+                part = Composition("renamed", (part,), renaming)
         self._depth -= 1
-        return found
+        return part
 
     def _actions(self, end: str) -> tuple[str, ...]:
-        found = []
+        actions = []
         while not self.cursor.accept(end):
-            found.append(self.cursor.kind("name", "an action").text)
+            actions.append(self.cursor.kind("name", "an action").text)
             self.cursor.accept(",")
-        return tuple(found)
+        return tuple(actions)
 
     def _renaming(self) -> dict[str, str]:
-        cursor, found = self.cursor, {}
+        cursor, renaming = self.cursor, {}
         while not cursor.accept("}"):
             old = cursor.kind("name", "an action").text
             cursor.expect("<")
             cursor.expect("-")
-            found[old] = cursor.kind("name", "an action").text
+            renaming[old] = cursor.kind("name", "an action").text
             cursor.accept(",")
-        return found
+        return renaming

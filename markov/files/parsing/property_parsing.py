@@ -7,7 +7,7 @@ from typing import Any
 
 from markov.files.errors import FileError
 from markov.files.parsing.expression_parsing import RANKS, ExpressionParser
-from markov.files.parsing.tokens import Cursor, Token, read_text, tokens_of
+from markov.files.parsing.tokens import Cursor, Token, read_text, tokenize
 from markov.files.program import Constant
 from markov.files.properties.queries import Accumulated, Filter, Interval, Operator, Path, Properties
 from markov.files.syntax import Literal
@@ -20,7 +20,7 @@ FILTERS = (
 )  # fmt: skip
 COMPARED = ("<", "<=", ">", ">=")
 BINARY = ("U", "W", "R")
-IMPLIED = RANKS.index(("=>",))
+IMPLICATION_RANK = RANKS.index(("=>",))
 LTL = "a path formula beyond CSL (LTL): X, F, G, U, W or R of sets of states is expected"
 
 
@@ -34,12 +34,12 @@ def parse_property(text: str, name: str = "property") -> Any:
     """
     parser = _Parser(text, name)
     parser.name_of_property()
-    found = parser.expression()
+    query = parser.expression()
     parser.cursor.accept(";")
     if parser.cursor.token.kind != "end":
         parser.check_no_call()
         raise parser.cursor.error(f"{parser.cursor.token.text!r} after the end of the property")
-    return found
+    return query
 
 
 def parse_properties(path: str | File) -> Properties:
@@ -54,69 +54,69 @@ def parse_properties(path: str | File) -> Properties:
     return _Parser(read_text(path), path.name).properties()
 
 
-def _joined_signs(tokens: list[Token]) -> list[Token]:
+def _merge_double_signs(tokens: list[Token]) -> list[Token]:
     """Return words with Storm's ``&&`` and ``||`` as ``&`` and ``|``."""
-    found = tokens[:1]
+    merged = tokens[:1]
     for token in tokens[1:]:
-        last = found[-1]
+        last = merged[-1]
         if token.text in ("&", "|") and last.text == token.text and last.start + 1 == token.start:
             continue
-        found.append(token)
-    return found
+        merged.append(token)
+    return merged
 
 
 class _Parser(ExpressionParser):
     """Parser of properties: of PRISM's language, and of Storm's words for the same operators."""
 
     def __init__(self, text: str, file: str) -> None:
-        super().__init__(Cursor(_joined_signs(tokens_of(text, file)), file))
+        super().__init__(Cursor(_merge_double_signs(tokenize(text, file)), file))
         self.text = text
 
     def properties(self) -> Properties:
         """Read a file of them."""
-        cursor, found = self.cursor, Properties(self.cursor.file)
+        cursor, properties = self.cursor, Properties(self.cursor.file)
         while cursor.token.kind != "end":
             if cursor.accept(";"):
                 continue
             if cursor.accept("const"):
-                self._constant(found)
+                self._constant(properties)
             elif cursor.accept("label"):
                 name = cursor.kind("text", "a name in quotes").text[1:-1]
-                if name in found.labels:
+                if name in properties.labels:
                     raise cursor.error(f'label "{name}" is defined twice')
                 cursor.expect("=")
-                found.labels[name] = self.expression()
+                properties.labels[name] = self.expression()
                 cursor.expect(";")
             else:
-                self._property(found)
-        return found
+                self._property(properties)
+        return properties
 
-    def _constant(self, found: Properties) -> None:
+    def _constant(self, properties: Properties) -> None:
         cursor = self.cursor
         kind = token.text if (token := cursor.accept("int", "double", "bool")) else "int"
         name = cursor.kind("name", "a name")
-        if name.text in found.constants:
+        if name.text in properties.constants:
             raise FileError((cursor.file, name.line), f"{name.text!r} is defined twice")
         value = self.expression() if cursor.accept("=") else None
         cursor.expect(";")
-        found.constants[name.text] = Constant(name.text, kind, value, name.line)
+        properties.constants[name.text] = Constant(name.text, kind, value, name.line)
 
-    def _property(self, found: Properties) -> None:
+    def _property(self, properties: Properties) -> None:
         cursor = self.cursor
         line, start = cursor.token.line, cursor.token.start
-        named = self.name_of_property()
-        name = named or f"#{len(found.properties) + 1}"
-        if name in found.properties:
+        explicit_name = self.name_of_property()
+        name = explicit_name or f"#{len(properties.properties) + 1}"
+        if name in properties.properties:
             raise FileError((cursor.file, line), f'property "{name}" is defined twice')
-        found.lines[name] = line
+        properties.lines[name] = line
         try:
-            found.properties[name] = self.expression()
+            properties.properties[name] = self.expression()
         except FileError as error:  # raised when it is asked for: others in the file may be fine
-            found.properties[name] = error
+            properties.properties[name] = error
             self._skip(line)
-        if named is None:
-            last = cursor.tokens[max(cursor.place - 1, 0)]
-            found.texts[name] = " ".join(self.text[start : last.start + len(last.text)].split())
+        if explicit_name is None:
+            last = cursor.tokens[max(cursor.index - 1, 0)]
+            properties.texts[name] = " ".join(self.text[start : last.start + len(last.text)].split())
         cursor.accept(";")
 
     def name_of_property(self) -> str | None:
@@ -131,8 +131,8 @@ class _Parser(ExpressionParser):
     def _skip(self, line: int) -> None:
         """Go on to the next property: after ;, or on another line outside of brackets."""
         self._depth, depth, cursor = 0, 0, self.cursor
-        while cursor.place > 0 and cursor.tokens[cursor.place - 1].line >= line:
-            cursor.place -= 1
+        while cursor.index > 0 and cursor.tokens[cursor.index - 1].line >= line:
+            cursor.index -= 1
         while cursor.token.kind != "end" and not (depth <= 0 and cursor.at(";")):
             text = cursor.take().text
             depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
@@ -186,17 +186,17 @@ class _Parser(ExpressionParser):
         kind = {"LRA": "S", "T": "R"}.get(token.text, token.text)
         reward: Any = Accumulated(Literal(1, token.line)) if token.text == "T" else None
         if token.text == "R" and cursor.accept("{"):
-            given = cursor.take()
-            reward = given.text[1:-1] if given.kind == "text" else self._index(given.text)
+            reward_token = cursor.take()
+            reward = reward_token.text[1:-1] if reward_token.kind == "text" else self._index(reward_token.text)
             cursor.expect("}")
             if cursor.at("{", "\\"):
                 raise cursor.error("two rewards in one operator are not read")
         sign, threshold, written = None, None, ""
         if cursor.at(*COMPARED):
             sign = cursor.take().text
-            begin = cursor.place
-            threshold = self._ranked(RANKS.index(("+", "-")))
-            written = "".join(token.text for token in cursor.tokens[begin : cursor.place])
+            begin = cursor.index
+            threshold = self._binary(RANKS.index(("+", "-")))
+            written = "".join(token.text for token in cursor.tokens[begin : cursor.index])
         else:
             cursor.expect("=")
             cursor.expect("?")
@@ -212,8 +212,8 @@ class _Parser(ExpressionParser):
         if not cursor.at("]"):
             raise cursor.error(LTL if kind == "P" else f"{cursor.token.text!r} where ']' is expected")
         cursor.take()
-        about = token.line, reward, start, tuple(how), written
-        return Operator(kind, sign, threshold, of, *about)
+        options = token.line, reward, start, tuple(how), written
+        return Operator(kind, sign, threshold, of, *options)
 
     def _index(self, text: str) -> int:
         if not text.isdigit():
@@ -226,9 +226,9 @@ class _Parser(ExpressionParser):
         self._depth += 1
         if self._depth > 60:
             raise cursor.error("paths nested more than 60 deep")
-        found = self._path_inside(line)
+        path = self._path_inside(line)
         self._depth -= 1
-        return found
+        return path
 
     def _path_inside(self, line: int) -> Path:
         cursor = self.cursor
@@ -253,23 +253,23 @@ class _Parser(ExpressionParser):
 
     def _in_parentheses(self) -> Path | None:
         """Read a path in parentheses; None, and nothing is read, where it is a set of states."""
-        cursor, place, depth = self.cursor, self.cursor.place, self._depth
+        cursor, index, depth = self.cursor, self.cursor.index, self._depth
         cursor.take()
         try:
-            found = self._path()
+            path = self._path()
             cursor.expect(")")
         except FileError:
-            found = None
-        if found is None or found.kind == "state" or cursor.token.text not in ("]", ")", "{"):
-            cursor.place, self._depth = place, depth
+            path = None
+        if path is None or path.kind == "state" or cursor.token.text not in ("]", ")", "{"):
+            cursor.index, self._depth = index, depth
             return None
-        return found
+        return path
 
     def _states(self) -> Any:
         cursor = self.cursor
         if self._at_path("X") or self._at_path("F") or self._at_path("G"):
             raise cursor.error(LTL)
-        return self._ranked(IMPLIED)
+        return self._binary(IMPLICATION_RANK)
 
     def _at_path(self, sign: str) -> bool:
         """Whether an operator of paths comes next, and no variable of that name."""
@@ -284,7 +284,7 @@ class _Parser(ExpressionParser):
         cursor = self.cursor
         if cursor.at("<=", "<", ">=", ">", "="):
             sign = cursor.take().text
-            time = self._ranked(RANKS.index(("+", "-")))
+            time = self._binary(RANKS.index(("+", "-")))
             if sign == "=":
                 return Interval(time, time)
             return Interval(high=time) if sign in ("<=", "<") else Interval(low=time)
@@ -309,7 +309,7 @@ class _Parser(ExpressionParser):
         if token.text in ("S", "LRA") and cursor.peek().text in ("]", "{"):
             cursor.take()
             return Path("S", line=token.line)
-        found = self._path()
-        if found.kind not in ("F", "state") or not found.interval.plain:
-            raise FileError((cursor.file, token.line), f"R [ {found.kind} ... ]: {LTL}")
-        return Path("F", right=found.right, line=token.line)
+        path = self._path()
+        if path.kind not in ("F", "state") or not path.interval.plain:
+            raise FileError((cursor.file, token.line), f"R [ {path.kind} ... ]: {LTL}")
+        return Path("F", right=path.right, line=token.line)

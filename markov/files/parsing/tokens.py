@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hopflow.text_files import compression_hint
-from markov.files.errors import FileError, Place
+from markov.files.errors import FileError, Location
 
-__all__ = ["MAX_BYTES", "Cursor", "Token", "decimal", "read_text", "tokens_of"]
+__all__ = ["MAX_BYTES", "Cursor", "Token", "decimal", "read_text", "tokenize"]
 
 MAX_BYTES = 64 * 2**20
 """Size of a file beyond which it is not read."""
@@ -78,7 +78,7 @@ def decimal(text: str) -> Fraction | None:
     return Fraction(value if abs(int(exponent or 0)) > MAX_EXPONENT else text)
 
 
-def tokens_of(text: str, file: str) -> list[Token]:
+def tokenize(text: str, file: str) -> list[Token]:
     """Return the words of a text, the last of kind ``end``.
 
     Raises
@@ -86,20 +86,20 @@ def tokens_of(text: str, file: str) -> list[Token]:
     FileError
         At the first character that begins no word.
     """
-    found: list[Token] = []
-    place, line = 0, 1
-    while place < len(text):
-        match = _WORDS.match(text, place)
+    tokens: list[Token] = []
+    offset, line = 0, 1
+    while offset < len(text):
+        match = _WORDS.match(text, offset)
         if match is None:
-            raise FileError((file, line), f"{text[place]!r} begins no word of the language")
+            raise FileError((file, line), f"{text[offset]!r} begins no word of the language")
         kind = match.lastgroup or ""
         if kind == "line":
             line += 1
         elif kind != "blank":
-            found.append(Token(kind, match[0], line, place))
-        place = match.end()
-    found.append(Token("end", "end of file", line, len(text)))
-    return found
+            tokens.append(Token(kind, match[0], line, offset))
+        offset = match.end()
+    tokens.append(Token("end", "end of file", line, len(text)))
+    return tokens
 
 
 class Cursor:
@@ -115,32 +115,32 @@ class Cursor:
 
     def __init__(self, tokens: list[Token], file: str) -> None:
         self.tokens, self.file = tokens, file
-        self.place = 0
+        self.index = 0
 
     @property
     def token(self) -> Token:
         """The next word."""
-        return self.tokens[self.place]
+        return self.tokens[self.index]
 
     @property
-    def here(self) -> Place:
+    def location(self) -> Location:
         """Where the next word stands."""
         return self.file, self.token.line
 
     def peek(self, ahead: int = 1) -> Token:
         """Return a word after the next one."""
-        return self.tokens[min(self.place + ahead, len(self.tokens) - 1)]
+        return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
 
     def take(self) -> Token:
         """Return the next word and go on."""
-        token = self.tokens[self.place]
+        token = self.tokens[self.index]
         if token.kind != "end":
-            self.place += 1
+            self.index += 1
         return token
 
     def at(self, *texts: str) -> bool:
         """Whether the next word is one of these signs or names."""
-        token = self.tokens[self.place]
+        token = self.tokens[self.index]
         return token.text in texts and token.kind in ("sign", "name")
 
     def accept(self, *texts: str) -> Token | None:
@@ -154,12 +154,12 @@ class Cursor:
             raise self.error(f"{self.token.text!r} where {wanted} is expected")
         return self.take()
 
-    def kind(self, kind: str, what: str) -> Token:
+    def kind(self, kind: str, expected: str) -> Token:
         """Take the next word, which must be of a kind."""
         if self.token.kind != kind:
-            raise self.error(f"{self.token.text!r} where {what} is expected")
+            raise self.error(f"{self.token.text!r} where {expected} is expected")
         return self.take()
 
     def error(self, reason: str) -> FileError:
         """Return an error at the next word."""
-        return FileError(self.here, reason)
+        return FileError(self.location, reason)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from markov.files.properties.checking import Evaluation
 
-__all__ = ["PropertyResult", "answered"]
+__all__ = ["PropertyResult", "answer_property"]
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -87,8 +87,8 @@ class PropertyResult(Result):
         """
         if isinstance(self.value, (bool, list)) or self.value is None:
             return math.nan
-        least = abs(self.value) - self.error_bound
-        return self.error_bound / least if least > 0.0 else (math.inf if self.error_bound else 0.0)
+        minimum = abs(self.value) - self.error_bound
+        return self.error_bound / minimum if minimum > 0.0 else (math.inf if self.error_bound else 0.0)
 
     def __bool__(self) -> bool:
         """Return the truth value of the property.
@@ -103,8 +103,8 @@ class PropertyResult(Result):
         if self.status is Status.UNDECIDED:
             raise UndecidedError(self)
         if not isinstance(self.value, bool):
-            said = "has no truth value: compare its value"
-            raise TypeError(f"{self.text}: {type(self.value).__name__} {said}")
+            message = "has no truth value: compare its value"
+            raise TypeError(f"{self.text}: {type(self.value).__name__} {message}")
         return self.value
 
     def summary(self) -> dict[str, object]:
@@ -112,13 +112,13 @@ class PropertyResult(Result):
         undecided = self.status is Status.UNDECIDED
         shown: Any = f"undecided ({self.reason})" if undecided else self.value
         if undecided and isinstance(self.value, list):
-            shown = f"{['undecided' if each is None else each for each in self.value]}, {shown}"
-        told = f" ({self.reason})" if self.reason and not undecided else ""
-        about = {"status": f"{self.status}{told}", "property": self.text, "value": shown}
+            shown = f"{['undecided' if value is None else value for value in self.value]}, {shown}"
+        note = f" ({self.reason})" if self.reason and not undecided else ""
+        rows = {"status": f"{self.status}{note}", "property": self.text, "value": shown}
         if not undecided and not isinstance(self.value, (bool, list)):
-            about["error bound"] = f"{self.error_bound:.1e}, {self.relative_bound:.1e} of the value"
+            rows["error bound"] = f"{self.error_bound:.1e}, {self.relative_bound:.1e} of the value"
         states = len(self.values) or "infinitely many, or too many for a list: the value is that of the initial one"
-        return {**about, "states": states, "time": f"{self.seconds:.3f} s"}
+        return {**rows, "states": states, "time": f"{self.seconds:.3f} s"}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the values over the states, sorted."""
@@ -131,43 +131,43 @@ class PropertyResult(Result):
         return ax
 
 
-def answered(evaluation: Evaluation, query: Any, text: str) -> PropertyResult:
+def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyResult:
     """Return a property's value in each state, and the one that is asked for."""
     how, states, inner = "default", None, query
     if isinstance(query, Filter):
         how, states, inner = query.how, query.states, query.of
     if isinstance(inner, Operator) and (inner.start is not None or inner.how):
         how, states = (inner.how or ("state",))[0], inner.start
-    initial = evaluation.explored.initial
+    initial = evaluation.state_space.initial
     if isinstance(inner, Operator) and how in ("default", "state") and states is None and len(initial) == 1:
-        evaluation.asked = inner, int(initial[0])
+        evaluation.requested = inner, int(initial[0])
     evaluation.checker.settled = False
-    found = evaluation.enclosed(inner)
-    value, error, why = evaluation.filtered(Filter(how, inner, states, getattr(query, "line", 1)))
-    open_ = value is None or (isinstance(value, list) and None in value)
+    enclosure = evaluation.enclosure(inner)
+    value, error, cause = evaluation.filter_value(Filter(how, inner, states, getattr(query, "line", 1)))
+    undecided = value is None or (isinstance(value, list) and None in value)
     n, notes = evaluation.n, evaluation.undecided
     reason = "" if math.isfinite(error) else "no bound was found"
     if evaluation.checker.settled and not reason:
         reason = "long-run values, which are reached within the bound before the time"
-    if open_:
+    if undecided:
         several = len(notes) > 1
-        said = [f"{note.operator}: {note.text(n)}" if several else note.text(n) for note in notes]
-        reason = "; ".join([why, *said] if why else said)
+        causes = [f"{note.operator}: {note.text(n)}" if several else note.text(n) for note in notes]
+        reason = "; ".join([cause, *causes] if cause else causes)
         error = max([error, *(note.error for note in notes)])
-    good = not open_ and math.isfinite(error)
+    good = not undecided and math.isfinite(error)
     return PropertyResult(
         text=text,
         value=value,
         error_bound=error,
-        values=found.surely if isinstance(found, Truth) else found.values,
-        errors=np.zeros(n) if isinstance(found, Truth) else found.error,
-        undecided=found.undecided if isinstance(found, Truth) else np.zeros(n, dtype=bool),
-        status=_status(open_=open_, good=good),
+        values=enclosure.surely if isinstance(enclosure, Truth) else enclosure.values,
+        errors=np.zeros(n) if isinstance(enclosure, Truth) else enclosure.error,
+        undecided=enclosure.undecided if isinstance(enclosure, Truth) else np.zeros(n, dtype=bool),
+        status=_status(undecided=undecided, good=good),
         reason=reason,
     )
 
 
-def _status(*, open_: bool, good: bool) -> Status:
-    if open_:
+def _status(*, undecided: bool, good: bool) -> Status:
+    if undecided:
         return Status.UNDECIDED
     return Status.CONVERGED if good else Status.INACCURATE

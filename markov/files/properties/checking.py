@@ -17,13 +17,13 @@ from markov.files.properties.csl import Checker
 from markov.files.properties.enclosures import (
     ROUNDED_UP,
     Enclosure,
-    Known,
+    Estimate,
     Truth,
-    calculated,
-    compared,
-    selected,
+    calculate,
+    compare,
+    select,
 )
-from markov.files.properties.filters import Filtered, filtered
+from markov.files.properties.filters import FilterValue, apply_filter
 from markov.files.properties.operators import Operators
 from markov.files.properties.queries import Filter, Operator
 from markov.files.scopes import Scope
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.files.columns import Columns
-    from markov.files.states.state_space import Explored
+    from markov.files.states.state_space import StateSpace
 
     Vector = NDArray[np.float64]
     Marks = NDArray[np.bool_]
@@ -57,9 +57,9 @@ class Undecided(NamedTuple):
     error: float
     states: int
 
-    def text(self, of: int) -> str:
+    def text(self, states: int) -> str:
         """Return how close it is, in how many of all states."""
-        return f"within {self.error:.2g} of the threshold in {self.states} of {of} states"
+        return f"within {self.error:.2g} of the threshold in {self.states} of {states} states"
 
 
 class Evaluation(Scope):
@@ -74,9 +74,9 @@ class Evaluation(Scope):
     rewards
         Gives rewards by their name or number: those per second in states, shape (n,), and those with
         the ones on transitions.
-    known
+    constants
         Constants of the properties.
-    defined
+    definitions
         Labels and properties that may be named.
     labels
         The model's labels by their names; None for others.
@@ -91,46 +91,46 @@ class Evaluation(Scope):
 
     def __init__(
         self,
-        explored: Explored,
+        explored: StateSpace,
         checker: Checker,
         rewards: Callable[[Any, Any], tuple[Vector, Vector]],
-        known: Mapping[str, Value],
-        defined: Definitions,
+        constants: Mapping[str, Value],
+        definitions: Definitions,
         labels: Callable[[str], Value | None],
     ) -> None:
-        scope = explored.bound.scope
-        super().__init__(defined.file, {**scope.known, **known}, scope.formulas)
-        self.explored, self.checker = explored, checker
+        scope = explored.instance.scope
+        super().__init__(definitions.file, {**scope.symbols, **constants}, scope.formulas)
+        self.state_space, self.checker = explored, checker
         self.operators = Operators(checker, rewards, self)
-        self.defined, self.model_labels = defined, labels
+        self.definitions, self.model_labels = definitions, labels
         self.labels = self._label
         self.n = checker.n
         self.undecided: list[Undecided] = []
-        self.asked: tuple[Operator, int] | None = None
-        self._enclosed: dict[int, tuple[Any, Enclosure]] = {}
+        self.requested: tuple[Operator, int] | None = None
+        self._enclosures: dict[int, tuple[Any, Enclosure]] = {}
         self._open_names: list[str] = []
 
     # ------------------------------------------------------------------ without operators
 
     def _label(self, name: str) -> Value | None:
-        found = self.model_labels(name)
-        if found is not None:
-            return found
+        meaning = self.model_labels(name)
+        if meaning is not None:
+            return meaning
         if name == "deadlock":
             stuck = (self.checker.Q.diagonal() == 0.0) & (self.checker.loops == 0.0)
             return self._vector(np.asarray(stuck), "bool")
         if name == "init":
             marks = np.zeros(self.n, dtype=bool)
-            marks[self.explored.initial] = True
+            marks[self.state_space.initial] = True
             return self._vector(marks, "bool")
         definition = self._definition(name)
-        return None if definition is None else self._named_value(name, definition)
+        return None if definition is None else self._definition_value(name, definition)
 
-    def _named_value(self, name: str, definition: Any) -> Value:
+    def _definition_value(self, name: str, definition: Any) -> Value:
         self._enter(name, definition)
         value = self.value(definition)
         self._open_names.pop()
-        if name in self.defined.labels:
+        if name in self.definitions.labels:
             boolean(value, (self.file, definition.line), f'"{name}"')
         return value
 
@@ -147,17 +147,17 @@ class Evaluation(Scope):
         """Return what the properties' file defines by a name that is no label of the model, or None."""
         if name in ("deadlock", "init") or self.model_labels(name) is not None:
             return None
-        return self.defined.labels.get(name, self.defined.properties.get(name))
+        return self.definitions.labels.get(name, self.definitions.properties.get(name))
 
     def _vector(self, values: NDArray[Any], kind: str) -> Value:
-        places = self.explored.columns.states
+        numbers = self.state_space.columns.states
 
         def run(c: Columns) -> Any:
             if c.count == self.n:
                 return values
             assert c.states is not None
-            assert places is not None
-            return values[np.searchsorted(places, c.states)]
+            assert numbers is not None
+            return values[np.searchsorted(numbers, c.states)]
 
         return Value(kind, run)
 
@@ -165,23 +165,23 @@ class Evaluation(Scope):
         """Return the values of an expression without operators in all states, shape (n,)."""
         value = self.value(expression)
         with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(value.run(self.explored.columns)), self.n)
+            return np.broadcast_to(np.asarray(value.run(self.state_space.columns)), self.n)
 
-    def earned_in_steps(self, name: str) -> Vector:
+    def step_rewards(self, name: str) -> Vector:
         """Return the reward per second of transitions, shape (n,), by its name in the program."""
-        program = self.explored.bound.program
+        program = self.state_space.instance.program
         if name not in program.steps:
             return np.zeros(self.n)
-        earned: Vector = self.explored.gains[list(program.steps).index(name)]
+        earned: Vector = self.state_space.gains[list(program.steps).index(name)]
         return earned
 
-    def number(self, expression: Any, what: str) -> float:
+    def number(self, expression: Any, role: str) -> float:
         """Return the value of an expression that does not depend on the state."""
         if self.has_operator(expression):
-            raise FileError((self.file, expression.line), f"{what}: must be a constant number")
+            raise FileError((self.file, expression.line), f"{role}: must be a constant number")
         value = self.value(expression)
         if not value.fixed or value.kind == "bool":
-            raise FileError((self.file, expression.line), f"{what}: must be a constant number")
+            raise FileError((self.file, expression.line), f"{role}: must be a constant number")
         return float(value.single())
 
     def has_operator(self, expression: Any, names: tuple[str, ...] = ()) -> bool:
@@ -197,7 +197,7 @@ class Evaluation(Scope):
 
     # ------------------------------------------------------------------ with operators
 
-    def enclosed(self, expression: Any) -> Enclosure:
+    def enclosure(self, expression: Any) -> Enclosure:
         """Return the values of an expression in each state: numbers with errors, or truth values.
 
         Raises
@@ -207,33 +207,33 @@ class Evaluation(Scope):
         """
         if isinstance(expression, FileError):
             raise expression
-        if id(expression) not in self._enclosed:  # kept with the expression: its id stays its own
-            self._enclosed[id(expression)] = expression, self._evaluated(expression)
-        return self._enclosed[id(expression)][1]
+        if id(expression) not in self._enclosures:  # kept with the expression: its id stays its own
+            self._enclosures[id(expression)] = expression, self._evaluate(expression)
+        return self._enclosures[id(expression)][1]
 
-    def _evaluated(self, expression: Any) -> Enclosure:
+    def _evaluate(self, expression: Any) -> Enclosure:
         if not self.has_operator(expression):
             values = self.over_states(expression)
             if values.dtype == bool:
                 return Truth.exactly(np.array(values))
-            return Known(np.array(values, dtype=np.float64), np.zeros(self.n))
+            return Estimate(np.array(values, dtype=np.float64), np.zeros(self.n))
         match expression:
             case Operator():
-                operator, state = self.asked or (None, None)
-                known = self.operators.values(expression, state if operator is expression else None)
-                return known if expression.sign is None else self._compared(expression, known)
+                operator, state = self.requested or (None, None)
+                estimate = self.operators.values(expression, state if operator is expression else None)
+                return estimate if expression.sign is None else self._compare_threshold(expression, estimate)
             case Filter():
-                return self._constant(self.filtered(expression))
+                return self._constant(self.filter_value(expression))
             case Label(name):
                 definition = self._definition(name)
                 self._enter(name, definition)
-                meant = self.enclosed(definition)
+                meaning = self.enclosure(definition)
                 self._open_names.pop()
-                return meant
+                return meaning
             case Negation("!", of):
                 return ~self.truth(of, "what ! applies to")
             case Negation(_, of):
-                return calculated("-", self._zero(), self.numbers(of, "-")) or self._zero()
+                return calculate("-", self._zero(), self.numbers(of, "-")) or self._zero()
             case Chain(first, rest):
                 return self._chain(first, rest, expression.line)
             case Choice(cases, otherwise):
@@ -242,104 +242,104 @@ class Evaluation(Scope):
                 return self._call(name, of, expression.line)
         raise FileError((self.file, expression.line), "an operator where a value is expected")
 
-    def _zero(self) -> Known:
-        return Known(np.zeros(self.n), np.zeros(self.n))
+    def _zero(self) -> Estimate:
+        return Estimate(np.zeros(self.n), np.zeros(self.n))
 
-    def _constant(self, found: Filtered) -> Enclosure:
+    def _constant(self, filter_value: FilterValue) -> Enclosure:
         """Return the value of a filter as one in each state."""
-        if found.value is None or isinstance(found.value, bool):
+        if filter_value.value is None or isinstance(filter_value.value, bool):
             none, every = np.zeros(self.n, dtype=bool), np.ones(self.n, dtype=bool)
-            sure = every if found.value else none
-            return Truth(sure, every if found.value is None else sure)
-        return Known(np.full(self.n, float(found.value)), np.full(self.n, found.error))
+            sure = every if filter_value.value else none
+            return Truth(sure, every if filter_value.value is None else sure)
+        return Estimate(np.full(self.n, float(filter_value.value)), np.full(self.n, filter_value.error))
 
     def _chain(self, first: Any, rest: Any, line: int) -> Enclosure:
-        found, place = self.enclosed(first), (self.file, line)
+        result, location = self.enclosure(first), (self.file, line)
         for sign, part in rest:
-            other = self.enclosed(part)
-            if isinstance(found, Truth) and isinstance(other, Truth):
-                found = _joined(sign, found, other, place)
-            elif isinstance(found, Known) and isinstance(other, Known):
+            other = self.enclosure(part)
+            if isinstance(result, Truth) and isinstance(other, Truth):
+                result = _logical(sign, result, other, location)
+            elif isinstance(result, Estimate) and isinstance(other, Estimate):
                 if sign in ("<", "<=", ">", ">=", "=", "!="):
-                    found = self._noted(compared(sign, found, other), sign, found, other)
+                    result = self._record_undecided(compare(sign, result, other), sign, result, other)
                 else:
-                    found = self._number(sign, found, other)
+                    result = self._number(sign, result, other)
             else:
-                raise FileError(place, f"{sign!r} of a truth value and a number")
-        return found
+                raise FileError(location, f"{sign!r} of a truth value and a number")
+        return result
 
     def _choice(self, cases: Any, otherwise: Any, line: int) -> Enclosure:
-        found = self.enclosed(otherwise)
+        result = self.enclosure(otherwise)
         for condition, value in reversed(cases):
-            chosen = self.enclosed(value)
-            if type(chosen) is not type(found):
-                said = "a choice between numbers and truth values"
-                raise FileError((self.file, line), said)
-            found = selected(self.truth(condition, "a condition"), chosen, found)
-        return found
+            chosen = self.enclosure(value)
+            if type(chosen) is not type(result):
+                message = "a choice between numbers and truth values"
+                raise FileError((self.file, line), message)
+            result = select(self.truth(condition, "a condition"), chosen, result)
+        return result
 
-    def _call(self, name: str, of: Any, line: int) -> Enclosure:
+    def _call(self, name: str, arguments: Any, line: int) -> Enclosure:
         if name in ("min", "max"):
-            return self._number(name, *(self.numbers(part, name) for part in of))
-        said = f"{name} of P, S or R: only + - * / min and max are evaluated with a bound"
-        raise FileError((self.file, line), said)
+            return self._number(name, *(self.numbers(part, name) for part in arguments))
+        message = f"{name} of P, S or R: only + - * / min and max are evaluated with a bound"
+        raise FileError((self.file, line), message)
 
-    def _number(self, name: str, *of: Known) -> Known:
-        found = calculated(name, *of)
-        if found is None:
+    def _number(self, name: str, *operands: Estimate) -> Estimate:
+        result = calculate(name, *operands)
+        if result is None:
             raise FileError((self.file, 1), f"{name!r} of numbers: must be of truth values")
-        return found
+        return result
 
-    def numbers(self, expression: Any, what: str) -> Known:
+    def numbers(self, expression: Any, role: str) -> Estimate:
         """Return the numbers of an expression in each state."""
-        found = self.enclosed(expression)
-        if isinstance(found, Truth):
-            place = self.file, expression.line
-            raise FileError(place, f"{what!r} of a truth value: must be of numbers")
-        return found
+        enclosure = self.enclosure(expression)
+        if isinstance(enclosure, Truth):
+            location = self.file, expression.line
+            raise FileError(location, f"{role!r} of a truth value: must be of numbers")
+        return enclosure
 
-    def truth(self, expression: Any, what: str = "a set of states") -> Truth:
+    def truth(self, expression: Any, role: str = "a set of states") -> Truth:
         """Return in which states an expression is true."""
         if not self.has_operator(expression):
             value = self.value(expression)
-            boolean(value, (self.file, getattr(expression, "line", 1)), what)
-        found = self.enclosed(expression)
-        if not isinstance(found, Truth):
-            place = self.file, expression.line
-            raise FileError(place, f"{what} is a number: must be a truth value")
-        return found
+            boolean(value, (self.file, getattr(expression, "line", 1)), role)
+        enclosure = self.enclosure(expression)
+        if not isinstance(enclosure, Truth):
+            location = self.file, expression.line
+            raise FileError(location, f"{role} is a number: must be a truth value")
+        return enclosure
 
-    def filtered(self, query: Filter) -> Filtered:
+    def filter_value(self, query: Filter) -> FilterValue:
         """Return the value that a filter makes of those in the states."""
         chosen = None if query.states is None else self.truth(query.states, "a filter's states")
-        initial, place = self.explored.initial, (self.file, query.line)
-        return filtered(query.how, self.enclosed(query.of), chosen, initial, place)
+        initial, location = self.state_space.initial, (self.file, query.line)
+        return apply_filter(query.how, self.enclosure(query.of), chosen, initial, location)
 
-    def _compared(self, operator: Operator, known: Known) -> Truth:
+    def _compare_threshold(self, operator: Operator, estimate: Estimate) -> Truth:
         """Compare with a threshold; probabilities with zero and one by the graph."""
         assert operator.threshold is not None
         limit, sign = self.number(operator.threshold, "a threshold"), operator.sign or ""
         written = f"{operator.kind}{sign}{operator.written}"
         if math.isnan(limit) or (operator.kind != "R" and not 0.0 <= limit <= 1.0):
             raise FileError((self.file, operator.line), f"{written}: must be a probability")
-        if known.positive is not None and known.partial is not None and limit in (0.0, 1.0):
+        if estimate.positive is not None and estimate.partial is not None and limit in (0.0, 1.0):
             every = Truth.exactly(np.ones(self.n, dtype=bool))
-            above = known.positive if limit == 0.0 else ~every
-            reached = every if limit == 0.0 else ~known.partial
+            above = estimate.positive if limit == 0.0 else ~every
+            reached = every if limit == 0.0 else ~estimate.partial
             return {">": above, ">=": reached, "<": ~reached, "<=": ~above}[sign]
-        threshold = Known(np.full(self.n, limit), np.zeros(self.n))
-        return self._noted(compared(sign, known, threshold), written, known, threshold)
+        threshold = Estimate(np.full(self.n, limit), np.zeros(self.n))
+        return self._record_undecided(compare(sign, estimate, threshold), written, estimate, threshold)
 
-    def _noted(self, found: Truth, operator: str, a: Known, b: Known) -> Truth:
+    def _record_undecided(self, truth: Truth, operator: str, a: Estimate, b: Estimate) -> Truth:
         """Return the result of a comparison; remember where the errors do not decide it."""
-        if not found.decided:
-            error = float((a.error + b.error)[found.undecided].max()) * ROUNDED_UP
-            count = int(found.undecided.sum())
+        if not truth.decided:
+            error = float((a.error + b.error)[truth.undecided].max()) * ROUNDED_UP
+            count = int(truth.undecided.sum())
             self.undecided.append(Undecided(operator, error, count))
-        return found
+        return truth
 
 
-def _joined(sign: str, a: Truth, b: Truth, place: Any) -> Truth:
+def _logical(sign: str, a: Truth, b: Truth, location: Any) -> Truth:
     if sign == "&":
         return a & b
     if sign == "|":
@@ -350,17 +350,17 @@ def _joined(sign: str, a: Truth, b: Truth, place: Any) -> Truth:
         return a.same_as(b)
     if sign == "!=":
         return ~a.same_as(b)
-    raise FileError(place, f"{sign!r} of truth values: must be of numbers")
+    raise FileError(location, f"{sign!r} of truth values: must be of numbers")
 
 
 def _parts(expression: Any) -> list[Any]:
     """Return the expressions that an expression is made of."""
-    found: list[Any] = [getattr(expression, name) for name in getattr(expression, "__dataclass_fields__", ())]
+    unvisited: list[Any] = [getattr(expression, name) for name in getattr(expression, "__dataclass_fields__", ())]
     parts: list[Any] = []
-    while found:
-        part = found.pop()
+    while unvisited:
+        part = unvisited.pop()
         if isinstance(part, tuple):
-            found.extend(part)
+            unvisited.extend(part)
         elif hasattr(part, "__dataclass_fields__"):
             parts.append(part)
     return parts

@@ -18,7 +18,7 @@ from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal, stopped
 from markov.computing.rounding import U
 from markov.driver import Proof, stationary
-from markov.files.properties.enclosures import Known, Truth, probability
+from markov.files.properties.enclosures import Estimate, Truth, probability
 from markov.time.absorbing import Absorbing
 from markov.time.exponentials import squaring_pays
 from markov.time.passage_times import PassageTime, stopping_rates
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["Checker"]
 
 TOLERANCE = 1e-13
-SMALLEST = 1e-280  # probability that has a relative error
-RARE = 1e-11  # error of a probability, relative to it, above which it is found by itself
+MIN_RELATIVE_PROBABILITY = 1e-280  # probability that has a relative error
+MAX_RELATIVE_ERROR = 1e-11  # error of a probability, relative to it, above which it is found by itself
 MAX_PRODUCTS = 2e9  # multiplications of uniformization, beyond which only the asked state has a probability
 
 
@@ -68,20 +68,20 @@ class Checker:
         """Return the states from which a target can be reached through ``within`` (None: all)."""
         return leads_to(self._backward, target, within)
 
-    def until(self, left: Marks, right: Marks) -> Known:
+    def until(self, left: Marks, right: Marks) -> Estimate:
         """P(left U right) in each state."""
         possible = self.leads_to(right, left & ~right)
         certain = ~self.leads_to(~possible, left & ~right)  # cannot go where it is impossible
         certain &= possible
-        open_ = possible & ~certain
+        uncertain = possible & ~certain
         values, error = certain.astype(float), np.zeros(self.n)
-        if open_.any():
-            system = Absorbing(self.Q, open_)
-            values[open_], error[open_] = system.solve(system.rates_into(certain))
+        if uncertain.any():
+            system = Absorbing(self.Q, uncertain)
+            values[uncertain], error[uncertain] = system.solve(system.rates_into(certain))
             values = np.clip(values, 0.0, 1.0)
         return self._probability(values, error, possible, ~certain)
 
-    def _probability(self, values: Vector, error: Vector, positive: Marks, partial: Marks) -> Known:
+    def _probability(self, values: Vector, error: Vector, positive: Marks, partial: Marks) -> Estimate:
         return probability(values, error, Truth.exactly(positive), Truth.exactly(partial))
 
     def until_within(
@@ -89,9 +89,9 @@ class Checker:
         left: Marks,
         right: Marks,
         time: float,
-        asked: int | None = None,
+        state: int | None = None,
         avoided: bool = False,
-    ) -> Known:
+    ) -> Estimate:
         """P(left U[0, time] right) in each state, for a finite time; with ``avoided``, one minus it.
 
         It is one in the right states only: in others no jump may happen until then. In the state that is asked for
@@ -99,22 +99,22 @@ class Checker:
         better bounds than 0 and 1.
         """
         possible = self.leads_to(right, left & ~right) if time > 0.0 else right
-        open_ = possible & ~right
+        uncertain = possible & ~right
         values, error = (right != avoided).astype(float), np.zeros(self.n)
-        if open_.any():
-            part, into = stopped(self.rates, open_, right)
-            given = 1.0 - into if avoided else into
-            found = self._expected_within((part, given), (open_, right), time, asked)
-            values[open_], error[open_] = found
+        if uncertain.any():
+            part, into = stopped(self.rates, uncertain, right)
+            rewards = 1.0 - into if avoided else into
+            reached = self._until_probabilities((part, rewards), (uncertain, right), time, state)
+            values[uncertain], error[uncertain] = reached
         sets = (~right, possible) if avoided else (possible, ~right)
         return self._probability(values, error, *sets)
 
-    def _expected_within(
+    def _until_probabilities(
         self,
         stopping: tuple[sp.csr_matrix, Vector],
         sets: tuple[Marks, Marks],
         time: float,
-        asked: int | None,
+        state: int | None,
     ) -> tuple[Vector, Vector]:
         """Return the probability of ends at a time from each of the running states, with its error.
 
@@ -122,51 +122,55 @@ class Checker:
         that is asked for: one in the right ones, or in all but those. ``sets`` are the running and the right states.
         For few states, or where uniformization needs many terms, the error is relative to each probability.
         """
-        (part, given), (running, right) = stopping, sets
+        (part, rewards), (running, right) = stopping, sets
         jumps = Uniformized(part)
-        if squaring_pays(len(given), jumps.rate * time, part.nnz):
+        if squaring_pays(len(rewards), jumps.rate * time, part.nnz):
             with suppress(ValueError):  # nothing is proved
                 evolution = Evolution(stopping_rates(self.rates, running, right), time, time)
-                evolved = evolution.backward(given, [time])
+                evolved = evolution.backward(rewards, [time])
                 reached = evolved.values[0, :-2]
                 error = evolved.relative[0] * (1.0 + 8.0 * U) * reached + evolved.absolute[0]
                 return np.clip(reached, 0.0, 1.0), error
-        alone: tuple[float, float] | None = None
-        place = -1 if asked is None or not running[asked] else int(running[:asked].sum())
-        if place >= 0 and jumps.rate * time * part.nnz > MAX_PRODUCTS:
-            alone = self._alone(place, sets, time, avoided=given[-2] == 0.0)
-            if alone is not None:
-                values, error = np.full((2, len(given) - 2), 0.5)
-                values[place], error[place] = alone
+        separate: tuple[float, float] | None = None
+        row = -1 if state is None or not running[state] else int(running[:state].sum())
+        if row >= 0 and jumps.rate * time * part.nnz > MAX_PRODUCTS:
+            separate = self._single_state(row, sets, time, avoided=rewards[-2] == 0.0)
+            if separate is not None:
+                values, error = np.full((2, len(rewards) - 2), 0.5)
+                values[row], error[row] = separate
                 return values, error
         limit = None
         if jumps.rate * time > MIN_JUMPS_FOR_LIMIT:
             ever = self.until(running, right)
-            ever = ever.negated() if given[-2] == 0.0 else ever
+            ever = ever.negated() if rewards[-2] == 0.0 else ever
             if np.isfinite(ever.error).all():
-                limit = Limit(np.append(ever.values[running], given[-2:]), float(ever.error[running].max(initial=0.0)))
-        found = jumps.expectation(given, time, TOLERANCE, limit)
-        self.settled |= found.settled
-        error = np.full(len(given) - 2, found.error + self._merging(found.steps))
-        values = np.clip(found.values[:-2], 0.0, 1.0)
-        if place >= 0 and error[place] > RARE * values[place]:
-            alone = self._alone(place, sets, time, avoided=given[-2] == 0.0)
-            values[place], error[place] = alone or (values[place], error[place])
+                limit = Limit(
+                    np.append(ever.values[running], rewards[-2:]), float(ever.error[running].max(initial=0.0))
+                )
+        result = jumps.expectation(rewards, time, TOLERANCE, limit)
+        self.settled |= result.settled
+        error = np.full(len(rewards) - 2, result.error + self._merging(result.steps))
+        values = np.clip(result.values[:-2], 0.0, 1.0)
+        if row >= 0 and error[row] > MAX_RELATIVE_ERROR * values[row]:
+            separate = self._single_state(row, sets, time, avoided=rewards[-2] == 0.0)
+            values[row], error[row] = separate or (values[row], error[row])
         return values, error
 
-    def _alone(self, place: int, sets: tuple[Marks, Marks], time: float, avoided: bool) -> tuple[float, float] | None:
+    def _single_state(
+        self, row: int, sets: tuple[Marks, Marks], time: float, avoided: bool
+    ) -> tuple[float, float] | None:
         """Return the probability of one of the running states, with an error relative to it; None where that takes too long."""
         running, right = sets
         Q = sp.csr_matrix(sp.diags(running.astype(np.float64)) @ self.Q)
         start = np.zeros(self.n)
-        start[np.flatnonzero(running)[place]] = 1.0
+        start[np.flatnonzero(running)[row]] = 1.0
         try:
-            found = PassageTime(MarkovChain(Q), right, start).at(np.array([time]))
+            distribution = PassageTime(MarkovChain(Q), right, start).at(np.array([time]))
         except ValueError:  # no slowest decay is proved, and there are too many jumps
             return None
-        value = float((found.survival if avoided else found.cdf)[0])
-        relative = float(found.relative_error[0]) * value if value > SMALLEST else np.inf
-        return value, min(float(found.error_bound[0]), relative)
+        value = float((distribution.survival if avoided else distribution.cdf)[0])
+        relative = float(distribution.relative_error[0]) * value if value > MIN_RELATIVE_PROBABILITY else np.inf
+        return value, min(float(distribution.error_bound[0]), relative)
 
     def _merging(self, steps: int) -> float:
         """Return the error from summing the rates into a set with rounding, over all steps."""
@@ -177,20 +181,20 @@ class Checker:
         left: Marks,
         right: Marks,
         times: tuple[float, float],
-        asked: int | None = None,
+        state: int | None = None,
         avoided: bool = False,
-    ) -> Known:
-        """P(left U[low, high] right) in each state; ``high`` may be inf. ``asked`` and ``avoided`` as for `until_within`."""
+    ) -> Estimate:
+        """P(left U[low, high] right) in each state; ``high`` may be inf. ``state`` and ``avoided`` as for `until_within`."""
         low, high = times
         if low == 0.0 and not np.isinf(high):
-            return self.until_within(left, right, high, asked, avoided)
+            return self.until_within(left, right, high, state, avoided)
         infinite = np.isinf(high)
-        found = self.until(left, right) if infinite else self.until_within(left, right, high - low)
+        result = self.until(left, right) if infinite else self.until_within(left, right, high - low)
         if low > 0.0:
-            found = self.kept(left, low, found)
-        return found.negated() if avoided else found
+            result = self.value_while(left, low, result)
+        return result.negated() if avoided else result
 
-    def kept(self, left: Marks, time: float, later: Known) -> Known:
+    def value_while(self, left: Marks, time: float, later: Estimate) -> Estimate:
         """E[later(X(time)); left until then] in each state, for probabilities and a time above zero.
 
         Every finite sequence of jumps may happen until then: it is above zero where such a sequence
@@ -201,18 +205,18 @@ class Checker:
         values, error = np.zeros(self.n), np.zeros(self.n)
         if left.any():
             part, _ = stopped(self.rates, left, np.zeros(self.n, dtype=bool))
-            given = np.append(later.values[left], [0.0, 0.0])
+            rewards = np.append(later.values[left], [0.0, 0.0])
             jumps = Uniformized(part)
-            limit = Checker(part, np.zeros(len(given)), self.proof)._limit(jumps, given, time)
-            found = jumps.expectation(given, time, TOLERANCE, limit)
-            self.settled |= found.settled
-            values[left] = np.clip(found.values[:-2], 0.0, 1.0)
-            error[left] = found.error + self._merging(found.steps) + float(later.error[left].max())
+            limit = Checker(part, np.zeros(len(rewards)), self.proof)._limit(jumps, rewards, time)
+            result = jumps.expectation(rewards, time, TOLERANCE, limit)
+            self.settled |= result.settled
+            values[left] = np.clip(result.values[:-2], 0.0, 1.0)
+            error[left] = result.error + self._merging(result.steps) + float(later.error[left].max())
         positive = later.positive.map(lambda marks: self.leads_to(left & marks, left))
         partial = later.partial.map(lambda marks: self.leads_to(~left | marks))
         return probability(values, error, positive, partial)
 
-    def next(self, later: Known, low: float, high: float) -> Known:
+    def next(self, later: Estimate, low: float, high: float) -> Estimate:
         """E[later(state after the first jump); the jump between low and high] in each state.
 
         A state without transitions stays, as if it had one to itself at rate one.
@@ -223,10 +227,10 @@ class Checker:
         moves = leaving > 0.0
         rate = np.where(moves, leaving, 1.0)
         mean = (self.rates @ later.values + self.loops * later.values) / rate
-        wrong = (self.rates @ later.error + self.loops * later.error) / rate
-        mean, wrong = np.where(moves, mean, later.values), np.where(moves, wrong, later.error)
+        errors = (self.rates @ later.error + self.loops * later.error) / rate
+        mean, errors = np.where(moves, mean, later.values), np.where(moves, errors, later.error)
         span = np.exp(-rate * low) - (0.0 if np.isinf(high) else np.exp(-rate * high))
-        most = int(np.diff(self.rates.indptr).max(initial=0)) + 8
+        max_terms = int(np.diff(self.rates.indptr).max(initial=0)) + 8
 
         def follows(marks: Marks) -> Marks:
             """Return the states whose next one may be marked."""
@@ -236,9 +240,9 @@ class Checker:
         never, always = np.full(self.n, low == high), np.full(self.n, low == 0.0 and np.isinf(high))
         positive = later.positive.map(lambda marks: follows(marks) & ~never)
         partial = later.partial.map(lambda marks: follows(marks) | ~always)
-        return probability(mean * span, wrong + most * U * np.abs(mean), positive, partial)
+        return probability(mean * span, errors + max_terms * U * np.abs(mean), positive, partial)
 
-    def _evolved(self, rewards: Vector, time: float) -> Known | None:
+    def _reward_by_squaring(self, rewards: Vector, time: float) -> Estimate | None:
         """Return the mean reward per second at a time by squaring; None of too many states, or where nothing is proved."""
         lowest = float(rewards.min())
         if not squaring_pays(self.n, -float(self.Q.diagonal().min()) * time, self.Q.nnz):
@@ -251,8 +255,8 @@ class Checker:
             return None
         above = evolution.backward(rewards - lowest, [time])  # its terms are not negative
         values = above.values[0]
-        wrong = (above.relative[0] + 4.0 * U) * values + above.absolute[0] + 4.0 * U * abs(lowest)
-        return Known(values + lowest, wrong)
+        errors = (above.relative[0] + 4.0 * U) * values + above.absolute[0] + 4.0 * U * abs(lowest)
+        return Estimate(values + lowest, errors)
 
     def _limit(self, jumps: Uniformized, values: Vector, time: float) -> Limit | None:
         """Return the long-run means of a function from each state, where a time is far; None: it is not, or they are not known."""
@@ -264,37 +268,37 @@ class Checker:
 
     # ------------------------------------------------------------------ rewards
 
-    def reward_until(self, rewards: Vector, target: Marks) -> Known:
+    def reward_until(self, rewards: Vector, target: Marks) -> Estimate:
         """Return the mean reward earned before a target; inf where it may never be reached."""
         certain = ~self.leads_to(~self.leads_to(target), ~target)
         values = np.where(certain, 0.0, np.inf)
         error = np.zeros(self.n)
-        open_ = certain & ~target
-        if open_.any():
-            values[open_], error[open_] = Absorbing(self.Q, open_).solve(rewards[open_])
-        return Known(values, error)
+        running = certain & ~target
+        if running.any():
+            values[running], error[running] = Absorbing(self.Q, running).solve(rewards[running])
+        return Estimate(values, error)
 
-    def reward_within(self, rewards: Vector, time: float) -> Known:
+    def reward_within(self, rewards: Vector, time: float) -> Estimate:
         """Return the mean reward earned until a time."""
         jumps = Uniformized(self.Q)
-        found = jumps.accumulated(rewards, time, TOLERANCE, self._limit(jumps, rewards, time))
-        self.settled |= found.settled
-        return Known(found.values, np.full(self.n, found.error))
+        result = jumps.accumulated(rewards, time, TOLERANCE, self._limit(jumps, rewards, time))
+        self.settled |= result.settled
+        return Estimate(result.values, np.full(self.n, result.error))
 
-    def reward_at(self, rewards: Vector, time: float) -> Known:
+    def reward_at(self, rewards: Vector, time: float) -> Estimate:
         """Return the mean reward per second at a time."""
         jumps = Uniformized(self.Q)
         try:
-            found = jumps.expectation(rewards, time, TOLERANCE, self._limit(jumps, rewards, time))
+            result = jumps.expectation(rewards, time, TOLERANCE, self._limit(jumps, rewards, time))
         except ValueError:  # too many products
-            evolved = self._evolved(rewards, time)
+            evolved = self._reward_by_squaring(rewards, time)
             if evolved is None:
                 raise
             return evolved
-        self.settled |= found.settled
-        return Known(found.values, np.full(self.n, found.error))
+        self.settled |= result.settled
+        return Estimate(result.values, np.full(self.n, result.error))
 
-    def reward_in_all(self, rewards: Vector) -> Known:
+    def reward_in_all(self, rewards: Vector) -> Estimate:
         """Return the mean reward earned for ever; inf where it grows without bound."""
         assert self.chain is not None
         endless = np.zeros(self.n, dtype=bool)
@@ -304,48 +308,50 @@ class Checker:
             endless[states] = bool(np.any(rewards[states] != 0.0))
         infinite = self.leads_to(endless)
         values, error = np.where(infinite, np.inf, 0.0), np.zeros(self.n)
-        open_ = ~infinite & ~closed
-        if open_.any():
-            values[open_], error[open_] = Absorbing(self.Q, open_).solve(rewards[open_])
-        return Known(values, error)
+        running = ~infinite & ~closed
+        if running.any():
+            values[running], error[running] = Absorbing(self.Q, running).solve(rewards[running])
+        return Estimate(values, error)
 
-    def long_run_probability(self, marks: Marks) -> Known:
+    def long_run_probability(self, marks: Marks) -> Estimate:
         """Return the share of time that is spent in a set in the long run.
 
         It is above zero where a closed class that has a state of the set can be reached.
         """
         assert self.chain is not None
-        found = self.long_run(marks.astype(float))
-        ends = np.zeros((2, self.n), dtype=bool)
+        estimate = self.long_run(marks.astype(float))
+        class_kinds = np.zeros((2, self.n), dtype=bool)
         for states in self.chain.closed_classes:
-            ends[0, states], ends[1, states] = marks[states].any(), not marks[states].all()
-        return self._probability(found.values, found.error, self.leads_to(ends[0]), self.leads_to(ends[1]))
+            class_kinds[0, states], class_kinds[1, states] = marks[states].any(), not marks[states].all()
+        return self._probability(
+            estimate.values, estimate.error, self.leads_to(class_kinds[0]), self.leads_to(class_kinds[1])
+        )
 
-    def long_run(self, rewards: Vector) -> Known:
+    def long_run(self, rewards: Vector) -> Estimate:
         """Return the mean reward per second in the long run."""
         assert self.chain is not None
         classes = self.chain.closed_classes
         values, error = np.zeros(self.n), np.zeros(self.n)
         means = [self._mean_in(number, rewards) for number in range(len(classes))]
-        for states, (mean, wrong) in zip(classes, means, strict=True):
-            values[states], error[states] = mean, wrong
-        open_ = np.ones(self.n, dtype=bool)
-        open_[np.concatenate(classes)] = False
-        if open_.any():
+        for states, (mean, mean_error) in zip(classes, means, strict=True):
+            values[states], error[states] = mean, mean_error
+        running = np.ones(self.n, dtype=bool)
+        running[np.concatenate(classes)] = False
+        if running.any():
             if len(classes) == 1:
-                values[open_], error[open_] = means[0]
-                return Known(values, error)
-            system = Absorbing(self.Q, open_)
-            for states, (mean, wrong) in zip(classes, means, strict=True):
+                values[running], error[running] = means[0]
+                return Estimate(values, error)
+            system = Absorbing(self.Q, running)
+            for states, (mean, mean_error) in zip(classes, means, strict=True):
                 into = np.zeros(self.n, dtype=bool)
                 into[states] = True
-                if mean == 0.0 and wrong == 0.0:
+                if mean == 0.0 and mean_error == 0.0:
                     continue
-                share, off = system.solve(system.rates_into(into))
-                values[open_] += share * mean
-                error[open_] += off * (abs(mean) + wrong) + share * wrong
-            error[open_] += U * len(classes) * np.abs(values[open_])
-        return Known(values, error)
+                share, share_error = system.solve(system.rates_into(into))
+                values[running] += share * mean
+                error[running] += share_error * (abs(mean) + mean_error) + share * mean_error
+            error[running] += U * len(classes) * np.abs(values[running])
+        return Estimate(values, error)
 
     def _mean_in(self, number: int, rewards: Vector) -> tuple[float, float]:
         """Return the mean reward under the stationary distribution of a class, and its error."""
@@ -355,11 +361,11 @@ class Checker:
         if low == high:
             return low, 0.0
         if number not in self._answers:
-            whole = len(states) == self.n
-            part = self.chain if whole else MarkovChain(self.Q[states][:, states])
+            is_irreducible = len(states) == self.n
+            part = self.chain if is_irreducible else MarkovChain(self.Q[states][:, states])
             self._answers[number] = stationary(part, proof=self.proof, on_failure="return")
         answer = self._answers[number]
         if not answer.status.ok:
             return float(answer.pi @ rewards[states]), np.inf
-        found = answer.bound(rewards[states])
-        return found.value, found.error
+        bound = answer.bound(rewards[states])
+        return bound.value, bound.error

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Marks = NDArray[np.bool_]
 
-__all__ = ["Enclosure", "Known", "Truth", "calculated", "compared", "probability", "selected"]
+__all__ = ["Enclosure", "Estimate", "Truth", "calculate", "compare", "probability", "select"]
 
 ROUNDED_UP = 1.0 + 8.0 * U
 
@@ -51,8 +51,8 @@ class Truth:
 
     def map(self, change: Callable[[Marks], Marks]) -> Truth:
         """Return the result of a function that grows with the set."""
-        least = change(self.surely)
-        return Truth(least, least if self.decided else change(self.possibly))
+        surely = change(self.surely)
+        return Truth(surely, surely if self.decided else change(self.possibly))
 
     def __invert__(self) -> Truth:
         return Truth(~self.possibly, ~self.surely)
@@ -69,7 +69,7 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class Known:
+class Estimate:
     """Numbers in each state with a bound on the error of each, shape (n,) both.
 
     Attributes
@@ -85,13 +85,13 @@ class Known:
     positive: Truth | None = None
     partial: Truth | None = None
 
-    def negated(self) -> Known:
+    def negated(self) -> Estimate:
         """Return one minus them."""
         error = self.error + np.where(self.error > 0.0, U, 0.0)
-        return Known(1.0 - self.values, error, self.partial, self.positive)
+        return Estimate(1.0 - self.values, error, self.partial, self.positive)
 
     @classmethod
-    def between(cls, low: Known, high: Known) -> Known:
+    def between(cls, low: Estimate, high: Estimate) -> Estimate:
         """Return numbers that are at least the first and at most the second ones."""
         with np.errstate(invalid="ignore"):
             same = (low.values == high.values) & (low.error == high.error)
@@ -107,64 +107,64 @@ class Known:
         return cls(values, error, positive, partial)
 
 
-Enclosure = Known | Truth
+Enclosure = Estimate | Truth
 
 
-def probability(values: Vector, error: Vector, positive: Truth, partial: Truth) -> Known:
+def probability(values: Vector, error: Vector, positive: Truth, partial: Truth) -> Estimate:
     """Return probabilities, exactly zero and one where the graph says so."""
     zero, one = ~positive.possibly, ~partial.possibly
     values = np.where(one, 1.0, np.where(zero, 0.0, values))
     error = np.where(np.isfinite(error), np.minimum(error, 1.0), error)  # both lie between 0 and 1
-    return Known(values, np.where(zero | one, 0.0, error), positive, partial)
+    return Estimate(values, np.where(zero | one, 0.0, error), positive, partial)
 
 
-def compared(sign: str, a: Known, b: Known) -> Truth:
+def compare(sign: str, a: Estimate, b: Estimate) -> Truth:
     """Return where ``a < b`` and the like hold."""
     with np.errstate(invalid="ignore"):
         holds = np.asarray(COMPARISONS[sign](a.values, b.values))
-        room = (a.error + b.error) * ROUNDED_UP
-        apart = np.abs(a.values - b.values) * (1.0 - 4.0 * U) > room
-    sure = apart | ((a.error == 0.0) & (b.error == 0.0))
+        allowance = (a.error + b.error) * ROUNDED_UP
+        separated = np.abs(a.values - b.values) * (1.0 - 4.0 * U) > allowance
+    sure = separated | ((a.error == 0.0) & (b.error == 0.0))
     return Truth(holds & sure, holds | ~sure)
 
 
-def _sum(a: Known, b: Known) -> Known:
-    return _rounded(a.values + b.values, a.error + b.error)
+def _sum(a: Estimate, b: Estimate) -> Estimate:
+    return _with_rounding(a.values + b.values, a.error + b.error)
 
 
-def _difference(a: Known, b: Known) -> Known:
-    return _rounded(a.values - b.values, a.error + b.error)
+def _difference(a: Estimate, b: Estimate) -> Estimate:
+    return _with_rounding(a.values - b.values, a.error + b.error)
 
 
-def _product(a: Known, b: Known) -> Known:
+def _product(a: Estimate, b: Estimate) -> Estimate:
     error = np.abs(a.values) * b.error + np.abs(b.values) * a.error + a.error * b.error
-    return _rounded(a.values * b.values, error)
+    return _with_rounding(a.values * b.values, error)
 
 
-def _quotient(a: Known, b: Known) -> Known:
-    found = a.values / b.values
-    least = np.abs(b.values) - b.error
+def _quotient(a: Estimate, b: Estimate) -> Estimate:
+    quotient = a.values / b.values
+    min_divisor = np.abs(b.values) - b.error
     exact = (a.error == 0.0) & (b.error == 0.0)
-    error = np.where(exact, 0.0, (a.error + np.abs(found) * b.error) / np.maximum(least, 0.0))
-    return _rounded(found, np.where(exact | (least > 0.0), error, np.inf))
+    error = np.where(exact, 0.0, (a.error + np.abs(quotient) * b.error) / np.maximum(min_divisor, 0.0))
+    return _with_rounding(quotient, np.where(exact | (min_divisor > 0.0), error, np.inf))
 
 
-def _rounded(values: Vector, error: Vector) -> Known:
+def _with_rounding(values: Vector, error: Vector) -> Estimate:
     """Return the result of an operation of floating-point numbers, with the error of its operands."""
     error = np.where(np.isnan(error), np.inf, error) * ROUNDED_UP
     finite = np.isfinite(values)
-    return Known(values, error + np.where(finite, U * np.abs(values), 0.0))
+    return Estimate(values, error + np.where(finite, U * np.abs(values), 0.0))
 
 
-def _extreme(pick: Any) -> Callable[..., Known]:
-    def chosen(*of: Known) -> Known:
-        values, error = [part.values for part in of], [part.error for part in of]
-        return Known(reduce(pick, values), reduce(np.maximum, error))
+def _extreme(pick: Any) -> Callable[..., Estimate]:
+    def pick_extreme(*operands: Estimate) -> Estimate:
+        values, error = [part.values for part in operands], [part.error for part in operands]
+        return Estimate(reduce(pick, values), reduce(np.maximum, error))
 
-    return chosen
+    return pick_extreme
 
 
-_CALCULATED: dict[str, Callable[..., Known]] = {
+_OPERATIONS: dict[str, Callable[..., Estimate]] = {
     "+": _sum,
     "-": _difference,
     "*": _product,
@@ -174,20 +174,20 @@ _CALCULATED: dict[str, Callable[..., Known]] = {
 }
 
 
-def calculated(name: str, *of: Known) -> Known | None:
+def calculate(name: str, *operands: Estimate) -> Estimate | None:
     """Return the result of an operator or a function with its error; None if it is not among these."""
-    if name not in _CALCULATED:
+    if name not in _OPERATIONS:
         return None
     with np.errstate(all="ignore"):
-        return _CALCULATED[name](*of)
+        return _OPERATIONS[name](*operands)
 
 
-def selected(condition: Truth, yes: Enclosure, no: Enclosure) -> Enclosure:
+def select(condition: Truth, yes: Enclosure, no: Enclosure) -> Enclosure:
     """Return one value where a condition holds and another where it does not."""
     if isinstance(yes, Truth) and isinstance(no, Truth):
         return (condition & yes) | (~condition & no) | (yes & no)
-    assert isinstance(yes, Known)
-    assert isinstance(no, Known)
+    assert isinstance(yes, Estimate)
+    assert isinstance(no, Estimate)
     values = np.where(condition.surely, yes.values, no.values)
     error = np.where(condition.surely, yes.error, no.error)
-    return Known(values, np.where(condition.undecided, np.inf, error))
+    return Estimate(values, np.where(condition.undecided, np.inf, error))

@@ -13,7 +13,7 @@ import numpy as np
 
 from markov.files.errors import FileError
 from markov.files.properties.csl import Checker
-from markov.files.properties.enclosures import Known, Truth
+from markov.files.properties.enclosures import Estimate, Truth
 from markov.files.properties.queries import Accumulated, Interval, Operator, Path
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class States(Protocol):
     def over_states(self, expression: Any) -> NDArray[Any]:
         """Return the values of an expression without operators in all states, shape (n,)."""
 
-    def earned_in_steps(self, name: str) -> NDArray[np.float64]:
+    def step_rewards(self, name: str) -> NDArray[np.float64]:
         """Return the reward per second of transitions, shape (n,), by its name in `Program.steps`."""
 
 
@@ -66,17 +66,17 @@ class Operators:
         self.checker, self.rewards, self.scope = checker, rewards, scope
         self.n = checker.n
 
-    def values(self, operator: Operator, asked: int | None = None) -> Known:
+    def values(self, operator: Operator, state: int | None = None) -> Estimate:
         """Return the numbers that an operator is about, in each state.
 
-        Where only one state is ``asked`` for, others may have wide bounds.
+        Where only one state is ``state`` for, others may have wide bounds.
         """
         if operator.kind == "SR":
             return self.checker.long_run(self._rewards_of(operator)[1])
         if operator.kind == "S":
-            return _growing(self.checker.long_run_probability, self.scope.truth(operator.of))
+            return _monotone(self.checker.long_run_probability, self.scope.truth(operator.of))
         if operator.kind == "P":
-            return self._probability(operator.of, asked)
+            return self._probability(operator.of, state)
         return self._reward(operator)
 
     def long_run_function(self, operator: Operator) -> Vector | None:
@@ -97,7 +97,7 @@ class Operators:
             raise FileError((self.scope.file, line), f"times {low:g} to {high:g}: must be 0 <= low <= high")
         return low, high
 
-    def _probability(self, path: Path, asked: int | None = None) -> Known:
+    def _probability(self, path: Path, state: int | None = None) -> Estimate:
         low, high = self._times(path.interval, path.line)
         if path.kind == "X":
             inner = self._probability(path.right) if isinstance(path.right, Path) else self._now(path.right)
@@ -107,40 +107,40 @@ class Operators:
         right = self.scope.truth(path.right)
         everywhere = Truth.exactly(np.ones(self.n, dtype=bool))
         if path.kind == "F":
-            return self._until(everywhere, right, (low, high), asked)
+            return self._until(everywhere, right, (low, high), state)
         if path.kind == "G":
-            return self._avoided(everywhere, ~right, (low, high), asked)
+            return self._avoidance(everywhere, ~right, (low, high), state)
         left = self.scope.truth(path.left)
         if path.kind == "U":
-            return self._until(left, right, (low, high), asked)
+            return self._until(left, right, (low, high), state)
         if path.kind == "W":  # not: (left and not right) until neither
-            return self._avoided(left & ~right, ~left & ~right, (low, high), asked)
-        return self._avoided(~left, ~right, (low, high), asked)
+            return self._avoidance(left & ~right, ~left & ~right, (low, high), state)
+        return self._avoidance(~left, ~right, (low, high), state)
 
-    def _now(self, states: Any) -> Known:
+    def _now(self, states: Any) -> Estimate:
         """Return the probability that a set of states has the first one."""
 
-        def given(marks: Marks) -> Known:
-            here = Truth.exactly(marks)
-            return Known(marks.astype(float), np.zeros(self.n), here, ~here)
+        def indicator(marks: Marks) -> Estimate:
+            positive = Truth.exactly(marks)
+            return Estimate(marks.astype(float), np.zeros(self.n), positive, ~positive)
 
-        return _growing(given, self.scope.truth(states))
+        return _monotone(indicator, self.scope.truth(states))
 
-    def _until(self, left: Truth, right: Truth, times: tuple[float, float], asked: int | None) -> Known:
-        def until(left: Marks, right: Marks) -> Known:
-            return self.checker.until_between(left, right, times, asked)
+    def _until(self, left: Truth, right: Truth, times: tuple[float, float], state: int | None) -> Estimate:
+        def until(left: Marks, right: Marks) -> Estimate:
+            return self.checker.until_between(left, right, times, state)
 
-        return _growing(until, left, right)
+        return _monotone(until, left, right)
 
-    def _avoided(self, left: Truth, right: Truth, times: tuple[float, float], asked: int | None) -> Known:
+    def _avoidance(self, left: Truth, right: Truth, times: tuple[float, float], state: int | None) -> Estimate:
         """Return one minus the probability of an until operator: by itself where times end, as small ones are."""
 
-        def avoided(not_left: Marks, not_right: Marks) -> Known:
-            return self.checker.until_between(~not_left, ~not_right, times, asked, avoided=True)
+        def avoidance(not_left: Marks, not_right: Marks) -> Estimate:
+            return self.checker.until_between(~not_left, ~not_right, times, state, avoided=True)
 
-        return _growing(avoided, ~left, ~right)
+        return _monotone(avoidance, ~left, ~right)
 
-    def _reward(self, operator: Operator) -> Known:
+    def _reward(self, operator: Operator) -> Estimate:
         path: Path = operator.of
         states, total = self._rewards_of(operator)
         low, high = self._times(path.interval, path.line)
@@ -154,22 +154,22 @@ class Operators:
             return self.checker.reward_within(total, high)
         target = self.scope.truth(path.right)
         if not target.decided and (total < 0.0).any():
-            found = self.checker.reward_until(total, target.surely)
-            return Known(found.values, np.full(self.n, np.inf))
-        return _growing(lambda others: self.checker.reward_until(total, ~others), ~target)
+            estimate = self.checker.reward_until(total, target.surely)
+            return Estimate(estimate.values, np.full(self.n, np.inf))
+        return _monotone(lambda others: self.checker.reward_until(total, ~others), ~target)
 
     def _rewards_of(self, operator: Operator) -> tuple[Vector, Vector]:
         """Return rewards per second in states, and with those on transitions, shape (n,) each."""
-        place = self.scope.file, operator.line
+        location = self.scope.file, operator.line
         if not isinstance(operator.reward, Accumulated):
-            return self.rewards(operator.reward, place)
+            return self.rewards(operator.reward, location)
         reward = operator.reward
         states = self._over_states(reward.state)
         total = states
         if reward.leaving is not None:
             total = total + self._over_states(reward.leaving) * (self.checker.loops - self.checker.Q.diagonal())
         if reward.step is not None:
-            total = total + self.scope.earned_in_steps(reward.step)
+            total = total + self.scope.step_rewards(reward.step)
         return states, total
 
     def _over_states(self, tree: Any) -> Vector:
@@ -179,9 +179,9 @@ class Operators:
         return np.array(self.scope.over_states(tree), dtype=np.float64)
 
 
-def _growing(function: Callable[..., Known], *sets: Truth) -> Known:
+def _monotone(function: Callable[..., Estimate], *sets: Truth) -> Estimate:
     """Return the values of a function that grows with sets of states."""
-    low = function(*(each.surely for each in sets))
-    if all(each.decided for each in sets):
+    low = function(*(states.surely for states in sets))
+    if all(states.decided for states in sets):
         return low
-    return Known.between(low, function(*(each.possibly for each in sets)))
+    return Estimate.between(low, function(*(states.possibly for states in sets)))

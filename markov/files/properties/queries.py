@@ -123,7 +123,7 @@ class Properties:
     lines: dict[str, int] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
 
-    def shown(self, name: str) -> str:
+    def text_of(self, name: str) -> str:
         """Return the name of a property, or the text of one that has none and is called by its number."""
         return self.texts.get(name, name)
 

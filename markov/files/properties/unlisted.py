@@ -18,7 +18,7 @@ from markov.files.properties.answers import PropertyResult
 from markov.files.properties.queries import Filter, Operator, Path
 from markov.files.states.growing import growing_rows
 from markov.files.states.state_rules import FileRules, StateExpressions
-from markov.files.values import boolean, constant, negated
+from markov.files.values import boolean, constant, negate
 from markov.generators.calls import Calls
 from markov.time.moving import follow_distribution
 from markov.time.transients import Flow
@@ -27,8 +27,8 @@ from markov.time.uniformization import Uniformized
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from markov.files.binding import Bound
-    from markov.files.states.growing import GrowingRows, Truths
+    from markov.files.binding import Instance
+    from markov.files.states.growing import GrowingRows, TargetConditions
     from markov.files.values import Value
     from markov.proofs.bounded import Bounded
 
@@ -36,8 +36,8 @@ __all__ = ["Unlisted"]
 
 TOLERANCE = 1e-9
 MAX_FLOW_STATES = 1_000_000
-USEFUL = 1e-6
-ROUNDING = 1e-9  # relative, of a sum of up to five million probabilities
+MAX_USEFUL_ERROR = 1e-6
+SUM_ROUNDING = 1e-9  # relative, of a sum of up to five million probabilities
 
 
 class Unlisted:
@@ -49,14 +49,14 @@ class Unlisted:
         The program.
     names
         Constants of the properties.
-    most
+    max_states
         Largest number of states.
     """
 
-    def __init__(self, bound: Bound, names: Mapping[str, Value], most: int) -> None:
-        self.rules, self.names = FileRules(bound.program, bound.constants), names
-        self.bound, self.most = bound.with_names(names), min(most, MAX_FLOW_STATES)
-        self.expressions = StateExpressions(self.bound)
+    def __init__(self, instance: Instance, names: Mapping[str, Value], max_states: int) -> None:
+        self.rules, self.names = FileRules(instance.program, instance.constants), names
+        self.instance, self.max_states = instance.with_names(names), min(max_states, MAX_FLOW_STATES)
+        self.expressions = StateExpressions(self.instance)
         self.reason = ""
 
     def result(self, query: Any, text: str, stationary: Callable[[], Any]) -> PropertyResult:
@@ -75,11 +75,11 @@ class Unlisted:
             For a property that is not read for such models.
         """
         if isinstance(query, Filter) or not isinstance(query, Operator) or query.sign is not None:
-            raise self._refused(query)
+            raise self._refusal(query)
         low, high = self._between(query, stationary)
         value = 0.5 * (low + high)
         half = math.nextafter(max(high - value, value - low), math.inf) if low < high else 0.0
-        good = half <= USEFUL * max(1.0, abs(value))
+        good = half <= MAX_USEFUL_ERROR * max(1.0, abs(value))
         none: Any = np.zeros(0)
         return PropertyResult(
             text=text,
@@ -94,20 +94,20 @@ class Unlisted:
 
     def _between(self, query: Operator, stationary: Callable[[], Any]) -> tuple[float, float]:
         if query.kind == "S":
-            return _ends(stationary().bound(self._function(query.of)))
+            return _interval(stationary().bound(self._function(query.of)))
         if query.kind == "R" and query.of.kind == "S":
-            return _ends(stationary().bound(self._reward(query.reward, query.line)))
+            return _interval(stationary().bound(self._reward(query.reward, query.line)))
         if query.kind != "P":
-            raise self._refused(query)
+            raise self._refusal(query)
         path: Path = query.of
         first, last = self.times(path)
         if path.kind not in "UFG" or not math.isfinite(last) or first not in (0.0, last):
-            raise self._refused(query)
+            raise self._refusal(query)
         low, high = self._until(path, first, last)
         if path.kind != "G":
             return low, high
-        ends = math.nextafter(1.0 - high, 0.0), math.nextafter(1.0 - low, 1.0)
-        return ends if low < high else (1.0 - high, 1.0 - low)
+        complement = math.nextafter(1.0 - high, 0.0), math.nextafter(1.0 - low, 1.0)
+        return complement if low < high else (1.0 - high, 1.0 - low)
 
     def _until(self, path: Path, first: float, last: float) -> tuple[float, float]:
         """Return bounds on the probability that a set is entered at a time from first to last.
@@ -128,49 +128,49 @@ class Unlisted:
         if last == 0.0 or stops(start):
             inside = float(bool(right(start)) and (at_once or last == 0.0))
             return inside, inside
-        rows = growing_rows(self.bound, self.truths(path, at_once))
+        rows = growing_rows(self.instance, self.conditions(path, at_once))
         if rows is not None:
-            return self._moved(rows, path, at_once, last)
-        self.reason = f"in up to {self.most} states"
-        flow = Flow(calls, start, self.most, stops)
+            return self._moving_set(rows, path, at_once, last)
+        self.reason = f"in up to {self.max_states} states"
+        flow = Flow(calls, start, self.max_states, stops)
         projection, begins, _ = flow.grow(last, 0.5 * TOLERANCE, partial=True)
-        found = Uniformized(projection.Q).distribution(begins, last, 0.5 * TOLERANCE)
+        distribution = Uniformized(projection.Q).distribution(begins, last, 0.5 * TOLERANCE)
         states = [flow.sets.states[k] for k in projection.numbers[: projection.size]]
         counted = np.array([bool(right(s)) and (at_once or not stops(s)) for s in states])
-        low = float(found.values[: projection.size][counted].sum()) * (1.0 - ROUNDING)
-        outside = float(found.values[projection.size :].sum()) * (1.0 + ROUNDING)
-        error = float(found.error)
-        return max(low - error, 0.0), min(low * (1.0 + 3.0 * ROUNDING) + outside + error, 1.0)
+        low = float(distribution.values[: projection.size][counted].sum()) * (1.0 - SUM_ROUNDING)
+        outside = float(distribution.values[projection.size :].sum()) * (1.0 + SUM_ROUNDING)
+        error = float(distribution.error)
+        return max(low - error, 0.0), min(low * (1.0 + 3.0 * SUM_ROUNDING) + outside + error, 1.0)
 
-    def _moved(self, rows: GrowingRows, path: Path, at_once: bool, last: float) -> tuple[float, float]:
+    def _moving_set(self, rows: GrowingRows, path: Path, at_once: bool, last: float) -> tuple[float, float]:
         """Return bounds on the probability of a path until a time, or at it, by a set that moves."""
-        found = follow_distribution(rows, last, self.most)
-        counted = np.zeros(len(found.states), dtype=bool)
+        result = follow_distribution(rows, last, self.max_states)
+        counted = np.zeros(len(result.states), dtype=bool)
         if not at_once:
-            right = self.truths(path, True)(rows.bound)[0]
-            counted |= np.asarray(right.run(rows.columns(found.states)))
-        self.reason = f"in up to {found.max_size} states at once, {found.products} products"
-        if found.time < last:
-            self.reason += f", followed until {found.time:.3g} s"
-        elif found.lost > USEFUL:
-            self.reason += f", which {found.lost:.2g} of the probability has left"
-        return found.between(counted)
+            right = self.conditions(path, True)(rows.instance)[0]
+            counted |= np.asarray(right.run(rows.columns(result.states)))
+        self.reason = f"in up to {result.max_size} states at once, {result.products} products"
+        if result.time < last:
+            self.reason += f", followed until {result.time:.3g} s"
+        elif result.lost > MAX_USEFUL_ERROR:
+            self.reason += f", which {result.lost:.2g} of the probability has left"
+        return result.between(counted)
 
-    def truths(self, path: Path, at_once: bool) -> Truths:
+    def conditions(self, path: Path, at_once: bool) -> TargetConditions:
         """Return where a path has reached its target on the way, and where it goes on otherwise, by the program."""
-        place = self.bound.place(path.line)
+        location = self.instance.location(path.line)
 
-        def truths(bound: Bound) -> tuple[Value, Value]:
-            scope = bound.with_names(self.names).scope
-            right, left = constant(False), constant(True)
+        def conditions(instance: Instance) -> tuple[Value, Value]:
+            scope = instance.with_names(self.names).scope
+            is_target, may_continue = constant(False), constant(True)
             if at_once:
-                right = boolean(scope.value(path.right), place, "what is reached")
-                right = negated("!", right, place) if path.kind == "G" else right
+                is_target = boolean(scope.value(path.right), location, "what is reached")
+                is_target = negate("!", is_target, location) if path.kind == "G" else is_target
             if path.kind == "U":
-                left = boolean(scope.value(path.left), place, "what holds until then")
-            return right, left
+                may_continue = boolean(scope.value(path.left), location, "what holds until then")
+            return is_target, may_continue
 
-        return truths
+        return conditions
 
     def times(self, path: Path) -> tuple[float, float]:
         """Return the times in s between which a path formula holds."""
@@ -178,30 +178,30 @@ class Unlisted:
         return self._time(low, 0.0), self._time(high, math.inf)
 
     def _time(self, tree: Any, otherwise: float) -> float:
-        return otherwise if tree is None else float(self.bound.scope.value(tree).single())
+        return otherwise if tree is None else float(self.instance.scope.value(tree).single())
 
     def _function(self, tree: Any) -> Any:
         return self.expressions.function(tree)
 
     def _reward(self, name: Any, line: int) -> Any:
-        names = list(self.bound.program.rewards)
-        place = self.bound.place(line)
+        names = list(self.instance.program.rewards)
+        location = self.instance.location(line)
         if not names:
-            raise FileError(place, "the model has no rewards")
+            raise FileError(location, "the model has no rewards")
         number = (name if isinstance(name, int) else 1) - 1
         chosen = names[number] if name is None or isinstance(name, int) else name
         if not isinstance(chosen, str) or chosen not in names:
-            raise FileError(place, f"rewards {name!r}: must be one of {', '.join(names)}")
+            raise FileError(location, f"rewards {name!r}: must be one of {', '.join(names)}")
         key = chosen or f"reward {names.index(chosen) + 1}"
         return lambda state: self.rules.rewards(state)[key]
 
-    def _refused(self, query: Any) -> FileError:
-        said = (
+    def _refusal(self, query: Any) -> FileError:
+        message = (
             "the model's states are infinitely many, or too many for a list: properties are S=? [ ... ], "
             "R=? [ S ] and P=? of F<=t, G<=t and U<=t, or at one time, without operators in them"
         )
-        return FileError((self.bound.program.file, getattr(query, "line", None)), said)
+        return FileError((self.instance.program.file, getattr(query, "line", None)), message)
 
 
-def _ends(found: Bounded) -> tuple[float, float]:
-    return found.lower, found.upper
+def _interval(estimate: Bounded) -> tuple[float, float]:
+    return estimate.lower, estimate.upper

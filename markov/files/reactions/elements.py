@@ -11,7 +11,7 @@ from xml.parsers import expat
 from markov.files.errors import FileError
 from markov.files.parsing.tokens import read_text
 
-__all__ = ["FIELDS", "Element", "Fields", "described", "model_of"]
+__all__ = ["FIELDS", "Element", "Fields", "describe", "model_of"]
 
 MAX_DEPTH = 200
 CORE = "http://www.sbml.org/sbml/level"
@@ -118,16 +118,16 @@ def model_of(path: Path) -> tuple[Element, int]:
         raise FileError((path.name, 1), "no SBML: an element sbml with a model is expected")
     version = root.get("version", VERSIONS.get(level, "?")[-1])
     if version not in VERSIONS.get(level, "") or len(version) != 1:
-        said = f"level {level!r}, version {version!r} of SBML: must be level 2 or 3"
-        raise FileError((path.name, root.line), said)
+        message = f"level {level!r}, version {version!r} of SBML: must be level 2 or 3"
+        raise FileError((path.name, root.line), message)
     packages = {}
     for name, value in root.attrib.items():
         space, _, attribute = name.rpartition("}")
         if attribute == "required" and space:
             packages[space] = value
             if value not in ("false", "0"):
-                said = f"package {space} with required={value!r} is not read: it may change what the model means"
-                raise FileError((path.name, root.line), said)
+                message = f"package {space} with required={value!r} is not read: it may change what the model means"
+                raise FileError((path.name, root.line), message)
     _check(root, path.name, set(packages))
     models = root.findall("model")
     if len(models) > 1:
@@ -168,8 +168,8 @@ def _root(text: str, file: str) -> Element:
         open_elements.pop()
 
     def refuse(*_: object) -> None:
-        place = file, parser.CurrentLineNumber
-        raise FileError(place, "document types and entities are not read")
+        location = file, parser.CurrentLineNumber
+        raise FileError(location, "document types and entities are not read")
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = texts.append
@@ -186,25 +186,25 @@ def _check(element: Element, file: str, packages: set[str]) -> None:
     """Refuse attributes and elements that are not read; remove those that are skipped."""
     fields = FIELDS[element.tag]
     allowed = {*fields.used.split(), *fields.skipped.split(), *ALWAYS_SKIPPED.skipped.split()}
-    where = described(element)
+    where = describe(element)
     for name in element.attrib:
         space = name.rpartition("}")[0]
         if name not in allowed and space not in packages and space != INSTANCE:
             raise FileError((file, element.line), f"{where}: attribute {name!r} is not read")
-    inside = fields.elements.split()
+    elements = fields.elements.split()
     skipped = {*fields.skipped_elements.split(), *ALWAYS_SKIPPED.skipped_elements.split()}
     for child in list(element):
         if child.space in packages or child.tag in skipped:
             element.remove(child)
             continue
-        known = child.space in ("", MATHML) or child.space.startswith(CORE)
-        if child.tag not in inside or not known:
-            raise FileError((file, child.line), f"{where}: {described(child)} is not read")
+        in_namespace = child.space in ("", MATHML) or child.space.startswith(CORE)
+        if child.tag not in elements or not in_namespace:
+            raise FileError((file, child.line), f"{where}: {describe(child)} is not read")
         if child.tag != "math":
             _check(child, file, packages)
 
 
-def described(element: Element) -> str:
+def describe(element: Element) -> str:
     """Return an element as text: ``reaction 'die'``."""
     name = element.get("id") or element.get("symbol") or element.get("variable")
     return f"{element.tag} {name!r}" if name else element.tag

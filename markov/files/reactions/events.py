@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from markov.files.program import Assignment, Branch, Command, Reset
 from markov.files.reactions.formulas import CLOCK
-from markov.files.syntax import Call, Chain, Expression, Literal, Name, Negation, mapped, names_in
+from markov.files.syntax import Call, Chain, Expression, Literal, Name, Negation, map_parts, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from markov.files.reactions.elements import Element
 
-__all__ = ["Trigger", "read_event", "shifted", "triggered"]
+__all__ = ["Trigger", "read_event", "shift", "split_by_trigger"]
 
-LATE = {(">=", 0): False, (">", 0): True, ("<=", 1): False, ("<", 1): True}
+HOLDS_AFTER = {(">=", 0): False, (">", 0): True, ("<=", 1): False, ("<", 1): True}
 """Comparisons with the time on the left (0) or right, and whether they hold only after it."""
 
 
@@ -78,18 +78,18 @@ def read_event(
     at_trigger = _truth(event, "useValuesFromTriggerTime", where, refuse)
     if CLOCK not in names_in(condition):
         initial = _truth(trigger, "initialValue", where, refuse)
-        wholes = (replace(c, value=Call("whole", (c.value,), c.line)) for c in changes)
-        return Trigger(condition, tuple(wholes), not initial)
+        integers = (replace(c, value=Call("whole", (c.value,), c.line)) for c in changes)
+        return Trigger(condition, tuple(integers), not initial)
     match condition:
         case Chain(first, ((sign, second),)):
             sides = first, second
             for side, other in ((0, second), (1, first)):
-                late = LATE.get((sign, side))
+                after = HOLDS_AFTER.get((sign, side))
                 clock = sides[side]
-                if not isinstance(clock, Name) or clock.name != CLOCK or late is None:
+                if not isinstance(clock, Name) or clock.name != CLOCK or after is None:
                     continue
                 if not {*variables, CLOCK} & set(names_in(other)):
-                    return Reset(where, other, late, not at_trigger, tuple(changes))
+                    return Reset(where, other, after, not at_trigger, tuple(changes))
     raise refuse(where, "a trigger by time must be time >= or > a number")
 
 
@@ -101,7 +101,7 @@ def _truth(element: Element, name: str, where: str, refuse: Callable[[str, str],
     return text in ("true", "1")
 
 
-def triggered(command: Command, step: Mapping[str, int], event: Trigger) -> tuple[Command, Command]:
+def split_by_trigger(command: Command, step: Mapping[str, int], event: Trigger) -> tuple[Command, Command]:
     """Return a reaction's command in states where it does not trigger the event, and where it does.
 
     Parameters
@@ -113,12 +113,12 @@ def triggered(command: Command, step: Mapping[str, int], event: Trigger) -> tupl
     event
         Happens when its condition becomes true: its values are those after the reaction.
     """
-    before, after = event.condition, shifted(event.condition, step)
+    before, after = event.condition, shift(event.condition, step)
     fires = Chain(Negation("!", before, 1), (("&", after),), 1)
     stays = Chain(before, (("|", Negation("!", after, 1)),), 1)
     (branch,) = command.branches
     changes = {change.name: change for change in branch.changes}
-    changes |= {c.name: replace(c, value=shifted(c.value, step)) for c in event.changes}
+    changes |= {c.name: replace(c, value=shift(c.value, step)) for c in event.changes}
     then = Branch(branch.rate, tuple(changes.values()))
     return (
         replace(command, guard=Chain(command.guard, (("&", stays),), 1)),
@@ -126,8 +126,8 @@ def triggered(command: Command, step: Mapping[str, int], event: Trigger) -> tupl
     )
 
 
-def shifted(tree: Expression, step: Mapping[str, int]) -> Expression:
+def shift(tree: Expression, step: Mapping[str, int]) -> Expression:
     """Return an expression of the values after a step, in terms of those before it."""
     if isinstance(tree, Name) and tree.name in step:
         return Chain(tree, (("+", Literal(step[tree.name], 1)),), 1)
-    return mapped(tree, lambda part: shifted(part, step))
+    return map_parts(tree, lambda part: shift(part, step))

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopflow.checks import count_of
-from markov.files.functions import FUNCTIONS, names
+from markov.files.functions import FUNCTIONS, names_of_language
 from markov.files.parsing.tokens import decimal
 from markov.files.syntax import (
     Call,
@@ -38,13 +38,13 @@ CONSTANTS: dict[str, float] = {
 }  # fmt: skip
 EMPTY: dict[str, float] = {"plus": 0, "times": 1, "and": True, "or": False, "xor": False}
 """Values of operators without operands."""
-JOINED = {"plus": "+", "times": "*", "and": "&", "or": "|", "xor": "!="}
+CHAINED = {"plus": "+", "times": "*", "and": "&", "or": "|", "xor": "!="}
 BINARY = {"minus": "-", "divide": "/", "neq": "!=", "implies": "=>"}
 ASCENDING = {"gt": ">", "geq": ">=", "lt": "<", "leq": "<=", "eq": "="}
 """Comparisons, which may have more than two operands: each with the next."""
-CALLED = {
+UNARY_FUNCTIONS = {
     word: name
-    for word, name in names("mathml").items()
+    for word, name in names_of_language("mathml").items()
     if FUNCTIONS[name].arguments == 1 and word not in ("log", "root")
 }
 """Functions of one number; ``log`` and ``root`` may have a qualifier."""
@@ -119,7 +119,7 @@ class Formulas:
         """Refuse what is not read in function definitions, also in those that are not called."""
         for name, (parameters, body) in self.functions.items():
             self._nodes = 0
-            local = {each: Name(each, body.line) for each in parameters}
+            local = {name_of_parameter: Name(name_of_parameter, body.line) for name_of_parameter in parameters}
             self._calls.append(name)
             self._tree(body, f"functionDefinition {name!r}", local, 0)
             self._calls.pop()
@@ -140,14 +140,14 @@ class Formulas:
             case "csymbol" if node.get("definitionURL") == TIME and self.timed:
                 return Name(CLOCK, node.line)
             case "csymbol":
-                said = "depends on the time" if node.get("definitionURL") == TIME else "is not read"
-                raise self.refuse(where, f"csymbol {node.get('definitionURL')!r} {said}")
+                message = "depends on the time" if node.get("definitionURL") == TIME else "is not read"
+                raise self.refuse(where, f"csymbol {node.get('definitionURL')!r} {message}")
             case "piecewise":
                 return self._piecewise(node, where, local, depth)
             case "semantics" if len(node):
                 return self._tree(node[0], where, local, depth + 1)
             case "apply" if len(node):
-                return self._applied(node, where, local, depth)
+                return self._application(node, where, local, depth)
         if node.tag in CONSTANTS:
             return Literal(CONSTANTS[node.tag], node.line)
         raise self.refuse(where, f"{node.tag} is not read")
@@ -166,7 +166,7 @@ class Formulas:
             raise self.refuse(where, "piecewise without otherwise has no value where no piece holds")
         return Choice(tuple(cases), otherwise, node.line) if cases else otherwise
 
-    def _applied(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
+    def _application(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
         operator, line = node[0], node.line
         check_attributes(operator, where, self.refuse)
         qualifier: Any = None
@@ -178,71 +178,71 @@ class Formulas:
                 raise self.refuse(where, f"{parts[0].tag}: one value is expected")
             qualifier = self._tree(parts[0][0], where, local, depth + 1)
             parts = parts[1:]
-        of = [self._tree(part, where, local, depth + 1) for part in parts]
+        operands = [self._tree(part, where, local, depth + 1) for part in parts]
         if operator.tag == "ci":
-            return self._called((operator.text or "").strip(), of, where, depth)
-        tree = self._operation(operator.tag, of, line)
-        if tree is None and len(of) == 1 and operator.tag == "log":
-            known = isinstance(qualifier, Literal) and qualifier.value == 10
-            plain = qualifier is None or known
-            tree = Call("log10", (of[0],), line) if plain else Call("log", (of[0], qualifier), line)
-        if tree is None and len(of) == 1 and operator.tag == "root":
+            return self._call((operator.text or "").strip(), operands, where, depth)
+        tree = self._operation(operator.tag, operands, line)
+        if tree is None and len(operands) == 1 and operator.tag == "log":
+            is_ten = isinstance(qualifier, Literal) and qualifier.value == 10
+            plain = qualifier is None or is_ten
+            tree = Call("log10", (operands[0],), line) if plain else Call("log", (operands[0], qualifier), line)
+        if tree is None and len(operands) == 1 and operator.tag == "root":
             square = qualifier is None or (isinstance(qualifier, Literal) and qualifier.value == 2)
             inverse = Chain(Literal(1.0, line), (("/", qualifier),), line)
-            tree = Call("sqrt", (of[0],), line) if square else Call("pow", (of[0], inverse), line)
+            tree = Call("sqrt", (operands[0],), line) if square else Call("pow", (operands[0], inverse), line)
         if tree is None:
-            raise self.refuse(where, f"{operator.tag} with {count_of(len(of), 'argument')} is not read")
+            raise self.refuse(where, f"{operator.tag} with {count_of(len(operands), 'argument')} is not read")
         return tree
 
     @staticmethod
-    def _operation(name: str, of: Sequence[Expression], line: int) -> Expression | None:
+    def _operation(name: str, operands: Sequence[Expression], line: int) -> Expression | None:
         """Return an operator of MathML with its operands; None where it is none that is read."""
-        count = len(of)
+        count = len(operands)
         if name in ("minus", "not") and count == 1:
-            return Negation("-" if name == "minus" else "!", of[0], line)
-        if name in JOINED:
+            return Negation("-" if name == "minus" else "!", operands[0], line)
+        if name in CHAINED:
             if not count:
                 return Literal(EMPTY[name], line)
-            rest = tuple((JOINED[name], part) for part in of[1:])
-            return Chain(of[0], rest, line) if rest else of[0]
+            rest = tuple((CHAINED[name], part) for part in operands[1:])
+            return Chain(operands[0], rest, line) if rest else operands[0]
         if name in BINARY and count == 2:
-            return Chain(of[0], ((BINARY[name], of[1]),), line)
+            return Chain(operands[0], ((BINARY[name], operands[1]),), line)
         if name in ASCENDING and count >= 2:
-            pairs = pairwise(of)
+            pairs = pairwise(operands)
             first, *others = [Chain(a, ((ASCENDING[name], b),), line) for a, b in pairs]
-            return Chain(first, tuple(("&", each) for each in others), line) if others else first
+            return Chain(first, tuple(("&", comparison) for comparison in others), line) if others else first
         if name in ("min", "max") and count:
-            return Call(name, tuple(of), line)
+            return Call(name, tuple(operands), line)
         if name == "power" and count == 2:
-            return Call("power", tuple(of), line)
+            return Call("power", tuple(operands), line)
         if count != 1:
             return None
-        inverse = Chain(Literal(1.0, line), (("/", of[0]),), line)
-        if name in CALLED:
-            return Call(CALLED[name], (of[0],), line)
+        inverse = Chain(Literal(1.0, line), (("/", operands[0]),), line)
+        if name in UNARY_FUNCTIONS:
+            return Call(UNARY_FUNCTIONS[name], (operands[0],), line)
         if name in OF_INVERSE:
             return Call(OF_INVERSE[name], (inverse,), line)
         if name in INVERSE_OF:
-            return Chain(Literal(1.0, line), (("/", Call(INVERSE_OF[name], (of[0],), line)),), line)
+            return Chain(Literal(1.0, line), (("/", Call(INVERSE_OF[name], (operands[0],), line)),), line)
         return None
 
-    def _called(self, name: str, of: Sequence[Expression], where: str, depth: int) -> Expression:
+    def _call(self, name: str, arguments: Sequence[Expression], where: str, depth: int) -> Expression:
         """Return the body of a function definition, with the arguments in place of its parameters."""
         if name not in self.functions:
             raise self.refuse(where, f"function {name!r} is not defined")
         parameters, body = self.functions[name]
         if name in self._calls:
             raise self.refuse(where, f"{' -> '.join([*self._calls, name])}: functions in a circle")
-        if len(of) != len(parameters):
-            taken = f"{count_of(len(parameters), 'argument')} ({', '.join(parameters)})"
-            raise self.refuse(where, f"{name!r} with {count_of(len(of), 'argument')}: takes {taken}")
+        if len(arguments) != len(parameters):
+            signature = f"{count_of(len(parameters), 'argument')} ({', '.join(parameters)})"
+            raise self.refuse(where, f"{name!r} with {count_of(len(arguments), 'argument')}: takes {signature}")
         self._calls.append(name)
-        tree = self._tree(body, where, dict(zip(parameters, of, strict=True)), depth + 1)
+        tree = self._tree(body, where, dict(zip(parameters, arguments, strict=True)), depth + 1)
         self._calls.pop()
         nodes, deepest = size_of(tree, {})
         if nodes > MAX_NODES or deepest > 2 * MAX_DEPTH:
-            said = f"more than {MAX_NODES:,} nodes, or {2 * MAX_DEPTH} levels, with all calls"
-            raise self.refuse(where, f"{name!r}: {said}")
+            message = f"more than {MAX_NODES:,} nodes, or {2 * MAX_DEPTH} levels, with all calls"
+            raise self.refuse(where, f"{name!r}: {message}")
         return tree
 
     def _number(self, node: Element, where: str) -> Expression:
@@ -260,7 +260,7 @@ class Formulas:
                     return Literal(float(f"{text}e{power}"), line)
             case "rational", [top, bottom] if plain and all(map(WHOLE.fullmatch, parts)):
                 if int(bottom):
-                    ends = [Literal(float(part), line) for part in (top, bottom)]
-                    return Chain(ends[0], (("/", ends[1]),), line)
-        said = f"cn {' '.join(parts)[:40]!r} of type {kind!r}: a number is expected"
-        raise self.refuse(where, said)
+                    quotient = [Literal(float(part), line) for part in (top, bottom)]
+                    return Chain(quotient[0], (("/", quotient[1]),), line)
+        message = f"cn {' '.join(parts)[:40]!r} of type {kind!r}: a number is expected"
+        raise self.refuse(where, message)

@@ -11,7 +11,7 @@ from markov.files.syntax import Call, Chain, Choice, Expression, Literal, Name, 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from markov.files.binding import Bound
+    from markov.files.binding import Instance
 
 __all__ = ["LawSigns", "vanishes"]
 
@@ -67,8 +67,8 @@ class LawSigns:
         The program with its constants.
     """
 
-    def __init__(self, bound: Bound) -> None:
-        self.bound = bound
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
         self._signs: dict[int, Signs] = {}  # by the identity of a tree, since parts are shared
 
     def of(self, tree: Expression) -> Signs:
@@ -84,9 +84,9 @@ class LawSigns:
             case Literal(value):
                 return _of_number(value)
             case Name(name):
-                if name in self.bound.program.formulas:
-                    return self.of(self.bound.program.formulas[name])
-                constants = self.bound.constants
+                if name in self.instance.program.formulas:
+                    return self.of(self.instance.program.formulas[name])
+                constants = self.instance.constants
                 return _of_number(constants[name]) if name in constants else POSITIVE
             case Negation("-", of):
                 return -self.of(of)
@@ -117,9 +117,9 @@ class LawSigns:
             else:
                 signs *= self.of(factor)
         for zeros in roots.values():
-            whole = {round(zero) for zero in zeros if math.isclose(zero, round(zero), abs_tol=ROUNDING)}
+            integer_zeros = {round(zero) for zero in zeros if math.isclose(zero, round(zero), abs_tol=ROUNDING)}
             below = range(math.ceil(max(zeros) - ROUNDING))  # amounts at which some factor is negative
-            if not whole.issuperset(below):
+            if not integer_zeros.issuperset(below):
                 signs *= ANY
         for divisor in divisors:
             signs *= self.of(divisor)
@@ -131,21 +131,21 @@ class LawSigns:
         if value is not None:
             return Line("", 0.0, value)
         match tree:
-            case Name(name) if name not in self.bound.program.formulas:
+            case Name(name) if name not in self.instance.program.formulas:
                 return Line(name, 1.0, 0.0)
             case Chain(first, rest):
                 line = self._line(first)
                 for sign, part in rest:
                     operand = self._line(part)
-                    line = None if line is None or operand is None else _combined(line, sign, operand)
+                    line = None if line is None or operand is None else _combine(line, sign, operand)
                 return line
         return None
 
     def _constant(self, tree: Expression) -> float | None:
         """Return the value of a formula without amounts and rules; None for others."""
-        if any(name not in self.bound.constants for name in names_in(tree)):
+        if any(name not in self.instance.constants for name in names_in(tree)):
             return None
-        return float(self.bound.scope.value(tree).single())
+        return float(self.instance.scope.value(tree).single())
 
     def _call(self, name: str, of: tuple[Expression, ...]) -> Signs:
         signs = [self.of(part) for part in of]
@@ -175,7 +175,7 @@ def _of_number(value: float) -> Signs:
     return ANY if math.isnan(value) else Signs(negative=value < 0, positive=value > 0)
 
 
-def _combined(a: Line, sign: str, b: Line) -> Line | None:
+def _combine(a: Line, sign: str, b: Line) -> Line | None:
     """Return the sum, difference, product or quotient of two formulas where it is linear in one amount."""
     if a.amount and b.amount:
         return None

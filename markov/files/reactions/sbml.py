@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hopflow.checks import file_path, integer
-from markov.files.binding import Bound
+from markov.files.binding import Instance
 from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.models import FileModel
@@ -34,8 +34,8 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
-from markov.files.reactions.elements import Element, described, model_of
-from markov.files.reactions.events import Trigger, read_event, triggered
+from markov.files.reactions.elements import Element, describe, model_of
+from markov.files.reactions.events import Trigger, read_event, split_by_trigger
 from markov.files.reactions.formulas import Formulas, Function, check_attributes
 from markov.files.reactions.laws import LawSigns, vanishes
 from markov.files.syntax import (
@@ -45,10 +45,10 @@ from markov.files.syntax import (
     Literal,
     Name,
     Negation,
-    mapped,
+    map_parts,
     names_in,
 )
-from markov.files.values import LARGE, boolean
+from markov.files.values import INT_LIMIT, boolean
 from markov.generators.ways import MAX_STATES
 
 __all__ = ["read_sbml"]
@@ -123,38 +123,38 @@ def read_sbml(
     1.103638
     """
     path = file_path("path", path)
-    given = dict(constants or {}) if isinstance(constants, Mapping) else constants
+    overrides = dict(constants or {}) if isinstance(constants, Mapping) else constants
     reader = _Reader(path.name, *model_of(path), limits)
-    model = FileModel(reader.program(), given, most)
-    for name in sorted(reader.converted.intersection(model.bound.constants, given or ())):
-        said = f"constants = {{{name!r}: ...}}: initial concentrations were multiplied by the size in the file"
-        raise ValueError(f"{said}: change it there")
+    model = FileModel(reader.program(), overrides, most)
+    for name in sorted(reader.converted.intersection(model.instance.constants, overrides or ())):
+        message = f"constants = {{{name!r}: ...}}: initial concentrations were multiplied by the size in the file"
+        raise ValueError(f"{message}: change it there")
     if reader.trigger is not None and reader.trigger.at_start:
-        _refuse_at_start(reader.trigger, model.bound)
-    _refuse_net_laws(reader.reversible, model.bound)
+        _refuse_at_start(reader.trigger, model.instance)
+    _refuse_net_laws(reader.reversible, model.instance)
     return model
 
 
-def _refuse_at_start(event: Trigger, bound: Bound) -> None:
+def _refuse_at_start(event: Trigger, instance: Instance) -> None:
     """Raise FileError where the event happens at time 0."""
-    place = bound.program.file, None
-    start = Columns(np.array([[r.start] for r in bound.ranges]))
-    condition = boolean(bound.scope.value(event.condition), place, "a trigger")
+    location = instance.program.file, None
+    start = Columns(np.array([[r.start] for r in instance.ranges]))
+    condition = boolean(instance.scope.value(event.condition), location, "a trigger")
     if np.any(condition.run(start)):
-        raise FileError(place, "an event at time 0 is not read: give its values as initial ones")
+        raise FileError(location, "an event at time 0 is not read: give its values as initial ones")
 
 
-def _refuse_net_laws(laws: Mapping[int, Expression], bound: Bound) -> None:
+def _refuse_net_laws(laws: Mapping[int, Expression], instance: Instance) -> None:
     """Raise FileError where the law of a reversible reaction, by its number, may be negative.
 
     Such a law is the difference of the rates of two directions. Which terms belong to which is not in the file, and
     read as one rate the reaction would stop where they are equal.
     """
-    signs = LawSigns(bound)
+    signs = LawSigns(instance)
     for number, law in laws.items():
         if signs.of(law).negative:
             reason = "is reversible and has a law that may be negative, the difference of both directions: not read"
-            raise bound.program.fault(number, reason, TWO_REACTIONS)
+            raise instance.program.fault(number, reason, TWO_REACTIONS)
 
 
 class _Reader:
@@ -165,13 +165,13 @@ class _Reader:
         self.line = model.line
         self._check_units()
         self.ids: dict[str, str] = {}
-        self.sizes = {self.named(each): self._size(each) for each in self.each("Compartments")}
+        self.sizes = {self.new_id(element): self._size(element) for element in self.elements("Compartments")}
         self.amount_of: dict[str, Expression] = {}
         self.concentrations: dict[str, Name] = {}  # sizes of the compartments of species
-        self.species = {self.named(each): each for each in self.each("Species")}
-        self.parameters = {self.named(each): each for each in self.each("Parameters")}
-        for name, each in self.species.items():
-            self._meaning(name, each)
+        self.species = {self.new_id(element): element for element in self.elements("Species")}
+        self.parameters = {self.new_id(element): element for element in self.elements("Parameters")}
+        for name, element in self.species.items():
+            self._meaning(name, element)
         self.functions = self._functions()
         self.formulas = Formulas(self.amount_of, self.functions, self.wrong)
         self.formulas.check_functions()
@@ -183,10 +183,10 @@ class _Reader:
         self.counts: dict[str, tuple[Expression, int | None]] = {}
         self.fixed: dict[str, Expression] = {}
         self.converted: set[str] = set()  # compartments whose sizes are in initial amounts
-        for late in (False, True):  # initial assignments refer to plain initial amounts
-            for name, each in self.species.items():
-                if name not in self.rules and (name in self.assigned) == late:
-                    self._species(name, each, limits)
+        for is_assigned in (False, True):  # initial assignments refer to plain initial amounts
+            for name, element in self.species.items():
+                if name not in self.rules and (name in self.assigned) == is_assigned:
+                    self._species(name, element, limits)
         self.counts = {name: self.counts[name] for name in self.species if name in self.counts}
         if isinstance(limits, Mapping) and (unknown := set(limits) - set(self.counts)):
             raise ValueError(f"limits: {min(unknown)!r} is no species that reactions change")
@@ -199,14 +199,14 @@ class _Reader:
         """Return an error at the element that is being read."""
         return FileError((self.file, self.line), f"{where}: {reason}")
 
-    def each(self, kind: str) -> Iterator[Element]:
+    def elements(self, kind: str) -> Iterator[Element]:
         """Yield the elements of a list of the model; errors are then at their lines."""
         for part in self.model.findall(f"listOf{kind}"):
             for element in part:
                 self.line = element.line
                 yield element
 
-    def named(self, element: Element) -> str:
+    def new_id(self, element: Element) -> str:
         """Return the id of an element, which no other one of the model may have."""
         name = element.get("id")
         if not name:
@@ -221,13 +221,13 @@ class _Reader:
         text = element.get(name)
         value = None if text is None else decimal(text.strip())
         if text is not None and value is None:
-            raise self.wrong(described(element), f"{name} = {text[:40]!r}: a number is expected")
+            raise self.wrong(describe(element), f"{name} = {text[:40]!r}: a number is expected")
         return value
 
     def truth(self, element: Element, name: str, *, default: bool) -> bool:
         text = element.get(name)
         if text is not None and text not in ("true", "false", "1", "0"):
-            raise self.wrong(described(element), f"{name} = {text[:40]!r}: must be true or false")
+            raise self.wrong(describe(element), f"{name} = {text[:40]!r}: must be true or false")
         return default if text is None else text in ("true", "1")
 
     # ------------------------------------------------------------------ units
@@ -235,34 +235,34 @@ class _Reader:
     def _check_units(self) -> None:
         """Refuse units in which an amount is no number of molecules, or a time no number of seconds."""
         self.units: dict[str, list[Element]] = {}
-        for each in self.each("UnitDefinitions"):
-            name = each.get("id", "")
+        for definition in self.elements("UnitDefinitions"):
+            name = definition.get("id", "")
             if name in self.units:
-                raise self.wrong(described(each), "a second one of this id")
-            self.units[name] = each.findall("listOfUnits/unit")
+                raise self.wrong(describe(definition), "a second one of this id")
+            self.units[name] = definition.findall("listOfUnits/unit")
         self.line = self.model.line
-        wanted = {"substanceUnits": "item", "extentUnits": "item", "timeUnits": "second"}
-        for attribute, unit in wanted.items():
+        expected_units = {"substanceUnits": "item", "extentUnits": "item", "timeUnits": "second"}
+        for attribute, unit in expected_units.items():
             self._check_unit(f"model, {attribute}", self.model.get(attribute), unit)
         if self.level == 2:  # these names are the units of the model
             for name, unit in {"substance": "item", "time": "second"}.items():
                 if name in self.units:
                     self._check_unit(f"unitDefinition {name!r}", name, unit)
 
-    def _check_unit(self, where: str, name: str | None, wanted: str) -> None:
-        allowed = (wanted, "dimensionless")
+    def _check_unit(self, where: str, name: str | None, expected: str) -> None:
+        allowed = (expected, "dimensionless")
         if name is None or name in allowed:
             return
         parts = self.units.get(name)
         if parts is not None and len(parts) == 1:
             kind, (part,) = parts[0].get("kind"), parts
             plain = {"exponent": 1, "scale": 0, "multiplier": 1, "offset": 0}
-            given = {key: self.real(part, key) for key in plain}
-            if kind in allowed and all(given[key] in (None, plain[key]) for key in plain):
+            attributes = {key: self.real(part, key) for key in plain}
+            if kind in allowed and all(attributes[key] in (None, plain[key]) for key in plain):
                 return
         shown = "; ".join(" ".join(f"{k}={v}" for k, v in part.attrib.items()) for part in parts or ())
-        said = f"the unit {name!r}{f' ({shown})' if shown else ''} is not read: must be {wanted}"
-        raise self.wrong(where, f"{said}, numbers are not converted")
+        message = f"the unit {name!r}{f' ({shown})' if shown else ''} is not read: must be {expected}"
+        raise self.wrong(where, f"{message}, numbers are not converted")
 
     # ------------------------------------------------------------------ species and constants
 
@@ -270,11 +270,11 @@ class _Reader:
         """Return the size of a compartment; None where it has none."""
         dimensions = compartment.get("spatialDimensions", "3")
         if dimensions.strip() not in ("0", "1", "2", "3"):
-            raise self.wrong(described(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3")
+            raise self.wrong(describe(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3")
         size = self.real(compartment, "size")
         if size is not None and (size <= 0 or dimensions == "0"):
             raise self.wrong(
-                described(compartment),
+                describe(compartment),
                 f"size = {compartment.get('size')!r}: must be > 0, and is not given in 0 dimensions",
             )
         return Fraction(1) if dimensions == "0" else size
@@ -304,7 +304,7 @@ class _Reader:
         """Add a species to those that reactions change, or to the constants."""
         self.line, where = species.line, f"species {name!r}"
         amount, concentration = (self.real(species, f"initial{kind}") for kind in ("Amount", "Concentration"))
-        given = [self.truth(species, key, default=False) for key in ("boundaryCondition", "constant")]
+        is_fixed = [self.truth(species, key, default=False) for key in ("boundaryCondition", "constant")]
         if amount is not None and concentration is not None:
             raise self.wrong(where, "initialAmount and initialConcentration: must have one of them")
         if concentration is not None:
@@ -318,8 +318,8 @@ class _Reader:
             amount = concentration * size
             self.converted.add(compartment)
         if name in self.assigned:
-            tree = self._amount(name, self._at_start(self._assigned(name)))
-            if any(given):
+            tree = self._amount(name, self._at_start(self._initial_assignment(name)))
+            if any(is_fixed):
                 self.fixed[name] = tree
             else:
                 start = Call("whole", (tree,), self.line)
@@ -327,14 +327,14 @@ class _Reader:
             return
         if amount is None:
             raise self.wrong(where, "has neither initialAmount nor initialConcentration")
-        if any(given):
+        if any(is_fixed):
             self.fixed[name] = Literal(float(amount), self.line)
         else:
-            if amount < 0 or amount.denominator != 1 or amount >= LARGE:
-                said = f"initial amount {float(amount):g}: a whole number of molecules, >= 0, is expected"
-                raise self.wrong(where, said)
-            first = int(amount)
-            self.counts[name] = Literal(first, self.line), self._limit(name, first, limits)
+            if amount < 0 or amount.denominator != 1 or amount >= INT_LIMIT:
+                message = f"initial amount {float(amount):g}: a whole number of molecules, >= 0, is expected"
+                raise self.wrong(where, message)
+            initial = int(amount)
+            self.counts[name] = Literal(initial, self.line), self._limit(name, initial, limits)
 
     def _limit(self, name: str, start: int, limits: int | Mapping[str, int] | None) -> int | None:
         if limits is None:
@@ -347,8 +347,8 @@ class _Reader:
 
     def _of_variables(self, kind: str, attribute: str) -> dict[str, Element]:
         """Return rules or initial assignments by the names of species, parameters and compartments."""
-        found: dict[str, Element] = {}
-        for element in self.each(kind):
+        elements: dict[str, Element] = {}
+        for element in self.elements(kind):
             name = element.get(attribute, "")
             where = f"{element.tag} of {name!r}"
             if name not in self.ids or self.ids[name] not in (
@@ -359,12 +359,12 @@ class _Reader:
                 raise self.wrong(where, "must be of a species, a parameter or a compartment")
             if self.ids[name] == "compartment" and kind == "Rules":
                 raise self.wrong(where, "a size that changes is not read")
-            if name in found:
+            if name in elements:
                 raise self.wrong(where, "a second one")
-            found[name] = element
-        return found
+            elements[name] = element
+        return elements
 
-    def _assigned(self, name: str) -> Expression:
+    def _initial_assignment(self, name: str) -> Expression:
         element = self.assigned[name]
         self.line = element.line
         return self.formulas.read(element, f"initialAssignment of {name!r}")
@@ -372,7 +372,7 @@ class _Reader:
     def _at_start(self, tree: Expression, inside: tuple[str, ...] = ()) -> Expression:
         """Return an expression of what is known at time 0, with initial amounts in place of species."""
         if not isinstance(tree, Name):
-            return mapped(tree, lambda part: self._at_start(part, inside))
+            return map_parts(tree, lambda part: self._at_start(part, inside))
         name = tree.name
         if name in inside or len(inside) > 20:
             raise self.wrong(" -> ".join([*inside, name]), "initial values in a circle, or too many in a row")
@@ -382,7 +382,7 @@ class _Reader:
         if name not in self.species:
             return tree
         if name in self.assigned:
-            return self._amount(name, self._at_start(self._assigned(name), within))
+            return self._amount(name, self._at_start(self._initial_assignment(name), within))
         return self.counts[name][0] if name in self.counts else self.fixed[name]
 
     def _rule(self, name: str) -> Expression:
@@ -395,9 +395,9 @@ class _Reader:
         return self._values[name]
 
     def _functions(self) -> dict[str, Function]:
-        found = {}
-        for element in self.each("FunctionDefinitions"):
-            name = self.named(element)
+        functions = {}
+        for element in self.elements("FunctionDefinitions"):
+            name = self.new_id(element)
             bodies = element.findall("math/lambda") or element.findall("math/semantics/lambda")
             parts = list(bodies[0]) if len(bodies) == 1 else []
             parameters = [(part.findtext("ci") or "").strip() for part in parts[:-1]]
@@ -410,29 +410,32 @@ class _Reader:
             for node in element.iter():
                 if node is not element:
                     check_attributes(node, f"functionDefinition {name!r}", self.wrong)
-            found[name] = Function(tuple(parameters), parts[-1])
-        return found
+            functions[name] = Function(tuple(parameters), parts[-1])
+        return functions
 
     # ------------------------------------------------------------------ events
 
     def _events(self) -> tuple[tuple[Reset, ...], Trigger | None]:
         """Return the events at given times, or the one that reactions trigger."""
         math = Formulas(self.amount_of, self.functions, self.wrong, timed=True).read
-        found = [read_event(event, math, self.counts.keys(), self._amount, self.wrong) for event in self.each("Events")]
-        resets = tuple(event for event in found if isinstance(event, Reset))
-        triggers = [event for event in found if isinstance(event, Trigger)]
+        events = [
+            read_event(event, math, self.counts.keys(), self._amount, self.wrong) for event in self.elements("Events")
+        ]
+        resets = tuple(event for event in events if isinstance(event, Reset))
+        triggers = [event for event in events if isinstance(event, Trigger)]
         if len(triggers) > 1 or (triggers and resets):
-            said = "several, and one of them depends on the state: their order is not given"
-            raise self.wrong("listOfEvents", said)
+            message = "several, and one of them depends on the state: their order is not given"
+            raise self.wrong("listOfEvents", message)
         if triggers and set(names_in(triggers[0].condition)) & self.rules.keys():
             raise self.wrong("listOfEvents", "a trigger that depends on a rule is not read")
         if self.limited:
             resets = tuple(
-                replace(reset, exceeding=self._leaving(1)) if self._of_amounts(reset) else reset for reset in resets
+                replace(reset, exceeding=self._leaving(1)) if self._depends_on_amounts(reset) else reset
+                for reset in resets
             )
         return resets, triggers[0] if triggers else None
 
-    def _of_amounts(self, reset: Reset) -> bool:
+    def _depends_on_amounts(self, reset: Reset) -> bool:
         """Whether a value that an event assigns depends on an amount, and may exceed its limit in some states alone."""
         variable = self.counts.keys() | self.rules.keys()
         return any(variable & set(names_in(change.value)) for change in reset.changes)
@@ -443,43 +446,43 @@ class _Reader:
         """Return the program of the file."""
         alone = Composition("interleaved", (Composition("module", ("network",)),))
         reactions: dict[int, tuple[int, str]] = {}
-        found = Program(self.file, "ctmc", composition=alone, resets=self.resets, reactions=reactions)
+        program = Program(self.file, "ctmc", composition=alone, resets=self.resets, reactions=reactions)
         for name, parameter in self.parameters.items():
             if name not in self.rules:
                 self.line = parameter.line
-                self._constant(found, name, self._value(parameter))
+                self._constant(program, name, self._value(parameter))
         for name, size in self.sizes.items():
             if name in self.assigned:
-                self._constant(found, name, self._at_start(self._assigned(name)))
+                self._constant(program, name, self._at_start(self._initial_assignment(name)))
             elif size is not None:
-                self._constant(found, name, Literal(float(size), self.line))
+                self._constant(program, name, Literal(float(size), self.line))
             elif needs := [x for x, c in self.concentrations.items() if c.name == name]:
-                said = f"has no size; species {needs[0]!r} stands for a concentration in it"
-                raise self.wrong(f"compartment {name!r}", said)
+                message = f"has no size; species {needs[0]!r} stands for a concentration in it"
+                raise self.wrong(f"compartment {name!r}", message)
         for name, tree in self.fixed.items():
-            self._constant(found, name, tree)
+            self._constant(program, name, tree)
         for name, (start, limit) in self.counts.items():
             last = None if limit is None else Literal(limit, 1)
             line = self.species[name].line
-            found.variables[name] = Variable(name, "int", Literal(0, 1), last, start, line)
+            program.variables[name] = Variable(name, "int", Literal(0, 1), last, start, line)
         if self.limited:
-            found.check_new(OUTSIDE, 1)
-            found.variables[OUTSIDE] = Variable(OUTSIDE, "bool", None, None, Literal(False, 1), 1)
-            found.labels[OUTSIDE] = Name(OUTSIDE, 1)
+            program.check_new(OUTSIDE, 1)
+            program.variables[OUTSIDE] = Variable(OUTSIDE, "bool", None, None, Literal(False, 1), 1)
+            program.labels[OUTSIDE] = Name(OUTSIDE, 1)
         for name in self.rules:
-            found.formulas[name] = self._rule(name)
+            program.formulas[name] = self._rule(name)
         for name in (*self.counts, *self.rules):
-            found.rewards[name] = (RewardItem(None, self.inside, Name(name, 1), 1),)
+            program.rewards[name] = (RewardItem(None, self.inside, Name(name, 1), 1),)
         commands = [
             command
-            for number, reaction in enumerate(self.each("Reactions"), FIRST_REACTION)
-            for command in self._reaction(found, reaction, number)
+            for number, reaction in enumerate(self.elements("Reactions"), FIRST_REACTION)
+            for command in self._reaction(program, reaction, number)
         ]
         if not commands and not reactions and not self.resets:
             self.line = self.model.line
             raise self.wrong("model", "has no reactions")
-        found.modules["network"] = Module("network", tuple(commands), 1)
-        return found
+        program.modules["network"] = Module("network", tuple(commands), 1)
+        return program
 
     @property
     def inside(self) -> Expression:
@@ -490,21 +493,21 @@ class _Reader:
         """Return the value of a parameter, from an initial assignment where it has one."""
         name = parameter.get("id", "")
         if parameter.tag == "parameter" and self.parameters.get(name) is parameter and name in self.assigned:
-            return self._at_start(self._assigned(name))
+            return self._at_start(self._initial_assignment(name))
         value = self.real(parameter, "value")
         if value is None:
-            raise self.wrong(described(parameter), "has no value")
+            raise self.wrong(describe(parameter), "has no value")
         return Literal(float(value), parameter.line)
 
-    def _constant(self, found: Program, name: str, value: Expression) -> None:
-        found.check_new(name, self.line)
-        found.constants[name] = Constant(name, "double", value, self.line)
+    def _constant(self, program: Program, name: str, value: Expression) -> None:
+        program.check_new(name, self.line)
+        program.constants[name] = Constant(name, "double", value, self.line)
 
-    def _reaction(self, found: Program, reaction: Element, number: int) -> Iterator[Command]:
+    def _reaction(self, program: Program, reaction: Element, number: int) -> Iterator[Command]:
         """Yield the command of a reaction, and that of leaving the limits where it can."""
-        name = self.named(reaction)
+        name = self.new_id(reaction)
         where = f"reaction {name!r}"
-        found.reactions[number] = reaction.line, where
+        program.reactions[number] = reaction.line, where
         if self.truth(reaction, "fast", default=False):
             raise self.wrong(where, "fast reactions are not read")
         laws: list[Element] = reaction.findall("kineticLaw")
@@ -518,14 +521,14 @@ class _Reader:
                 if not key or key in local:
                     raise self.wrong(where, f"local parameter {key!r}: must have an id, once")
                 local[key] = Name(f"{name}.{key}", parameter.line)
-                self._constant(found, f"{name}.{key}", self._value(parameter))
+                self._constant(program, f"{name}.{key}", self._value(parameter))
         rate = self.formulas.read(law, where, local)
         changes = self._changes(reaction, where)
-        needed = tuple(self._needed(changes, rate))
+        needed = tuple(self._required_species(changes, rate))
         fits, exceeds = self.inside, []
         for species in needed:
             fits = _and(fits, Chain(Name(species, 1), ((">", Literal(0, 1)),), 1))
-        there = fits
+        has_reactants = fits
         for species, change in changes.items():
             limit = self.counts[species][1]
             if change > 0 and limit is not None:
@@ -541,20 +544,20 @@ class _Reader:
         if self.truth(reaction, "reversible", default=True):
             self.reversible[number] = rate
         plain = Command("", fits, (Branch(rate, step),), number)
-        yield from ((plain,) if self.trigger is None else triggered(plain, changes, self.trigger))
+        yield from ((plain,) if self.trigger is None else split_by_trigger(plain, changes, self.trigger))
         if needed:  # without a reactant it does not happen, but a negative law is refused there as well
             lacking = _any(Chain(Name(species, 1), (("=", Literal(0, 1)),), 1) for species in needed)
             negative = Chain(rate, (("<", Literal(0, 1)),), 1)
             yield Command("", _and(_and(self.inside, lacking), negative), (Branch(rate, ()),), number)
         if exceeds:
-            yield Command("", _and(there, _any(exceeds)), (Branch(rate, self._leaving(number)),), number)
+            yield Command("", _and(has_reactants, _any(exceeds)), (Branch(rate, self._leaving(number)),), number)
 
     def _leaving(self, line: int) -> tuple[Assignment, ...]:
         """Return the assignments of leaving the limits."""
         gone = [Assignment(species, Literal(0, 1), line) for species in self.counts]
         return (*gone, Assignment(OUTSIDE, Literal(True, 1), line))
 
-    def _needed(self, changes: Mapping[str, int], rate: Expression) -> Iterator[str]:
+    def _required_species(self, changes: Mapping[str, int], rate: Expression) -> Iterator[str]:
         """Yield species of which a reaction consumes, and on which its law depends without being 0 where there is none.
 
         A piecewise law is often positive there. Laws that do not depend on a reactant get no condition: they are refused.
@@ -571,7 +574,7 @@ class _Reader:
 
     def _changes(self, reaction: Element, where: str) -> dict[str, int]:
         """Return by how much a reaction changes the number of each species."""
-        found: dict[str, int] = {}
+        changes: dict[str, int] = {}
         for kind, sign in (("listOfReactants", -1), ("listOfProducts", 1), ("listOfModifiers", 0)):
             references: list[Element] = reaction.findall(f"{kind}/*")
             for reference in references:
@@ -584,14 +587,14 @@ class _Reader:
                 if amount is None and self.level > 2:
                     raise self.wrong(where, f"stoichiometry of {name!r} is missing")
                 amount = Fraction(1) if amount is None else amount
-                if amount.denominator != 1 or not 0 <= amount < LARGE:
-                    said = f"stoichiometry {float(amount):g} of {name!r}: a whole number is expected"
-                    raise self.wrong(where, said)
+                if amount.denominator != 1 or not 0 <= amount < INT_LIMIT:
+                    message = f"stoichiometry {float(amount):g} of {name!r}: a whole number is expected"
+                    raise self.wrong(where, message)
                 if name in self.counts:
-                    found[name] = found.get(name, 0) + sign * int(amount)
+                    changes[name] = changes.get(name, 0) + sign * int(amount)
                 elif name not in self.fixed:
                     raise self.wrong(where, f"{name!r} has an assignment rule: reactions cannot change it")
-        return {name: change for name, change in found.items() if change}
+        return {name: change for name, change in changes.items() if change}
 
 
 def _and(one: Expression, other: Expression) -> Expression:

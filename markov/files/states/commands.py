@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from markov.computing.memory import check_room
-from markov.files.binding import Bound
+from markov.files.binding import Instance
 from markov.files.program import Branch, Command, Module, Program
 from markov.files.values import Value, boolean
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = [
     "NEGATIVE",
     "NO_ONE_VALUE",
-    "TOO_FEW",
+    "TOO_FEW_MOLECULES",
     "Guarded",
     "ModuleMoves",
     "Rows",
-    "joined",
-    "together",
+    "merge_rows",
+    "synchronise",
     "transient_changes",
 ]
 
@@ -34,7 +34,7 @@ WRONG_RATE, OUTSIDE, NO_VALUE = 1, 2, 3
 """Faults of a transition: its rate, a variable out of its range, a transient variable without one finite value."""
 NO_ONE_VALUE = "edges must assign it one finite value"
 NEGATIVE = "; a law that is a difference has to be written as two reactions"
-TOO_FEW = "; its law must be 0 where there are fewer molecules than it takes, such as X (X - 1) for two"
+TOO_FEW_MOLECULES = "; its law must be 0 where there are fewer molecules than it takes, such as X (X - 1) for two"
 """What to write instead where a reaction has such a fault."""
 
 
@@ -69,14 +69,14 @@ class Rows:
         """Return the rows with other sources."""
         return replace(self, source=source)
 
-    def taken(self, places: NDArray[np.int64]) -> Rows:
+    def take(self, indices: NDArray[np.int64]) -> Rows:
         """Return some of the rows."""
-        fault = None if self.fault is None else self.fault[places]
-        transient = None if self.transient is None else self.transient[:, places]
-        return Rows(self.source[places], self.rate[places], self.change[places], fault, transient)
+        fault = None if self.fault is None else self.fault[indices]
+        transient = None if self.transient is None else self.transient[:, indices]
+        return Rows(self.source[indices], self.rate[indices], self.change[indices], fault, transient)
 
 
-def together(parts: list[Rows]) -> Rows:
+def merge_rows(parts: list[Rows]) -> Rows:
     """Return rows of several parts, in the order of their sources."""
     if len(parts) == 1:
         return parts[0]
@@ -90,27 +90,27 @@ def together(parts: list[Rows]) -> Rows:
     rates = np.concatenate([part.rate for part in parts])
     changes = np.concatenate([part.change for part in parts])
     rows = Rows(sources, rates, changes, fault, transient)
-    return rows.taken(np.argsort(sources, kind="stable"))
+    return rows.take(np.argsort(sources, kind="stable"))
 
 
-def joined(a: Rows, b: Rows, states: int) -> Rows:
+def synchronise(a: Rows, b: Rows, states: int) -> Rows:
     """Return every pair of rows with the same source: rates multiply, changes add up."""
     counts = np.bincount(b.source, minlength=states)
     starts = np.cumsum(counts) - counts
     times = counts[a.source]
-    total = int(times.sum())
-    check_room("synchronised transitions", 64.0 * total)
-    left = np.repeat(np.arange(len(a)), times)
-    within = np.arange(total) - np.repeat(np.cumsum(times) - times, times)
-    x, y = a.taken(left), b.taken(starts[a.source[left]] + within)
+    pairs = int(times.sum())
+    check_room("synchronised transitions", 64.0 * pairs)
+    first_rows = np.repeat(np.arange(len(a)), times)
+    offsets = np.arange(pairs) - np.repeat(np.cumsum(times) - times, times)
+    x, y = a.take(first_rows), b.take(starts[a.source[first_rows]] + offsets)
     fault = x.fault if y.fault is None else y.fault if x.fault is None else np.maximum(x.fault, y.fault)
     transient = None
     if x.transient is not None and y.transient is not None:
         transient = np.where(np.isnan(x.transient), y.transient, x.transient)
-        twice = ~np.isnan(y.transient) & (transient != y.transient)
-        if twice.any():
-            fault = np.zeros(total, np.int64) if fault is None else fault
-            fault[twice.any(axis=0)] = 4 + NO_VALUE
+        conflicts = ~np.isnan(y.transient) & (transient != y.transient)
+        if conflicts.any():
+            fault = np.zeros(pairs, np.int64) if fault is None else fault
+            fault[conflicts.any(axis=0)] = 4 + NO_VALUE
     rate = x.rate * y.rate
     for rows in (x, y):  # a product hides the sign of its factors
         if rows.fault is not None and fault is not None:
@@ -128,31 +128,31 @@ def transient_changes(program: Program, branch: Branch) -> list[tuple[int, Expre
 class _Branch:
     """One outcome of a command."""
 
-    def __init__(self, owner: Bound, branch: Branch, command: Command, renamed: Any) -> None:
-        self.line, names = command.line, {r.name: k for k, r in enumerate(owner.ranges)}
-        fault = owner.program.fault
-        self.rate = owner.scope.value(branch.rate, renamed)
+    def __init__(self, instance: Instance, branch: Branch, command: Command, renamed: Any) -> None:
+        self.line, names = command.line, {r.name: k for k, r in enumerate(instance.ranges)}
+        fault = instance.program.fault
+        self.rate = instance.scope.value(branch.rate, renamed)
         if self.rate.kind == "bool":
             raise fault(command.line, "a rate is a truth value: must be a number")
         self.changes: list[tuple[int, Value]] = []
-        self.ranges, self.left = owner.ranges, owner.left
-        self.weights = owner.weights
+        self.ranges, self.escaped = instance.ranges, instance.escaped
+        self.weights = instance.weights
         for change in branch.changes:
             name = renamed.get(change.name, change.name)
             if name not in names:
                 raise fault(change.line, f"{name!r} is no variable")
-            value = owner.scope.value(change.value, renamed)
-            kind = owner.ranges[names[name]].kind
-            if value.kind != kind:
-                raise fault(change.line, f"{name}' = a {value.kind}: must be {kind}")
+            value = instance.scope.value(change.value, renamed)
+            variable_kind = instance.ranges[names[name]].kind
+            if value.kind != variable_kind:
+                raise fault(change.line, f"{name}' = a {value.kind}: must be {variable_kind}")
             if names[name] in self.writes:
                 raise fault(change.line, f"{name}' is assigned twice")
             self.changes.append((names[name], value))
-        self.width = len(owner.program.transient)
+        self.width = len(instance.program.transient)
         self.transient = [
-            (k, owner.scope.value(value, renamed)) for k, value in transient_changes(owner.program, branch)
+            (k, instance.scope.value(value, renamed)) for k, value in transient_changes(instance.program, branch)
         ]
-        variables = list(owner.program.transient.values())
+        variables = list(instance.program.transient.values())
         for k, value in self.transient:
             if value.kind != variables[k].kind and (value.kind, variables[k].kind) != ("int", "double"):
                 raise fault(command.line, f"{variables[k].name!r} = a {value.kind}: must be {variables[k].kind}")
@@ -169,10 +169,10 @@ class _Branch:
 
     def rows(self, c: Columns, sources: NDArray[np.int64]) -> Rows:
         """Return one row for each of the states of ``c``, which are called ``sources``."""
-        given = np.asarray(self.rate.run(c), dtype=np.float64)
-        rate = np.broadcast_to(given, c.count)
+        rates = np.asarray(self.rate.run(c), dtype=np.float64)
+        rate = np.broadcast_to(rates, c.count)
         fault = None
-        wrong = ~(np.isfinite(given) & (given >= 0.0))
+        wrong = ~(np.isfinite(rates) & (rates >= 0.0))
         if np.any(wrong):
             fault = np.where(np.broadcast_to(wrong, c.count), 4 * self.line + WRONG_RATE, 0)
         change = np.zeros(c.count, dtype=np.int64)
@@ -182,7 +182,7 @@ class _Branch:
             if not (r.low <= value.low and value.high <= r.high):
                 out = (new < r.low) | (new > r.high)
                 if np.any(out):
-                    self.left.add(k)
+                    self.escaped.add(k)
                     fault = np.zeros(c.count, np.int64) if fault is None else fault
                     fault[np.broadcast_to(out, c.count)] = 4 * self.line + OUTSIDE
             change += self.weights[k] * r.in_steps(new.astype(np.int64) - c.variable(k))
@@ -212,38 +212,38 @@ class Guarded(NamedTuple):
         """Return its rows in some states, one part per outcome; ``everywhere`` counts the states."""
         holds = self.guard.run(c)
         if isinstance(holds, np.ndarray):
-            places = np.flatnonzero(np.broadcast_to(holds, c.count))
+            indices = np.flatnonzero(np.broadcast_to(holds, c.count))
         else:
-            places = everywhere if holds else everywhere[:0]
-        if not len(places):
+            indices = everywhere if holds else everywhere[:0]
+        if not len(indices):
             return []
-        part = c.take(places)
-        return [branch.rows(part, places) for branch in self.branches]
+        part = c.take(indices)
+        return [branch.rows(part, indices) for branch in self.branches]
 
 
 class ModuleMoves:
     """Transitions of a module, by action."""
 
-    def __init__(self, owner: Bound, module: Module) -> None:
+    def __init__(self, instance: Instance, module: Module) -> None:
         self.name, self.alphabet = module.name, module.alphabet
         self.writes: dict[str, set[int]] = {}
         self.commands: dict[str, list[Guarded]] = {}
         for command in module.commands:
             action = module.renamed.get(command.action, command.action)
-            guard = owner.scope.value(command.guard, module.renamed)
-            boolean(guard, owner.place(command.line), "a guard")
+            guard = instance.scope.value(command.guard, module.renamed)
+            boolean(guard, instance.location(command.line), "a guard")
             if guard.fixed and not guard.single():
                 self.commands.setdefault(action, [])
                 continue
-            made = [_Branch(owner, b, command, module.renamed) for b in command.branches]
-            self.commands.setdefault(action, []).append(Guarded(guard, made))
-            self.writes.setdefault(action, set()).update(*(b.writes for b in made))
+            outcomes = [_Branch(instance, b, command, module.renamed) for b in command.branches]
+            self.commands.setdefault(action, []).append(Guarded(guard, outcomes))
+            self.writes.setdefault(action, set()).update(*(b.writes for b in outcomes))
 
     def rows(self, c: Columns) -> dict[str, Rows]:
         """Return its transitions out of some states, by their actions."""
         everywhere = np.arange(c.count)
-        found = {
+        parts_by_action = {
             action: [rows for command in commands for rows in command.rows(c, everywhere)]
             for action, commands in self.commands.items()
         }
-        return {action: together(parts) for action, parts in found.items() if parts}
+        return {action: merge_rows(parts) for action, parts in parts_by_action.items() if parts}

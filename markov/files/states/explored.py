@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-    from markov.files.binding import Bound
+    from markov.files.binding import Instance
     from markov.files.columns import Columns
 
-__all__ = ["Explored"]
+__all__ = ["StateSpace"]
 
 
 @dataclass(frozen=True)
-class Explored:
+class StateSpace:
     """Reachable states with their transitions and rewards.
 
     Attributes
@@ -41,7 +41,7 @@ class Explored:
         Rewards per second earned on transitions (JANI), shape (rewards, n).
     """
 
-    bound: Bound
+    instance: Instance
     columns: Columns
     Q: sp.csr_matrix
     loops: NDArray[np.float64]
@@ -49,13 +49,13 @@ class Explored:
     action_rates: dict[str, NDArray[np.float64]]
     gains: NDArray[np.float64]
 
-    def places(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where states are among these, by the values of their variables, shape (variables, ...)."""
         assert self.columns.states is not None
-        if self.bound.is_numbered:
-            numbers = self.bound.numbers(codes)
-            found: NDArray[np.int64] = np.searchsorted(self.columns.states, numbers)
-            return found
+        if self.instance.is_numbered:
+            numbers = self.instance.numbers(codes)
+            indices: NDArray[np.int64] = np.searchsorted(self.columns.states, numbers)
+            return indices
         shape = codes.shape[1:]
         rows = codes.reshape(len(codes), -1).T.tolist()
         return np.array([self._by_values[tuple(row)] for row in rows]).reshape(shape)

@@ -16,24 +16,24 @@ from markov.files.columns import Columns
 from markov.files.states import growing_kernels as kernels
 from markov.files.states.moves import moves_of
 from markov.files.states.state_space import OutsideError, transitions
-from markov.files.states.table_arrays import arrays_of
+from markov.files.states.table_arrays import table_arrays
 from markov.files.states.table_search import GATHER
-from markov.files.states.tables import Tabulated, tabulated
+from markov.files.states.tables import TransitionTables, tabulate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.files.binding import Bound
+    from markov.files.binding import Instance
 
 __all__ = ["GrowingRows", "growing_rows"]
 
-FIRST = 1 << 12  # states that there is room for at first
-NARROWEST = 4  # of windows, on either side of the initial value
-TARGET, MISSED, STATES = 0, 1, 2
+INITIAL_CAPACITY = 1 << 12  # states that there is room for at first
+MIN_WINDOW = 4  # of windows, on either side of the initial value
+TARGET, FAILED, FIRST_STATE = 0, 1, 2
 UNKNOWN = -1
-BYTES = 200.0  # per state, with its row and its mass
+BYTES_PER_STATE = 200.0  # per state, with its row and its mass
 
-Truths = Callable[[Any], tuple[Any, Any]]
+TargetConditions = Callable[[Any], tuple[Any, Any]]
 """Of a program: the expressions of the states where the chain has reached its target, and where it goes on."""
 
 
@@ -64,21 +64,21 @@ class RowArrays(NamedTuple):
     rates: NDArray[np.float64]
 
 
-def growing_rows(bound: Bound, truths: Truths) -> GrowingRows | None:
+def growing_rows(instance: Instance, truths: TargetConditions) -> GrowingRows | None:
     """Return the rows of a program, none known yet; None where its commands are not tabulated.
 
     Windows are narrowed until tables over them have room.
     """
     width = None
     while True:
-        if bound.shifts is not None and (tables := tabulated(moves_of(bound), bound, ())):
-            return GrowingRows(bound, tables, truths)
-        windows = [r for r in bound.ranges if r.is_window]
+        if instance.shifts is not None and (tables := tabulate(moves_of(instance), instance, ())):
+            return GrowingRows(instance, tables, truths)
+        windows = [r for r in instance.ranges if r.is_window]
         widest = max((r.high - r.low for r in windows), default=0)
         width = widest // 4 if width is None else width // 2
-        if width < NARROWEST:
+        if width < MIN_WINDOW:
             return None
-        bound = bound.narrowed(width)
+        instance = instance.narrow(width)
 
 
 class GrowingRows:
@@ -94,41 +94,41 @@ class GrowingRows:
         Where the chain ends.
     """
 
-    def __init__(self, bound: Bound, tables: Tabulated, truths: Truths) -> None:
-        self.truths = truths
-        self._bind(bound, tables)
-        first = bound.numbers(np.array([[r.start] for r in bound.ranges]).reshape(-1, 1))
-        self.numbers = np.zeros(FIRST, dtype=np.int64)
+    def __init__(self, instance: Instance, tables: TransitionTables, truths: TargetConditions) -> None:
+        self.conditions = truths
+        self._bind(instance, tables)
+        first = instance.numbers(np.array([[r.start] for r in instance.ranges]).reshape(-1, 1))
+        self.numbers = np.zeros(INITIAL_CAPACITY, dtype=np.int64)
         self._clear(first)
 
-    def _bind(self, bound: Bound, tables: Tabulated) -> None:
-        self.bound, self.tables = bound, arrays_of(tables)
-        self._right, self._left = self.truths(bound)
+    def _bind(self, instance: Instance, tables: TransitionTables) -> None:
+        self.instance, self.tables = instance, table_arrays(tables)
+        self._is_target, self._may_continue = self.conditions(instance)
         self._expand: Any = None
 
     def _clear(self, numbers: NDArray[np.int64]) -> None:
         """Know these states alone, and none of their rows."""
-        self.count = STATES + len(numbers)
-        size = max(FIRST, 2 * self.count + self.tables.most)
+        self.count = FIRST_STATE + len(numbers)
+        size = max(INITIAL_CAPACITY, 2 * self.count + self.tables.max_transitions)
         self.numbers = np.zeros(size, dtype=np.int64)
-        self.numbers[STATES : self.count] = numbers
+        self.numbers[FIRST_STATE : self.count] = numbers
         self.kinds = np.full(size, UNKNOWN, dtype=np.int8)
         self.rows = RowArrays(
             np.full(size, UNKNOWN, dtype=np.int64),
             np.zeros(size, dtype=np.int32),
             np.zeros(size),
             np.zeros(size, dtype=np.int32),
-            np.zeros(8 * size + self.tables.most, dtype=np.int32),
-            np.zeros(8 * size + self.tables.most),
+            np.zeros(8 * size + self.tables.max_transitions, dtype=np.int32),
+            np.zeros(8 * size + self.tables.max_transitions),
         )
         self.entries = 0
         self._hash(4 * size)
 
-    def _hash(self, least: int) -> None:
-        self.mask = (1 << (least - 1).bit_length()) - 1
+    def _hash(self, min_slots: int) -> None:
+        self.mask = (1 << (min_slots - 1).bit_length()) - 1
         self.slots = np.zeros(2 * (self.mask + 1), dtype=np.int64)
-        rest = self.numbers, STATES, self.count, self.slots, self.mask
-        make_kernel(kernels.rehash, helpers=(kernels.locate,))(*rest)
+        arguments = self.numbers, FIRST_STATE, self.count, self.slots, self.mask
+        make_kernel(kernels.rehash, helpers=(kernels.locate,))(*arguments)
 
     @property
     def capacity(self) -> int:
@@ -139,7 +139,7 @@ class GrowingRows:
     def largest_sum(self) -> int:
         """The largest number of rates in a row or a column so far."""
         rows = self.rows
-        return int(max(rows.degrees.max(initial=1), rows.arrivals[STATES:].max(initial=1)))
+        return int(max(rows.degrees.max(initial=1), rows.arrivals[FIRST_STATE:].max(initial=1)))
 
     def keep(self, states: NDArray[np.int64]) -> NDArray[np.int64]:
         """Forget all other states and all rows; return the order in which the states are numbered from now on."""
@@ -151,7 +151,7 @@ class GrowingRows:
     def columns(self, states: NDArray[Any]) -> Columns:
         """Return the values of the variables in states."""
         numbers = self.numbers[states]
-        return Columns(None, numbers, self.bound)
+        return Columns(None, numbers, self.instance)
 
     def expand(self, states: NDArray[Any]) -> None:
         """Find the rows of states.
@@ -167,53 +167,55 @@ class GrowingRows:
         progress = np.array([0, self.count, self.entries, 0])
         while progress[0] < len(chosen):
             self._make_room()
-            found, begin = self.count, self.entries
+            first_new, begin = self.count, self.entries
             progress[3] = 0
-            known = _States(self.numbers, self.slots, self.mask)
-            arguments = progress, chosen, self.tables, known, self.rows
+            states_table = _States(self.numbers, self.slots, self.mask)
+            arguments = progress, chosen, self.tables, states_table, self.rows
             if self._expand is None:
                 helpers = (*GATHER, kernels.locate, kernels.emit, kernels.append)
                 self._expand = make_kernel(kernels.expand_chosen, helpers=helpers)
             self._expand(*arguments)
             self.count, self.entries = int(progress[1]), int(progress[2])
-            self._classify(found, begin)
+            self._classify(first_new, begin)
             if progress[3]:
                 self._expand_at_edge(int(chosen[progress[0]]))
                 progress[0], progress[1], progress[2] = progress[0] + 1, self.count, self.entries
 
     def _make_room(self) -> None:
         """Double what the next row might not fit into."""
-        most = self.tables.most
+        max_transitions = self.tables.max_transitions
         rows = self.rows
-        if self.count + most > self.capacity:
-            size = 2 * self.capacity + most
-            check_room(f"{self.bound.program.file}: {size} states", BYTES * size)
-            self.numbers = _grown(self.numbers, size, 0)
-            self.kinds = _grown(self.kinds, size, UNKNOWN)
-            starts, degrees = _grown(rows.starts, size, UNKNOWN), _grown(rows.degrees, size, 0)
-            exits, arrivals = _grown(rows.exits, size, 0), _grown(rows.arrivals, size, 0)
+        if self.count + max_transitions > self.capacity:
+            size = 2 * self.capacity + max_transitions
+            check_room(f"{self.instance.program.file}: {size} states", BYTES_PER_STATE * size)
+            self.numbers = _enlarge(self.numbers, size, 0)
+            self.kinds = _enlarge(self.kinds, size, UNKNOWN)
+            starts, degrees = _enlarge(rows.starts, size, UNKNOWN), _enlarge(rows.degrees, size, 0)
+            exits, arrivals = _enlarge(rows.exits, size, 0), _enlarge(rows.arrivals, size, 0)
             rows = self.rows = RowArrays(starts, degrees, exits, arrivals, *rows[4:])
-        if self.entries + most > len(rows.targets):
-            size = 2 * len(rows.targets) + most
-            self.rows = rows._replace(targets=_grown(rows.targets, size, 0), rates=_grown(rows.rates, size, 0))
-        if 2 * (self.count + most) > self.mask + 1:
+        if self.entries + max_transitions > len(rows.targets):
+            size = 2 * len(rows.targets) + max_transitions
+            self.rows = rows._replace(targets=_enlarge(rows.targets, size, 0), rates=_enlarge(rows.rates, size, 0))
+        if 2 * (self.count + max_transitions) > self.mask + 1:
             self._hash(2 * (self.mask + 1))
 
-    def _classify(self, found: int, begin: int) -> None:
+    def _classify(self, first_new: int, begin: int) -> None:
         """Lead entries to states where the chain ends to its ends."""
-        if found < self.count:
-            fresh = self.columns(np.arange(found, self.count))
-            kinds = np.where(np.asarray(self._left.run(fresh)), STATES, MISSED)
-            self.kinds[found : self.count] = np.where(np.asarray(self._right.run(fresh)), TARGET, kinds)
+        if first_new < self.count:
+            fresh = self.columns(np.arange(first_new, self.count))
+            kinds = np.where(np.asarray(self._may_continue.run(fresh)), FIRST_STATE, FAILED)
+            self.kinds[first_new : self.count] = np.where(np.asarray(self._is_target.run(fresh)), TARGET, kinds)
         entries = self.rows.targets[begin : self.entries]
         kinds = self.kinds[entries]
-        ended = (kinds == TARGET) | (kinds == MISSED)
+        ended = (kinds == TARGET) | (kinds == FAILED)
         entries[ended] = kinds[ended]
 
     def _expand_at_edge(self, state: int) -> None:
         """Find the row of a state from which a variable may leave its window."""
         try:
-            sources, ends, rates = transitions(self.bound, moves_of(self.bound), self.columns(np.array([state])))
+            sources, targets, rates = transitions(
+                self.instance, moves_of(self.instance), self.columns(np.array([state]))
+            )
         except OutsideError:
             if self._widen():
                 self.expand(np.array([state]))
@@ -221,31 +223,33 @@ class GrowingRows:
                 self.rows.starts[state], self.rows.exits[state] = self.entries, np.inf
             return
         progress = np.array([0, self.count, self.entries, 0])
-        known = _States(self.numbers, self.slots, self.mask)
-        rest = progress, np.array([state]), _Edges(sources, ends, rates), known, self.rows
+        states_table = _States(self.numbers, self.slots, self.mask)
+        arguments = progress, np.array([state]), _Edges(sources, targets, rates), states_table, self.rows
         helpers = kernels.locate, kernels.emit, kernels.append
-        make_kernel(kernels.enter_rows, helpers=helpers)(*rest)
-        found, begin = self.count, self.entries
+        make_kernel(kernels.enter_rows, helpers=helpers)(*arguments)
+        first_new, begin = self.count, self.entries
         self.count, self.entries = int(progress[1]), int(progress[2])
-        self._classify(found, begin)
+        self._classify(first_new, begin)
 
     def _widen(self) -> bool:
         """Move the windows that variables have left to the values of known states; return whether there is room for that."""
-        codes = self.bound.codes(self.numbers[STATES : self.count])
-        wider = self.bound.around(list(zip(codes.min(axis=1).tolist(), codes.max(axis=1).tolist(), strict=True)))
+        codes = self.instance.codes(self.numbers[FIRST_STATE : self.count])
+        wider = self.instance.widen_around(
+            list(zip(codes.min(axis=1).tolist(), codes.max(axis=1).tolist(), strict=True))
+        )
         tables = None
         if wider is not None and wider.shifts is not None:
-            tables = tabulated(moves_of(wider), wider, ())
+            tables = tabulate(moves_of(wider), wider, ())
         if tables is None:
             return False
         assert wider is not None
         self._bind(wider, tables)
-        self.numbers[STATES : self.count] = wider.numbers(codes)
+        self.numbers[FIRST_STATE : self.count] = wider.numbers(codes)
         self._hash(self.mask + 1)
         return True
 
 
-def _grown(array: NDArray[Any], size: int, value: int) -> NDArray[Any]:
-    found = np.full(size, value, dtype=array.dtype)
-    found[: len(array)] = array
-    return found
+def _enlarge(array: NDArray[Any], size: int, value: int) -> NDArray[Any]:
+    enlarged = np.full(size, value, dtype=array.dtype)
+    enlarged[: len(array)] = array
+    return enlarged

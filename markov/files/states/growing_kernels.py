@@ -22,9 +22,9 @@ def expand_chosen(progress, chosen, tables, states, rows):
     """
     while (
         progress[0] < len(chosen)
-        and progress[1] + tables.most <= len(states.numbers)
-        and progress[2] + tables.most <= len(rows.targets)
-        and 2 * (progress[1] + tables.most) <= states.mask + 1
+        and progress[1] + tables.max_transitions <= len(states.numbers)
+        and progress[2] + tables.max_transitions <= len(rows.targets)
+        and 2 * (progress[1] + tables.max_transitions) <= states.mask + 1
     ):
         state = chosen[progress[0]]
         number, count, start = states.numbers[state], progress[1], progress[2]
@@ -80,13 +80,13 @@ def append(begin, end, rate, rows):
 
 def emit(number, count, end, states, rows):
     """Record a transition to a state by its number; return how many states there are then."""
-    place = locate(number, states.slots, states.mask)
-    target = states.slots[place] - 1
+    slot = locate(number, states.slots, states.mask)
+    target = states.slots[slot] - 1
     if target < 0:
         target = count
         states.numbers[count] = number
-        states.slots[place] = count + 1
-        states.slots[place + 1] = number
+        states.slots[slot] = count + 1
+        states.slots[slot + 1] = number
         count += 1
     rows.targets[end] = target
     return count
@@ -104,6 +104,6 @@ def locate(number, slots, mask):
 def rehash(numbers, first, count, slots, mask):
     """Enter the states from ``first`` on into an empty table."""
     for s in range(first, count):
-        place = locate(numbers[s], slots, mask)
-        slots[place] = s + 1
-        slots[place + 1] = numbers[s]
+        slot = locate(numbers[s], slots, mask)
+        slots[slot] = s + 1
+        slots[slot + 1] = numbers[s]

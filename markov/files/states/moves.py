@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from markov.files.binding import Bound
+from markov.files.binding import Instance
 from markov.files.errors import FileError
 from markov.files.program import Composition
-from markov.files.states.commands import ModuleMoves, Rows, joined, together
+from markov.files.states.commands import ModuleMoves, Rows, merge_rows, synchronise
 
 if TYPE_CHECKING:
     from markov.files.columns import Columns
@@ -26,43 +26,45 @@ class Moves:
         How the parts run.
     """
 
-    def __init__(self, owner: Bound, composition: Composition) -> None:
+    def __init__(self, instance: Instance, composition: Composition) -> None:
         self.how, self.actions = composition.how, composition.actions
         if self.how == "module":
-            self.parts: list[Any] = [ModuleMoves(owner, owner.program.modules[composition.of[0]])]
+            self.parts: list[Any] = [ModuleMoves(instance, instance.program.modules[composition.of[0]])]
         else:
-            self.parts = [Moves(owner, part) for part in composition.of]
+            self.parts = [Moves(instance, part) for part in composition.of]
         alphabets = [part.alphabet for part in self.parts]
         self.alphabet: set[str] = set().union(*alphabets)
         self.writes: dict[str, set[int]] = {}
-        self.shared = self._synchronised(alphabets)
+        self.shared = self._shared_actions(alphabets)
         if self.how == "hidden":
             self.alphabet -= set(self.actions)
         elif self.how == "renamed":
             self.alphabet = {self.actions.get(a, a) for a in self.alphabet}
         elif self.how == "vectors":
-            self.alphabet = {whole for _, whole in self.actions} - {""}
-        self._collect_writes(owner)
+            self.alphabet = {action for _, action in self.actions} - {""}
+        self._collect_writes(instance)
 
-    def _synchronised(self, alphabets: list[set[str]]) -> set[str]:
+    def _shared_actions(self, alphabets: list[set[str]]) -> set[str]:
         """Return the actions that more than one part takes part in together."""
         if self.how == "only":
             return set(self.actions)
         if self.how != "shared":
             return set()
-        return {a for a in self.alphabet if sum(a in found for found in alphabets) > 1}
+        return {a for a in self.alphabet if sum(a in alphabet for alphabet in alphabets) > 1}
 
-    def _collect_writes(self, owner: Bound) -> None:
+    def _collect_writes(self, instance: Instance) -> None:
         """Refuse parts of one transition that write the same variable."""
         for action in self.alphabet | {""}:
             written: set[int] = set()
             for part in self.parts:
-                mine = part.writes.get(action, set())
-                if self.how in ("shared", "only") and action in self.shared and written & mine:
-                    name = owner.ranges[min(written & mine)].name
-                    said = f"{name!r} is written by several modules in one transition [{action}]"
-                    raise FileError((owner.program.file, owner.ranges[min(written & mine)].line), said)
-                written |= mine
+                module_writes = part.writes.get(action, set())
+                if self.how in ("shared", "only") and action in self.shared and written & module_writes:
+                    name = instance.ranges[min(written & module_writes)].name
+                    message = f"{name!r} is written by several modules in one transition [{action}]"
+                    raise FileError(
+                        (instance.program.file, instance.ranges[min(written & module_writes)].line), message
+                    )
+                written |= module_writes
             self.writes[action] = written
         if self.how in ("hidden", "renamed", "vectors"):
             everything = set().union(*(w for part in self.parts for w in part.writes.values()))
@@ -77,45 +79,45 @@ class Moves:
             return self._by_vectors(parts, c)
         if self.how in ("hidden", "renamed"):
             names = dict.fromkeys(self.actions, "") if self.how == "hidden" else self.actions
-            return _gathered([(names.get(a, a), rows) for a, rows in parts[0].items()])
-        loose = [(a, r) for part in parts for a, r in part.items() if a not in self.shared]
-        found = _gathered(loose)
+            return _merge_by_action([(names.get(a, a), rows) for a, rows in parts[0].items()])
+        unsynchronised = [(a, r) for part in parts for a, r in part.items() if a not in self.shared]
+        merged = _merge_by_action(unsynchronised)
         for action in self.shared:
-            takers = [
+            participants = [
                 part
-                for part, known in zip(parts, self.parts, strict=True)
-                if self.how == "only" or action in known.alphabet
+                for part, part_moves in zip(parts, self.parts, strict=True)
+                if self.how == "only" or action in part_moves.alphabet
             ]
-            if all(action in part for part in takers):
-                rows = takers[0][action]
-                for part in takers[1:]:
-                    rows = joined(rows, part[action], c.count)
+            if all(action in part for part in participants):
+                rows = participants[0][action]
+                for part in participants[1:]:
+                    rows = synchronise(rows, part[action], c.count)
                 if len(rows):
-                    found[action] = rows
-        return found
+                    merged[action] = rows
+        return merged
 
     def _by_vectors(self, parts: list[dict[str, Rows]], c: Columns) -> dict[str, Rows]:
-        found: list[tuple[str, Rows]] = []
-        for given, whole in self.actions:
-            takers = [(k, action) for k, action in enumerate(given) if action is not None]
-            if takers and all(action in parts[k] for k, action in takers):
-                rows = parts[takers[0][0]][takers[0][1]]
-                for k, action in takers[1:]:
-                    rows = joined(rows, parts[k][action], c.count)
+        transitions: list[tuple[str, Rows]] = []
+        for part_actions, action in self.actions:
+            participants = [(k, part_action) for k, part_action in enumerate(part_actions) if part_action is not None]
+            if participants and all(part_action in parts[k] for k, part_action in participants):
+                rows = parts[participants[0][0]][participants[0][1]]
+                for k, part_action in participants[1:]:
+                    rows = synchronise(rows, parts[k][part_action], c.count)
                 if len(rows):
-                    found.append((whole, rows))
-        found += [("", part[""]) for part in parts if "" in part]
-        return _gathered(found)
+                    transitions.append((action, rows))
+        transitions += [("", part[""]) for part in parts if "" in part]
+        return _merge_by_action(transitions)
 
 
-def _gathered(found: list[tuple[str, Rows]]) -> dict[str, Rows]:
+def _merge_by_action(transitions: list[tuple[str, Rows]]) -> dict[str, Rows]:
     by_action: dict[str, list[Rows]] = {}
-    for action, rows in found:
+    for action, rows in transitions:
         by_action.setdefault(action, []).append(rows)
-    return {action: together(parts) for action, parts in by_action.items()}
+    return {action: merge_rows(parts) for action, parts in by_action.items()}
 
 
-def moves_of(owner: Bound) -> Moves:
+def moves_of(instance: Instance) -> Moves:
     """Return the transitions of the whole program.
 
     Raises
@@ -123,18 +125,18 @@ def moves_of(owner: Bound) -> Moves:
     FileError
         When a module of the composition is not defined or occurs twice, or types are wrong.
     """
-    composition = owner.program.composition
+    composition = instance.program.composition
     assert composition is not None
     names = _modules_in(composition)
-    place = owner.program.file, None
+    location = instance.program.file, None
     for name in names:
-        if name not in owner.program.modules:
-            raise FileError(place, f"system: module {name!r} is not defined")
+        if name not in instance.program.modules:
+            raise FileError(location, f"system: module {name!r} is not defined")
         if names.count(name) > 1:
-            raise FileError(place, f"system: module {name!r} occurs twice")
-    if missing := set(owner.program.modules) - set(names):
-        raise FileError(place, f"system: module {min(missing)!r} does not occur")
-    return Moves(owner, composition)
+            raise FileError(location, f"system: module {name!r} occurs twice")
+    if missing := set(instance.program.modules) - set(names):
+        raise FileError(location, f"system: module {min(missing)!r} does not occur")
+    return Moves(instance, composition)
 
 
 def _modules_in(composition: Composition) -> list[str]:

@@ -27,7 +27,7 @@ __all__ = [
 
 SPREAD = 0x1E3779B97F4A7C15
 PAIRS, NIBBLES, BYTES = 0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F
-EACH_BYTE = 0x0101010101010101
+BYTE_SUM = 0x0101010101010101
 INFINITE = float("inf")
 
 
@@ -43,8 +43,8 @@ def reach(progress, tables, reached, numbers):
     while (
         source < count
         and source < progress[4]
-        and count + tables.most < len(numbers)
-        and (mask < 0 or 2 * (words + tables.most) <= mask + 1)
+        and count + tables.max_transitions < len(numbers)
+        and (mask < 0 or 2 * (words + tables.max_transitions) <= mask + 1)
     ):
         number = numbers[source]
         first, last = read(number, tables)
@@ -58,14 +58,14 @@ def reach(progress, tables, reached, numbers):
                     progress[5] = 1
                     return
                 target = number + tables.changes[uint64(j)]
-                place = uint64(locate(target >> 6, reached))
-                fresh = (rate > 0.0) & ((bits[place] >> (target & 63)) & 1 == 0)
-                if mask >= 0 and bits[place] == 0:
-                    keys[place] = target >> 6
-                    words += fresh
-                bits[place] |= fresh << (target & 63)
+                slot = uint64(locate(target >> 6, reached))
+                new = (rate > 0.0) & ((bits[slot] >> (target & 63)) & 1 == 0)
+                if mask >= 0 and bits[slot] == 0:
+                    keys[slot] = target >> 6
+                    words += new
+                bits[slot] |= new << (target & 63)
                 numbers[uint64(count)] = target  # overwritten by the next one unless it is new: no branch
-                count += fresh
+                count += new
         transitions += degree
         progress[6] = max(progress[6], degree)
         source += 1
@@ -80,15 +80,15 @@ def write_rows(progress, tables, reached, rows):
     """
     row, entry = progress[1], progress[2]
     for k in range(progress[0], progress[3]):
-        place = rows.places[k]
-        rest = reached.bits[place]
-        base = place if reached.mask < 0 else reached.keys[place]
-        while rest != 0:
-            lowest = rest & -rest
-            rest ^= lowest
+        slot = rows.slots[k]
+        remaining = reached.bits[slot]
+        base = slot if reached.mask < 0 else reached.keys[slot]
+        while remaining != 0:
+            lowest = remaining & -remaining
+            remaining ^= lowest
             number = (base << 6) + ones(lowest - 1)
             first, last = read(number, tables)
-            held, loops = 0, 0.0
+            length, loops = 0, 0.0
             for c in range(first, last):
                 group = tables.chosen[uint64(c)]
                 begin, end = gather(group, tables)
@@ -104,20 +104,20 @@ def write_rows(progress, tables, reached, rows):
                         continue
                     column = index_of(target, reached)
                     if rows.ordered:
-                        held = insert(entry, held, column, rate, rows)
+                        length = insert(entry, length, column, rate, rows)
                     else:
-                        rows.indices[entry + held] = column
-                        rows.values[entry + held] = rate
-                        held += 1
+                        rows.indices[entry + length] = column
+                        rows.values[entry + length] = rate
+                        length += 1
                 action = tables.rewarded[uint64(group)]
                 if action >= 0:
-                    rows.earned[action, row] += total
-            if rows.ordered and held > 0:
-                leaves = 0.0
-                for e in range(entry, entry + held):
-                    leaves += rows.values[e]
-                held = insert(entry, held, row, -leaves, rows)
-            entry += held
+                    rows.rewarded_rates[action, row] += total
+            if rows.ordered and length > 0:
+                exit_rate = 0.0
+                for e in range(entry, entry + length):
+                    exit_rate += rows.values[e]
+                length = insert(entry, length, row, -exit_rate, rows)
+            entry += length
             rows.numbers[row] = number
             rows.loops[row] = loops
             row += 1
@@ -147,14 +147,14 @@ def gather(group, tables):
         if begin == end:
             break
         low, high = look_up(t, tables)
-        more, room = high - low, len(tables.rates) - tables.most
+        count, start = high - low, len(tables.rates) - tables.max_transitions
         for j in range(end - 1, begin - 1, -1):  # from behind: none is overwritten before it is read
             rate, change = tables.rates[uint64(j)], tables.changes[uint64(j)]
-            place = room + (j - begin) * more
-            for i in range(more):
-                tables.rates[uint64(place + i)] = rate * tables.rates[uint64(low + i)]
-                tables.changes[uint64(place + i)] = change + tables.changes[uint64(low + i)]
-        begin, end = room, room + (end - begin) * more
+            entry = start + (j - begin) * count
+            for i in range(count):
+                tables.rates[uint64(entry + i)] = rate * tables.rates[uint64(low + i)]
+                tables.changes[uint64(entry + i)] = change + tables.changes[uint64(low + i)]
+        begin, end = start, start + (end - begin) * count
     return begin, end
 
 
@@ -170,16 +170,16 @@ def locate(word, reached):
     if reached.mask < 0:
         return word
     spread = word * SPREAD
-    place = (spread ^ (spread >> 29)) & reached.mask
-    while reached.bits[place] != 0 and reached.keys[place] != word:
-        place = (place + 1) & reached.mask
-    return place
+    slot = (spread ^ (spread >> 29)) & reached.mask
+    while reached.bits[slot] != 0 and reached.keys[slot] != word:
+        slot = (slot + 1) & reached.mask
+    return slot
 
 
 def index_of(number, reached):
     """Return the place of a state among all that were reached."""
-    place = uint64(locate(number >> 6, reached))
-    return reached.ranks[place] + ones(reached.bits[place] & ~(-1 << (number & 63)))
+    slot = uint64(locate(number >> 6, reached))
+    return reached.ranks[slot] + ones(reached.bits[slot] & ~(-1 << (number & 63)))
 
 
 def ones(word):
@@ -187,29 +187,29 @@ def ones(word):
     word -= (word >> 1) & PAIRS
     word = (word & NIBBLES) + ((word >> 2) & NIBBLES)
     word = (word + (word >> 4)) & BYTES
-    return (word * EACH_BYTE) >> 56
+    return (word * BYTE_SUM) >> 56
 
 
 def enter(words, bits, reached):
     """Enter bits of words that are hashed."""
     for k in range(len(words)):
-        place = locate(words[k], reached)
-        reached.bits[place] |= bits[k]
-        reached.keys[place] = words[k]
+        slot = locate(words[k], reached)
+        reached.bits[slot] |= bits[k]
+        reached.keys[slot] = words[k]
 
 
-def insert(begin, held, target, value, rows):
-    """Add a value to a sorted row of ``held`` entries; return how many there are then."""
+def insert(begin, length, target, value, rows):
+    """Add a value to a sorted row of ``length`` entries; return how many there are then."""
     indices, values = rows.indices, rows.values
-    place = begin + held
-    while place > begin and indices[uint64(place - 1)] > target:
-        place -= 1
-    if place > begin and indices[uint64(place - 1)] == target:
-        values[uint64(place - 1)] += value
-        return held
-    for k in range(begin + held, place, -1):
+    entry = begin + length
+    while entry > begin and indices[uint64(entry - 1)] > target:
+        entry -= 1
+    if entry > begin and indices[uint64(entry - 1)] == target:
+        values[uint64(entry - 1)] += value
+        return length
+    for k in range(begin + length, entry, -1):
         indices[uint64(k)] = indices[uint64(k - 1)]
         values[uint64(k)] = values[uint64(k - 1)]
-    indices[uint64(place)] = target
-    values[uint64(place)] = value
-    return held + 1
+    indices[uint64(entry)] = target
+    values[uint64(entry)] = value
+    return length + 1

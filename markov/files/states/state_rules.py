@@ -11,11 +11,11 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from markov.files.binding import Bound, bound
+from markov.files.binding import Instance, instantiate
 from markov.files.errors import FileError
 from markov.files.functions import FUNCTIONS, is_plain, quotient
 from markov.files.names import field_names
-from markov.files.states.commands import NEGATIVE, NO_ONE_VALUE, TOO_FEW, transient_changes
+from markov.files.states.commands import NEGATIVE, NO_ONE_VALUE, TOO_FEW_MOLECULES, transient_changes
 from markov.files.states.moves import moves_of
 from markov.files.states.steps import initial_values, with_transient_names
 from markov.files.states.tables import groups_of
@@ -39,101 +39,101 @@ class StateExpressions:
     ----------
     owner
         The program with its constants; expressions have the types that it has checked.
-    more
+    extra_names
         Names of values that follow those of the variables in a state.
     """
 
-    def __init__(self, owner: Bound, more: Iterable[str] = ()) -> None:
-        self.owner = owner
-        self.places = {name: k for k, name in enumerate((*(r.name for r in owner.ranges), *more))}
+    def __init__(self, instance: Instance, extra_names: Iterable[str] = ()) -> None:
+        self.instance = instance
+        self.indices = {name: k for k, name in enumerate((*(r.name for r in instance.ranges), *extra_names))}
         self._formulas: dict[Any, Function] = {}
 
     def function(self, expression: Expression, renamed: Mapping[str, str] | None = None) -> Function:
         """Return the value of an expression after renaming, as a function of the state."""
-        value = self.owner.scope.value(expression, renamed)  # checks names and types
+        value = self.instance.scope.value(expression, renamed)  # checks names and types
         if value.fixed:
-            return _always(value.single())
-        place = self.owner.place(expression.line)
+            return _constant_function(value.single())
+        location = self.instance.location(expression.line)
         match expression:
             case Name(name):
-                return self._named((renamed or {}).get(name, name), renamed)
+                return self._name_function((renamed or {}).get(name, name), renamed)
             case Label(name):
-                return self.function(self.owner.program.labels[name])
+                return self.function(self.instance.program.labels[name])
             case Negation(sign, of):
-                return _negated(sign, self.function(of, renamed))
+                return _negation(sign, self.function(of, renamed))
             case Chain(first, rest):
-                found = self.function(first, renamed)
+                result = self.function(first, renamed)
                 for sign, part in rest:
-                    found = _joined(sign, found, self.function(part, renamed))
-                return found
+                    result = _operation(sign, result, self.function(part, renamed))
+                return result
             case Choice(cases, otherwise):
                 pairs = [(self.function(c, renamed), self.function(v, renamed)) for c, v in cases]
-                return _chosen(pairs, self.function(otherwise, renamed))
+                return _choice(pairs, self.function(otherwise, renamed))
             case Call(name, of):
-                return _called(name, [self.function(part, renamed) for part in of], place)
-        raise FileError(place, "an operator of properties where a value is expected")
+                return _call(name, [self.function(part, renamed) for part in of], location)
+        raise FileError(location, "an operator of properties where a value is expected")
 
-    def _named(self, name: str, renamed: Mapping[str, str] | None) -> Function:
-        if name in self.places:
-            return operator.itemgetter(self.places[name])
+    def _name_function(self, name: str, renamed: Mapping[str, str] | None) -> Function:
+        if name in self.indices:
+            return operator.itemgetter(self.indices[name])
         key = name, tuple(sorted((renamed or {}).items()))
         if key not in self._formulas:
-            self._formulas[key] = self.function(self.owner.program.formulas[name], renamed)
+            self._formulas[key] = self.function(self.instance.program.formulas[name], renamed)
         return self._formulas[key]
 
 
-def step_functions(owner: Bound) -> list[Function]:
+def step_functions(instance: Instance) -> list[Function]:
     """Return the rewards of transitions, as functions of the state after one and its transient variables."""
-    expressions = StateExpressions(with_transient_names(owner), owner.program.transient)
-    return [expressions.function(tree) for tree in owner.program.steps.values()]
+    expressions = StateExpressions(with_transient_names(instance), instance.program.transient)
+    return [expressions.function(tree) for tree in instance.program.steps.values()]
 
 
-def _always(value: Any) -> Function:
+def _constant_function(value: Any) -> Function:
     return lambda _s: value
 
 
-def _negated(sign: str, of: Function) -> Function:
+def _negation(sign: str, of: Function) -> Function:
     return (lambda s: not of(s)) if sign == "!" else (lambda s: -of(s))
 
 
-_JOINED: dict[str, Callable[[Any, Any], Any]] = {
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": quotient,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "=": operator.eq, "!=": operator.ne, "<=>": operator.eq,
 }  # fmt: skip
 
 
-def _joined(sign: str, a: Function, b: Function) -> Function:
+def _operation(sign: str, a: Function, b: Function) -> Function:
     if sign == "&":
         return lambda s: a(s) and b(s)
     if sign == "|":
         return lambda s: a(s) or b(s)
     if sign == "=>":
         return lambda s: not a(s) or b(s)
-    join = _JOINED[sign]
+    join = _OPERATIONS[sign]
     return lambda s: join(a(s), b(s))
 
 
-def _chosen(cases: list[tuple[Function, Function]], otherwise: Function) -> Function:
-    def chosen(s: Any) -> Any:
+def _choice(cases: list[tuple[Function, Function]], otherwise: Function) -> Function:
+    def choose(s: Any) -> Any:
         for condition, value in cases:
             if condition(s):
                 return value(s)
         return otherwise(s)
 
-    return chosen
+    return choose
 
 
-def _called(name: str, of: list[Function], place: Any) -> Function:
+def _call(name: str, arguments: list[Function], location: Any) -> Function:
     call = FUNCTIONS[name].single
 
-    def called(s: Any) -> Any:
+    def evaluate(s: Any) -> Any:
         try:
-            return call(*(part(s) for part in of))
+            return call(*(part(s) for part in arguments))
         except (ValueError, OverflowError) as error:
-            raise FileError(place, f"{name}: {error}") from None
+            raise FileError(location, f"{name}: {error}") from None
 
-    return called
+    return evaluate
 
 
 class _Outcome(NamedTuple):
@@ -171,27 +171,27 @@ class FileRules(ChainModel):
     """
 
     def __init__(self, program: Program, constants: Mapping[str, Any]) -> None:
-        owner = bound(program, constants)
-        own = object.__setattr__
-        own(self, "program", program)
-        own(self, "given", dict(constants))
-        own(self, "params", None)
-        own(self, "owner", owner)
+        instance = instantiate(program, constants)
+        set_attribute = object.__setattr__
+        set_attribute(self, "program", program)
+        set_attribute(self, "given", dict(constants))
+        set_attribute(self, "params", None)
+        set_attribute(self, "instance", instance)
         if program.start is not None:
-            said = "init with variables without bounds: give them a range"
-            raise FileError(owner.place(program.start.line), said)
-        fields = field_names([r.name for r in owner.ranges])
-        own(self, "State", named_state("State", tuple(fields)))
-        expressions = StateExpressions(owner)
-        own(self, "_groups", self._made_groups(expressions))
-        own(self, "_named_labels", {n: expressions.function(e) for n, e in program.labels.items()})
-        own(self, "_named_rewards", self._made_rewards(expressions))
-        own(self, "_initial_values", initial_values(owner))
-        own(self, "_steps", step_functions(owner))
+            message = "init with variables without bounds: give them a range"
+            raise FileError(instance.location(program.start.line), message)
+        fields = field_names([r.name for r in instance.ranges])
+        set_attribute(self, "State", named_state("State", tuple(fields)))
+        expressions = StateExpressions(instance)
+        set_attribute(self, "_groups", self._build_groups(expressions))
+        set_attribute(self, "_named_labels", {n: expressions.function(e) for n, e in program.labels.items()})
+        set_attribute(self, "_named_rewards", self._build_rewards(expressions))
+        set_attribute(self, "_initial_values", initial_values(instance))
+        set_attribute(self, "_steps", step_functions(instance))
 
     def start(self) -> Any:
         """Return the initial state."""
-        values = (bool(r.start) if r.kind == "bool" else r.start for r in self.owner.ranges)
+        values = (bool(r.start) if r.kind == "bool" else r.start for r in self.instance.ranges)
         return self.State(*values)
 
     def rules(self, s: Any) -> Iterator[tuple[Any, Any]]:  # type: ignore[override]
@@ -206,12 +206,12 @@ class FileRules(ChainModel):
     def rewards(self, s: Any) -> Mapping[str, Any]:
         """Return the rewards per second of the file, those on transitions among them."""
         by_action: dict[str, Any] = {}
-        earned: dict[int, Any] = {}
+        step_rewards: dict[int, Any] = {}
         for move in self.moves(s):
             by_action[move.action] = by_action.get(move.action, 0) + move.rate
             for k, gain in move.gains.items():
-                earned[k] = earned.get(k, 0) + move.rate * gain
-        found, steps = {}, {name: k for k, name in enumerate(self.program.steps)}
+                step_rewards[k] = step_rewards.get(k, 0) + move.rate * gain
+        rewards, steps = {}, {name: k for k, name in enumerate(self.program.steps)}
         for k, (name, items) in enumerate(self._named_rewards.items(), start=1):
             total: Any = 0
             for action, guard, value in items:
@@ -219,47 +219,47 @@ class FileRules(ChainModel):
                     weight = 1 if not action else by_action.get(action[0], 0)
                     total = total + value(s) * weight
             if name in steps:
-                total = total + earned.get(steps[name], 0)
-            found[name or f"reward {k}"] = total
-        return found
+                total = total + step_rewards.get(steps[name], 0)
+            rewards[name or f"reward {k}"] = total
+        return rewards
 
     def moves(self, s: Any) -> Iterator[_Move]:
         """Yield the transitions out of a state, loops included."""
         for action, members in self._groups:
-            ways: list[tuple[_Outcome, ...]] = [()]
+            combinations: list[tuple[_Outcome, ...]] = [()]
             for commands in members:
-                open_ = [outcome for guard, branches in commands if guard(s) for outcome in branches]
-                ways = [(*way, outcome) for way in ways for outcome in open_]
-            for way in ways:
-                rates = [outcome.rate(s) for outcome in way]
-                if len(way) > 1:  # a product hides the signs of its factors
-                    for outcome, factor in zip(way, rates, strict=True):
+                enabled = [outcome for guard, branches in commands if guard(s) for outcome in branches]
+                combinations = [(*combination, outcome) for combination in combinations for outcome in enabled]
+            for combination in combinations:
+                rates = [outcome.rate(s) for outcome in combination]
+                if len(combination) > 1:  # a product hides the signs of its factors
+                    for outcome, factor in zip(combination, rates, strict=True):
                         if is_plain(factor):
                             self.check_rate(s, factor, outcome.line)
                 rate = rates[0]
                 for factor in rates[1:]:
                     rate = rate * factor
                 if is_plain(rate):
-                    self.check_rate(s, rate, way[0].line)
-                target = self._target(s, way, rate)
-                yield _Move(action, target, rate, self._gains(s, way, target))
+                    self.check_rate(s, rate, combination[0].line)
+                target = self._target(s, combination, rate)
+                yield _Move(action, target, rate, self._gains(s, combination, target))
 
     def check_rate(self, s: Any, rate: float, line: int = 0) -> None:
         """Refuse a rate that is negative or no finite number."""
         if not 0.0 <= rate < math.inf:
-            said = f"rate {rate:g} in state {tuple(s)}: must be finite, >= 0"
-            raise self.program.fault(line, said, NEGATIVE if rate < 0.0 else "")
+            message = f"rate {rate:g} in state {tuple(s)}: must be finite, >= 0"
+            raise self.program.fault(line, message, NEGATIVE if rate < 0.0 else "")
 
     def _target(self, s: Any, way: tuple[_Outcome, ...], rate: Any) -> Any:
         values = list(s)
         for outcome in way:
             for k, change in outcome.changes:
-                r, value = self.owner.ranges[k], change(s)
+                r, value = self.instance.ranges[k], change(s)
                 values[k] = value
-                low, high = r.ends
+                low, high = r.limits
                 if r.kind != "bool" and not (low <= value <= high) and rate != 0:
-                    said = f"{r.name!r} leaves its range from state {tuple(s)}"
-                    raise self.program.fault(outcome.line, said, TOO_FEW)
+                    message = f"{r.name!r} leaves its range from state {tuple(s)}"
+                    raise self.program.fault(outcome.line, message, TOO_FEW_MOLECULES)
         return self.State(*values)
 
     def _gains(self, s: Any, way: tuple[_Outcome, ...], target: Any) -> dict[int, Any]:
@@ -267,43 +267,46 @@ class FileRules(ChainModel):
         if not self._steps:
             return {}
         values = dict(enumerate(self._initial_values))
-        assigned: set[int] = set()
+        assigned_variables: set[int] = set()
         for outcome in way:
             for k, function in outcome.transient:
                 value = function(s)
-                if (k in assigned and value != values[k]) or (is_plain(value) and not math.isfinite(value)):
+                if (k in assigned_variables and value != values[k]) or (is_plain(value) and not math.isfinite(value)):
                     name = list(self.program.transient)[k]
-                    said = f"{name!r} in a transition from state {tuple(s)}: {NO_ONE_VALUE}"
-                    raise self.program.fault(outcome.line, said)
-                assigned.add(k)
+                    message = f"{name!r} in a transition from state {tuple(s)}: {NO_ONE_VALUE}"
+                    raise self.program.fault(outcome.line, message)
+                assigned_variables.add(k)
                 values[k] = value
         after = (*target, *values.values())
         return {k: step(after) for k, step in enumerate(self._steps)}
 
     # ------------------------------------------------------------------ from the program
 
-    def _made_groups(self, expressions: StateExpressions) -> list[Any]:
+    def _build_groups(self, expressions: StateExpressions) -> list[Any]:
         """Return (action, the commands of each module that takes part) of modules that move together."""
-        owner = self.owner
-        groups = groups_of(moves_of(owner))  # refuses faulty commands
+        instance = self.instance
+        groups = groups_of(moves_of(instance))  # refuses faulty commands
         if groups is None:
-            raise FileError((owner.program.file, None), "too many modules synchronise")
-        made: dict[Any, list[Any]] = {}
-        for module in owner.program.modules.values():
+            raise FileError((instance.program.file, None), "too many modules synchronise")
+        commands: dict[Any, list[Any]] = {}
+        for module in instance.program.modules.values():
             for command in module.commands:
                 renamed = module.renamed
                 branches = [self._outcome(expressions, b, renamed, command.line) for b in command.branches]
                 key = module.name, renamed.get(command.action, command.action)
                 guard = expressions.function(command.guard, renamed)
-                made.setdefault(key, []).append((guard, branches))
-        return [(action, [made.get((part.name, own), []) for part, own in members]) for action, members in groups]
+                commands.setdefault(key, []).append((guard, branches))
+        return [
+            (action, [commands.get((part.name, part_action), []) for part, part_action in members])
+            for action, members in groups
+        ]
 
     def _outcome(
         self, expressions: StateExpressions, branch: Branch, renamed: Mapping[str, str], line: int
     ) -> _Outcome:
         changes = (
             (
-                expressions.places[renamed.get(c.name, c.name)],
+                expressions.indices[renamed.get(c.name, c.name)],
                 expressions.function(c.value, renamed),
             )
             for c in branch.changes
@@ -313,7 +316,7 @@ class FileRules(ChainModel):
         rate = expressions.function(branch.rate, renamed)
         return _Outcome(rate, tuple(changes), tuple(transient), line)
 
-    def _made_rewards(self, expressions: StateExpressions) -> dict[str, list[Any]]:
+    def _build_rewards(self, expressions: StateExpressions) -> dict[str, list[Any]]:
         return {
             name: [
                 (
@@ -336,7 +339,7 @@ class FileRules(ChainModel):
     @property
     def constants(self) -> dict[str, Any]:
         """The constants of the file by name."""
-        return dict(self.owner.constants)
+        return dict(self.instance.constants)
 
     def replace(self, **changes: Any) -> FileRules:
         """Return the rules with other values of some constants."""
@@ -351,8 +354,8 @@ class FileRules(ChainModel):
         return bool(self.program == other.program and self.constants == other.constants)
 
     def __hash__(self) -> int:
-        return hash((self.program.file, tuple(self.owner.constants.items())))
+        return hash((self.program.file, tuple(self.instance.constants.items())))
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value}" for name, value in self.owner.constants.items())
-        return f"FileModel({self.name!r}, {given})"
+        constants = ", ".join(f"{name}={value}" for name, value in self.instance.constants.items())
+        return f"FileModel({self.name!r}, {constants})"

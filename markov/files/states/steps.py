@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.files.binding import Bound
+    from markov.files.binding import Instance
     from markov.files.columns import Columns
     from markov.files.program import Transient
 
 __all__ = ["StepRewards", "initial_values", "with_transient_names"]
 
 
-def initial_values(bound: Bound) -> list[Any]:
+def initial_values(instance: Instance) -> list[Any]:
     """Return the initial values of the transient variables, which must be constants of their types."""
-    return [_initial(variable, bound) for variable in bound.program.transient.values()]
+    return [_initial(variable, instance) for variable in instance.program.transient.values()]
 
 
-def with_transient_names(bound: Bound) -> Bound:
+def with_transient_names(instance: Instance) -> Instance:
     """Return a program in which the names of transient variables are their values in a transition."""
-    variables = enumerate(bound.program.transient.values())
-    return bound.with_names({variable.name: _variable(k, variable.kind) for k, variable in variables})
+    variables = enumerate(instance.program.transient.values())
+    return instance.with_names({variable.name: _variable(k, variable.kind) for k, variable in variables})
 
 
-def _initial(variable: Transient, bound: Bound) -> Any:
-    value = bound.scope.value(variable.start)
-    kinds = {"double": ("double", "int")}.get(variable.kind, (variable.kind,))
-    if not value.fixed or value.kind not in kinds or not np.isfinite(value.single()):
-        said = f"initial value of {variable.name!r}: must be a constant of type {variable.kind}, and finite"
-        raise FileError((bound.program.file, None), said)
+def _initial(variable: Transient, instance: Instance) -> Any:
+    value = instance.scope.value(variable.start)
+    allowed_kinds = {"double": ("double", "int")}.get(variable.kind, (variable.kind,))
+    if not value.fixed or value.kind not in allowed_kinds or not np.isfinite(value.single()):
+        message = f"initial value of {variable.name!r}: must be a constant of type {variable.kind}, and finite"
+        raise FileError((instance.program.file, None), message)
     return value.single()
 
 
@@ -53,28 +53,32 @@ class StepRewards:
         The program.
     """
 
-    def __init__(self, bound: Bound) -> None:
-        self._starts = np.array(initial_values(bound), dtype=np.float64).reshape(-1, 1)
-        after = with_transient_names(bound)
-        self._values = {name: _number(after, name) for name in bound.program.steps}
+    def __init__(self, instance: Instance) -> None:
+        self._starts = np.array(initial_values(instance), dtype=np.float64).reshape(-1, 1)
+        after = with_transient_names(instance)
+        self._values = {name: _number(after, name) for name in instance.program.steps}
 
     def __len__(self) -> int:
         return len(self._values)
 
-    def earned(
-        self, assigned: NDArray[np.float64] | None, ends: Callable[[NDArray[np.float64]], Columns]
+    def rewards(
+        self, assigned_values: NDArray[np.float64] | None, targets: Callable[[NDArray[np.float64]], Columns]
     ) -> NDArray[np.float64]:
         """Return the rewards of some transitions, shape (rewards, transitions).
 
         Parameters
         ----------
-        assigned
+        assigned_values
             Values of the transient variables, NaN where no edge assigns one, shape (variables, transitions).
-        ends
+        targets
             Returns the states to which the transitions lead, with given values of the transient variables.
         """
-        values = np.zeros((0, 0)) if assigned is None else np.where(np.isnan(assigned), self._starts, assigned)
-        c = ends(values)
+        values = (
+            np.zeros((0, 0))
+            if assigned_values is None
+            else np.where(np.isnan(assigned_values), self._starts, assigned_values)
+        )
+        c = targets(values)
         with np.errstate(all="ignore"):  # what is infinite or none is refused
             rewards = [np.broadcast_to(np.asarray(v.run(c), dtype=np.float64), c.count) for v in self._values.values()]
         return np.array(rewards)
@@ -89,9 +93,9 @@ def _variable(k: int, kind: str) -> Value:
     return Value(kind, converted[kind])
 
 
-def _number(bound: Bound, name: str) -> Value:
-    tree = bound.program.steps[name]
-    value = bound.scope.value(tree)
+def _number(instance: Instance, name: str) -> Value:
+    tree = instance.program.steps[name]
+    value = instance.scope.value(tree)
     if value.kind == "bool":
-        raise FileError(bound.place(tree.line), f"a reward {name} is a truth value: must be a number")
+        raise FileError(instance.location(tree.line), f"a reward {name} is a truth value: must be a number")
     return value

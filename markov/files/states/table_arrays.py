@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.files.states.tables import Table, Tabulated
+    from markov.files.states.tables import Table, TransitionTables
 
-__all__ = ["Tables", "arrays_of"]
+__all__ = ["Tables", "table_arrays"]
 
 MAX_CHOICES = 1 << 20  # values of a digit times groups that are chosen by it
 
@@ -62,79 +62,83 @@ class Tables(NamedTuple):
     masks: NDArray[np.int64]
     strides: NDArray[np.int64]
     values: NDArray[np.int64]
-    most: int
+    max_transitions: int
 
 
-def arrays_of(made: Tabulated) -> Tables:
+def table_arrays(transitions: TransitionTables) -> Tables:
     """Return tables as arrays.
 
     Groups are in the order of their changes, so that the targets of a state come out nearly ascending, and its row sorted.
     """
-    means = [_mean_change(table) for table in made.tables]
-    order = sorted(range(len(made.groups)), key=lambda g: sum(means[t] for t in made.groups[g]))
-    groups = [made.groups[g] for g in order]
-    digit, starts, chosen = _choices(made, groups)
-    rows = [table.rows for table in made.tables]
+    means = [_mean_change(table) for table in transitions.tables]
+    order = sorted(range(len(transitions.groups)), key=lambda g: sum(means[t] for t in transitions.groups[g]))
+    groups = [transitions.groups[g] for g in order]
+    digit, starts, chosen = _choices(transitions, groups)
+    rows = [table.rows for table in transitions.tables]
     before = np.cumsum([0, *map(len, rows)])
     indptr = [
         np.append(0, np.cumsum(np.bincount(table.rows.source, minlength=table.size))) + start
-        for table, start in zip(made.tables, before, strict=False)
+        for table, start in zip(transitions.tables, before, strict=False)
     ]
-    first = _ends(indptr)
+    first = _offsets(indptr)
     rates = [part.rate if part.fault is None else np.where(part.fault != 0, np.nan, part.rate) for part in rows]
     keys: dict[tuple[int, ...], int] = {}
-    for table in made.tables:
+    for table in transitions.tables:
         keys.setdefault(tuple(table.digits), len(keys))
     reads = [k for digits in keys for k in digits]
-    strides = {tuple(table.digits): table.strides for table in made.tables}
-    layout, none, room = made.layout, np.zeros(0, dtype=np.int64), np.zeros(made.most)
+    strides = {tuple(table.digits): table.strides for table in transitions.tables}
+    layout, none, workspace = transitions.layout, np.zeros(0, dtype=np.int64), np.zeros(transitions.max_transitions)
     terms = [t for group in groups for t in group]
     return Tables(
         layout.shifts[digit] if layout.counts else 0,
         layout.masks[digit] if layout.counts else 0,
         starts,
         chosen,
-        _ends(groups),
-        np.array([keys[tuple(made.tables[t].digits)] for t in terms], dtype=np.int64),
+        _offsets(groups),
+        np.array([keys[tuple(transitions.tables[t].digits)] for t in terms], dtype=np.int64),
         np.array([first[t] for t in terms], dtype=np.int64),
         np.concatenate([*indptr, none]),
-        np.concatenate([*rates, room]),
-        np.concatenate([*(part.change for part in rows), room.astype(np.int64)]),
-        np.array([made.rewarded[g] for g in order], dtype=np.int64),
-        _ends(list(keys)),
+        np.concatenate([*rates, workspace]),
+        np.concatenate([*(part.change for part in rows), workspace.astype(np.int64)]),
+        np.array([transitions.rewarded[g] for g in order], dtype=np.int64),
+        _offsets(list(keys)),
         np.array([layout.shifts[k] for k in reads], dtype=np.int64),
         np.array([layout.masks[k] for k in reads], dtype=np.int64),
         np.array([stride for digits in keys for stride in strides[digits]], dtype=np.int64),
         np.zeros(len(keys), dtype=np.int64),
-        made.most,
+        transitions.max_transitions,
     )
 
 
-def _choices(made: Tabulated, groups: list[tuple[int, ...]]) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+def _choices(
+    transitions: TransitionTables, groups: list[tuple[int, ...]]
+) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
     """Return the digit whose value leaves fewest groups, where each value's groups begin, and these."""
-    best = 0, np.array([0, len(groups)]), np.arange(len(groups))
+    choice = 0, np.array([0, len(groups)]), np.arange(len(groups))
     best_mean = math.inf
-    for k, count in enumerate(made.layout.counts):
+    for k, count in enumerate(transitions.layout.counts):
         if count * len(groups) > MAX_CHOICES:
             continue
-        some = {t: _some(table, k, count) for t, table in enumerate(made.tables) if k in table.digits}
-        may = np.ones((count, len(groups)), dtype=bool)
+        rows_by_table = {
+            t: _values_with_rows(table, k, count) for t, table in enumerate(transitions.tables) if k in table.digits
+        }
+        possible = np.ones((count, len(groups)), dtype=bool)
         for g, group in enumerate(groups):
-            for t in some.keys() & set(group):
-                may[:, g] &= some[t]
-        if may.mean() < best_mean:
-            best_mean = float(may.mean())
-            per_value = may.sum(axis=1)
-            best = k, np.append(0, np.cumsum(per_value)), np.nonzero(may)[1]
-    return best
+            for t in rows_by_table.keys() & set(group):
+                possible[:, g] &= rows_by_table[t]
+        if possible.mean() < best_mean:
+            best_mean = float(possible.mean())
+            per_value = possible.sum(axis=1)
+            choice = k, np.append(0, np.cumsum(per_value)), np.nonzero(possible)[1]
+    return choice
 
 
-def _some(table: Table, digit: int, count: int) -> NDArray[np.bool_]:
+def _values_with_rows(table: Table, digit: int, count: int) -> NDArray[np.bool_]:
     """Return for each value of a digit whether a table has rows with it."""
     stride = table.strides[table.digits.index(digit)]
-    found = np.zeros(count, dtype=bool)
-    found[table.rows.source // stride % count] = True
-    return found
+    has_rows = np.zeros(count, dtype=bool)
+    has_rows[table.rows.source // stride % count] = True
+    return has_rows
 
 
 def _mean_change(table: Table) -> float:
@@ -143,6 +147,6 @@ def _mean_change(table: Table) -> float:
     return float(table.rows.change.sum(dtype=np.float64)) / count if count else 0.0
 
 
-def _ends(parts: Collection[Collection[object]]) -> NDArray[np.int64]:
+def _offsets(parts: Collection[Collection[object]]) -> NDArray[np.int64]:
     """Return where each of some parts begins in them all, and where the last one ends."""
     return np.cumsum([0, *map(len, parts)])

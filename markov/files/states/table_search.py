@@ -11,27 +11,27 @@ from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import MAX_INT32, with_diagonal
 from markov.files.states import search_kernels as kernels
-from markov.files.states.table_arrays import arrays_of
+from markov.files.states.table_arrays import table_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from markov.files.states.tables import Tabulated
+    from markov.files.states.tables import TransitionTables
 
-__all__ = ["Found", "Reached", "TableSearch", "WrittenRows"]
+__all__ = ["Reached", "SearchResult", "TableSearch", "WrittenRows"]
 
-DIRECT = 1 << 28  # states of a product space that has a bit for each; beyond, words of bits are hashed
-FIRST = 1 << 16  # states that there is room for at first
-BURST = 1 << 16  # states expanded between two checks of the size
-LONGEST_ROW = 256  # transitions of a state whose row is sorted by insertion
-BITS = 64  # in a word
+MAX_BITMAP_STATES = 1 << 28  # states of a product space that has a bit for each; beyond, words of bits are hashed
+INITIAL_CAPACITY = 1 << 16  # states that there is room for at first
+STATES_PER_CALL = 1 << 16  # states expanded between two checks of the size
+MAX_INSERTION_ROW = 256  # transitions of a state whose row is sorted by insertion
+BITS_PER_WORD = 64  # in a word
 
 GATHER = kernels.look_up, kernels.gather, kernels.read
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """States that a search found.
 
     Attributes
@@ -42,14 +42,14 @@ class Found(NamedTuple):
         Generator, shape (n, n).
     loops
         Total rate from each state to itself, shape (n,).
-    earned
+    rewarded_rates
         Total rate of the transitions with each rewarded action, shape (actions, n).
     """
 
     numbers: NDArray[np.int64]
     Q: sp.csr_matrix
     loops: NDArray[np.float64]
-    earned: NDArray[np.float64]
+    rewarded_rates: NDArray[np.float64]
 
 
 class Reached(NamedTuple):
@@ -61,13 +61,13 @@ class Reached(NamedTuple):
     mask: int
 
     @classmethod
-    def direct(cls, span: int) -> Reached:
+    def bitmap(cls, span: int) -> Reached:
         """Return an empty set with a bit for each number below ``span``."""
-        size = -(-span // BITS)
+        size = -(-span // BITS_PER_WORD)
         return cls(np.zeros(size, np.int64), np.zeros(0, np.int64), np.zeros(size, np.int64), -1)
 
     @classmethod
-    def hashed(cls, size: int) -> Reached:
+    def table(cls, size: int) -> Reached:
         """Return an empty set with room for half of ``size`` words, a power of two."""
         bits, keys, ranks = np.zeros((3, size), np.int64)
         return cls(bits, keys, ranks, size - 1)
@@ -80,32 +80,32 @@ class Reached(NamedTuple):
         arguments = words, bits, self
         make_kernel(kernels.enter, helpers=(kernels.locate,))(*arguments)
 
-    def enlarged(self) -> Reached:
+    def enlarge(self) -> Reached:
         """Return the set with room for twice as many words."""
-        larger, used = self.hashed(2 * len(self.bits)), self.bits != 0
+        larger, used = self.table(2 * len(self.bits)), self.bits != 0
         larger.enter(self.keys[used], self.bits[used])
         return larger
 
-    def ranked(self) -> NDArray[np.int64]:
+    def rank(self) -> NDArray[np.int64]:
         """Give the states their places among all; return where the words are, ascending."""
-        places = np.flatnonzero(self.bits)
+        slots = np.flatnonzero(self.bits)
         if self.mask >= 0:
-            places = places[np.argsort(self.keys[places])]
-        counts = np.bitwise_count(self.bits[places].view(np.uint64))
-        self.ranks[places] = np.cumsum(counts, dtype=np.int64) - counts
-        return places
+            slots = slots[np.argsort(self.keys[slots])]
+        counts = np.bitwise_count(self.bits[slots].view(np.uint64))
+        self.ranks[slots] = np.cumsum(counts, dtype=np.int64) - counts
+        return slots
 
 
 class WrittenRows(NamedTuple):
     """Rows of a generator, and numbers of their states, from the words of bits at some places."""
 
-    places: NDArray[np.int64]
+    slots: NDArray[np.int64]
     indptr: NDArray[Any]
     indices: NDArray[Any]
     values: NDArray[np.float64]
     numbers: NDArray[np.int64]
     loops: NDArray[np.float64]
-    earned: NDArray[np.float64]
+    rewarded_rates: NDArray[np.float64]
     ordered: bool
 
 
@@ -114,7 +114,7 @@ class TableSearch:
 
     Parameters
     ----------
-    made
+    transitions
         The transitions.
     initial
         Numbers of the states to begin with, each once.
@@ -122,15 +122,15 @@ class TableSearch:
         How many actions are rewarded.
     """
 
-    def __init__(self, made: Tabulated, initial: NDArray[np.int64], actions: int) -> None:
-        self.tables, self.actions = arrays_of(made), actions
-        self.numbers = np.zeros(max(FIRST, 2 * len(initial)) + made.most, dtype=np.int64)
+    def __init__(self, transitions: TransitionTables, initial: NDArray[np.int64], actions: int) -> None:
+        self.tables, self.actions = table_arrays(transitions), actions
+        self.numbers = np.zeros(max(INITIAL_CAPACITY, 2 * len(initial)) + transitions.max_transitions, dtype=np.int64)
         self.numbers[: len(initial)] = initial
-        words, bits = initial // BITS, np.left_shift(1, initial % BITS)
-        if made.layout.span <= DIRECT:
-            self.reached = Reached.direct(made.layout.span)
+        words, bits = initial // BITS_PER_WORD, np.left_shift(1, initial % BITS_PER_WORD)
+        if transitions.layout.span <= MAX_BITMAP_STATES:
+            self.reached = Reached.bitmap(transitions.layout.span)
         else:
-            self.reached = Reached.hashed(1 << (2 * (len(initial) + made.most)).bit_length())
+            self.reached = Reached.table(1 << (2 * (len(initial) + transitions.max_transitions)).bit_length())
         self.reached.enter(words, bits)
         self.progress = np.array([0, len(initial), 0, len(words), 0, 0, 0])
 
@@ -145,7 +145,7 @@ class TableSearch:
         return int(self.progress[2])
 
     @property
-    def longest(self) -> int:
+    def longest_row(self) -> int:
         """Most transitions out of one of them."""
         return int(self.progress[6])
 
@@ -160,7 +160,7 @@ class TableSearch:
         helpers = (*GATHER, kernels.locate)
         while self.progress[0] < self.progress[1]:
             self._make_room()
-            self.progress[4] = self.progress[0] + BURST
+            self.progress[4] = self.progress[0] + STATES_PER_CALL
             arguments = self.progress, self.tables, self.reached, self.numbers
             bound_kernel(kernels.reach, *arguments, helpers=helpers)()
             if self.progress[5]:
@@ -170,26 +170,26 @@ class TableSearch:
 
     def _make_room(self) -> None:
         """Double what the next state might not fit into."""
-        most, words = self.tables.most, int(self.progress[3])
-        if self.count + most >= len(self.numbers):
-            more = len(self.numbers) + most
-            self.numbers = np.append(self.numbers, np.zeros(more, dtype=np.int64))
-        while self.reached.mask >= 0 and 2 * (words + most) > self.reached.mask + 1:
-            self.reached = self.reached.enlarged()
+        max_transitions, words = self.tables.max_transitions, int(self.progress[3])
+        if self.count + max_transitions >= len(self.numbers):
+            growth = len(self.numbers) + max_transitions
+            self.numbers = np.append(self.numbers, np.zeros(growth, dtype=np.int64))
+        while self.reached.mask >= 0 and 2 * (words + max_transitions) > self.reached.mask + 1:
+            self.reached = self.reached.enlarge()
 
-    def assembled(self) -> Found:
+    def assemble(self) -> SearchResult:
         """Return what was found; the search is over."""
-        n, most = self.count, self.transitions + self.count
-        kind: Any = np.int32 if most < MAX_INT32 else np.int64
+        n, max_entries = self.count, self.transitions + self.count
+        kind: Any = np.int32 if max_entries < MAX_INT32 else np.int64
         rows = WrittenRows(
-            self.reached.ranked(),
+            self.reached.rank(),
             np.zeros(n + 1, dtype=kind),
-            np.empty(most, dtype=kind),
-            np.empty(most),
+            np.empty(max_entries, dtype=kind),
+            np.empty(max_entries),
             self.numbers,
             np.zeros(n),
             np.zeros((self.actions, n)),
-            self.longest <= LONGEST_ROW,
+            self.longest_row <= MAX_INSERTION_ROW,
         )
         progress = np.array([0, 0, 0, 0])
         arguments = progress, self.tables, self.reached, rows
@@ -201,16 +201,16 @@ class TableSearch:
             kernels.insert,
         )
         write = bound_kernel(kernels.write_rows, *arguments, helpers=helpers)
-        for last in range(BURST, len(rows.places) + BURST, BURST):
-            progress[3] = min(last, len(rows.places))
+        for last in range(STATES_PER_CALL, len(rows.slots) + STATES_PER_CALL, STATES_PER_CALL):
+            progress[3] = min(last, len(rows.slots))
             write()
-        return Found(self.numbers[:n], _generator(rows, int(progress[2])), rows.loops, rows.earned)
+        return SearchResult(self.numbers[:n], _generator(rows, int(progress[2])), rows.loops, rows.rewarded_rates)
 
 
 def _generator(rows: WrittenRows, entries: int) -> sp.csr_matrix:
     n = len(rows.loops)
-    found: Any = rows.values[:entries], rows.indices[:entries], rows.indptr
-    matrix = sp.csr_matrix(found, shape=(n, n))
+    csr: Any = rows.values[:entries], rows.indices[:entries], rows.indptr
+    matrix = sp.csr_matrix(csr, shape=(n, n))
     if not rows.ordered:
         matrix.sum_duplicates()
         return with_diagonal(matrix)

@@ -14,22 +14,22 @@ import numpy as np
 
 from markov.files.columns import Columns
 from markov.files.errors import FileError
-from markov.files.states.commands import Guarded, ModuleMoves, Rows, together
+from markov.files.states.commands import Guarded, ModuleMoves, Rows, merge_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from markov.files.binding import Bound
+    from markov.files.binding import Instance
     from markov.files.states.moves import Moves
 
-__all__ = ["LARGEST", "Layout", "Table", "Tabulated", "groups_of", "tabulated"]
+__all__ = ["MAX_TABLE_SIZE", "Layout", "Table", "TransitionTables", "groups_of", "tabulate"]
 
-LARGEST = 1 << 20  # combinations of values in the table of one command
-MERGED = 1 << 12  # combinations up to which commands share a table: one look-up instead of several
+MAX_TABLE_SIZE = 1 << 20  # combinations of values in the table of one command
+MAX_SHARED_TABLE_SIZE = 1 << 12  # combinations up to which commands share a table: one look-up instead of several
 MAX_TRANSITIONS = 1 << 14  # out of one state, which room is kept for
 MAX_GROUPS = 1 << 12  # combinations of modules that synchronise
 MAX_ROWS = 1 << 23  # in all tables together
-CHUNK = 1 << 15  # combinations that are evaluated at once
+COMBINATIONS_PER_CHUNK = 1 << 15  # combinations that are evaluated at once
 
 Participant = tuple[ModuleMoves, str]
 """A module and the action by which it takes part."""
@@ -66,7 +66,7 @@ class Table(NamedTuple):
         return int(np.bincount(self.rows.source, minlength=1).max())
 
 
-class Tabulated(NamedTuple):
+class TransitionTables(NamedTuple):
     """A program's transitions as tables.
 
     Attributes
@@ -87,13 +87,13 @@ class Tabulated(NamedTuple):
     rewarded: list[int]
 
     @property
-    def most(self) -> int:
+    def max_transitions(self) -> int:
         """Transitions that a state may have, at most."""
         widest = [table.widest for table in self.tables]
         return sum(math.prod(widest[t] for t in group) for group in self.groups)
 
 
-def tabulated(moves: Moves, bound: Bound, rewarded: Collection[str]) -> Tabulated | None:
+def tabulate(moves: Moves, instance: Instance, rewarded: Collection[str]) -> TransitionTables | None:
     """Return the transitions as tables; None where a command depends on too many values.
 
     Parameters
@@ -105,108 +105,110 @@ def tabulated(moves: Moves, bound: Bound, rewarded: Collection[str]) -> Tabulate
     rewarded
         Actions with rewards, in the order in which they are numbered.
     """
-    if bound.program.steps or bound.shifts is None:
+    if instance.program.steps or instance.shifts is None:
         return None
     groups = groups_of(moves)
     if groups is None:
         return None
     tables: list[Table] = []
-    places: dict[Participant, range] = {}
+    table_ranges: dict[Participant, range] = {}
     for member in dict.fromkeys(member for _, members in groups for member in members):
         module, action = member
-        made = _tables_of(module.commands[action], bound)
-        if made is None:
+        built = _tables_of(module.commands[action], instance)
+        if built is None:
             return None
-        places[member] = range(len(tables), len(tables) + len(made))
-        tables += made
+        table_ranges[member] = range(len(tables), len(tables) + len(built))
+        tables += built
         if sum(len(table.rows) for table in tables) > MAX_ROWS:
             return None
     order = {action: k for k, action in enumerate(rewarded)}
     combined: list[tuple[int, ...]] = []
-    actions: list[int] = []
+    rewarded_numbers: list[int] = []
     for action, members in groups:
-        choices = [places[member] for member in members]
+        choices = [table_ranges[member] for member in members]
         if len(combined) + math.prod(map(len, choices)) > MAX_GROUPS:
             return None
         combined += product(*choices)
-        actions += [order.get(action, -1)] * (len(combined) - len(actions))
-    layout = Layout(bound.shifts, tuple(r.count for r in bound.ranges))
-    found = Tabulated(layout, tables, combined, actions)
-    return found if found.most <= MAX_TRANSITIONS else None
+        rewarded_numbers += [order.get(action, -1)] * (len(combined) - len(rewarded_numbers))
+    layout = Layout(instance.shifts, tuple(r.count for r in instance.ranges))
+    result = TransitionTables(layout, tables, combined, rewarded_numbers)
+    return result if result.max_transitions <= MAX_TRANSITIONS else None
 
 
 def groups_of(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
     """Return which modules move together under which action; None: too many combinations."""
     if moves.how == "module":
         (module,) = moves.parts
-        return [(action, ((module, action),)) for action in module.commands]
+        return [(part_action, ((module, part_action),)) for part_action in module.commands]
     parts = []
     for part in moves.parts:
-        if (found := groups_of(part)) is None:
+        if (part_groups := groups_of(part)) is None:
             return None
-        parts.append(found)
+        parts.append(part_groups)
     if moves.how in ("hidden", "renamed"):
         names = dict.fromkeys(moves.actions, "") if moves.how == "hidden" else moves.actions
-        return [(names.get(action, action), members) for action, members in parts[0]]
-    made: list[tuple[str, tuple[Participant, ...]]] = []
+        return [(names.get(part_action, part_action), members) for part_action, members in parts[0]]
+    synchronised: list[tuple[str, tuple[Participant, ...]]] = []
     if moves.how == "vectors":
-        wanted = [(whole, list(enumerate(given))) for given, whole in moves.actions]
-        wanted = [(whole, [g for g in given if g[1] is not None]) for whole, given in wanted]
+        synchronisations = [(action, list(enumerate(part_actions))) for part_actions, action in moves.actions]
+        synchronisations = [
+            (action, [g for g in part_actions if g[1] is not None]) for action, part_actions in synchronisations
+        ]
         alone = [group for part in parts for group in part if not group[0]]
     else:
-        wanted = [
-            (action, [(k, action) for k, part in enumerate(moves.parts)
-                      if moves.how == "only" or action in part.alphabet])
-            for action in sorted(moves.shared)
+        synchronisations = [
+            (part_action, [(k, part_action) for k, part in enumerate(moves.parts)
+                      if moves.how == "only" or part_action in part.alphabet])
+            for part_action in sorted(moves.shared)
         ]  # fmt: skip
         alone = [group for part in parts for group in part if group[0] not in moves.shared]
-    for whole, takers in wanted:
-        choices = [[m for name, m in parts[k] if name == action] for k, action in takers]
-        if len(made) + math.prod(map(len, choices)) > MAX_GROUPS:
+    for action, participants in synchronisations:
+        choices = [[m for name, m in parts[k] if name == part_action] for k, part_action in participants]
+        if len(synchronised) + math.prod(map(len, choices)) > MAX_GROUPS:
             return None
         if choices:
-            made += [(whole, sum(chosen, ())) for chosen in product(*choices)]
-    return [*alone, *made]
+            synchronised += [(action, sum(combination, ())) for combination in product(*choices)]
+    return [*alone, *synchronised]
 
 
-def _tables_of(commands: list[Guarded], bound: Bound) -> list[Table] | None:
+def _tables_of(commands: list[Guarded], instance: Instance) -> list[Table] | None:
     """Return the tables of commands, few that are small and those with more variables apart."""
-    counts = [r.count for r in bound.ranges]
+    counts = [r.count for r in instance.ranges]
 
     def size(reads: set[int]) -> int:
         return math.prod(counts[k] for k in reads)
 
-    lots: list[tuple[set[int], list[Guarded]]] = []
+    batches: list[tuple[set[int], list[Guarded]]] = []
     for command in sorted(commands, key=lambda command: -size(command.reads)):
-        for k, (reads, lot) in enumerate(lots):
-            if size(reads | command.reads) <= max(MERGED, size(reads)):
-                lots[k] = reads | command.reads, [*lot, command]
+        for k, (reads, batch) in enumerate(batches):
+            if size(reads | command.reads) <= max(MAX_SHARED_TABLE_SIZE, size(reads)):
+                batches[k] = reads | command.reads, [*batch, command]
                 break
         else:
-            lots.append((command.reads, [command]))
-    if any(size(reads) > LARGEST for reads, _ in lots):
+            batches.append((command.reads, [command]))
+    if any(size(reads) > MAX_TABLE_SIZE for reads, _ in batches):
         return None
     try:
-        return [_table(sorted(reads), lot, bound) for reads, lot in lots]
+        return [_table(sorted(reads), batch, instance) for reads, batch in batches]
     except FileError:  # in states that are perhaps never reached: those that are will tell
         return None
 
 
-def _table(variables: list[int], commands: list[Guarded], bound: Bound) -> Table:
-    counts = [bound.ranges[k].count for k in variables]
+def _table(variables: list[int], commands: list[Guarded], instance: Instance) -> Table:
+    counts = [instance.ranges[k].count for k in variables]
     strides = [math.prod(counts[k + 1 :]) for k in range(len(counts))]
     size = math.prod(counts)
-    none = np.zeros(0, dtype=np.int64)
-    found = [Rows(none, np.zeros(0), none)]
-    lows = np.array([[r.low] for r in bound.ranges], dtype=np.int64).reshape(-1, 1)
-    for low in range(0, size, CHUNK):
-        entries = np.arange(low, min(low + CHUNK, size))
-        codes = np.repeat(lows, len(entries), axis=1)
+    empty = np.zeros(0, dtype=np.int64)
+    chunks = [Rows(empty, np.zeros(0), empty)]
+    lows = np.array([[r.low] for r in instance.ranges], dtype=np.int64).reshape(-1, 1)
+    for low in range(0, size, COMBINATIONS_PER_CHUNK):
+        combinations = np.arange(low, min(low + COMBINATIONS_PER_CHUNK, size))
+        codes = np.repeat(lows, len(combinations), axis=1)
         for k, stride, count in zip(variables, strides, counts, strict=True):
-            codes[k] += entries // stride % count * bound.ranges[k].step
+            codes[k] += combinations // stride % count * instance.ranges[k].step
         c = Columns(codes)
-        everywhere = np.arange(len(entries))
+        everywhere = np.arange(len(combinations))
         with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
             parts = [rows for command in commands for rows in command.rows(c, everywhere)]
-        found += [rows.at(rows.source + low) for rows in ([together(parts)] if parts else [])]
-    return Table(variables, strides, size, together(found))
+        chunks += [rows.at(rows.source + low) for rows in ([merge_rows(parts)] if parts else [])]
+    return Table(variables, strides, size, merge_rows(chunks))

@@ -15,7 +15,7 @@ from tests.markov.files.conftest import model_of
 def test_states_are_numbered_in_the_order_of_their_values(count: int, tmp_path: Path) -> None:
     variables = "\n".join(f"x{k} : [-1..1] init 0;" for k in range(count))
     reset = " & ".join(f"(x{k}'=0)" for k in range(count))
-    owner = model_of(tmp_path, f"ctmc module m {variables} [] true -> 1 : {reset}; endmodule").bound
+    owner = model_of(tmp_path, f"ctmc module m {variables} [] true -> 1 : {reset}; endmodule").instance
     assert (owner.shifts is None) == (count == 35)  # 2 bits each, of 62
     codes = np.zeros((count, 3), dtype=np.int64)
     codes[0], codes[-1] = [-1, 0, 0], [1, -1, 1]
@@ -28,7 +28,7 @@ def test_states_are_numbered_in_the_order_of_their_values(count: int, tmp_path: 
 def test_numbers_whose_bits_are_no_value_are_no_states(tmp_path: Path) -> None:
     text = """ctmc module m x : [0..2] init 0; y : [1..2] init 1;
     [] true -> 1 : (x' = 0) & (y' = 2); endmodule"""
-    owner = model_of(tmp_path, text).bound
+    owner = model_of(tmp_path, text).instance
     assert owner.valid(np.arange(8)).tolist() == [0, 1, 2, 3, 4, 5]
 
 
@@ -44,7 +44,7 @@ def test_variables_that_nothing_changes_take_no_room(tmp_path):
     )
     model = read_prism(path)
     assert model.chain.size == 8
-    assert model.bound.size == 1001
+    assert model.instance.size == 1001
     assert set(model.chain.states.x20.tolist()) == {20}
     assert set(model.chain.states.on.tolist()) == {True}
     assert model.property("S=? [ x0 = 0 & x20 = 20 & free = 7 ]").value == pytest.approx(1 / 255)
@@ -56,7 +56,7 @@ def test_renamed_modules_and_initial_conditions_keep_their_ranges(tmp_path):
     path.write_text(text + "module b = a [x = y] endmodule\n")
     assert read_prism(path).chain.size == 16
     path.write_text(text + "module c z : [0..2]; endmodule init x = 0 endinit\n")
-    assert read_prism(path).bound.size == 12
+    assert read_prism(path).instance.size == 12
 
 
 STEPS = """ctmc
@@ -81,22 +81,22 @@ label "low" = x < 0;
 def test_common_steps_are_divided_out(tmp_path):
     """Changes by ten leave one value in ten; the assignment of another function leaves all."""
     model = model_of(tmp_path, STEPS)
-    steps = {r.name: (r.low, r.high, r.step, r.count) for r in model.bound.ranges[:3]}
+    steps = {r.name: (r.low, r.high, r.step, r.count) for r in model.instance.ranges[:3]}
     assert steps == {"x": (-5, 205, 10, 22), "y": (-5, 205, 10, 22), "z": (0, 9, 1, 10)}
-    assert model.bound.ranges[3].step == 4
+    assert model.instance.ranges[3].step == 4
     chain = model.chain
     assert set(chain.states.x.tolist()) == {-5, *range(5, 196, 10)}
     plain = model_of(tmp_path, STEPS.replace("x' = x + burst", "x' = max(x + burst, 0)"))
-    assert plain.bound.ranges[0].step == 1
+    assert plain.instance.ranges[0].step == 1
     assert plain.chain.size == chain.size
     assert (plain.chain.Q != chain.Q).nnz == 0
     assert plain.property('S=? [ "low" ]').value == model.property('S=? [ "low" ]').value
     given = model_of(tmp_path, STEPS, burst=7)
-    assert [r.step for r in given.bound.ranges[:2]] == [7, 7]
+    assert [r.step for r in given.instance.ranges[:2]] == [7, 7]
 
 
 def test_initial_states_by_a_condition_keep_all_values(tmp_path):
     text = STEPS.replace(" init 5", "").replace("free : int init 3", "free : [0..30]")
     text += "init mod(x, 7) = 0 & y = 5 & z = 0 & free = 3 endinit\n"
     model = model_of(tmp_path, text)
-    assert {r.step for r in model.bound.ranges} == {1}
+    assert {r.step for r in model.instance.ranges} == {1}

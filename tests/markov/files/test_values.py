@@ -13,7 +13,7 @@ import pytest
 
 from markov.errors import FileError
 from markov.files.columns import Columns
-from markov.files.functions import FUNCTIONS, function, names
+from markov.files.functions import FUNCTIONS, function, names_of_language
 from markov.files.parsing.jani_expressions import JaniReader
 from markov.files.scopes import Scope
 from markov.files.values import Value
@@ -227,7 +227,7 @@ def test_the_sign_of_no_number_is_refused() -> None:
 def test_exact_functions_are_those_of_the_table(entry: Any) -> None:
     """The exact reader has a table of its own; names, numbers of arguments and values agree."""
     languages = {"prism": entry.prism, "jani": entry.jani}
-    (name,) = {names(language)[word] for language, word in languages.items() if word}
+    (name,) = {names_of_language(language)[word] for language, word in languages.items() if word}
     assert (FUNCTIONS[name].prism, FUNCTIONS[name].jani) == (entry.prism, entry.jani)
     assert FUNCTIONS[name].arguments == entry.arguments
     for point in (WHOLES[entry.arguments], *((SAMPLES[1], (-2.5,), (-0.5,)) if entry.arguments == 1 else ())):

@@ -239,10 +239,10 @@ def test_several_initial_states_are_no_start() -> None:
 
 def test_states_earn_by_time_and_transitions_by_their_rates(tmp_path: Path) -> None:
     model = model_of(tmp_path, QUEUE, arrival=7.0)
-    states, both = rewards_of("length", model.program, model.explored)
+    states, both = rewards_of("length", model.program, model.state_space)
     np.testing.assert_array_equal(states, np.arange(11.0))
     np.testing.assert_array_equal(both, states)
-    states, both = rewards_of("served", model.program, model.explored)
+    states, both = rewards_of("served", model.program, model.state_space)
     np.testing.assert_array_equal(states, np.zeros(11))
     np.testing.assert_array_equal(both, [0.0, *[10.0] * 10])
 
@@ -251,7 +251,7 @@ def test_states_earn_by_time_and_transitions_by_their_rates(tmp_path: Path) -> N
 def test_what_is_no_number_is_refused(value: str, said: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, f'{QUEUE}\nrewards "wrong" true : {value}; endrewards', arrival=7.0)
     with pytest.raises(FileError, match=said):
-        rewards_of("wrong", model.program, model.explored)
+        rewards_of("wrong", model.program, model.state_space)
 
 
 # What is said of a file that cannot be read.

@@ -328,7 +328,7 @@ def branches(tmp_path):
 
 def written(path, to):
     model = read_prism(path)
-    start = int(model.explored.initial[0])
+    start = int(model.state_space.initial[0])
     return write_long_run(to, model.chain, start, model=path)
 
 

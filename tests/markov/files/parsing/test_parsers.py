@@ -22,7 +22,7 @@ from markov.files.parsing.jani_properties import JaniProperties
 from markov.files.parsing.prism_grammar import GRAMMAR, Construct
 from markov.files.parsing.prism_parsing import parse_prism
 from markov.files.parsing.property_parsing import parse_properties, parse_property
-from markov.files.parsing.tokens import Cursor, tokens_of
+from markov.files.parsing.tokens import Cursor, tokenize
 from markov.files.properties import queries
 from markov.files.syntax import Chain, Label, Literal, Name
 from tests.markov.files.conftest import jani_queue, model_of
@@ -190,7 +190,7 @@ def op(sign: str, left: Any, right: Any) -> dict[str, Any]:
     ({"op": "floor", "exp": "x"}, "floor(x)"),
 ])  # fmt: skip
 def test_an_expression_is_the_tree_of_the_same_text(value: Any, text: str) -> None:
-    expected = ExpressionParser(Cursor(tokens_of(text, "m"), "m")).expression()
+    expected = ExpressionParser(Cursor(tokenize(text, "m"), "m")).expression()
     assert JaniReader("m.jani").expression(value, "guard") == expected
 
 

@@ -13,12 +13,12 @@ from markov.files.parsing.property_parsing import parse_property
 from markov.files.properties import csl
 from markov.files.properties.checking import Definitions, Evaluation
 from markov.files.properties.enclosures import (
-    Known,
+    Estimate,
     Truth,
-    calculated,
-    compared,
+    calculate,
+    compare,
     probability,
-    selected,
+    select,
 )
 from markov.files.properties.queries import Interval
 from markov.files.syntax import Literal
@@ -58,7 +58,7 @@ def test_intervals_hold_the_values_of_all_sets_between_the_ends(tmp_path: Any, t
 
     def values(sets: dict[str, Truth]) -> Any:
         defined = Definitions("property", {}, {})
-        made = Evaluation(model.explored, model.checker(), model.rewards, {}, defined, model.bound_labels)
+        made = Evaluation(model.state_space, model.checker(), model.rewards, {}, defined, model.label_values)
         line = iter(sets.values())
         chosen: dict[int, Truth] = {}
 
@@ -130,15 +130,15 @@ def test_truth_values_combine_as_all_that_they_may_stand_for(a: Any, b: Any) -> 
         (truth(a) | truth(b), lambda x, y: x or y),
         (~truth(a) | truth(b), lambda x, y: not x or y),
         (truth(a).same_as(truth(b)), lambda x, y: x == y),
-        (selected(truth(a), truth(b), ~truth(b)), lambda x, y: y if x else not y),
+        (select(truth(a), truth(b), ~truth(b)), lambda x, y: y if x else not y),
     ]
     for found, plain in cases:
         possible = {plain(x, y) for x in a for y in b}
         assert set(stands_for(found)) == possible
 
 
-def known(value: float, error: float) -> Known:
-    return Known(np.array([value]), np.array([error]))
+def known(value: float, error: float) -> Estimate:
+    return Estimate(np.array([value]), np.array([error]))
 
 
 @for_each(["+", "-", "*", "/", "min", "max"])
@@ -151,17 +151,17 @@ def test_results_enclose_those_of_the_ends(name: str) -> None:
     for _ in range(200):
         a, b = rng.normal(size=2)
         d, e = abs(a) * rng.random() * 0.3, abs(b) * rng.random() * 0.3
-        found = calculated(name, known(a, d), known(b, e))
+        found = calculate(name, known(a, d), known(b, e))
         assert found is not None
         for x, y in itertools.product((a - d, a, a + d), (b - e, b, b + e)):
             assert abs(plain(x, y) - found.values[0]) <= found.error[0] * (1 + 1e-12)
 
 
 def test_a_quotient_by_what_may_be_zero_has_no_bound() -> None:
-    found = calculated("/", known(1.0, 0.0), known(0.1, 0.2))
+    found = calculate("/", known(1.0, 0.0), known(0.1, 0.2))
     assert found is not None
     assert np.isinf(found.error[0])
-    assert calculated("^", known(1.0, 0.0)) is None
+    assert calculate("^", known(1.0, 0.0)) is None
 
 
 @for_each(["<", "<=", ">", ">=", "=", "!="])
@@ -171,20 +171,20 @@ def test_comparisons_are_open_within_the_error_only(sign: str) -> None:
         ">=": lambda x, y: x >= y, "=": lambda x, y: x == y, "!=": lambda x, y: x != y,
     }[sign]  # fmt: skip
     for a, b in itertools.product((0.25, 0.5, 0.75), repeat=2):
-        assert stands_for(compared(sign, known(a, 0.0), known(b, 0.0))) == (plain(a, b),)
-        assert stands_for(compared(sign, known(a, 0.1), known(b, 0.1))) == (OPEN if a == b else (plain(a, b),))
+        assert stands_for(compare(sign, known(a, 0.0), known(b, 0.0))) == (plain(a, b),)
+        assert stands_for(compare(sign, known(a, 0.1), known(b, 0.1))) == (OPEN if a == b else (plain(a, b),))
 
 
 def test_an_infinite_number_without_error_is_compared() -> None:
-    assert stands_for(compared(">", known(np.inf, 0.0), known(3.0, 0.0))) == TRUE
-    assert stands_for(compared(">", known(np.inf, np.inf), known(3.0, 0.0))) == OPEN
+    assert stands_for(compare(">", known(np.inf, 0.0), known(3.0, 0.0))) == TRUE
+    assert stands_for(compare(">", known(np.inf, np.inf), known(3.0, 0.0))) == OPEN
 
 
 def test_numbers_between_two_others_enclose_both() -> None:
-    found = Known.between(known(0.25, 1e-3), known(0.5, 1e-2))
+    found = Estimate.between(known(0.25, 1e-3), known(0.5, 1e-2))
     assert found.values[0] - found.error[0] <= 0.249
     assert found.values[0] + found.error[0] >= 0.51
-    same = Known.between(known(np.inf, 0.0), known(np.inf, 0.0))
+    same = Estimate.between(known(np.inf, 0.0), known(np.inf, 0.0))
     assert same.values[0] == np.inf
     assert same.error[0] == 0.0
 

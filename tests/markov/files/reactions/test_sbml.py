@@ -555,7 +555,7 @@ def test_initial_assignments_are_values_at_time_0(read):
         found = transient(model, [0.0, 0.5])
         start = 2 * n
         assert (found["X"][0], found["Z"][0]) == (start, 2 * start)
-        assert model.bound.constants["mu"] == n / (2 + start)
+        assert model.instance.constants["mu"] == n / (2 + start)
         assert found["X"][1] == pytest.approx(start * math.exp(-0.5 * n / (2 + start)), rel=1e-9)
 
 

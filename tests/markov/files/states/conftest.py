@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from markov.files.states import state_space
-from markov.files.states.state_space import Explored
+from markov.files.states.state_space import StateSpace
 
 LINE = """
 ctmc
@@ -36,20 +36,20 @@ rewards [pass] true : 1; [lost] true : 1; endrewards
 
 
 @pytest.fixture
-def searches(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[Explored]]:
+def searches(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[StateSpace]]:
     """Explore a model by tables from the first state on, and without any."""
 
-    def both(model: Any) -> list[Explored]:
+    def both(model: Any) -> list[StateSpace]:
         found = []
         for few in (0, 10**9):
-            monkeypatch.setattr(state_space, "FEW_STATES", few)
-            found.append(state_space.explored(model.bound, 10**6))
+            monkeypatch.setattr(state_space, "MIN_TABLE_STATES", few)
+            found.append(state_space.explore(model.instance, 10**6))
         return found
 
     return both
 
 
-def assert_equal(found: list[Explored]) -> None:
+def assert_equal(found: list[StateSpace]) -> None:
     """States, patterns and rates are the same but for the order in which rates are added."""
     a, b = found
     np.testing.assert_array_equal(a.columns.codes, b.columns.codes)

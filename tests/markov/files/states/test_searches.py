@@ -15,10 +15,10 @@ from markov.errors import FileError, TooLargeError
 from markov.files.parsing.property_parsing import parse_property
 from markov.files.states import table_search, tables
 from markov.files.states.moves import moves_of
-from markov.files.states.rule_search import explored_by_rules
+from markov.files.states.rule_search import explore_by_rules
 from markov.files.states.state_rules import FileRules, StateExpressions
-from markov.files.states.table_arrays import arrays_of
-from markov.files.states.tables import Tabulated, tabulated
+from markov.files.states.table_arrays import table_arrays
+from markov.files.states.tables import TransitionTables, tabulate
 from tests.markov.files.conftest import QUEUE, model_of
 from tests.markov.files.states.conftest import LINE, assert_equal
 
@@ -56,7 +56,7 @@ def test_more_states_than_allowed_are_refused_before_memory_runs_out(tmp_path: P
 
 
 def test_a_command_depends_on_what_it_reads_and_on_what_it_writes(tmp_path: Path) -> None:
-    first, second = moves_of(model_of(tmp_path, LINE).bound).parts
+    first, second = moves_of(model_of(tmp_path, LINE).instance).parts
     (module,) = second.parts
     reads = {action: [c.reads for c in commands] for action, commands in module.commands.items()}
     x, y, up = 0, 1, 2
@@ -68,9 +68,9 @@ def test_a_command_depends_on_what_it_reads_and_on_what_it_writes(tmp_path: Path
 # Transitions as tables: which variables they are over, and when there are none.
 
 
-def of(tmp_path: Path, text: str = LINE, **constants: int) -> Tabulated | None:
-    bound = model_of(tmp_path, text, **constants).bound
-    return tabulated(moves_of(bound), bound, ["lost", "pass"])
+def of(tmp_path: Path, text: str = LINE, **constants: int) -> TransitionTables | None:
+    bound = model_of(tmp_path, text, **constants).instance
+    return tabulate(moves_of(bound), bound, ["lost", "pass"])
 
 
 def test_commands_of_a_module_and_an_action_share_a_table(tmp_path: Path) -> None:
@@ -80,18 +80,18 @@ def test_commands_of_a_module_and_an_action_share_a_table(tmp_path: Path) -> Non
     assert sorted(found.rewarded) == [-1, -1, 0, 1]
     assert sorted(map(len, found.groups)) == [1, 1, 1, 2]
     assert len(found.tables) == 5
-    assert found.most == 1 + 2 * 1 + 1 + 2  # free, pass, lost; two of the second machine alone
+    assert found.max_transitions == 1 + 2 * 1 + 1 + 2  # free, pass, lost; two of the second machine alone
     assert all(table.rows.fault is None for table in found.tables)
 
 
 def test_tables_that_would_be_large_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MERGED", 1)
+    monkeypatch.setattr(tables, "MAX_SHARED_TABLE_SIZE", 1)
     found = of(tmp_path)
     assert found is not None
     assert len(found.tables) > 5
 
 
-@pytest.mark.parametrize("limit", ["LARGEST", "MAX_TRANSITIONS", "MAX_ROWS", "MAX_GROUPS"])
+@pytest.mark.parametrize("limit", ["MAX_TABLE_SIZE", "MAX_TRANSITIONS", "MAX_ROWS", "MAX_GROUPS"])
 def test_beyond_the_limits_there_are_none(limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert of(tmp_path) is not None
     monkeypatch.setattr(tables, limit, 0)
@@ -151,9 +151,9 @@ def test_both_searches_find_the_same(
     text: str, states: int, direct: int,
     tmp_path: Path, searches: Any, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(table_search, "DIRECT", direct)
-    monkeypatch.setattr(table_search, "FIRST", 4)  # all arrays are enlarged on the way
-    monkeypatch.setattr(table_search, "BURST", 1)
+    monkeypatch.setattr(table_search, "MAX_BITMAP_STATES", direct)
+    monkeypatch.setattr(table_search, "INITIAL_CAPACITY", 4)  # all arrays are enlarged on the way
+    monkeypatch.setattr(table_search, "STATES_PER_CALL", 1)
     found = searches(model_of(tmp_path, text, **({"N": 9} if text == LINE else {"t": 3})))
     assert found[0].Q.shape == (states, states)
     assert min(rates.max() for rates in found[0].action_rates.values() if rates.any()) > 0.1
@@ -169,13 +169,13 @@ def test_groups_are_chosen_by_the_digit_that_leaves_fewest(tmp_path: Path) -> No
     serves = "\n".join(f"[serve{k}] s={k} -> 1 : (s'={(k + 1) % 4});" for k in range(4))
     made = of(tmp_path, f"ctmc {queues} module server s : [0..3]; {serves} endmodule")
     assert made is not None
-    tables = arrays_of(made)
+    tables = table_arrays(made)
     assert (tables.shift, tables.mask) == (0, 3)
     assert np.diff(tables.starts).tolist() == [4 + 1] * 4
 
 
 def test_long_rows_are_sorted_together(tmp_path: Path, searches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_search, "LONGEST_ROW", 1)
+    monkeypatch.setattr(table_search, "MAX_INSERTION_ROW", 1)
     assert_equal(searches(model_of(tmp_path, LINE)))
 
 
@@ -226,7 +226,7 @@ def test_common_steps_and_windows(tmp_path: Path, searches: Any) -> None:
     [] x < 38 -> 1 + x / 100 : (x' = x + 3); [] x > -1 -> 2 : (x' = x - 3); [] x = 5 -> 1 : (x' = 20);
     [] x = 2 & far < 9000 -> 1 : (far' = far + 3000); [] far > 7 -> 1 : (far' = far - 3000); endmodule"""
     model = model_of(tmp_path, text)
-    assert [r.step for r in model.bound.ranges] == [3, 3000]
+    assert [r.step for r in model.instance.ranges] == [3, 3000]
     found = searches(model)
     assert found[0].columns.codes.min(axis=1).tolist() == [-1, 7]
     assert found[0].columns.codes.max(axis=1).tolist() == [38, 9007]
@@ -241,8 +241,8 @@ def test_variables_that_no_command_changes_need_no_bits(tmp_path: Path, searches
     module m {fixed} x : [0..1] init 0;
     [] x = 0 -> c3 : (x' = 1); [] x = 1 -> c39 - c38 : (x' = 0); endmodule"""
     model = model_of(tmp_path, text)
-    assert model.bound.is_numbered
-    assert model.bound.span == 2
+    assert model.instance.is_numbered
+    assert model.instance.span == 2
     found = searches(model)
     assert found[0].Q.toarray().tolist() == [[-3.0, 3.0], [1.0, -1.0]]
     assert found[0].columns.codes[7].tolist() == [7, 7]
@@ -274,12 +274,12 @@ label "high" = x > 2;
 @pytest.mark.parametrize("text", [*NUMBERS, *TRUTHS])
 def test_an_expression_has_the_value_of_columns_in_each_state(text: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, STATES)
-    explored = model.explored
+    explored = model.state_space
     tree = parse_property(text)
     with np.errstate(all="ignore"):
-        column = explored.bound.scope.value(tree).run(explored.columns)
+        column = explored.instance.scope.value(tree).run(explored.columns)
     wanted = np.broadcast_to(np.asarray(column), explored.columns.count).tolist()
-    function = StateExpressions(explored.bound).function(tree)
+    function = StateExpressions(explored.instance).function(tree)
     kinds = [int, int, bool]
     for values, expected in zip(explored.columns.codes.T.tolist(), wanted, strict=True):
         state = tuple(kind(v) for kind, v in zip(kinds, values, strict=True))
@@ -291,7 +291,7 @@ def test_an_expression_has_the_value_of_columns_in_each_state(text: str, tmp_pat
 @pytest.mark.parametrize("text", ["pow(x, y)", "mod(x, y)", "floor(x / y)"])
 def test_an_expression_without_a_value_names_the_line(text: str, tmp_path: Path) -> None:
     """With y = -1, and y = 0."""
-    function = StateExpressions(model_of(tmp_path, STATES).bound).function(parse_property(text))
+    function = StateExpressions(model_of(tmp_path, STATES).instance).function(parse_property(text))
     with pytest.raises((FileError, ValueError), match=r"pow|mod|floor"):
         _ = [function((1, y, False)) for y in (-1, 0)]
 
@@ -356,7 +356,7 @@ ARMS = 21
 @pytest.mark.parametrize("text", [LINE, PAIR, QUEUE])
 def test_the_chain_is_that_of_the_search_by_numbers(text: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, text, **({"arrival": 7.0} if text == QUEUE else {}))
-    by_numbers, by_rules = model.explored, explored_by_rules(model.bound, 10**6)
+    by_numbers, by_rules = model.state_space, explore_by_rules(model.instance, 10**6)
     np.testing.assert_array_equal(by_rules.columns.codes, by_numbers.columns.codes)
     np.testing.assert_array_equal(by_rules.initial, by_numbers.initial)
     np.testing.assert_array_equal(by_rules.Q.indices, by_numbers.Q.indices)
@@ -398,7 +398,7 @@ def test_states_without_numbers_of_62_bits(ends: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, star(tmp_path, ends))
     answer = stationary(model)
     assert answer.chain.size == ARMS * 160 + 1
-    assert not model.explored.bound.is_numbered
+    assert not model.state_space.instance.is_numbered
     assert answer["first"] == pytest.approx(2.0 / 43.0, rel=1e-12)
     assert answer["x"] == pytest.approx(6.0 / 43.0, rel=1e-12)
     assert model.property("S=? [ x0 > 0 ]").value == pytest.approx(2.0 / 43.0, rel=1e-12)
@@ -407,7 +407,7 @@ def test_states_without_numbers_of_62_bits(ends: str, tmp_path: Path) -> None:
 
 def test_limits_hold_for_states_without_numbers(tmp_path: Path) -> None:
     with pytest.raises(TooLargeError, match="more than 3000 reachable states"):
-        explored_by_rules(model_of(tmp_path, star(tmp_path)).bound, 3_000)
+        explore_by_rules(model_of(tmp_path, star(tmp_path)).instance, 3_000)
     with pytest.raises(FileError, match="leaves its range"):
         model_of(tmp_path, star(tmp_path, "[0..100]")).chain  # noqa: B018
 
@@ -423,10 +423,10 @@ endmodule
 """
     model = model_of(tmp_path, text)
     assert model.chain.size == 3
-    assert [(r.low, r.high) for r in model.explored.bound.ranges] == [(0, 2), (38, 40), (0, 2)]
+    assert [(r.low, r.high) for r in model.state_space.instance.ranges] == [(0, 2), (38, 40), (0, 2)]
 
 
 def test_a_negative_rate_of_whole_numbers_is_refused(tmp_path: Path) -> None:
     text = "ctmc module m x : [0..5]; [] x < 5 -> 5 - 2 * x : (x' = x + 1); [] x > 0 -> 1 : (x' = x - 1); endmodule"
     with pytest.raises(FileError, match=r"rate -1 in state \(3,\): must be finite, >= 0"):
-        explored_by_rules(model_of(tmp_path, text).bound, 100)
+        explore_by_rules(model_of(tmp_path, text).instance, 100)
