@@ -1,4 +1,4 @@
-"""A program with its constants given: ranges of variables, initial values, meanings of names."""
+"""A program with values of its constants: ranges and initial values of variables, and the scope of names."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["NUMBER_BITS", "Instance", "Range", "constants_of", "instantiate"]
 
 FIRST_WINDOW = 2**12
-"""How far a variable without bounds may be from its initial value at first."""
+"""Distance of a variable without bounds from its initial value, in the first window."""
 FIRST_NUMBER_BITS = 40
-"""Of the numbers of states at first, where the variables have more combinations than numbers of states."""
+"""Bits of the numbers of states in the first windows, where all combinations of values would need more than 62."""
 WINDOW_GROWTH = 16
-"""By how much a window grows that a variable has left."""
+"""Factor by which a window grows after a variable has left it."""
 SPARE_STEPS = 8
-"""Steps by which a window that follows values is wider than these at least, on either side."""
+"""Minimum margin of a window around the reached values, in steps on either side."""
 NUMBER_BITS = 62
 
 
@@ -39,9 +39,9 @@ NUMBER_BITS = 62
 class Range:
     """The values of one variable: whole numbers from low to high, or false and true (0 and 1).
 
-    ``ends`` are those of the file, infinite where it gives none. The others are a window, where that is
-    narrower: states are numbered by it, and it grows when the variable leaves it. All changes are multiples
-    of ``step``, and low and high differ by one from the initial value.
+    ``limits`` is the range in the file, infinite without a bound. ``low`` and ``high`` may be a narrower window:
+    states are numbered by it, and it grows when the variable leaves it. All changes are multiples of ``step``, as
+    are the distances of ``low`` and ``high`` from the initial value.
     """
 
     name: str
@@ -55,64 +55,64 @@ class Range:
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """Number of values."""
         return (self.high - self.low) // self.step + 1
 
     def in_steps(self, differences: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return differences of values in steps; most variables have steps of one, which need no division."""
+        """Return differences of values in units of the step; without a division for the usual step of one."""
         return differences if self.step == 1 else differences // self.step
 
     @property
     def open(self) -> bool:
-        """Whether the file gives no bounds, or one."""
+        """Whether the file leaves at least one bound open."""
         return math.inf in self.limits or -math.inf in self.limits
 
     @property
     def is_window(self) -> bool:
-        """Whether the file allows more values."""
+        """Whether the file allows values beyond ``low`` and ``high``."""
         return self.low - self.step >= self.limits[0] or self.high + self.step <= self.limits[1]
 
     def within(self, below: float, above: float) -> Range:
-        """Return the range with values at most so far from the initial one, as the file allows."""
+        """Return the range with these distances from the initial value, cut at the limits of the file."""
         below, above = (FIRST_WINDOW if math.isinf(distance) else distance for distance in (below, above))
         below = min(below, self.start - self.limits[0]) // self.step * self.step
         above = min(above, self.limits[1] - self.start) // self.step * self.step
         return replace(self, low=self.start - int(below), high=self.start + int(above))
 
     def widen_around(self, low: int, high: int) -> Range:
-        """Return the range with some values and half as many on either side, as the file allows."""
+        """Return a range from low to high with half of its width on either side, cut at the limits of the file."""
         margin = ((high - low) // self.step // 2 + SPARE_STEPS) * self.step
         below = min(margin, low - self.limits[0]) // self.step * self.step
         above = min(margin, self.limits[1] - high) // self.step * self.step
         return replace(self, low=low - int(below), high=high + int(above))
 
     def with_step(self, step: int) -> Range:
-        """Return the range of a variable whose changes are all multiples of a number."""
+        """Return the range with another step, which divides all changes of the variable."""
         with_step = replace(self, step=step)
         return with_step.within(self.start - self.low, self.high - self.start)
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A program whose constants are given.
+    """A program with values of its constants.
 
     Attributes
     ----------
     program
-        What the file says.
+        Contents of the file.
     constants
-        Their values.
+        Values by name.
     ranges
-        Of the variables, in the order of the file; one value where no command changes it.
+        Ranges of the variables, in the order of the file; a single value for a variable that no command changes.
     scope
-        What names mean.
+        Meanings of names.
     weights
-        By how much a state's number grows with each variable; the last one varies fastest.
+        Increase of a state's number with a step of each variable; the last variable varies fastest.
     shifts
-        How many bits stand behind those of each variable in the number; None: variables have no bits of
-        their own, since they would be more than 62.
-    left
-        Numbers of the variables that have left their windows in a state that was evaluated.
+        Position of each variable's lowest bit in the number; None: the variables share bits, as they would need more
+        than 62.
+    escaped
+        Indices of the variables that left their windows in an evaluated state.
     """
 
     program: Program
@@ -130,7 +130,7 @@ class Instance:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether states have numbers that differ."""
+        """Whether the numbers of states are distinct."""
         return bool(self.span < 2**NUMBER_BITS)
 
     def numbers(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -142,7 +142,7 @@ class Instance:
         return numbers
 
     def with_names(self, symbols: Mapping[str, Value]) -> Instance:
-        """Return the program with further names that have a meaning."""
+        """Return the instance with further names in its scope."""
         scope = Scope(
             self.program.file,
             {**self.scope.symbols, **symbols},
@@ -152,14 +152,14 @@ class Instance:
         return replace(self, scope=scope)
 
     def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the values of the variables in states given by their numbers, shape (variables, states)."""
+        """Return the values of the variables in the states of these numbers, shape (variables, states)."""
         codes = np.empty((len(self.ranges), len(numbers)), dtype=np.int64)
         for k, row in enumerate(codes):
             self.code(k, numbers, row)
         return codes
 
     def code(self, k: int, numbers: NDArray[np.int64], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Return the values of one variable in states given by their numbers, shape (states,), as ``out`` if it is given."""
+        """Return the values of one variable in the states of these numbers, shape (states,), in ``out`` if given."""
         r = self.ranges[k]
         if self.shifts is None:
             out = np.floor_divide(numbers, self.weights[k], out=out)
@@ -173,7 +173,7 @@ class Instance:
         return out
 
     def valid(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those of some numbers that are a state's."""
+        """Return the numbers that belong to a state."""
         highest = np.array([[r.high] for r in self.ranges]).reshape(-1, 1)
         return numbers[(self.codes(numbers) <= highest).all(axis=0)]
 
@@ -183,11 +183,11 @@ class Instance:
         return math.prod(r.count for r in self.ranges)
 
     def location(self, line: int) -> tuple[str, int | None]:
-        """Return a place in the file."""
+        """Return the location of a line: file and line."""
         return self.program.location(line)
 
     def narrow(self, width: int) -> Instance:
-        """Return the program with windows of at most ``width`` on either side of the initial values."""
+        """Return the instance with windows of at most ``width`` on either side of the initial values."""
         narrower = [
             r.within(min(width, r.start - r.low), min(width, r.high - r.start)) if r.is_window else r
             for r in self.ranges
@@ -195,7 +195,7 @@ class Instance:
         return _with_ranges(self.program, self.constants, narrower)
 
     def widen_around(self, extremes: Sequence[tuple[int, int]]) -> Instance | None:
-        """Return the program with windows twice as wide as from the least to the largest given values; None: there is no room.
+        """Return the instance with windows twice as wide as these intervals of values; None if they exceed the numbers.
 
         Only the windows of variables that have left theirs change.
         """
@@ -206,7 +206,7 @@ class Instance:
         return _with_ranges(self.program, self.constants, wider) if _fits(wider) else None
 
     def widen(self) -> Instance | None:
-        """Return the program with wider windows of the variables that have left theirs; None: there is no room."""
+        """Return the instance with wider windows of the escaped variables; None if they exceed the numbers."""
         factor = WINDOW_GROWTH
         while factor > 1:
             wider = [
@@ -221,7 +221,7 @@ class Instance:
         return None
 
     def with_windows(self, windows: Sequence[tuple[int, int]]) -> Instance:
-        """Return the program with given least and largest values as windows."""
+        """Return the instance with these minimum and maximum values as windows."""
         ranges = [replace(r, low=low, high=high) for r, (low, high) in zip(self.ranges, windows, strict=True)]
         return _with_ranges(self.program, self.constants, ranges)
 
@@ -231,22 +231,22 @@ def _fits(ranges: Iterable[Range]) -> bool:
 
 
 def instantiate(program: Program, overrides: Mapping[str, Any] | None = None) -> Instance:
-    """Return a program with its constants given.
+    """Return a program with values of its constants.
 
     Parameters
     ----------
     program
-        What a file says.
+        Contents of a file.
     overrides
-        Values of constants by name, in place of those in the file too.
+        Values of constants by name; they replace values in the file.
 
     Raises
     ------
     FileError
-        When a constant has no value or a wrong one, a range is empty, or an initial value lies
+        If a constant has no value or a wrong value, a range is empty, or an initial value lies
         outside of it.
     ValueError
-        When there is no constant of that name.
+        If there is no constant of that name.
     """
     constants = constants_of(program.file, program.constants, dict(overrides or {}))
     scope = Scope(program.file, {name: constant(v) for name, v in constants.items()})
@@ -263,7 +263,7 @@ def instantiate(program: Program, overrides: Mapping[str, Any] | None = None) ->
 
 
 def common_steps(program: Program, ranges: Sequence[Range], scope: Scope) -> dict[str, int]:
-    """Return a number for each variable that divides all of its changes from the initial value on."""
+    """Return a common divisor of all changes of each variable, by name."""
     divisors = {r.name: 0 if r.kind == "int" and r.count > 1 else 1 for r in ranges}
     starts = {r.name: r.start for r in ranges}
     for module in program.modules.values():
@@ -277,7 +277,7 @@ def common_steps(program: Program, ranges: Sequence[Range], scope: Scope) -> dic
 
 
 def _increment(tree: Expression, name: str, renamed: Mapping[str, str], scope: Scope, start: int) -> int | None:
-    """Return c of an assignment x + c, or c - start of an assignment of c; None for others."""
+    """Return c of an assignment x + c, or c - start of an assignment of c; None for other assignments."""
 
     def fixed(part: Expression) -> int | None:
         used = {renamed.get(name, name) for name in names_in(part)}
@@ -305,7 +305,7 @@ def _increment(tree: Expression, name: str, renamed: Mapping[str, str], scope: S
 
 
 def _first_windows(ranges: list[Range]) -> list[Range]:
-    """Return ranges with fewer combinations than there are numbers of states."""
+    """Return windows whose combinations have distinct numbers."""
     windows = list(ranges)
     width = FIRST_WINDOW
     while width > 1 and not math.prod(r.count for r in windows) < 2**FIRST_NUMBER_BITS:

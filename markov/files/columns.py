@@ -1,4 +1,4 @@
-"""Many states at a time: one array per variable, of which parts may be taken."""
+"""Many states at a time: one array per variable."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Numbering(Protocol):
 
 
 class Columns:
-    """The values of the variables in some states.
+    """Values of the variables in a batch of states.
 
     Parameters
     ----------
     codes
-        Shape (variables, states), whole numbers; None: they follow from the states' numbers when they are asked for.
+        Values, shape (variables, states), integers; None: computed from the numbers of the states on first use.
     states
-        Their numbers in the product space, shape (states,), or None.
+        Numbers of the states in the product space, shape (states,), or None.
     numbering
-        What the numbers mean; needed without ``codes``.
+        Decoder of the numbers; required without ``codes``.
     transient
-        Values of the transient variables in the transitions that lead to the states, shape (transient variables, states).
+        Values of the transient variables in the transitions into the states, shape (transient variables, states).
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Columns:
         return self._variables[k]
 
     def take(self, indices: NDArray[np.int64]) -> Columns:
-        """Return some of the states."""
+        """Return the batch of the states at these indices."""
         if len(indices) == self.count:
             return self
         states = None if self.states is None else self.states[indices]
@@ -89,13 +89,13 @@ class Columns:
         return Columns(self.codes[:, indices], states, None, transient)
 
     def transient(self, k: int) -> NDArray[np.float64]:
-        """Return the values of a transient variable in the transitions that lead to the states, shape (states,)."""
+        """Return the values of a transient variable in the transitions into the states, shape (states,)."""
         assert self._transient is not None
         values: NDArray[np.float64] = self._transient[k]
         return values
 
     def memoize(self, rule: Callable[[Columns], Any]) -> Any:
-        """Return the values of a formula in these states, computed once."""
+        """Return the values of a formula in these states; later calls read them from a cache."""
         if rule not in self._cache:
             self._cache[rule] = rule(self)
         return self._cache[rule]

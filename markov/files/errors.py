@@ -9,23 +9,23 @@ from hopflow.errors import RuleError
 __all__ = ["FileError", "Location"]
 
 Location = tuple[str, int]
-"""Name of a file, or of what stands for one, and a line counted from one."""
+"""Name of a file, or a word in its place, and a line counted from one."""
 
 
 class FileError(RuleError):
-    """A model file, or a property, cannot be used as it stands; a ValueError.
+    """A model file or a property that cannot be used; a ValueError.
 
-    It is a `RuleError`, since the commands of a file are rules: its message has the place in the file, and searches
-    through states leave it as it is.
+    It is a `RuleError`, since the commands of a file are rules: its message has the location in the file, and searches
+    through states pass it on unchanged.
 
     Attributes
     ----------
     file
-        Its name.
+        Name of the file.
     line
-        Counted from one; None where that is not known.
+        Line, counted from one; None if unknown.
     reason
-        What is wrong, without the place.
+        Description of the error, without the location.
 
     Examples
     --------

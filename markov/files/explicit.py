@@ -2,10 +2,10 @@
 
 Explicit files of PRISM (its manual, appendix "Explicit model files"): ``.tra`` has the numbers of states and
 transitions and a line ``from to rate`` for each, and newer versions write the kind of model into a first comment;
-``.lab`` declares labels and lists those of states; ``.srew`` lists rewards of states and ``.trew`` those of transitions, one
-file each for each reward structure; ``.sta`` names the states. Storm's (its documentation of ``--explicit``): ``.tra``
-begins with ``ctmc`` and has no counts, ``.lab`` declares labels between ``#DECLARATION`` and ``#END``, and ``.srew`` has
-no counts either.
+``.lab`` declares labels and lists the labels of states; ``.srew`` lists rewards of states and ``.trew`` rewards of
+transitions, one file for each reward structure; ``.sta`` names the states. Storm's (its documentation of
+``--explicit``): ``.tra`` begins with ``ctmc`` and has no counts, ``.lab`` declares labels between ``#DECLARATION`` and
+``#END``, and ``.srew`` has no counts either.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ NATURAL = re.compile("[0-9]{1,18}")
 KIND = re.compile(r"# *Transitions *\((\w{1,20})\)")
 """The first line of transitions of newer versions of PRISM."""
 RATIO = re.compile("-?[0-9]{1,300}/[0-9]{1,300}")
-"""A number that PRISM writes where it computes exactly."""
+"""A number that PRISM writes in exact mode."""
 
 
 class ExplicitModel(ByValue):
@@ -72,7 +72,7 @@ class ExplicitModel(ByValue):
     labels
         Whether each state has a label, shape (states,), by its name.
     rewards
-        Rewards per s of the states, shape (states,); zeros without any. Of ``.umb``: the first ones.
+        Rewards per s of the states, shape (states,); zeros without rewards. Of ``.umb``: the first reward structure.
     variables
         Values of the variables that a ``.sta`` file names, whole numbers or truth values, shape (states,), by name;
         empty of other files. `property` knows them by their names, ``answer.bound(model.variables["n"])`` is a mean.
@@ -105,8 +105,8 @@ class ExplicitModel(ByValue):
     def model(self) -> FileModel:
         """The chain as a model of a file: `FileModel.property` evaluates CSL on it.
 
-        Variables are those of the states and of a ``.sta`` file, or ``state``, their number. A file without the label ``init`` begins in
-        state 0, as in PRISM.
+        Variables are the components of states and the variables of a ``.sta`` file, or ``state``, the number of the
+        state. A file without the label ``init`` begins in state 0, as in PRISM.
         """
         return model_from_chain(self.chain)
 
@@ -119,10 +119,11 @@ class ExplicitModel(ByValue):
 
 
 def read_explicit(path: str | Path) -> ExplicitModel:
-    """Return the chain of a ``.tra`` file, with ``.sta``, ``.lab``, ``.srew`` and ``.trew`` beside it; of ``.umb`` or ``.mtx``.
+    """Return the chain of a ``.tra`` file and its ``.sta``, ``.lab``, ``.srew`` and ``.trew``, of ``.umb`` or ``.mtx``.
 
-    Rewards of ``m.tra`` are in ``m.srew`` and ``m.trew``, or in ``m1.srew``, ``m1.trew``, ``m2.srew``, ... where PRISM wrote
-    several reward structures. Numbers in ``.tra``, ``.srew`` and ``.trew`` are decimals or ratios of whole numbers.
+    Rewards of ``m.tra`` are in ``m.srew`` and ``m.trew``, or in ``m1.srew``, ``m1.trew``, ``m2.srew``, ... where PRISM
+    wrote several reward structures. Numbers in ``.tra``, ``.srew`` and ``.trew`` are decimals or ratios of whole
+    numbers.
 
     Parameters
     ----------
@@ -134,20 +135,20 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     Raises
     ------
     FileError
-        With line and reason: a number that is none, a state out of range, a rate that is not finite and
-        >= 0, counts that differ from what is there, a label or a state given twice, transitions of another kind of
-        model than a CTMC, a reward of one of several transitions between two states, initial states that ``.tra`` and
-        ``.lab`` list differently, files of rewards whose numbers have a gap, or of which some have no ``.trew``. Of ``.umb``: for models that are no continuous-time Markov chain, such as MDPs, games and
-        intervals of probabilities.
+        With line and reason: a malformed number, a state out of range, a rate that is not finite and >= 0, counts that
+        differ from the lists, a label or a state given twice, transitions of another kind of model than a CTMC, a
+        reward of one of several transitions between two states, initial states that ``.tra`` and ``.lab`` list
+        differently, files of rewards whose numbers have a gap, or of which some have no ``.trew``. Of ``.umb``: for
+        models that are no continuous-time Markov chain, such as MDPs, games and intervals of probabilities.
 
     Notes
     -----
     A rate in ``.umb`` is the float64 next to the product of an exit rate and a probability, which may be
     rationals. A ``.tra`` file that does not name its kind of model is taken for that of a CTMC: its numbers are rates.
-    Rewards of transitions in ``.trew``, for leaving a state, or on a branch of ``.umb``, count at the rate of doing so; those of
-    ``.trew`` do not count in ``R=? [ I=t ]``, as in PRISM. Variables that are
-    not whole numbers below 2^62 or truth values are left out, and states are then numbers. The label ``init``
-    has the initial states, which newer versions of PRISM may list in ``.tra`` too.
+    Rewards of transitions in ``.trew``, for leaving a state, or on a branch of ``.umb``, count at the rate of the
+    transition; rewards in ``.trew`` do not count in ``R=? [ I=t ]``, as in PRISM. Variables other than integers below
+    2^62 and truth values are omitted, and states are then numbers. The label ``init`` has the initial states, which
+    newer versions of PRISM may list in ``.tra`` as well.
 
     Examples
     --------
@@ -233,20 +234,20 @@ def _real(word: str, location: tuple[str, int]) -> float:
 
 
 def _ratio(word: str, location: tuple[str, int]) -> float:
-    """Return a decimal number, or the quotient of two whole ones."""
+    """Return a decimal number or a ratio of integers as float64."""
     if RATIO.fullmatch(word) and int(word.partition("/")[2]):
         return float(Fraction(word))
     return _real(word, location)
 
 
 def _reward_structures(path: Path) -> list[tuple[Path, Path]]:
-    """Return the files of rewards of states and of transitions beside ``.tra``, by reward structure; one of them exists.
+    """Return pairs of files with rewards of states and of transitions, by reward structure; one of each pair exists.
 
     Raises
     ------
     FileError
-        For files that are not numbered 1, 2, .. without a gap, or stand beside one without a number, and where only some
-        structures have rewards of transitions: read without a missing file, rewards would be too small.
+        For files that are not numbered 1, 2, .. without a gap, or stand beside one without a number, and where only
+        some structures have rewards of transitions: read without a missing file, rewards would be too small.
     """
     suffixes = ".srew", ".trew"
     numbered: set[str] = set()
@@ -291,7 +292,7 @@ def _counts(path: Path, lines: list[tuple[int, list[str]]], unit: str) -> tuple[
 
 
 class _Rates(NamedTuple):
-    """Rates by pairs of states, those from a state to itself too, and how many transitions each pair has; shape (n, n)."""
+    """Rates by pairs of states, loops included, and the number of transitions of each pair; shape (n, n)."""
 
     total: sp.csr_matrix
     transitions: sp.csr_matrix
@@ -379,7 +380,7 @@ def _split_values(text: str) -> list[str]:
 
 
 def _column(words: Sequence[str]) -> NDArray[Any] | None:
-    """Return whole numbers below 2^62 or truth values; None of others."""
+    """Return integers below 2^62 or truth values; None for other words."""
     if set(words) <= {"true", "false"}:
         return np.array([word == "true" for word in words])
     if all(NATURAL.fullmatch(word.removeprefix("-")) and abs(int(word)) < 2**62 for word in words):
@@ -427,7 +428,7 @@ def _storm_labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
 def _mark_labels(
     path: Path, lines: list[tuple[int, list[str]]], n: int, names: Mapping[str, str]
 ) -> dict[str, NDArray[np.bool_]]:
-    """Return labels by their names, from lines of a state and what stands for its labels."""
+    """Return labels by their names, from lines of a state and the keys of its labels."""
     labels = {name: np.zeros(n, dtype=bool) for name in names.values()}
     visited = np.zeros(n, dtype=bool)
     for number, words in lines:
@@ -444,7 +445,7 @@ def _mark_labels(
 
 
 def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, Vector]:
-    """Return the name of rewards, and those of the states."""
+    """Return the name of rewards, and the rewards of the states."""
     name, lines = _reward_lines(path, n, counted)
     values, visited = np.zeros(n), np.zeros(n, dtype=bool)
     for number, words in lines:
@@ -459,7 +460,7 @@ def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, Vector]:
 
 
 def _flows(path: Path, rates: _Rates, *, counted: bool) -> tuple[str, Vector]:
-    """Return the name of rewards of transitions, and what they give per second in each state."""
+    """Return the name of rewards of transitions, and their sum per second in each state."""
     n = rates.total.shape[0]
     name, lines = _reward_lines(path, n, counted)
     values, visited = np.zeros(n), set[tuple[int, int]]()
@@ -494,7 +495,7 @@ def _reward_lines(path: Path, n: int, counted: bool) -> tuple[str, list[tuple[in
 
 
 def _matrix_market(path: Path) -> sp.csr_matrix:
-    """Return a generator; of rates alone, without diagonal, the one that they make.
+    """Return a generator; rates without a diagonal are completed.
 
     Of the format (R. F. Boisvert, R. Pozo, K. A. Remington, NISTIR 5935, 1996) are read: coordinates and arrays, real
     and integer, general, symmetric and skew-symmetric.

@@ -1,9 +1,8 @@
 """The functions of the expression languages, in one table: PRISM's, JANI's and SBML's names, and two rules for each.
 
 One rule evaluates a function over many states at once (`markov.files.values`), the other one in a single state, whose
-numbers may be stand-ins for those of a box of states (`markov.generators.unbounded`). The documentation's table is made
-from it. The exact reader of proofs has a table of its own (`markov.proofs.prism_expressions`), since it is to be
-independent.
+numbers may be stand-ins for a box of states (`markov.generators.unbounded`). The documentation's table is printed from
+it. The exact reader of proofs is independent and has its own table (`markov.proofs.prism_expressions`).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = ["FUNCTIONS", "ExpressionFunction", "function", "is_plain", "names_of_
 
 ArrayRule = Callable[[list[Value], Any], Value]
 FACTORIALS = np.array([math.factorial(n) for n in range(171)], dtype=np.float64)
-"""All that float64 holds."""
+"""Factorials below the overflow of float64."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +37,15 @@ class ExpressionFunction:
     Attributes
     ----------
     arguments
-        Their number; None: at least one.
+        Number of arguments; None: one or more.
     meaning
-        In the documentation.
+        Description in the documentation.
     arrays
-        Returns the typed value for those of the arguments, and a place for errors.
+        Rule for many states: returns the typed value from typed arguments and a location for errors.
     single
-        Returns the value in one state; ValueError where there is none.
+        Rule for one state: returns the value from the arguments; ValueError if it is undefined.
     prism, jani, mathml
-        Its names in the languages; empty: it has none there.
+        Names in the languages; empty if the language does not have the function.
     """
 
     arguments: int | None
@@ -64,7 +63,7 @@ def function(name: str, arguments: list[Value], location: Any) -> Value:
     Raises
     ------
     FileError
-        When the number of arguments or their types are not what it takes.
+        For a wrong number of arguments, or arguments of a wrong type.
     """
     check_numbers(arguments, location, name)
     arity = FUNCTIONS[name].arguments
@@ -74,18 +73,18 @@ def function(name: str, arguments: list[Value], location: Any) -> Value:
 
 
 def names_of_language(language: str) -> dict[str, str]:
-    """Return the functions of a language, ``"prism"``, ``"jani"`` or ``"mathml"``: names in this table by its names."""
+    """Return names in this table by the names of a language: ``"prism"``, ``"jani"`` or ``"mathml"``."""
     pairs = ((getattr(entry, language), name) for name, entry in FUNCTIONS.items())
     return {word: name for word, name in pairs if word}
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a number is one of Python and no stand-in, which has terms, for those of a box of states."""
+    """Whether a number is a number of Python; a stand-in for a box of states has terms."""
     return isinstance(value, (int, float)) and not hasattr(value, "terms")
 
 
 def quotient(a: Any, b: Any) -> Any:
-    """Return the quotient of real numbers; 1/0 is infinite, as in PRISM."""
+    """Return the quotient of two real numbers; 1/0 is infinite, as in PRISM."""
     if b == 0:
         return math.nan if a == 0 else math.copysign(math.inf, a)
     return a / b
@@ -164,7 +163,7 @@ def _rounding(name: str, rounded: Callable[[Any], Any]) -> ArrayRule:
 
 
 def _integer_array(arguments: list[Value], location: Any) -> Value:
-    """Return a number that must be whole, as one (SBML: a plain ``cn`` is a real number)."""
+    """Return a real number that must be integral, as an integer (SBML: a plain ``cn`` is a real number)."""
     (argument,) = arguments
     if argument.kind == "int":
         return argument
@@ -276,7 +275,7 @@ def _sign(a: Any) -> Any:
 
 
 def _real(name: str, real: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function of arrays as one of a number, with the same digits."""
+    """Return the rule for one number from a rule for arrays, with identical digits."""
     stand_in_rule = STAND_IN_FUNCTIONS.get({"ln": "log", "arctan": "atan"}.get(name, name))
 
     def call(a: Any) -> Any:
@@ -305,7 +304,7 @@ REAL: dict[str, tuple[Callable[[Any], Any], str]] = {
     "arctan": (np.arctan, "inverse tangent"), "arcsinh": (np.arcsinh, "inverse hyperbolic sine"),
     "arccosh": (np.arccosh, "inverse hyperbolic cosine"), "arctanh": (np.arctanh, "inverse hyperbolic tangent"),
 }  # fmt: skip
-"""Functions of one real number, NaN where they are not defined."""
+"""Functions of one real number; NaN outside their domain."""
 OTHER_MATHML = {"log10": "log", "sqrt": "root"}
 
 FUNCTIONS: dict[str, ExpressionFunction] = {
@@ -346,4 +345,4 @@ FUNCTIONS: dict[str, ExpressionFunction] = {
     "whole": ExpressionFunction(arguments=1, meaning="number that must be whole", arrays=_integer_array, single=_integer),
     **{name: _real_function(name, real, meaning, OTHER_MATHML.get(name, "")) for name, (real, meaning) in REAL.items()},
 }  # fmt: skip
-"""By the name that a `Call` has."""
+"""Functions by the name in a `Call`."""

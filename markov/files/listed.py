@@ -26,9 +26,9 @@ class ListedChain(MeasuredByPlace):
     Parameters
     ----------
     name
-        Of the file.
+        Name of the file.
     space
-        What a state is made of.
+        Components of a state.
     codes
         The states, ascending, shape (components, states).
     labels, rewards
@@ -36,11 +36,11 @@ class ListedChain(MeasuredByPlace):
     initial
         Whether the chain may start in each state, shape (states,).
     loops
-        Rate from each state to itself, shape (states,); None: none.
+        Rate from each state to itself, shape (states,); None: zeros.
     variables
-        Values in the states, shape (states,), by name, of variables that are no components of the states.
+        Values of further variables, which are no components of the states, shape (states,), by name.
     state_rewards
-        As ``rewards``, without those of transitions; None: there are none of these.
+        As ``rewards``, without rewards of transitions; None: transitions have no rewards.
     """
 
     initial: NDArray[np.bool_]
@@ -79,7 +79,7 @@ class ListedChain(MeasuredByPlace):
         return {component.name: component.values for component in self._space.components}
 
     def start(self) -> Any:
-        """Return the initial state; None where there is no single one."""
+        """Return the initial state; None unless there is exactly one."""
         indices = np.flatnonzero(self.initial)
         return None if len(indices) != 1 else self._space.state(self._codes[:, indices[0]])
 
@@ -90,7 +90,7 @@ class ListedChain(MeasuredByPlace):
         return name
 
     def _indices(self, s: Any) -> Any:
-        """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
+        """Return the indices of states in the file, from a ``State`` of numbers or arrays."""
         values = s if isinstance(s, tuple) else (s,)
         parts = zip(self._space.components, values, strict=True)
         codes = np.array(np.broadcast_arrays(*(_codes_of(c.values, v) for c, v in parts)))
@@ -133,7 +133,7 @@ class ListedChain(MeasuredByPlace):
 
 
 def _codes_of(names: Any, values: Any) -> NDArray[np.int64]:
-    """Return the codes of values of a component: whole numbers as they are, names by their number."""
+    """Return the codes of a component's values: integers unchanged, names by their position."""
     values = np.asarray(values)
     if values.dtype.kind not in "UO":
         numbers: NDArray[np.int64] = values.astype(np.int64)

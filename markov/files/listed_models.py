@@ -32,9 +32,9 @@ class ListedModel(FileModel):
         raise ValueError(f"constants: {self.name} has none, but {', '.join(changes)} is given")
 
     def rewards(self, name: Any, location: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return rewards per second of states, and with those of transitions, shape (states,) each.
+        """Return rewards per second without and with rewards of transitions, shape (states,) each.
 
-        By name, by number from one, or the first ones for None.
+        By name, by number from one, or the first reward structure for None.
         """
         listed: Any = self.chain.model
         rewards: dict[str, NDArray[np.float64]] = listed._rewards

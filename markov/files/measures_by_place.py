@@ -15,7 +15,7 @@ __all__ = ["MeasuredByPlace"]
 
 
 class MeasuredByPlace(ChainModel):
-    """A chain model whose labels and rewards are arrays over the states of a file, read by the place of a state.
+    """A chain model whose labels and rewards are arrays over the states of a file, read by the index of a state.
 
     A subclass has ``_labels`` and ``_rewards``, arrays of shape (states,) by name, and ``_places``.
     """
@@ -29,7 +29,7 @@ class MeasuredByPlace(ChainModel):
         def _rewards(self) -> Mapping[str, NDArray[Any]]: ...
 
     def _indices(self, s: Any) -> Any:
-        """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
+        """Return the indices of states in the file, from a ``State`` of numbers or arrays."""
         raise NotImplementedError
 
     @elementwise
@@ -40,6 +40,6 @@ class MeasuredByPlace(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> Mapping[str, Any]:
-        """Return the rewards per second of the file, those on transitions among them."""
+        """Return the rewards per second of the file, including rewards of transitions."""
         indices = self._indices(s)
         return {name: values[indices] for name, values in self._rewards.items()}

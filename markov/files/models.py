@@ -50,9 +50,10 @@ def read_prism(path: str | File, *, constants: Mapping[str, Any] | None = None, 
     Parameters
     ----------
     path
-        The file: a continuous-time Markov chain (``ctmc``). A ``dtmc`` is parsed, and refused where its chain or a property is asked for.
+        The file: a continuous-time Markov chain (``ctmc``). A ``dtmc`` is parsed, and refused where its chain or a
+        property is asked for.
     constants
-        Values of constants by name: of those that the file leaves open, and in place of others.
+        Values of constants by name, required for constants without a value; they replace values in the file.
     most
         Largest number of states; with more, TooLargeError.
 
@@ -144,7 +145,7 @@ class FileModel:
     Parameters
     ----------
     program
-        What the file says.
+        Contents of the file.
     constants
         Values of constants by name.
     most
@@ -184,7 +185,7 @@ class FileModel:
 
     @cached_property
     def state_space(self) -> StateSpace:
-        """The states that the initial states lead to, and the rates between them."""
+        """Reachable states, and the rates between them."""
         return self._exploration[0]
 
     @cached_property
@@ -204,18 +205,17 @@ class FileModel:
 
     @property
     def timed_jumps(self) -> tuple[TimedJump, ...]:
-        """Events at given times (SBML), with which `transient` alone deals."""
+        """Events at given times (SBML); only `transient` supports them."""
         return self._exploration[1] if self.program.resets else ()
 
     @cached_property
     def chain(self) -> MarkovChain:
-        """The `MarkovChain` on them: labels and rewards of the file are its measures.
+        """The `MarkovChain` of the reachable states: labels and rewards of the file are its measures.
 
         Raises
         ------
         FileError
-            Of a model with discrete time: its properties are read, but it is no such chain. And of one
-            with events at given times: its rates are constant between them only.
+            For a model with discrete time, and for events at given times, between which alone rates are constant.
         """
         self._check_no_resets()
         return self.chain_between_events
@@ -234,18 +234,18 @@ class FileModel:
             raise FileError((self.name, None), message)
 
     def checker(self, proof: Literal[True, "tight"] = True) -> Checker:
-        """Return the evaluator of CSL operators on the chain, which keeps its solutions."""
+        """Return the evaluator of CSL operators on the chain, which caches its solutions."""
         checkers: dict[Any, Checker] = self.__dict__.setdefault("_checkers", {})
         if proof not in checkers:
             checkers[proof] = Checker(self.state_space.Q, self.state_space.loops, proof)
         return checkers[proof]
 
     def with_constants(self, changes: Mapping[str, Any]) -> FileModel:
-        """Return the model with other values of some constants."""
+        """Return the model with changed values of constants."""
         return FileModel(self.program, {**self._property_constants, **self._model_constants, **changes}, self.most)
 
     def with_properties(self, path: str | File) -> FileModel:
-        """Return the model with the properties of a file: ``.property(name)`` finds them."""
+        """Return the model with the properties of a file, which ``.property(name)`` evaluates."""
         model = FileModel.__new__(FileModel)
         model.__dict__.update(self.__dict__)
         model.properties = parse_properties(path)
@@ -271,17 +271,17 @@ class FileModel:
         constants
             Values of the properties' constants, by name.
         proof
-            Of stationary distributions, as for `stationary`: ``"tight"`` bounds them sharply for methods
-            that iterate too. The bound of the value is that of the measure either way.
+            Proof of stationary distributions, as for `stationary`: ``"tight"`` bounds them sharply for iterative
+            methods as well. The value has the bound of the measure either way.
         max_seconds
-            In s: an operator with a time that is predicted to take longer is refused, with the time that it would take.
+            Limit in s: an operator over a time whose predicted computation exceeds it is refused, with the prediction.
         on_failure
             ``"raise"`` or ``"return"``: what to do where the property is undecided, or without a bound.
 
         Raises
         ------
         FileError
-            With the reason, where it is no property of CSL on this model.
+            With the reason, for a string that is no CSL property of this model.
         UndecidedError
             Where a number lies within its error of the threshold. ``on_failure="return"`` gives the
             result, whose value is None.
@@ -343,7 +343,7 @@ class FileModel:
         return stationary(self)
 
     def _query(self, text: str) -> tuple[Any, Properties]:
-        """Return a property as a tree, and the file that it stands in."""
+        """Return a property as a tree, and the properties of its file."""
         self._check_no_resets()
         if self.program.kind != "ctmc":
             raise FileError((self.name, None), "properties of models with discrete time are not read")
@@ -381,14 +381,14 @@ class FileModel:
         return value
 
     def rewards(self, name: Any, location: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return rewards per second, shape (states,) each: of states, and of transitions besides.
+        """Return rewards per second without and with rewards of transitions, shape (states,) each.
 
         Parameters
         ----------
         name
-            Of the rewards; or their number, counted from one; None: the first ones.
+            Name of the reward structure, or its number from one; None: the first.
         location
-            Where they are asked for, in messages.
+            Location of the request, in messages.
         """
         names = list(self.program.rewards)
         if not names:
@@ -404,7 +404,7 @@ class FileModel:
         return rewards_of(name, self.program, self.state_space)
 
     def _content(self) -> tuple[Any, ...]:
-        """Return the program, the constants, the largest number of states, and the properties."""
+        """Return the program, the constants, the maximum number of states, and the properties."""
         return self.program, {**self._property_constants, **self._model_constants}, self.most, self.properties
 
     def __eq__(self, other: object) -> bool:

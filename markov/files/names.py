@@ -9,7 +9,7 @@ __all__ = ["field_names"]
 
 
 def field_names(names: list[str]) -> list[str]:
-    """Return the names that a NamedTuple may have in place of others: different ones."""
+    """Return distinct field names of a NamedTuple for the names of variables."""
     fields: list[str] = []
     for name in names:
         field = re.sub(r"\W", "_", name)

@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant; without a value the user is to give one. ``kind``: int, double or bool."""
+    """A constant, to which the user must assign a value if it has none. ``kind``: int, double or bool."""
 
     name: str
     kind: str
@@ -35,7 +35,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable; ``low`` and ``high`` are None for truth values and for unbounded numbers."""
+    """A variable; ``low`` and ``high`` are None for truth values and unbounded integers."""
 
     name: str
     kind: str
@@ -57,7 +57,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Branch:
-    """A rate with its assignments; ``transient`` are those to transient variables (JANI)."""
+    """A rate with its assignments; ``transient`` has assignments to transient variables (JANI)."""
 
     rate: Expression
     changes: tuple[Assignment, ...]
@@ -66,7 +66,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Transient:
-    """A transient variable (JANI): its value in a transition is the initial one, or that which an edge assigns."""
+    """A transient variable (JANI): its value in a transition is the initial value unless an edge assigns another."""
 
     name: str
     kind: str
@@ -85,7 +85,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Module:
-    """Commands with variables of their own; ``renamed`` maps names to their replacements."""
+    """Commands of one module; ``renamed`` maps names to their replacements."""
 
     name: str
     commands: tuple[Command, ...]
@@ -94,26 +94,26 @@ class Module:
 
     @property
     def alphabet(self) -> set[str]:
-        """The actions of its commands, renamed."""
+        """Actions of the commands, after renaming."""
         actions = {self.renamed.get(c.action, c.action) for c in self.commands}
         return actions - {""}
 
 
 @dataclass(frozen=True)
 class Composition:
-    """How modules run in parallel.
+    """Parallel composition of modules.
 
     Attributes
     ----------
     how
-        ``"module"`` (of: its name), ``"system"`` (while a file is read; of: the name of another system), ``"shared"`` (parts synchronise on actions that both have),
-        ``"interleaved"`` (on none), ``"only"`` (on ``actions``), ``"hidden"`` (``actions`` of the part
-        become internal), ``"renamed"`` (``actions`` is a mapping), ``"vectors"`` (``actions`` lists
-        (action of each part or None, action of the whole)).
+        ``"module"`` (``of``: its name), ``"system"`` (only during parsing; ``of``: the name of another system),
+        ``"shared"`` (parts synchronise on common actions), ``"interleaved"`` (on no actions), ``"only"`` (on
+        ``actions``), ``"hidden"`` (``actions`` of the part become internal), ``"renamed"`` (``actions`` is a mapping),
+        ``"vectors"`` (``actions`` lists pairs of the action of each part, or None, and the resulting action).
     of
         The parts.
     actions
-        As ``how`` says.
+        Argument of ``how``.
     """
 
     how: str
@@ -138,17 +138,17 @@ class Reset:
     Attributes
     ----------
     name
-        Of the event, in messages.
+        Name of the event, in messages.
     time
-        In s, > 0, without variables.
+        Time in s, > 0, an expression without variables.
     after
-        Whether the state at that very time is the one before the assignments.
+        Whether the assignments happen after that time: the state at that time is still the previous state.
     at_execution
-        Whether the values are those when the event is executed, which other events of that time may have changed.
+        Whether values are computed at execution, after other events of the same time.
     changes
-        To variables.
+        Assignments to variables.
     exceeding
-        Assignments in place of them where a value exceeds its limit; none: it is refused.
+        Assignments if a value exceeds its limit; empty: such a value is refused.
     """
 
     name: str
@@ -166,23 +166,23 @@ class Program:
     Attributes
     ----------
     file
-        Its name, in messages.
+        Name of the file, in messages.
     kind
         ``"ctmc"`` or ``"dtmc"``.
     constants, variables, formulas, modules, labels, rewards
-        By name; unnamed reward structures are called ``""``, ``"#2"`` and so on.
+        Declarations by name; unnamed reward structures are called ``""``, ``"#2"`` and so on.
     start
-        The initial states as a condition; None: the initial values of the variables.
+        Condition on the initial states; None: the initial values of the variables.
     composition
-        How the modules run in parallel.
+        Parallel composition of the modules.
     transient
         Transient variables that edges may assign (JANI), by name.
     steps
-        Rewards that each transition earns (JANI), by name: expressions of the variables after all assignments.
+        Rewards of each transition (JANI), by name: expressions of the variables after all assignments.
     resets
-        What happens at given times (SBML).
+        Events at given times (SBML).
     reactions
-        Line and description of each reaction by the number that its commands have in place of a line (SBML).
+        Line and description of each reaction (SBML), by the number that its commands have instead of a line.
     """
 
     file: str
@@ -201,21 +201,21 @@ class Program:
     reactions: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def location(self, line: int) -> tuple[str, int | None]:
-        """Return the place in the file of a command or of an expression."""
+        """Return the location of a command or an expression in the file."""
         line, _ = self.reactions.get(line, (line, ""))
         return self.file, line or None
 
     def fault(self, line: int, reason: str, remedy: str = "") -> FileError:
-        """Return the error of a command; of a reaction with its name, and with the remedy for its law."""
+        """Return the error of a command; for a reaction with its name and the remedy for its law."""
         if line not in self.reactions:
             return FileError(self.location(line), reason)
         return FileError(self.location(line), f"{self.reactions[line][1]}: {reason}{remedy}")
 
     def names(self) -> set[str]:
-        """Return all names that are taken."""
+        """Return all declared names."""
         return {*self.constants, *self.variables, *self.formulas}
 
     def check_new(self, name: str, line: int) -> None:
-        """Raise FileError where a name is taken."""
+        """Raise FileError if a name is declared already."""
         if name in self.names():
             raise FileError((self.file, line), f"{name!r} is defined twice")

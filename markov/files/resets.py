@@ -1,4 +1,4 @@
-"""Events at given times: the states that they lead to, and where each state goes."""
+"""Events at given times: their states, and the state to which each state jumps."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = ["explore_with_resets"]
 
 
 def explore_with_resets(instance: Instance, max_states: int) -> tuple[StateSpace, tuple[TimedJump, ...]]:
-    """Return the states that the start and the events lead to, and the events as jumps between them.
+    """Return the states reachable from the start and the events, and the events as jumps between them.
 
-    Each event happens once: its values are those of the states that are possible at its time, in which the
-    earlier events have happened.
+    Each event happens once. Its values are computed in the states that are possible at its time, after the earlier
+    events.
 
     Raises
     ------
     FileError
-        When a time is not a positive number, two events at one time assign the same variable or their order
+        If a time is not a positive number, two events at one time assign the same variable or their order
         matters, or a value is out of its range.
     TooLargeError
-        When there are more than ``max_states`` states.
+        If there are more than ``max_states`` states.
     """
     if any(r.is_window for r in instance.ranges):
         message = f"events at given times: the variables have more than 2^{NUMBER_BITS} combinations"
@@ -72,7 +72,7 @@ def explore_with_resets(instance: Instance, max_states: int) -> tuple[StateSpace
 
 
 def _check_order(instance: Instance, time: float, resets: list[Reset]) -> None:
-    """Refuse events at one time whose result depends on their order, which SBML leaves open without priorities."""
+    """Refuse simultaneous events whose result depends on their order, which SBML does not define without priorities."""
     location = instance.program.file, None
     names = [change.name for reset in resets for change in reset.changes]
     if len(names) > len(set(names)):
@@ -102,7 +102,7 @@ def _time(reset: Reset, instance: Instance) -> float:
 
 
 def _reachable(result: StateSpace, first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of the states that some states lead to."""
+    """Return the numbers of the states reachable from the first states."""
     numbers = result.columns.states
     assert numbers is not None
     marks = np.zeros(len(numbers), dtype=bool)
@@ -112,9 +112,9 @@ def _reachable(result: StateSpace, first: NDArray[np.int64]) -> NDArray[np.int64
 
 
 def _targets(result: StateSpace, before: NDArray[np.int64], resets: list[Reset]) -> NDArray[np.int64]:
-    """Return the numbers of the states to which events lead from some states.
+    """Return the numbers of the states after events.
 
-    A value of a formula above the limit leads to the state outside of the limits, as a reaction would.
+    A value of a formula above its limit leads to the state outside of the limits, as a reaction would.
     """
     instance = result.instance
     assert result.columns.states is not None
@@ -146,7 +146,7 @@ def _targets(result: StateSpace, before: NDArray[np.int64], resets: list[Reset])
 
 
 def _beyond_limits(codes: NDArray[np.int64], index: dict[str, int]) -> NDArray[np.bool_]:
-    """Return in which states limits have been exceeded: those stay as they are."""
+    """Return whether limits have been exceeded in each state: such a state does not change."""
     if "outside" not in index:
         return np.zeros(codes.shape[1], dtype=bool)
     return np.asarray(codes[index["outside"]] == 1)

@@ -19,12 +19,12 @@ __all__ = ["rewards_of"]
 
 
 def rewards_of(name: str, program: Program, state_space: StateSpace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return rewards per second, shape (states,) each: of states, and of transitions besides.
+    """Return rewards per second without and with rewards of transitions, shape (states,) each.
 
     Raises
     ------
     FileError
-        When a reward is a truth value, or no finite number in a state that has it.
+        If a reward is a truth value, or not finite in a state that earns it.
     """
     c, scope = state_space.columns, state_space.instance.scope
     state_rewards, transition_rewards = np.zeros(c.count), np.zeros(c.count)

@@ -14,7 +14,7 @@ from markov.files.values import Value, chain, choose, constant, negate
 __all__ = ["Scope"]
 
 MAX_PARTS = 5_000_000
-"""Parts of expressions, with those of formulas under each renaming."""
+"""Maximum number of parts of expressions, formulas counted under each renaming."""
 
 
 class Scope:
@@ -23,13 +23,13 @@ class Scope:
     Parameters
     ----------
     file
-        In messages.
+        Name of the file, in messages.
     symbols
         Meanings of constants and variables. May grow.
     formulas
-        Expressions that names stand for.
+        Expressions by name.
     labels
-        Meanings of names in quotes; a function that is asked for them, or None: there are none.
+        Function from a name in quotes to its meaning; None: no labels.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Scope:
         Raises
         ------
         FileError
-            With the line, for unknown names, formulas in a circle and wrong types.
+            With the line, for unknown names, circular formulas and wrong types.
         """
         location = self.file, expression.line
         self._parts[0] += 1
@@ -103,7 +103,7 @@ class Scope:
 
 
 def _memoized(value: Value) -> Value:
-    """Return the same value, remembered over the states that it was evaluated in."""
+    """Return the value with a cache per batch of states."""
     if value.fixed:
         return value
     run = value.run

@@ -31,7 +31,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A constant, a variable or a formula."""
+    """Name of a constant, a variable or a formula."""
 
     name: str
     line: int
@@ -39,7 +39,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A set of states by its name in quotes; in properties also another property."""
+    """Name in quotes of a set of states; in properties also of another property."""
 
     name: str
     line: int
@@ -85,7 +85,7 @@ Expression = Literal | Name | Label | Negation | Chain | Choice | Call
 
 
 def map_parts(tree: Expression, run: Callable[[Any], Any]) -> Expression:
-    """Return an expression with its parts replaced."""
+    """Return an expression with a function applied to its parts."""
     match tree:
         case Negation(_, of):
             return replace(tree, of=run(of))
@@ -112,7 +112,7 @@ def names_in(tree: Expression) -> list[str]:
 
 
 def size_of(tree: Any, sizes_by_id: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Return the number of nodes of a tree, of which parts may be shared, and of its levels; ``sizes_by_id`` has those of parts."""
+    """Return the numbers of nodes and levels of a tree with shared parts; ``sizes_by_id`` caches the sizes of parts."""
     if isinstance(tree, tuple):
         sizes = [size_of(part, sizes_by_id) for part in tree]
         return sum(nodes for nodes, _ in sizes), max((levels for _, levels in sizes), default=0)

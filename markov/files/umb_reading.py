@@ -1,6 +1,6 @@
 """Chains from files in the unified Markov binary format (UMB), which PRISM, Storm and Modest read and write.
 
-A file is a tar archive: ``index.json`` says what there is, and binary files have the transitions, labels, rewards
+A file is a tar archive: ``index.json`` describes the contents, and binary files have the transitions, labels, rewards
 and values of variables. States have choices, which have branches; a Markov chain has one choice in each state.
 Specification: https://github.com/pmc-tools/umb, format version 1.
 """
@@ -52,11 +52,11 @@ SKIPPED = (
     "annotations/", "valuations/", "actions/", "choice-actions/", "branch-actions/", "observations/", "players/",
     "state-to-", "state-is-", "choice-to-", "branch-to-",
 )  # fmt: skip
-"""What begins the names of members that a Markov chain does not need: they are not read."""
+"""Prefixes of the names of members that a Markov chain does not need: they are not read."""
 MAX_VALUE_BITS = 62
 SUM_TOLERANCE = 1e-9  # of the probabilities out of a state: tools round them
 CHAIN = {"time": "stochastic", "#players": 0, "#observations": 0}
-"""What the index says of a continuous-time Markov chain."""
+"""Entries of the index for a continuous-time Markov chain."""
 OTHER_MODELS = {
     "#players": "is a model with {0} players, who make choices: must be a Markov chain, without players",
     "#observations": "is a model with {0} observations: must be a Markov chain, without them",
@@ -67,7 +67,7 @@ UNREADABLE = (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError)
 
 @dataclass
 class Archive:
-    """The files of an archive, and what the index says of them."""
+    """The files of an archive, and its index."""
 
     path: Path
     files: dict[str, bytes]
@@ -78,7 +78,7 @@ class Archive:
         return FileError((self.path.name, None), reason)
 
     def section(self, *keys: str) -> dict[str, Any]:
-        """Return an object of the index; empty where there is none."""
+        """Return an object of the index; empty if it is missing."""
         section = self.index
         for key in keys:
             inner: Any = section.get(key, {})
@@ -88,14 +88,14 @@ class Archive:
         return section
 
     def count(self, key: str) -> int:
-        """Return a number of things."""
+        """Return a count of the index."""
         value = self.section("transition-system").get(key)
         if type(value) is not int or not 0 <= value < 2**62:
             raise self.refuse(f"index.json: {key} = {value!r}: must be a whole number, 0 to 2^62")
         return value
 
     def integers(self, name: str, count: int) -> NDArray[np.int64] | None:
-        """Return whole numbers of 64 bits, shape (count,); None where the file is left out."""
+        """Return integers of 64 bits, shape (count,); None without the file."""
         if name not in self.files:
             return None
         values = self._array(name, "<u8", count)
@@ -104,7 +104,7 @@ class Archive:
         return values.astype(np.int64)
 
     def ranges(self, name: str, count: int, targets: int) -> NDArray[np.int64]:
-        """Return where the targets of each of ``count`` things begin, and the end, shape (count + 1,)."""
+        """Return the start of the targets of each of ``count`` sources, and the end, shape (count + 1,)."""
         starts = self.integers(name, count + 1)
         if starts is None:
             starts = np.arange(count + 1)
@@ -120,7 +120,7 @@ class Archive:
         return np.unpackbits(data, bitorder="little")[:count].astype(bool)
 
     def numbers(self, name: str, kind: Any, count: int) -> list[Fraction] | Vector:
-        """Return finite numbers: doubles, or fractions where the file has rationals."""
+        """Return finite numbers: doubles, or fractions for rationals in the file."""
         kind = kind if isinstance(kind, dict) else {}
         named, size = kind.get("type"), kind.get("size")
         if named not in ("double", "rational"):
@@ -150,7 +150,7 @@ class Archive:
 
 
 def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vector | None]:
-    """Return the chain of a file, its labels and its first rewards per second; FileError where it is none."""
+    """Return the chain of a file, its labels and its first rewards per second; FileError for other models."""
     archive = _open(path)
     for key, message in OTHER_MODELS.items():
         value = archive.section("transition-system").get(key)
@@ -184,9 +184,9 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
 
 
 def _open(path: Path) -> Archive:
-    """Return the files of an archive that are read; FileError where it is none.
+    """Return the archive with the files that a chain needs; FileError for other files.
 
-    The index is read first: it says how long the others may be. What a chain does not need is skipped.
+    The index is read first: it limits the sizes of the other members. Unneeded members are skipped.
     """
     archive = Archive(path, {}, {})
     try:
@@ -211,7 +211,7 @@ def _open(path: Path) -> Archive:
 
 
 def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
-    """Read the members of a chain, none of which may be longer than the counts of the index allow."""
+    """Read the members of a chain, whose sizes the counts of the index limit."""
     counts = [archive.count(key) for key in ("#states", "#choices", "#branches")]
     kinds = [archive.section("transition-system").get(f"{name}-type") for name in ("exit-rate", "branch-probability")]
     kinds += [
@@ -240,7 +240,7 @@ def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
 
 
 def _name_of(archive: Archive, member: tarfile.TarInfo) -> str | None:
-    """Return the name of a member, None of a folder; FileError for names and kinds that the format has not."""
+    """Return the name of a member, None for a folder; FileError for names and kinds outside of the format."""
     name = member.name.removeprefix("./")
     if member.isdir():
         return None
@@ -269,7 +269,7 @@ def _index(archive: Archive, text: bytes) -> dict[str, Any]:
 
 
 def _branches(archive: Archive, n: int, branches: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the branches of each state begin, shape (n + 1,), and their targets."""
+    """Return the start of the branches of each state, shape (n + 1,), and their targets."""
     choices = archive.count("#choices")
     of_states = archive.ranges("state-to-choices.bin", n, choices)
     if (np.diff(of_states) > 1).any():
@@ -313,7 +313,7 @@ def _annotations(
 ) -> tuple[dict[str, NDArray[np.bool_]], dict[str, Vector]]:
     """Return atomic propositions and rewards per second of the states, by alias or identifier.
 
-    What is earned on leaving a state, or on a branch, is earned at the rate of doing so.
+    Rewards of choices and branches count at the rate of their transitions.
     """
     n, labels, rewards = len(exits), {}, {}
     for key, about in archive.section("annotations", "aps").items():
@@ -340,7 +340,7 @@ def _annotations(
 
 
 def _states(archive: Archive, n: int) -> tuple[Space, NDArray[np.int64]]:
-    """Return the values of the variables; numbers of states where they are not whole numbers and truth values."""
+    """Return the values of the variables; numbers of states unless all are integers or truth values."""
     numbers = Space.of_single(range(n)), np.arange(n)[None]
     about = archive.section("valuations", "states")
     name, classes = "valuations/states/valuations.bin", about.get("classes")

@@ -70,7 +70,7 @@ def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
 
 
 def _initial(chain: MarkovChain) -> NDArray[np.bool_]:
-    """Return whether the chain may start in each state, shape (states,); nowhere where the model does not say."""
+    """Return whether the chain may start in each state, shape (states,); nowhere without a start of the model."""
     if isinstance(chain.model, ListedChain):
         return chain.model.initial
     start = None if chain.model is None else chain.model.start()
@@ -78,7 +78,7 @@ def _initial(chain: MarkovChain) -> NDArray[np.bool_]:
 
 
 def _annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str, Any]:
-    """Return the index of the model's labels and rewards, and add their files; ratios of means are left out."""
+    """Return the index of the model's labels and rewards, and add their files; ratios of means are omitted."""
     index: dict[str, Any] = {}
     model = chain.model
     if model is None:
@@ -125,7 +125,7 @@ def _rational_files(rates: sp.csr_matrix) -> tuple[list[Any], dict[str, bytes]]:
 
 
 def _rationals(values: list[Fraction]) -> tuple[int, bytes]:
-    """Return the bits of a rational, a multiple of 128, and numerators and denominators in bytes."""
+    """Return the size of a rational in bits, a multiple of 128, and the bytes of numerators and denominators."""
     longest = max((max(v.numerator.bit_length() + 1, v.denominator.bit_length()) for v in values), default=1)
     half = 8 * math.ceil(longest / 64)
     parts = (v.numerator.to_bytes(half, "little", signed=True) + v.denominator.to_bytes(half, "little") for v in values)
@@ -139,7 +139,7 @@ def _bits(truths: NDArray[np.bool_]) -> bytes:
 
 
 def _valuations(chain: MarkovChain) -> tuple[list[dict[str, Any]], bytes] | None:
-    """Return the description of the variables, and their values; None where they have other values."""
+    """Return the description of the variables, and their values; None for values of other types."""
     space, codes = chain.space, chain.components
     if space is None or codes is None or list(space.fields) == ["state"]:
         return None

@@ -1,8 +1,8 @@
 """Expressions with types and bounds, evaluated over many states at once.
 
-Whole numbers stay whole: what might leave 63 bits, by the bounds of the variables, is looked at when it
-is computed. Division is that of real numbers, as in PRISM, and 1/0 is infinite. The right side of &, |,
-=> and of a choice is only evaluated in the states where it counts, if it may fail elsewhere.
+Integers stay exact: an operation that might leave 63 bits, by the bounds of the variables, is checked when it is
+computed. Division is real division, as in PRISM, and 1/0 is infinite. The right side of &, |, => and of a choice is
+evaluated only in the states where it matters, if it may fail elsewhere.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 INT_LIMIT = 2**62
-"""Whole numbers stay below."""
+"""Exclusive limit of the magnitude of integers."""
 NO_STATE = Columns(np.zeros((0, 1), dtype=np.int64))
 Run = Callable[[Columns], Any]
 
@@ -49,15 +49,15 @@ class Value:
     kind
         ``"bool"``, ``"int"`` or ``"double"``.
     run
-        Gives its values over states: an array of shape (states,), or one plain value for all.
+        Function from a batch of states to the values: an array of shape (states,), or one Python value for all.
     low, high
-        Bounds of a whole number.
+        Bounds of an integer.
     fixed
-        Whether it does not depend on the state.
+        Whether the value is the same in all states.
     fails
-        Whether it may fail in a state.
+        Whether the evaluation may fail in a state.
     reads
-        Numbers of the variables that it depends on.
+        Indices of the variables that occur.
     """
 
     kind: str
@@ -69,12 +69,12 @@ class Value:
     reads: frozenset[int] = frozenset()
 
     def single(self) -> Any:
-        """Return the value of one that does not depend on the state."""
+        """Return the value of a fixed expression."""
         return self.run(NO_STATE)
 
 
 def constant(value: bool | float) -> Value:
-    """Return a plain value as an expression."""
+    """Return a Python value as an expression."""
     if isinstance(value, bool):
         return Value("bool", lambda _c: value, fixed=True)
     if isinstance(value, int):
@@ -83,20 +83,20 @@ def constant(value: bool | float) -> Value:
 
 
 def boolean(value: Value, location: Any, role: str) -> Value:
-    """Return the value, which must be a truth value."""
+    """Return the value after a check that it is a truth value."""
     if value.kind != "bool":
         raise FileError(location, f"{role} is a number: must be a truth value")
     return value
 
 
 def check_numbers(values: list[Value], location: Any, sign: str) -> None:
-    """Raise FileError where an operand is a truth value."""
+    """Raise FileError if an operand is a truth value."""
     if any(value.kind == "bool" for value in values):
         raise FileError(location, f"{sign!r} of a truth value: must be of numbers")
 
 
 def combine(kind: str, parts: list[Value], run: Run, **options: Any) -> Value:
-    """Return an expression of others; one of fixed parts is evaluated once for all."""
+    """Return an expression of other expressions; with fixed parts alone it is evaluated at once."""
     fails = options.pop("fails", False) or any(part.fails for part in parts)
     reads = frozenset[int]().union(*(part.reads for part in parts))
     fixed = all(part.fixed for part in parts)
@@ -150,7 +150,7 @@ def _all_or_any(sign: str, parts: list[Value], location: Any) -> Value:
 
 
 def _where_undecided(before: Any, part: Value, c: Columns, *, deciding: bool) -> Any:
-    """Evaluate a truth value only in the states where those before it have not decided."""
+    """Evaluate an operand only in the states that earlier operands have not decided."""
     truths = np.broadcast_to(before, c.count)
     indices = np.flatnonzero(truths != deciding)
     if not len(indices):
@@ -202,7 +202,7 @@ def as_real(value: Any) -> Any:
 
 
 def _int_operation(sign: str, a: Value, b: Value, location: Any) -> Value:
-    """Return a sum, a difference or a product of whole numbers that cannot wrap unnoticed."""
+    """Return a sum, a difference or a product of integers, with a check where it might overflow."""
     if sign == "*":
         extremes = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
     elif sign == "+":
@@ -228,7 +228,7 @@ def _int_operation(sign: str, a: Value, b: Value, location: Any) -> Value:
 
 
 def choose(cases: list[tuple[Value, Value]], otherwise: Value, location: Any) -> Value:
-    """Return the value of the first condition that holds, or the last one."""
+    """Return the value of the first condition that holds, otherwise the last value."""
     values = [*(value for _, value in cases), otherwise]
     kinds = {value.kind for value in values}
     for condition, _ in cases:

@@ -1,4 +1,4 @@
-"""A file's states as those of a `ChainModel`: names, labels and rewards as measures."""
+"""The states of a file as a `ChainModel`: names, labels and rewards as measures."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Source(Protocol):
         """Return the values of a label of the file in the states."""
 
     def with_constants(self, changes: dict[str, Any]) -> Any:
-        """Return the model with other values of some constants."""
+        """Return the model with changed values of constants."""
 
     def rewards(self, name: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return rewards per second, of states, and of transitions besides."""
+        """Return rewards per second, without and with rewards of transitions."""
 
 
 class FileChain(MeasuredByPlace):
@@ -76,12 +76,12 @@ class FileChain(MeasuredByPlace):
             object.__setattr__(self, name, value)
 
     def space(self) -> Mapping[str, Any]:
-        """Return the values that the variables have in reachable states."""
+        """Return the values of the variables in reachable states."""
         values: Mapping[str, Any] = self._values
         return values
 
     def start(self) -> Any:
-        """Return the initial state; None where there are several."""
+        """Return the initial state; None if there are several."""
         state_space = self.source.state_space
         if len(state_space.initial) != 1:
             return None
@@ -95,11 +95,11 @@ class FileChain(MeasuredByPlace):
         return dict(self.source.instance.constants)
 
     def replace(self, **changes: Any) -> Any:
-        """Return the model of the file with other values of some constants."""
+        """Return the model of the file with changed values of constants."""
         return self.source.with_constants(changes)
 
     def _indices(self, s: Any) -> Any:
-        """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
+        """Return the indices of states in the file, from a ``State`` of numbers or arrays."""
         codes = np.array(np.broadcast_arrays(*(np.asarray(v, dtype=np.int64) for v in s)))
         return self.source.state_space.indices_of(codes)
 
@@ -139,7 +139,7 @@ class FileChain(MeasuredByPlace):
 
 
 def _made_of(source: Source, values: Mapping[str, Any]) -> FileChain:
-    """Return the model that was pickled; its states are explored again when they are asked for."""
+    """Return the unpickled model; its states are explored again on first use."""
     model = FileChain.__new__(FileChain)
     model._set(source, values)
     return model
@@ -147,7 +147,7 @@ def _made_of(source: Source, values: Mapping[str, Any]) -> FileChain:
 
 def chain_of(source: Source) -> MarkovChain:
     """Return the chain of a file's model."""
-    explored, model = source.state_space, FileChain(source)
-    codes = explored.columns.codes
-    built = Built(Space(model.State, model.space()), codes, explored.Q, f"read from {source.name}")
+    state_space, model = source.state_space, FileChain(source)
+    codes = state_space.columns.codes
+    built = Built(Space(model.State, model.space()), codes, state_space.Q, f"read from {source.name}")
     return MarkovChain.of_built(model, built)

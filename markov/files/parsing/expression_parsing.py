@@ -1,4 +1,4 @@
-"""Expressions of the PRISM language and of properties, from words to trees."""
+"""Expressions of the PRISM language and of properties, from tokens to trees."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ExpressionParser:
     Parameters
     ----------
     cursor
-        Where to read; it is moved on.
+        Position in the tokens; it advances.
     """
 
     def __init__(self, cursor: Cursor) -> None:
@@ -50,7 +50,7 @@ class ExpressionParser:
         Raises
         ------
         FileError
-            With the line where it cannot go on, or where it is nested too deeply.
+            With the line of the first unexpected token, or of an expression that is nested too deeply.
         """
         self._depth += 1
         if self._depth > MAX_DEPTH:
@@ -66,7 +66,7 @@ class ExpressionParser:
         return Choice(tuple(cases), value, line) if cases else value
 
     def _binary(self, lowest: int) -> Expression:
-        """Read operands joined by operators of this rank or stronger ones."""
+        """Read operands joined by operators of at least this rank."""
         line = self.cursor.token.line
         tree = self._unary()
         while (rank := self._rank()) >= lowest:
@@ -82,7 +82,7 @@ class ExpressionParser:
         return tree
 
     def _rank(self) -> int:
-        """Return the rank of the operator that comes next; -1: there is none."""
+        """Return the rank of the next operator; -1 if another token follows."""
         token = self.cursor.token
         if token.kind != "sign" or (token.text == "=" and self.cursor.peek().text == "?"):
             return -1  # =? belongs to a property
@@ -139,7 +139,7 @@ class ExpressionParser:
         return FUNCTIONS[name]
 
     def check_no_call(self) -> None:
-        """Raise FileError where the next word is the parenthesis of an unknown function."""
+        """Raise FileError if the next token is the parenthesis of an unknown function."""
         before = self.cursor.tokens[max(self.cursor.index - 1, 0)]
         if self.cursor.at("(") and before.kind == "name":
             self._function(before.text)

@@ -33,7 +33,7 @@ from markov.files.syntax import Chain, Choice, Expression, Literal, Name, names_
 __all__ = ["parse_jani"]
 
 SHARE_ROUNDING = 1e-6
-"""Error of a sum of probabilities that were written with few digits."""
+"""Tolerance of sums of probabilities, which may be written with few digits."""
 FEATURES = {"derived-operators", "functions", "state-exit-rewards"}
 DISTINCT_KEYS = partial(unique_fields, message="the key {} stands twice in one object")
 
@@ -44,7 +44,7 @@ def parse_jani(path: Path) -> tuple[Program, Properties]:
     Raises
     ------
     FileError
-        With the place in the file and the reason, if it cannot be used.
+        With the position in the file and the reason, for a file that cannot be used.
     """
     reader = _Reader(path.name)
     contents = _json(path)
@@ -275,7 +275,7 @@ class _Reader(JaniReader):
         return Branch(rate, tuple(changes), tuple(transient))
 
     def _state_value(self, variable: Transient) -> Expression:
-        """Return the value of a transient variable in states: that of the location, or the initial one."""
+        """Return the value of a transient variable in states: the value of the location, or the initial value."""
         cases = self.state_values.get(variable.name, [])
         if len({automaton for automaton, _, _ in cases}) > 1:
             raise self.wrong(variable.name, "a value in several automata: not read")
@@ -311,7 +311,7 @@ class _Reader(JaniReader):
         return Program(**{**vars(program), "composition": composition})
 
     def with_steps(self, program: Program, property_rewards: Mapping[str, Expression]) -> Program:
-        """Return the program with the rewards of its transitions: those of variables, and those that properties ask for."""
+        """Return the program with the rewards of its transitions: of variables, and of expressions in properties."""
         branches = [b for m in program.modules.values() for c in m.commands for b in c.branches]
         assigned = {assignment.name for branch in branches for assignment in branch.transient}
         steps: dict[str, Expression] = {
@@ -342,7 +342,7 @@ def _product(rate: Expression, share: Expression) -> Expression:
 
 
 def _is_one(share: Any) -> bool:
-    """Whether a probability is 1, also as x / x, which would be rounded, or 0 / 0."""
+    """Whether a probability is 1, or has the form x / x, which would be rounded, or NaN for 0 / 0."""
     if isinstance(share, dict) and share.get("op") == "/":
         return bool(share.get("left") == share.get("right"))
     return not isinstance(share, bool) and share == 1

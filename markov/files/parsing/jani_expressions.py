@@ -41,7 +41,7 @@ OPERATORS = {
     "/": "/",
 }
 FUNCTION_NAMES = names_of_language("jani")
-"""Operators that are functions: of one operand, or of two."""
+"""Operators that are functions of one or two operands."""
 MAX_DEPTH = 150
 INT_LIMIT = 2**62
 
@@ -81,12 +81,12 @@ class JaniReader:
     Parameters
     ----------
     file
-        In messages.
+        Name of the file, in messages.
 
     Attributes
     ----------
     functions
-        Those that expressions may call, by name. A call is replaced by the body, with the arguments in place of parameters.
+        Functions of the file by name. A call is replaced by the body, with the arguments in place of parameters.
     """
 
     def __init__(self, file: str) -> None:
@@ -116,17 +116,17 @@ class JaniReader:
             self.functions[name] = Function(tuple(parameters), value["body"])
 
     def wrong(self, where: str, reason: str) -> FileError:
-        """Return an error about a place such as ``automata[0].edges[2].guard``."""
+        """Return an error at a path such as ``automata[0].edges[2].guard``."""
         return FileError((self.file, None), f"{where}: {reason}")
 
     def of(self, value: Any, name: str, where: str, kind: type | tuple[type, ...]) -> Any:
-        """Return an entry of an object, which must be there and of a type."""
+        """Return a required entry of an object, which must have a type."""
         if not isinstance(value, dict) or not isinstance(value.get(name), kind):
             raise self.wrong(where, f"{name!r} is missing or of a wrong type")
         return value[name]
 
     def check_keys(self, value: Any, kind: str, where: str) -> Any:
-        """Return an object of a kind, which must be one and have no other keys than those of its kind."""
+        """Return a value after a check that it is an object with the keys of its kind alone."""
         if not isinstance(value, dict):
             raise self.wrong(where, f"{kind}: an object is expected")
         for key in value:
@@ -135,7 +135,7 @@ class JaniReader:
         return value
 
     def list_of(self, value: Any, name: str, where: str) -> list[Any]:
-        """Return a list of an object; none where it is left out."""
+        """Return a list of an object; empty if it is omitted."""
         values = value.get(name, [])
         if not isinstance(values, list):
             raise self.wrong(where, f"{name!r} is of a wrong type: must be a list")
@@ -147,7 +147,7 @@ class JaniReader:
         Raises
         ------
         FileError
-            With the place in the file, where it is none that is read.
+            With the position in the file, for an unsupported expression.
         """
         if depth > MAX_DEPTH:
             raise self.wrong(where, f"expressions nested more than {MAX_DEPTH} deep")
@@ -180,7 +180,7 @@ class JaniReader:
         return Literal(number, 1)
 
     def _inline(self, value: Any, where: str, depth: int) -> Expression:
-        """Return the body of the function that is called, with the arguments in place of its parameters."""
+        """Return the body of the called function, with the arguments in place of its parameters."""
         name, values = self.of(value, "function", where, str), self.of(value, "args", where, list)
         if name not in self.functions:
             raise self.wrong(where, f"function {name!r} is not defined")
@@ -201,7 +201,7 @@ class JaniReader:
         return tree
 
     def _chain(self, value: Any, where: str, depth: int) -> Expression:
-        """Read operands joined by one operator from the left, however many there are."""
+        """Read operands joined by one operator, from the left, without recursion over their number."""
         operator, operands = value["op"], []
         while isinstance(value, dict) and value.get("op") == operator and "right" in value:
             right = self.expression(value["right"], where, depth + 1)
@@ -231,7 +231,7 @@ class JaniReader:
 
 
 def _flatten(step: tuple[str, Expression]) -> list[tuple[str, Expression]]:
-    """Return a step of a chain with its right side taken apart, in descending order."""
+    """Return the steps of a chain for a right side that is a chain of the same operator, in descending order."""
     sign, right = step
     if isinstance(right, Chain) and all(s == sign for s, _ in right.rest):
         return [*reversed(right.rest), (sign, right.first)]

@@ -1,4 +1,4 @@
-"""Properties of JANI files, as those of the PRISM language."""
+"""Properties of JANI files, as properties of the PRISM language."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JaniProperties(JaniReader):
     Parameters
     ----------
     file
-        In messages.
+        Name of the file, in messages.
     kinds
         Types of the model's constants and variables by name.
     transient
@@ -44,7 +44,7 @@ class JaniProperties(JaniReader):
         self.steps: dict[str, Expression] = {}
 
     def read(self, entries: Any) -> Properties:
-        """Return the properties by name; one that is not read is a `FileError` that says why."""
+        """Return the properties by name; an unsupported property is a `FileError` with the reason."""
         properties = Properties(self.file)
         for k, value in enumerate(entries):
             where = f"properties[{k}]"
@@ -149,7 +149,7 @@ class JaniProperties(JaniReader):
         return Accumulated(state, step, leaving)
 
     def _is_boolean(self, tree: Expression) -> bool:
-        """Whether an expression is a truth value; so are names that are not declared."""
+        """Whether an expression is a truth value; undeclared names are."""
         match tree:
             case Literal(value):
                 return isinstance(value, bool)

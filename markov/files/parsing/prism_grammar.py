@@ -1,7 +1,7 @@
-"""The constructs of the PRISM language, and which of them are read: the table of the documentation.
+"""The constructs of the PRISM language, read or refused: the table of the documentation.
 
-Constructs are those of the grammar of PRISM 4.8 (its manual, "The PRISM Language" and "Property Specification"), and
-older words that it takes.
+Constructs follow the grammar of PRISM 4.8 (its manual, "The PRISM Language" and "Property Specification"), including
+older words that it accepts.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Construct(NamedTuple):
     part
         ``"model"`` (a declaration), ``"expression"`` or ``"property"``.
     name
-        What it is.
+        Description.
     example
-        Of which a test reads each; declarations stand beside two modules A and B (`tests/markov/files/parsing`).
+        Text that a test reads; declarations stand beside two modules A and B (`tests/markov/files/parsing`).
     refused
-        Part of the message of one that is refused; empty: it is read.
+        Part of the error message for a refused construct; empty if it is read.
     """
 
     part: str

@@ -46,7 +46,7 @@ REFUSED = {
     "player": "players of games",
     "array": "arrays",
 }
-"""Words of the language that are refused, with what they begin."""
+"""Refused words of the language, with the constructs that begin with them."""
 MAX_MODULES = 10_000
 MAX_PARENTHESES = 60
 
@@ -57,7 +57,7 @@ def parse_prism(path: str | Path) -> Program:
     Raises
     ------
     FileError
-        With the line and the reason, where it is no Markov chain in the PRISM language.
+        With the line and the reason, for other files than Markov chains in the PRISM language.
     """
     path = file_path("path", path)
     return _Parser(read_text(path), path.name).program()
@@ -112,7 +112,7 @@ class _Parser(ExpressionParser):
         return replace(self.contents, kind=self.kind, start=self.start, composition=system)
 
     def _check_rewards(self) -> None:
-        """Warn of rewards of actions that neither a command nor a renaming has."""
+        """Warn of rewards of actions that occur in neither a command nor a renaming."""
         actions = set().union(*(module.alphabet for module in self.contents.modules.values()), self.renamed_actions)
         for items in self.contents.rewards.values():
             for item in items:
@@ -127,7 +127,7 @@ class _Parser(ExpressionParser):
                     warnings.warn(message, stacklevel=5)
 
     def _check_refused(self) -> None:
-        """Raise FileError where a word comes next that is not read."""
+        """Raise FileError if the next token begins an unsupported construct."""
         token = self.cursor.token
         if token.kind == "name" and token.text in REFUSED:
             raise self.cursor.error(f"{token.text!r}: {REFUSED[token.text]} are not read")
@@ -142,7 +142,7 @@ class _Parser(ExpressionParser):
         self.kind = KINDS[token.text]
 
     def primary(self) -> Any:
-        """Parse a primary expression; nothing in a model follows a name in parentheses but the arguments of a function."""
+        """Parse a primary expression; in a model, parentheses after a name have the arguments of a function."""
         result = super().primary()
         if isinstance(result, Name):
             self.check_no_call()
@@ -341,7 +341,7 @@ class _Parser(ExpressionParser):
         cursor.expect("endsystem")
 
     def _main_system(self) -> Composition:
-        """Return the system without a name, or the first one, with those that it names in place of their names."""
+        """Return the unnamed system, or the first, with named systems in place of their names."""
         first = "" if "" in self.systems else next(iter(self.systems))
         return self._resolve(self.systems[first][1], (first,))
 
@@ -361,7 +361,7 @@ class _Parser(ExpressionParser):
         return self._resolve(self.systems[name][1], (*outer, name))
 
     def _parallel(self) -> Composition:
-        """Read parts joined by || or by |||; both of them need parentheses between."""
+        """Read parts joined by || or by |||; a mixture needs parentheses."""
         cursor, result, first = self.cursor, self._by_actions(), ""
         while cursor.at("|") and cursor.peek().text == "|":
             sign = "|||" if cursor.peek(2).text == "|" else "||"

@@ -1,4 +1,4 @@
-"""Properties in the language of PRISM, from words to trees."""
+"""Properties in the language of PRISM, from tokens to trees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parse_property(text: str, name: str = "property") -> Any:
     Raises
     ------
     FileError
-        With the reason, where it is no property.
+        With the reason, for a string that is no property.
     """
     parser = _Parser(text, name)
     parser.name_of_property()
@@ -55,7 +55,7 @@ def parse_properties(path: str | File) -> Properties:
 
 
 def _merge_double_signs(tokens: list[Token]) -> list[Token]:
-    """Return words with Storm's ``&&`` and ``||`` as ``&`` and ``|``."""
+    """Return tokens with Storm's ``&&`` and ``||`` as ``&`` and ``|``."""
     merged = tokens[:1]
     for token in tokens[1:]:
         last = merged[-1]
@@ -73,7 +73,7 @@ class _Parser(ExpressionParser):
         self.text = text
 
     def properties(self) -> Properties:
-        """Read a file of them."""
+        """Read a file of properties."""
         cursor, properties = self.cursor, Properties(self.cursor.file)
         while cursor.token.kind != "end":
             if cursor.accept(";"):
@@ -120,7 +120,7 @@ class _Parser(ExpressionParser):
         cursor.accept(";")
 
     def name_of_property(self) -> str | None:
-        """Read the name in front of a property, if it has one."""
+        """Read the optional name in front of a property."""
         cursor = self.cursor
         if cursor.token.kind != "text" or cursor.peek().text != ":":
             return None
@@ -129,7 +129,7 @@ class _Parser(ExpressionParser):
         return name
 
     def _skip(self, line: int) -> None:
-        """Go on to the next property: after ;, or on another line outside of brackets."""
+        """Skip to the next property: after ;, or on another line outside of brackets."""
         self._depth, depth, cursor = 0, 0, self.cursor
         while cursor.index > 0 and cursor.tokens[cursor.index - 1].line >= line:
             cursor.index -= 1
@@ -158,7 +158,7 @@ class _Parser(ExpressionParser):
         return super().primary()
 
     def _at_storm_operator(self) -> bool:
-        """Whether Storm's long-run average or expected time comes next, and no variable or constant of that name."""
+        """Whether Storm's long-run average or expected time follows, and no variable or constant of that name."""
         cursor = self.cursor
         if not cursor.at("LRA", "T"):
             return False
@@ -252,7 +252,7 @@ class _Parser(ExpressionParser):
         return Path("state", right=left, line=line)
 
     def _in_parentheses(self) -> Path | None:
-        """Read a path in parentheses; None, and nothing is read, where it is a set of states."""
+        """Read a path in parentheses; None for a set of states, and the cursor does not move."""
         cursor, index, depth = self.cursor, self.cursor.index, self._depth
         cursor.take()
         try:
@@ -272,7 +272,7 @@ class _Parser(ExpressionParser):
         return self._binary(IMPLICATION_RANK)
 
     def _at_path(self, sign: str) -> bool:
-        """Whether an operator of paths comes next, and no variable of that name."""
+        """Whether an operator of paths follows, and no variable of that name."""
         cursor = self.cursor
         if not cursor.at(sign):
             return False

@@ -1,4 +1,4 @@
-"""The words of the PRISM language and of properties, with the lines that they stand on."""
+"""Tokenizer for the PRISM language and for properties."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from markov.files.errors import FileError, Location
 __all__ = ["MAX_BYTES", "Cursor", "Token", "decimal", "read_text", "tokenize"]
 
 MAX_BYTES = 64 * 2**20
-"""Size of a file beyond which it is not read."""
+"""Maximum size of a file."""
 
 LONGEST_NUMBER = 400
-"""Characters of a number."""
+"""Maximum number of characters of a number."""
 MAX_EXPONENT = 400
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WORDS = re.compile(
@@ -34,7 +34,7 @@ _WORDS = re.compile(
 
 
 class Token(NamedTuple):
-    """A word: ``kind`` is number, name, text, sign or end; it begins at the character ``start`` of the text."""
+    """A token: ``kind`` is number, name, text, sign or end; it begins at the character ``start`` of the text."""
 
     kind: str
     text: str
@@ -50,7 +50,7 @@ def read_text(path: str | Path) -> str:
     Raises
     ------
     FileError
-        When it is larger than 64 MiB, or not UTF-8.
+        If the file is larger than 64 MiB, or not UTF-8.
     """
     path = Path(path)
     with path.open("rb") as file:
@@ -65,7 +65,7 @@ def read_text(path: str | Path) -> str:
 
 
 def decimal(text: str) -> Fraction | None:
-    """Return a decimal number in ASCII digits as a fraction; None for other text and for what float64 cannot hold.
+    """Return a decimal number in ASCII digits as a fraction; None for other strings and numbers beyond float64.
 
     A number that float64 rounds to zero is zero.
     """
@@ -79,12 +79,12 @@ def decimal(text: str) -> Fraction | None:
 
 
 def tokenize(text: str, file: str) -> list[Token]:
-    """Return the words of a text, the last of kind ``end``.
+    """Return the tokens of a text; the last has the kind ``end``.
 
     Raises
     ------
     FileError
-        At the first character that begins no word.
+        At the first character that begins no token.
     """
     tokens: list[Token] = []
     offset, line = 0, 1
@@ -103,14 +103,14 @@ def tokenize(text: str, file: str) -> list[Token]:
 
 
 class Cursor:
-    """A place in a list of words.
+    """A position in a list of tokens.
 
     Parameters
     ----------
     tokens
-        Of `tokens_of`.
+        Result of `tokenize`.
     file
-        In messages.
+        Name of the file, in messages.
     """
 
     def __init__(self, tokens: list[Token], file: str) -> None:
@@ -119,47 +119,47 @@ class Cursor:
 
     @property
     def token(self) -> Token:
-        """The next word."""
+        """The next token."""
         return self.tokens[self.index]
 
     @property
     def location(self) -> Location:
-        """Where the next word stands."""
+        """File and line of the next token."""
         return self.file, self.token.line
 
     def peek(self, ahead: int = 1) -> Token:
-        """Return a word after the next one."""
+        """Return a token behind the next one, without advancing."""
         return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
 
     def take(self) -> Token:
-        """Return the next word and go on."""
+        """Return the next token and advance."""
         token = self.tokens[self.index]
         if token.kind != "end":
             self.index += 1
         return token
 
     def at(self, *texts: str) -> bool:
-        """Whether the next word is one of these signs or names."""
+        """Whether the next token is one of these signs or names."""
         token = self.tokens[self.index]
         return token.text in texts and token.kind in ("sign", "name")
 
     def accept(self, *texts: str) -> Token | None:
-        """Take the next word where it is one of these."""
+        """Take the next token if it is one of these."""
         return self.take() if self.at(*texts) else None
 
     def expect(self, *texts: str) -> Token:
-        """Take the next word, which must be one of these."""
+        """Take the next token, which must be one of these."""
         if not self.at(*texts):
             wanted = " or ".join(map(repr, texts))
             raise self.error(f"{self.token.text!r} where {wanted} is expected")
         return self.take()
 
     def kind(self, kind: str, expected: str) -> Token:
-        """Take the next word, which must be of a kind."""
+        """Take the next token, which must have a kind."""
         if self.token.kind != kind:
             raise self.error(f"{self.token.text!r} where {expected} is expected")
         return self.take()
 
     def error(self, reason: str) -> FileError:
-        """Return an error at the next word."""
+        """Return an error at the next token."""
         return FileError(self.location, reason)

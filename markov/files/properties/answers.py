@@ -29,20 +29,20 @@ class PropertyResult(Result):
     text
         The property.
     value
-        A number or a truth value: in the initial state, or as its filter says. None where it is
+        A number or a truth value, in the initial state or by the filter. None if it is
         undecided: the number lies within its error of the threshold.
     error_bound
-        Rigorous bound on the absolute error of a number; 0 of a truth value that is decided; the error
-        of what is compared where it is undecided; inf where no bound is known. See `relative_bound` for the other meaning.
+        Rigorous bound on the absolute error of a number; 0 for a decided truth value; the error of the compared number
+        for an undecided one; inf if no bound is proved. `relative_bound` is the relative error.
     values, errors, undecided
-        In each state, shape (states,): numbers with their errors; or where a property surely holds, and
-        where that is undecided. The probability that a set is reached within a time of many jumps is found for the
-        initial state alone: others have 0.5 with an error of 0.5.
+        In each state, shape (states,): numbers with their errors; or whether a property surely holds, and whether it is
+        undecided. The probability that a set is reached within a time of many jumps is computed for the initial state
+        alone: other states have 0.5 with an error of 0.5.
     status
         CONVERGED; UNDECIDED; INACCURATE where the error bound is infinite.
     reason
-        How close the threshold is, and in how many states; or in how many states at once, and with how many jumps, a
-        probability was found.
+        Distance from the threshold and number of undecided states; or the number of states followed at once and of
+        jumps.
     seconds
         Wall-clock time, in s.
 
@@ -81,9 +81,9 @@ class PropertyResult(Result):
 
     @property
     def relative_bound(self) -> float:
-        """Bound on the error of a number relative to it: small for rare events too where they are found by themselves.
+        """Bound on the relative error of a number, which may be small for rare events as well.
 
-        inf where the number may be zero; nan of a property that is no number.
+        inf if the number may be zero; nan for a property that is no number.
         """
         if isinstance(self.value, (bool, list)) or self.value is None:
             return math.nan
@@ -96,7 +96,7 @@ class PropertyResult(Result):
         Raises
         ------
         UndecidedError
-            Where it is undecided.
+            If it is undecided.
         TypeError
             For a property whose value is a number or a list.
         """
@@ -132,7 +132,7 @@ class PropertyResult(Result):
 
 
 def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyResult:
-    """Return a property's value in each state, and the one that is asked for."""
+    """Return a property's value in each state, and the requested value."""
     how, states, inner = "default", None, query
     if isinstance(query, Filter):
         how, states, inner = query.how, query.states, query.of

@@ -1,7 +1,7 @@
 """Evaluation of properties on a model: the value of an expression with P, S and R in each state.
 
-An expression without these operators has exact values. One with them is enclosed: its numbers have a bound
-on their error, and its truth values may be undecided, as may be the sets of states that operators are about.
+An expression without these operators has exact values. Other expressions are enclosed: numbers have a bound on their
+error, and truth values may be undecided, as may be the sets of states in operators.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Definitions(NamedTuple):
 
 
 class Undecided(NamedTuple):
-    """A threshold that lies within the error of what is compared with it, in some of the states."""
+    """A threshold within the error of the compared numbers, with the number of such states."""
 
     operator: str
     error: float
     states: int
 
     def text(self, states: int) -> str:
-        """Return how close it is, in how many of all states."""
+        """Return a description: the distance from the threshold and the number of states."""
         return f"within {self.error:.2g} of the threshold in {self.states} of {states} states"
 
 
@@ -67,40 +67,39 @@ class Evaluation(Scope):
 
     Parameters
     ----------
-    explored
+    state_space
         The states of the model.
     checker
-        Of its generator.
+        Evaluator of operators on its generator.
     rewards
-        Gives rewards by their name or number: those per second in states, shape (n,), and those with
-        the ones on transitions.
+        Function from a name or number to rewards per second without and with rewards of transitions, shape (n,) each.
     constants
         Constants of the properties.
     definitions
-        Labels and properties that may be named.
+        Labels and properties by name.
     labels
-        The model's labels by their names; None for others.
+        Function from a name to the label of the model; None for other names.
 
     Attributes
     ----------
     undecided
-        Thresholds that lie within the error bound of what is compared with them, in the order met.
-    asked
-        An operator, and the only state in which its value is asked for; None: none is so.
+        Thresholds within the error bound of the compared numbers, in the order of evaluation.
+    requested
+        An operator, and the only state in which its value is needed; None: in all states.
     """
 
     def __init__(
         self,
-        explored: StateSpace,
+        state_space: StateSpace,
         checker: Checker,
         rewards: Callable[[Any, Any], tuple[Vector, Vector]],
         constants: Mapping[str, Value],
         definitions: Definitions,
         labels: Callable[[str], Value | None],
     ) -> None:
-        scope = explored.instance.scope
+        scope = state_space.instance.scope
         super().__init__(definitions.file, {**scope.symbols, **constants}, scope.formulas)
-        self.state_space, self.checker = explored, checker
+        self.state_space, self.checker = state_space, checker
         self.operators = Operators(checker, rewards, self)
         self.definitions, self.model_labels = definitions, labels
         self.labels = self._label
@@ -144,7 +143,7 @@ class Evaluation(Scope):
         self._open_names.append(name)
 
     def _definition(self, name: str) -> Any:
-        """Return what the properties' file defines by a name that is no label of the model, or None."""
+        """Return the definition of a name in the properties' file; None for labels of the model and unknown names."""
         if name in ("deadlock", "init") or self.model_labels(name) is not None:
             return None
         return self.definitions.labels.get(name, self.definitions.properties.get(name))
@@ -176,7 +175,7 @@ class Evaluation(Scope):
         return earned
 
     def number(self, expression: Any, role: str) -> float:
-        """Return the value of an expression that does not depend on the state."""
+        """Return the value of a constant expression."""
         if self.has_operator(expression):
             raise FileError((self.file, expression.line), f"{role}: must be a constant number")
         value = self.value(expression)
@@ -185,7 +184,7 @@ class Evaluation(Scope):
         return float(value.single())
 
     def has_operator(self, expression: Any, names: tuple[str, ...] = ()) -> bool:
-        """Whether P, S, R or a filter is part of an expression, or of what its names stand for."""
+        """Whether P, S, R or a filter is part of an expression or of the definitions that it names."""
         if isinstance(expression, (Operator, Filter)):
             return True
         if isinstance(expression, Label):
@@ -203,7 +202,7 @@ class Evaluation(Scope):
         Raises
         ------
         FileError
-            With the line, for what cannot be evaluated.
+            With the line, for an expression that cannot be evaluated.
         """
         if isinstance(expression, FileError):
             raise expression
@@ -246,7 +245,7 @@ class Evaluation(Scope):
         return Estimate(np.zeros(self.n), np.zeros(self.n))
 
     def _constant(self, filter_value: FilterValue) -> Enclosure:
-        """Return the value of a filter as one in each state."""
+        """Return the value of a filter as the same value in each state."""
         if filter_value.value is None or isinstance(filter_value.value, bool):
             none, every = np.zeros(self.n, dtype=bool), np.ones(self.n, dtype=bool)
             sure = every if filter_value.value else none
@@ -310,7 +309,7 @@ class Evaluation(Scope):
         return enclosure
 
     def filter_value(self, query: Filter) -> FilterValue:
-        """Return the value that a filter makes of those in the states."""
+        """Return the value of a filter over the states."""
         chosen = None if query.states is None else self.truth(query.states, "a filter's states")
         initial, location = self.state_space.initial, (self.file, query.line)
         return apply_filter(query.how, self.enclosure(query.of), chosen, initial, location)
@@ -331,7 +330,7 @@ class Evaluation(Scope):
         return self._record_undecided(compare(sign, estimate, threshold), written, estimate, threshold)
 
     def _record_undecided(self, truth: Truth, operator: str, a: Estimate, b: Estimate) -> Truth:
-        """Return the result of a comparison; remember where the errors do not decide it."""
+        """Return the result of a comparison; record the states in which the errors do not decide it."""
         if not truth.decided:
             error = float((a.error + b.error)[truth.undecided].max()) * ROUNDED_UP
             count = int(truth.undecided.sum())
@@ -354,7 +353,7 @@ def _logical(sign: str, a: Truth, b: Truth, location: Any) -> Truth:
 
 
 def _parts(expression: Any) -> list[Any]:
-    """Return the expressions that an expression is made of."""
+    """Return the direct subexpressions."""
     unvisited: list[Any] = [getattr(expression, name) for name in getattr(expression, "__dataclass_fields__", ())]
     parts: list[Any] = []
     while unvisited:

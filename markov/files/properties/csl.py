@@ -1,7 +1,7 @@
 """Values of P, S and R in every state, each with a bound on its error.
 
-Sets of states where a probability is exactly 0 or 1 come from the graph alone; between them, linear
-equations and uniformization, both with rigorous bounds.
+The graph alone gives the sets of states where a probability is exactly 0 or 1. In other states it follows from linear
+equations or uniformization, both with rigorous bounds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["Checker"]
 TOLERANCE = 1e-13
 MIN_RELATIVE_PROBABILITY = 1e-280  # probability that has a relative error
 MAX_RELATIVE_ERROR = 1e-11  # error of a probability, relative to it, above which it is found by itself
-MAX_PRODUCTS = 2e9  # multiplications of uniformization, beyond which only the asked state has a probability
+MAX_PRODUCTS = 2e9  # multiplications of uniformization, beyond which only the requested state has a probability
 
 
 class Checker:
@@ -49,7 +49,7 @@ class Checker:
     loops
         Rates of the transitions from each state to itself, shape (n,): a jump may be one.
     proof
-        Of stationary distributions, as for `stationary`.
+        Proof of stationary distributions, as for `stationary`.
     """
 
     def __init__(self, Q: sp.csr_matrix, loops: Vector, proof: Proof = True) -> None:
@@ -65,7 +65,7 @@ class Checker:
         return sp.csr_matrix(self.rates.T)
 
     def leads_to(self, target: Marks, within: Marks | None = None) -> Marks:
-        """Return the states from which a target can be reached through ``within`` (None: all)."""
+        """Return the states from which a target is reachable through ``within`` (None: all states)."""
         return leads_to(self._backward, target, within)
 
     def until(self, left: Marks, right: Marks) -> Estimate:
@@ -94,9 +94,8 @@ class Checker:
     ) -> Estimate:
         """P(left U[0, time] right) in each state, for a finite time; with ``avoided``, one minus it.
 
-        It is one in the right states only: in others no jump may happen until then. In the state that is asked for
-        the error is relative to the probability, however small that is; over many jumps the other states have no
-        better bounds than 0 and 1.
+        It is one in the right states only: in others no jump may happen until then. In ``state`` the error is relative
+        to the probability, however small it is; over many jumps the other states have no better bounds than 0 and 1.
         """
         possible = self.leads_to(right, left & ~right) if time > 0.0 else right
         uncertain = possible & ~right
@@ -116,11 +115,11 @@ class Checker:
         time: float,
         state: int | None,
     ) -> tuple[Vector, Vector]:
-        """Return the probability of ends at a time from each of the running states, with its error.
+        """Return the mean of a function at a time from each of the running states, with its error.
 
-        ``stopping`` is the stopped chain, whose last two states are the right ones and others, with the probability
-        that is asked for: one in the right ones, or in all but those. ``sets`` are the running and the right states.
-        For few states, or where uniformization needs many terms, the error is relative to each probability.
+        ``stopping`` is the stopped chain, whose last two states stand for the right and all other states, with the
+        function: one in the right state, or in all other states. ``sets`` are the running and the right states. For few
+        states, or if uniformization needs many terms, the error is relative to each probability.
         """
         (part, rewards), (running, right) = stopping, sets
         jumps = Uniformized(part)
@@ -159,7 +158,7 @@ class Checker:
     def _single_state(
         self, row: int, sets: tuple[Marks, Marks], time: float, avoided: bool
     ) -> tuple[float, float] | None:
-        """Return the probability of one of the running states, with an error relative to it; None where that takes too long."""
+        """Return the probability from one of the running states, with a relative error; None if it takes too long."""
         running, right = sets
         Q = sp.csr_matrix(sp.diags(running.astype(np.float64)) @ self.Q)
         start = np.zeros(self.n)
@@ -184,7 +183,7 @@ class Checker:
         state: int | None = None,
         avoided: bool = False,
     ) -> Estimate:
-        """P(left U[low, high] right) in each state; ``high`` may be inf. ``state`` and ``avoided`` as for `until_within`."""
+        """P(left U[low, high] right) in each state; ``high`` may be inf, other arguments as for `until_within`."""
         low, high = times
         if low == 0.0 and not np.isinf(high):
             return self.until_within(left, right, high, state, avoided)
@@ -197,8 +196,8 @@ class Checker:
     def value_while(self, left: Marks, time: float, later: Estimate) -> Estimate:
         """E[later(X(time)); left until then] in each state, for probabilities and a time above zero.
 
-        Every finite sequence of jumps may happen until then: it is above zero where such a sequence
-        through left states ends in one where ``later`` is, and one where none leads elsewhere.
+        Every finite sequence of jumps has a positive probability. So the value is positive if a sequence through left
+        states ends in a state where ``later`` is positive, and one if no sequence leads elsewhere.
         """
         assert later.positive is not None
         assert later.partial is not None
@@ -219,7 +218,7 @@ class Checker:
     def next(self, later: Estimate, low: float, high: float) -> Estimate:
         """E[later(state after the first jump); the jump between low and high] in each state.
 
-        A state without transitions stays, as if it had one to itself at rate one.
+        A state without transitions has a loop of rate one.
         """
         assert later.positive is not None
         assert later.partial is not None
@@ -233,7 +232,7 @@ class Checker:
         max_terms = int(np.diff(self.rates.indptr).max(initial=0)) + 8
 
         def follows(marks: Marks) -> Marks:
-            """Return the states whose next one may be marked."""
+            """Return the states with a marked successor."""
             jumped = (self.rates @ marks.astype(float) > 0.0) | ((self.loops > 0.0) & marks)
             return np.where(moves, jumped, marks)
 
@@ -243,7 +242,7 @@ class Checker:
         return probability(mean * span, errors + max_terms * U * np.abs(mean), positive, partial)
 
     def _reward_by_squaring(self, rewards: Vector, time: float) -> Estimate | None:
-        """Return the mean reward per second at a time by squaring; None of too many states, or where nothing is proved."""
+        """Return the mean reward per second at a time by squaring; None for too many states, or without a proof."""
         lowest = float(rewards.min())
         if not squaring_pays(self.n, -float(self.Q.diagonal().min()) * time, self.Q.nnz):
             return None
@@ -259,7 +258,7 @@ class Checker:
         return Estimate(values + lowest, errors)
 
     def _limit(self, jumps: Uniformized, values: Vector, time: float) -> Limit | None:
-        """Return the long-run means of a function from each state, where a time is far; None: it is not, or they are not known."""
+        """Return the long-run means of a function from each state for a far time; None if near or without a bound."""
         if jumps.rate * time <= MIN_JUMPS_FOR_LIMIT:
             return None
         mean = self.long_run(values)
@@ -316,7 +315,7 @@ class Checker:
     def long_run_probability(self, marks: Marks) -> Estimate:
         """Return the share of time that is spent in a set in the long run.
 
-        It is above zero where a closed class that has a state of the set can be reached.
+        It is positive if a closed class with a state of the set is reachable.
         """
         assert self.chain is not None
         estimate = self.long_run(marks.astype(float))

@@ -1,7 +1,7 @@
-"""Values in each state that are known to an error: intervals of numbers, and truth with a third value.
+"""Values with errors in each state: numbers with bounds, and three-valued truth.
 
 Truth values combine by Kleene's strong three-valued logic (S. C. Kleene, Introduction to Metamathematics,
-1952, section 64): a set of states is enclosed by the states where it surely holds and those where it may.
+1952, section 64): a set of states lies between the states that surely belong to it and those possibly in it.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ ROUNDED_UP = 1.0 + 8.0 * U
 
 @dataclass(frozen=True)
 class Truth:
-    """A set of states: those where it surely holds, and those where it may, shape (n,) both."""
+    """A set of states: the states surely in it, and the states possibly in it, shape (n,) both."""
 
     surely: Marks
     possibly: Marks
 
     @classmethod
     def exactly(cls, marks: Marks) -> Truth:
-        """Return a set that is known."""
+        """Return a decided set."""
         return cls(marks, marks)
 
     @property
     def undecided(self) -> Marks:
-        """The states where it is open, shape (n,)."""
+        """The undecided states, shape (n,)."""
         return self.possibly & ~self.surely
 
     @property
     def decided(self) -> bool:
-        """Whether it is known in every state."""
+        """Whether no state is undecided."""
         return not self.undecided.any()
 
     def map(self, change: Callable[[Marks], Marks]) -> Truth:
-        """Return the result of a function that grows with the set."""
+        """Return the result of a monotone function of the set."""
         surely = change(self.surely)
         return Truth(surely, surely if self.decided else change(self.possibly))
 
@@ -64,7 +64,7 @@ class Truth:
         return Truth(self.surely | other.surely, self.possibly | other.possibly)
 
     def same_as(self, other: Truth) -> Truth:
-        """Return where both have the same truth value."""
+        """Return the set of states in which both have the same truth value."""
         return (self & other) | (~self & ~other)
 
 
@@ -77,7 +77,7 @@ class Estimate:
     values, error
         An infinite value with the error zero is infinite.
     positive, partial
-        Of probabilities: where they are above zero and below one, by the graph of the chain.
+        States in which a probability is positive or below one, by the graph of the chain.
     """
 
     values: Vector
@@ -86,13 +86,13 @@ class Estimate:
     partial: Truth | None = None
 
     def negated(self) -> Estimate:
-        """Return one minus them."""
+        """Return one minus the numbers."""
         error = self.error + np.where(self.error > 0.0, U, 0.0)
         return Estimate(1.0 - self.values, error, self.partial, self.positive)
 
     @classmethod
     def between(cls, low: Estimate, high: Estimate) -> Estimate:
-        """Return numbers that are at least the first and at most the second ones."""
+        """Return an enclosure of numbers between a lower and an upper estimate."""
         with np.errstate(invalid="ignore"):
             same = (low.values == high.values) & (low.error == high.error)
             lower, upper = low.values - low.error, high.values + high.error
@@ -111,7 +111,7 @@ Enclosure = Estimate | Truth
 
 
 def probability(values: Vector, error: Vector, positive: Truth, partial: Truth) -> Estimate:
-    """Return probabilities, exactly zero and one where the graph says so."""
+    """Return probabilities, exactly zero or one in the states that the graph decides."""
     zero, one = ~positive.possibly, ~partial.possibly
     values = np.where(one, 1.0, np.where(zero, 0.0, values))
     error = np.where(np.isfinite(error), np.minimum(error, 1.0), error)  # both lie between 0 and 1
@@ -119,7 +119,7 @@ def probability(values: Vector, error: Vector, positive: Truth, partial: Truth) 
 
 
 def compare(sign: str, a: Estimate, b: Estimate) -> Truth:
-    """Return where ``a < b`` and the like hold."""
+    """Return the states in which a comparison such as ``a < b`` holds."""
     with np.errstate(invalid="ignore"):
         holds = np.asarray(COMPARISONS[sign](a.values, b.values))
         allowance = (a.error + b.error) * ROUNDED_UP
@@ -150,7 +150,7 @@ def _quotient(a: Estimate, b: Estimate) -> Estimate:
 
 
 def _with_rounding(values: Vector, error: Vector) -> Estimate:
-    """Return the result of an operation of floating-point numbers, with the error of its operands."""
+    """Return the result of a floating-point operation, with the error of its operands and its rounding."""
     error = np.where(np.isnan(error), np.inf, error) * ROUNDED_UP
     finite = np.isfinite(values)
     return Estimate(values, error + np.where(finite, U * np.abs(values), 0.0))
@@ -175,7 +175,7 @@ _OPERATIONS: dict[str, Callable[..., Estimate]] = {
 
 
 def calculate(name: str, *operands: Estimate) -> Estimate | None:
-    """Return the result of an operator or a function with its error; None if it is not among these."""
+    """Return the result of an operator or a function with its error; None for other names."""
     if name not in _OPERATIONS:
         return None
     with np.errstate(all="ignore"):

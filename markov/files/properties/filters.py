@@ -21,7 +21,7 @@ __all__ = ["FilterValue", "apply_filter"]
 
 
 class FilterValue(NamedTuple):
-    """The value of a filter, None where it is undecided, the bound on its error, and why it is undecided."""
+    """The value of a filter, None if undecided, the bound on its error, and the reason if undecided."""
 
     value: Any
     error: float = 0.0
@@ -40,20 +40,20 @@ def apply_filter(
     Parameters
     ----------
     how
-        The filter; ``"default"``: the value in the initial state, of several the one that all have.
+        The filter; ``"default"``: the value in the initial state, or the common value of several initial states.
     values
-        In each state.
+        Values in each state.
     chosen
-        The states of the filter; None: all; for ``default`` and ``state`` the initial ones.
+        The states of the filter; None: all states, or the initial states for ``default`` and ``state``.
     initial
         Indices of the initial states.
     location
-        In messages.
+        File and line, in messages.
 
     Raises
     ------
     FileError
-        Where the filter does not fit the values or the states.
+        For a filter that does not fit the values or the states.
     """
     truth = isinstance(values, Truth)
     if how in ("forall", "exists", "count") and not truth:
@@ -82,7 +82,7 @@ def apply_filter(
 
 
 def _count(how: str, values: Truth, chosen: Truth) -> FilterValue:
-    """Return how many of some states are in a set, or whether all or any are."""
+    """Return the number of chosen states in a set, or whether all or any belong to it."""
     if how == "count":
         inside = values & chosen
         minimum, maximum = int(inside.surely.sum()), int(inside.possibly.sum())
@@ -100,7 +100,7 @@ def _decide(*, sure: bool, possible: bool) -> FilterValue:
 
 
 def _truth_values(how: str, values: Truth, indices: NDArray[np.int64]) -> FilterValue:
-    """Return the truth value in one state, or those in each."""
+    """Return the truth value in one state, or a list of them."""
     results = [_decide(sure=bool(values.surely[k]), possible=bool(values.possibly[k])) for k in indices]
     if how in ("state", "first"):
         return results[0]
@@ -132,7 +132,7 @@ def _reduce(how: str, values: Estimate, indices: NDArray[np.int64], location: An
 
 
 def _largest_error(sizes: Any, errors: Any) -> float:
-    """Return the error of the largest number: others may exceed it, and it may be smaller."""
+    """Return the error of the maximum: another number may exceed it, and it may be smaller itself."""
     if not np.isfinite(sizes).all():
         return float(errors.max())
     below = (sizes.max() - sizes) * (1.0 - 8.0 * U)
@@ -140,7 +140,7 @@ def _largest_error(sizes: Any, errors: Any) -> float:
 
 
 def _best(sizes: Any, errors: Any, indices: Any) -> FilterValue:
-    """Return the state of the smallest number; undecided where errors leave several."""
+    """Return the state of the minimum; undecided if the errors allow several."""
     best = int(np.argmin(sizes))
     rivals = (sizes - errors <= sizes[best] + errors[best]) & (errors + errors[best] > 0.0)
     rivals[best] = False

@@ -1,6 +1,6 @@
-"""Values of the operators P, S and R in each state, of sets of states that may be undecided.
+"""Values of the operators P, S and R in each state, for sets of states that may be undecided.
 
-P and S grow with these sets, so that the smallest and the largest possible set give the ends of an interval.
+P and S are monotone in these sets: the minimum and the maximum possible set give the bounds of an interval.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["Operators", "States"]
 
 
 class States(Protocol):
-    """Evaluation of the expressions that operators are about."""
+    """Evaluation of the expressions in operators."""
 
     file: str
 
     def truth(self, expression: Any, what: str = ...) -> Truth:
-        """Return in which states an expression is true."""
+        """Return the set of states in which an expression is true."""
 
     def number(self, expression: Any, what: str) -> float:
-        """Return the value of an expression that does not depend on the state."""
+        """Return the value of a constant expression."""
 
     def over_states(self, expression: Any) -> NDArray[Any]:
         """Return the values of an expression without operators in all states, shape (n,)."""
@@ -49,10 +49,9 @@ class Operators:
     Parameters
     ----------
     checker
-        Of the generator.
+        Evaluator on the generator.
     rewards
-        Gives rewards by their name or number: those per second in states, shape (n,), and those with
-        the ones on transitions.
+        Function from a name or number to rewards per second without and with rewards of transitions, shape (n,) each.
     scope
         Evaluates the expressions in the operators.
     """
@@ -67,9 +66,9 @@ class Operators:
         self.n = checker.n
 
     def values(self, operator: Operator, state: int | None = None) -> Estimate:
-        """Return the numbers that an operator is about, in each state.
+        """Return the numbers of an operator in each state.
 
-        Where only one state is ``state`` for, others may have wide bounds.
+        With a ``state``, other states may have wide bounds.
         """
         if operator.kind == "SR":
             return self.checker.long_run(self._rewards_of(operator)[1])
@@ -80,7 +79,7 @@ class Operators:
         return self._reward(operator)
 
     def long_run_function(self, operator: Operator) -> Vector | None:
-        """Return the function of the state, shape (n,), whose long-run mean an operator is; None: it is another number."""
+        """Return the function, shape (n,), whose long-run mean an operator is; None for other operators."""
         if operator.kind == "SR":
             return self._rewards_of(operator)[1]
         if operator.kind == "S":
@@ -118,7 +117,7 @@ class Operators:
         return self._avoidance(~left, ~right, (low, high), state)
 
     def _now(self, states: Any) -> Estimate:
-        """Return the probability that a set of states has the first one."""
+        """Return the probability that the first state belongs to a set: zero or one."""
 
         def indicator(marks: Marks) -> Estimate:
             positive = Truth.exactly(marks)
@@ -133,7 +132,7 @@ class Operators:
         return _monotone(until, left, right)
 
     def _avoidance(self, left: Truth, right: Truth, times: tuple[float, float], state: int | None) -> Estimate:
-        """Return one minus the probability of an until operator: by itself where times end, as small ones are."""
+        """Return one minus the probability of an until operator, directly for finite times: it may be small."""
 
         def avoidance(not_left: Marks, not_right: Marks) -> Estimate:
             return self.checker.until_between(~not_left, ~not_right, times, state, avoided=True)
@@ -159,7 +158,7 @@ class Operators:
         return _monotone(lambda others: self.checker.reward_until(total, ~others), ~target)
 
     def _rewards_of(self, operator: Operator) -> tuple[Vector, Vector]:
-        """Return rewards per second in states, and with those on transitions, shape (n,) each."""
+        """Return rewards per second without and with rewards of transitions, shape (n,) each."""
         location = self.scope.file, operator.line
         if not isinstance(operator.reward, Accumulated):
             return self.rewards(operator.reward, location)
@@ -173,14 +172,14 @@ class Operators:
         return states, total
 
     def _over_states(self, tree: Any) -> Vector:
-        """Return the numbers of an expression in all states, shape (n,); zeros of None."""
+        """Return the numbers of an expression in all states, shape (n,); zeros for None."""
         if tree is None:
             return np.zeros(self.n)
         return np.array(self.scope.over_states(tree), dtype=np.float64)
 
 
 def _monotone(function: Callable[..., Estimate], *sets: Truth) -> Estimate:
-    """Return the values of a function that grows with sets of states."""
+    """Return the values of a monotone function of sets of states."""
     low = function(*(states.surely for states in sets))
     if all(states.decided for states in sets):
         return low

@@ -26,7 +26,7 @@ class Interval:
 
     @property
     def plain(self) -> bool:
-        """Whether it says nothing."""
+        """Whether both bounds are open."""
         return self.low is None and self.high is None
 
 
@@ -37,13 +37,13 @@ class Path:
     Attributes
     ----------
     kind
-        Of probabilities: ``"X"``, ``"U"``, ``"W"``, ``"R"`` (release), ``"F"``, ``"G"``, ``"state"``
-        (the first state). Of rewards: ``"F"`` (until), ``"C"`` (accumulated), ``"I"`` (at a time),
+        For probabilities: ``"X"``, ``"U"``, ``"W"``, ``"R"`` (release), ``"F"``, ``"G"``, ``"state"``
+        (the first state). For rewards: ``"F"`` (until), ``"C"`` (accumulated), ``"I"`` (at a time),
         ``"S"`` (per second in the long run).
     left, right
         Sets of states; a path in place of ``right`` only after X.
     interval
-        The times at which it counts.
+        The times of the formula.
     """
 
     kind: str
@@ -54,16 +54,16 @@ class Path:
 
 
 class Accumulated(NamedTuple):
-    """An expression as a reward (JANI); None where it does not count.
+    """An expression as a reward (JANI); None for events without reward.
 
     Attributes
     ----------
     state
         Earned per second in states.
     step
-        Name in `Program.steps` of what each transition earns.
+        Name in `Program.steps` of the reward of each transition.
     leaving
-        Earned when a state is left: by each transition out of it, those to itself among them.
+        Earned on leaving a state: by each transition out of it, loops included.
     """
 
     state: Expression | None = None
@@ -84,7 +84,7 @@ class Operator:
     of
         A `Path`; of S a set of states.
     reward
-        Name or number of the rewards; None: the first ones; or an expression that is accumulated.
+        Name or number of the reward structure, None for the first, or an accumulated expression.
     start, how
         An older way to write a filter: ``{states}{min}``.
     written
@@ -124,7 +124,7 @@ class Properties:
     texts: dict[str, str] = field(default_factory=dict)
 
     def text_of(self, name: str) -> str:
-        """Return the name of a property, or the text of one that has none and is called by its number."""
+        """Return the name of a property, or the text of an unnamed property that is called by its number."""
         return self.texts.get(name, name)
 
 
@@ -136,7 +136,7 @@ def has_times(query: Any, by_name: Mapping[str, Any]) -> bool:
     query
         The tree of the property, or a part of it.
     by_name
-        Properties that names in quotes stand for.
+        Properties by their names in quotes.
     """
     if isinstance(query, Path) and not query.interval.plain:
         return True

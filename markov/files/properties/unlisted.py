@@ -1,8 +1,8 @@
 """Values of properties of a model whose states are infinitely many, or too many for a list.
 
-From the initial state: long-run means by `stationary`, probabilities until a time on a set of states that moves with
-the distribution (`moved`), or, where states have no numbers, one that grows along the flow (`Flow`). What has left it
-counts for neither or for both, which gives the two ends of an interval.
+Values are computed from the initial state: long-run means by `stationary`, probabilities until a time on a set of
+states that moves with the distribution (`moved`), or, for states without numbers, on a set that grows along the flow
+(`Flow`). Probability that has left the set counts as zero for the lower and in full for the upper bound.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Unlisted:
 
     Parameters
     ----------
-    bound
+    instance
         The program.
     names
         Constants of the properties.
@@ -112,8 +112,8 @@ class Unlisted:
     def _until(self, path: Path, first: float, last: float) -> tuple[float, float]:
         """Return bounds on the probability that a set is entered at a time from first to last.
 
-        The set is that of the path, or those outside of it for what holds globally. ``first`` is 0, or ``last``: then
-        the chain goes on in states of the set.
+        The set is the target of the path, or its complement for G. ``first`` is 0, or ``last``: then the chain
+        continues in states of the set.
         """
         inner = self._function(path.right)
         right = (lambda s: not inner(s)) if path.kind == "G" else inner
@@ -157,7 +157,7 @@ class Unlisted:
         return result.between(counted)
 
     def conditions(self, path: Path, at_once: bool) -> TargetConditions:
-        """Return where a path has reached its target on the way, and where it goes on otherwise, by the program."""
+        """Return the conditions of a path, by the instance: its target is reached, and it may continue."""
         location = self.instance.location(path.line)
 
         def conditions(instance: Instance) -> tuple[Value, Value]:

@@ -1,4 +1,4 @@
-"""The elements of an SBML file: which attributes and elements are read, and which are skipped."""
+"""Elements of an SBML file: attributes and elements that are read, and those skipped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERSIONS = {"2": "12345", "3": "12"}
 
 
 class Fields(NamedTuple):
-    """What may stand in an element.
+    """Allowed contents of an element.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Fields(NamedTuple):
 
 
 ALWAYS_SKIPPED = Fields("", "metaid sboTerm name", "", "notes annotation")
-"""In every element; elements and attributes of packages that are not required, too."""
+"""Skipped in every element, as are elements and attributes of packages that are not required."""
 FIELDS: dict[str, Fields] = {
     "sbml": Fields("level version", "", "model"),
     "model": Fields(
@@ -105,12 +105,12 @@ class Element(ET.Element):
 
 
 def model_of(path: Path) -> tuple[Element, int]:
-    """Return the model in a file, in which everything is read or may be skipped, and the level of SBML.
+    """Return the model in a file, after a check that everything is read or may be skipped, and the level of SBML.
 
     Raises
     ------
     FileError
-        With the line, where the file is no SBML, or has an attribute or an element that is not read.
+        With the line, for files other than SBML, and attributes and elements that are not read.
     """
     root = _root(read_text(path), path.name)
     level = root.get("level") or root.space.removeprefix(CORE)[:1]
@@ -183,7 +183,7 @@ def _root(text: str, file: str) -> Element:
 
 
 def _check(element: Element, file: str, packages: set[str]) -> None:
-    """Refuse attributes and elements that are not read; remove those that are skipped."""
+    """Refuse unsupported attributes and elements; remove skipped elements."""
     fields = FIELDS[element.tag]
     allowed = {*fields.used.split(), *fields.skipped.split(), *ALWAYS_SKIPPED.skipped.split()}
     where = describe(element)

@@ -1,4 +1,4 @@
-"""Events of SBML: assignments at given times, and such as a reaction triggers."""
+"""Events of SBML: assignments at given times, and assignments that a reaction triggers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["Trigger", "read_event", "shift", "split_by_trigger"]
 
 HOLDS_AFTER = {(">=", 0): False, (">", 0): True, ("<=", 1): False, ("<", 1): True}
-"""Comparisons with the time on the left (0) or right, and whether they hold only after it."""
+"""Comparisons with the time on the left (0) or right (1), and whether they first hold after it."""
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """An event that reactions trigger: what becomes true, and what is assigned then.
+    """An event that reactions trigger: its condition, and the assignments when the condition becomes true.
 
-    ``at_start`` tells whether it happens at time 0 if the condition holds there.
+    ``at_start``: whether the event happens at time 0 if the condition holds initially.
     """
 
     condition: Expression
@@ -46,13 +46,13 @@ def read_event(
     event
         The element.
     math
-        Reads the formula in an element, for a place in messages.
+        Reader of the formula in an element; takes its description for messages.
     variables
-        What may be assigned and what conditions may depend on: species that reactions change.
+        Species that reactions change: they may be assigned, and conditions may depend on them.
     amount
         Returns the amount of a species that is set to a value, which may be a concentration.
     refuse
-        Makes the error of a place and a reason.
+        Returns the error of a description and a reason.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def read_event(
 
 
 def _truth(element: Element, name: str, where: str, refuse: Callable[[str, str], Exception]) -> bool:
-    """Return an attribute that is true where it is left out."""
+    """Return an attribute with the default true."""
     text = element.get(name, "true")
     if text not in ("true", "false", "1", "0"):
         raise refuse(where, f"{name} = {text[:40]!r}: must be true or false")
@@ -107,11 +107,11 @@ def split_by_trigger(command: Command, step: Mapping[str, int], event: Trigger) 
     Parameters
     ----------
     command
-        Of the reaction, with one branch.
+        Command of the reaction, with one branch.
     step
-        By how much it changes each species.
+        Change of each species.
     event
-        Happens when its condition becomes true: its values are those after the reaction.
+        Event that happens when its condition becomes true; its values are computed after the reaction.
     """
     before, after = event.condition, shift(event.condition, step)
     fires = Chain(Negation("!", before, 1), (("&", after),), 1)
@@ -127,7 +127,7 @@ def split_by_trigger(command: Command, step: Mapping[str, int], event: Trigger) 
 
 
 def shift(tree: Expression, step: Mapping[str, int]) -> Expression:
-    """Return an expression of the values after a step, in terms of those before it."""
+    """Return an expression of the values after a step, in terms of the values before it."""
     if isinstance(tree, Name) and tree.name in step:
         return Chain(tree, (("+", Literal(step[tree.name], 1)),), 1)
     return map_parts(tree, lambda part: shift(part, step))

@@ -32,7 +32,7 @@ MAX_DEPTH = 60
 MAX_NODES = 10_000  # of a formula with the bodies of the functions that it calls
 TIME = "http://www.sbml.org/sbml/symbols/time"
 CLOCK = "time of the model"
-"""How the time is called in expressions: no name of a file has spaces."""
+"""Name of the time in expressions: no name of a file has spaces."""
 CONSTANTS: dict[str, float] = {
     "pi": math.pi, "exponentiale": math.e, "true": True, "false": False,
 }  # fmt: skip
@@ -85,11 +85,11 @@ class Formulas:
     Parameters
     ----------
     meanings
-        What names of species stand for.
+        Expressions by names of species.
     functions
         Function definitions by their names.
     refuse
-        Makes the error of a place and a reason.
+        Returns the error of a description and a reason.
     timed
         Whether formulas may depend on the time.
     """
@@ -116,7 +116,7 @@ class Formulas:
         return self._tree(formulas[0][0], where, local or {}, 0)
 
     def check_functions(self) -> None:
-        """Refuse what is not read in function definitions, also in those that are not called."""
+        """Refuse unsupported contents of function definitions, called or not."""
         for name, (parameters, body) in self.functions.items():
             self._nodes = 0
             local = {name_of_parameter: Name(name_of_parameter, body.line) for name_of_parameter in parameters}
@@ -196,7 +196,7 @@ class Formulas:
 
     @staticmethod
     def _operation(name: str, operands: Sequence[Expression], line: int) -> Expression | None:
-        """Return an operator of MathML with its operands; None where it is none that is read."""
+        """Return an operator of MathML with its operands; None for unsupported operators."""
         count = len(operands)
         if name in ("minus", "not") and count == 1:
             return Negation("-" if name == "minus" else "!", operands[0], line)
@@ -227,7 +227,7 @@ class Formulas:
         return None
 
     def _call(self, name: str, arguments: Sequence[Expression], where: str, depth: int) -> Expression:
-        """Return the body of a function definition, with the arguments in place of its parameters."""
+        """Return the body of a called function definition, with the arguments in place of its parameters."""
         if name not in self.functions:
             raise self.refuse(where, f"function {name!r} is not defined")
         parameters, body = self.functions[name]

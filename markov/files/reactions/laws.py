@@ -56,14 +56,14 @@ class Line(NamedTuple):
 
 
 class LawSigns:
-    """Signs of formulas in states whose amounts are whole numbers from 0 on, without upper ends.
+    """Signs of formulas in states whose amounts are unbounded integers from 0 on.
 
     A formula that may be negative is a difference, or a function that has both signs. Limits of amounts play no part:
-    they cut a model off, and do not change what its laws mean.
+    they truncate a model, and do not change the meaning of its laws.
 
     Parameters
     ----------
-    bound
+    instance
         The program with its constants.
     """
 
@@ -72,7 +72,7 @@ class LawSigns:
         self._signs: dict[int, Signs] = {}  # by the identity of a tree, since parts are shared
 
     def of(self, tree: Expression) -> Signs:
-        """Return the signs that a formula may have; both where they are not evident."""
+        """Return the possible signs of a formula; both if they are not evident."""
         if id(tree) not in self._signs:
             signs = self._of(tree)
             value = self._constant(tree) if signs == ANY else None
@@ -126,7 +126,7 @@ class LawSigns:
         return signs
 
     def _line(self, tree: Expression) -> Line | None:
-        """Return a formula that is linear in at most one amount; None for others."""
+        """Return a formula that is linear in at most one amount; None for other formulas."""
         value = self._constant(tree)
         if value is not None:
             return Line("", 0.0, value)
@@ -142,7 +142,7 @@ class LawSigns:
         return None
 
     def _constant(self, tree: Expression) -> float | None:
-        """Return the value of a formula without amounts and rules; None for others."""
+        """Return the value of a formula without amounts and rules; None for other formulas."""
         if any(name not in self.instance.constants for name in names_in(tree)):
             return None
         return float(self.instance.scope.value(tree).single())
@@ -194,7 +194,7 @@ def _combine(a: Line, sign: str, b: Line) -> Line | None:
 
 
 def _factors(tree: Expression) -> tuple[list[Expression], list[Expression]]:
-    """Return the factors and the divisors of a product, those of its factors too."""
+    """Return the factors and the divisors of a product, of nested products as well."""
     if not _is_product(tree):
         return [tree], []
     assert isinstance(tree, Chain)
@@ -214,7 +214,7 @@ def _is_product(tree: Expression) -> bool:
 
 
 def vanishes(tree: Expression, name: str) -> bool:
-    """Whether a law is 0 for certain where a species is: a product that has it as a factor."""
+    """Whether a law certainly vanishes without molecules of a species: a product with the species as a factor."""
     match tree:
         case Name(other):
             return other == name

@@ -1,8 +1,8 @@
 """Reaction networks in SBML as Markov chains on the numbers of molecules.
 
 Systems Biology Markup Language, levels 2 and 3 (core): species, parameters, reactions with their laws,
-and assignment rules. Numbers of molecules have no largest value: a limit is given for each species, and
-what would exceed it ends in a state of its own, whose probability bounds the error of the truncation (B.
+and assignment rules. Numbers of molecules have no largest value: a limit may be set for each species, and reactions
+beyond it lead to a separate state, whose probability bounds the error of the truncation (B.
 Munsky, M. Khammash, The finite state projection algorithm, Journal of Chemical Physics 124, 2006).
 """
 
@@ -59,7 +59,7 @@ TWO_REACTIONS = (
     'or reversible="false" where the law is the rate of one direction alone'
 )
 FIRST_REACTION = 10**9
-"""Number of the first reaction, in place of a line: no file has so many lines, and a line may have several reactions."""
+"""Number of the first reaction, in place of a line: beyond all lines, since a line may have several reactions."""
 
 
 def read_sbml(
@@ -80,20 +80,21 @@ def read_sbml(
         The file.
     limits
         Largest number of molecules of each species that reactions change, or one number for all. A
-        reaction that would exceed it leads to the state ``outside``, for good; the probability of the
-        label ``outside`` at a time is a bound on what the limits change in any probability then. None: no
+        reaction that would exceed it leads to the absorbing state ``outside``; the probability of the
+        label ``outside`` at a time bounds the effect of the limits on any probability at that time. None: no
         limits; `stationary`, `passage` and `transient` take infinitely many states.
     constants
-        Values of parameters in place of those of the file.
+        Values of parameters; they replace values in the file.
     most
-        Give up beyond so many states.
+        Largest number of states; with more, TooLargeError.
 
     Returns
     -------
     FileModel
         Each species that reactions or events change is a component and a reward (zero in the state ``outside``); others
-        are constants. Each assignment rule is a reward; ``property`` evaluates CSL. An event that a reaction triggers is part of that reaction. A
-        model with events at given times is no chain with constant rates: `transient` alone takes it.
+        are constants. Each assignment rule is a reward; ``property`` evaluates CSL. An event that a reaction triggers
+        is part of that reaction. A model with events at given times is no chain with constant rates: `transient` alone
+        takes it.
 
     Raises
     ------
@@ -136,7 +137,7 @@ def read_sbml(
 
 
 def _refuse_at_start(event: Trigger, instance: Instance) -> None:
-    """Raise FileError where the event happens at time 0."""
+    """Raise FileError if the event happens at time 0."""
     location = instance.program.file, None
     start = Columns(np.array([[r.start] for r in instance.ranges]))
     condition = boolean(instance.scope.value(event.condition), location, "a trigger")
@@ -145,7 +146,7 @@ def _refuse_at_start(event: Trigger, instance: Instance) -> None:
 
 
 def _refuse_net_laws(laws: Mapping[int, Expression], instance: Instance) -> None:
-    """Raise FileError where the law of a reversible reaction, by its number, may be negative.
+    """Raise FileError if the law of a reversible reaction, by its number, may be negative.
 
     Such a law is the difference of the rates of two directions. Which terms belong to which is not in the file, and
     read as one rate the reaction would stop where they are equal.
@@ -196,7 +197,7 @@ class _Reader:
             raise self.wrong("listOfEvents", "events at given times need limits=")
 
     def wrong(self, where: str, reason: str) -> FileError:
-        """Return an error at the element that is being read."""
+        """Return an error at the current element."""
         return FileError((self.file, self.line), f"{where}: {reason}")
 
     def elements(self, kind: str) -> Iterator[Element]:
@@ -207,7 +208,7 @@ class _Reader:
                 yield element
 
     def new_id(self, element: Element) -> str:
-        """Return the id of an element, which no other one of the model may have."""
+        """Return the id of an element, which must be unique in the model."""
         name = element.get("id")
         if not name:
             raise self.wrong(element.tag, "without an id")
@@ -217,7 +218,7 @@ class _Reader:
         return name
 
     def real(self, element: Element, name: str) -> Fraction | None:
-        """Return a number; None where the attribute is left out."""
+        """Return a number; None without the attribute."""
         text = element.get(name)
         value = None if text is None else decimal(text.strip())
         if text is not None and value is None:
@@ -233,7 +234,7 @@ class _Reader:
     # ------------------------------------------------------------------ units
 
     def _check_units(self) -> None:
-        """Refuse units in which an amount is no number of molecules, or a time no number of seconds."""
+        """Refuse units other than molecules for amounts and seconds for times."""
         self.units: dict[str, list[Element]] = {}
         for definition in self.elements("UnitDefinitions"):
             name = definition.get("id", "")
@@ -267,7 +268,7 @@ class _Reader:
     # ------------------------------------------------------------------ species and constants
 
     def _size(self, compartment: Element) -> Fraction | None:
-        """Return the size of a compartment; None where it has none."""
+        """Return the size of a compartment; None without a size."""
         dimensions = compartment.get("spatialDimensions", "3")
         if dimensions.strip() not in ("0", "1", "2", "3"):
             raise self.wrong(describe(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3")
@@ -280,7 +281,7 @@ class _Reader:
         return Fraction(1) if dimensions == "0" else size
 
     def _meaning(self, name: str, species: Element) -> None:
-        """Find out whether a species stands for an amount or for a concentration in formulas."""
+        """Determine whether a species stands for an amount or for a concentration in formulas."""
         self.line, where = species.line, f"species {name!r}"
         self._check_unit(f"{where}, substanceUnits", species.get("substanceUnits"), "item")
         compartment = species.get("compartment")
@@ -301,7 +302,7 @@ class _Reader:
         return value if size is None else Chain(value, (("*", size),), value.line)
 
     def _species(self, name: str, species: Element, limits: int | Mapping[str, int] | None) -> None:
-        """Add a species to those that reactions change, or to the constants."""
+        """Add a species to the variables or to the constants."""
         self.line, where = species.line, f"species {name!r}"
         amount, concentration = (self.real(species, f"initial{kind}") for kind in ("Amount", "Concentration"))
         is_fixed = [self.truth(species, key, default=False) for key in ("boundaryCondition", "constant")]
@@ -370,7 +371,7 @@ class _Reader:
         return self.formulas.read(element, f"initialAssignment of {name!r}")
 
     def _at_start(self, tree: Expression, inside: tuple[str, ...] = ()) -> Expression:
-        """Return an expression of what is known at time 0, with initial amounts in place of species."""
+        """Return an expression at time 0, with initial amounts in place of species."""
         if not isinstance(tree, Name):
             return map_parts(tree, lambda part: self._at_start(part, inside))
         name = tree.name
@@ -386,7 +387,7 @@ class _Reader:
         return self.counts[name][0] if name in self.counts else self.fixed[name]
 
     def _rule(self, name: str) -> Expression:
-        """Return the value of an assignment rule: of a species its amount."""
+        """Return the value of an assignment rule; for a species the amount."""
         if name not in self._values:
             element = self.rules[name]
             self.line = element.line
@@ -416,7 +417,7 @@ class _Reader:
     # ------------------------------------------------------------------ events
 
     def _events(self) -> tuple[tuple[Reset, ...], Trigger | None]:
-        """Return the events at given times, or the one that reactions trigger."""
+        """Return the events at given times, or the single event that reactions trigger."""
         math = Formulas(self.amount_of, self.functions, self.wrong, timed=True).read
         events = [
             read_event(event, math, self.counts.keys(), self._amount, self.wrong) for event in self.elements("Events")
@@ -436,7 +437,7 @@ class _Reader:
         return resets, triggers[0] if triggers else None
 
     def _depends_on_amounts(self, reset: Reset) -> bool:
-        """Whether a value that an event assigns depends on an amount, and may exceed its limit in some states alone."""
+        """Whether an assigned value depends on an amount, and thus exceeds its limit in a part of the states."""
         variable = self.counts.keys() | self.rules.keys()
         return any(variable & set(names_in(change.value)) for change in reset.changes)
 
@@ -486,11 +487,11 @@ class _Reader:
 
     @property
     def inside(self) -> Expression:
-        """Whether no limit was exceeded."""
+        """The condition that no limit was exceeded."""
         return Negation("!", Name(OUTSIDE, 1), 1) if self.limited else Literal(True, 1)
 
     def _value(self, parameter: Element) -> Expression:
-        """Return the value of a parameter, from an initial assignment where it has one."""
+        """Return the value of a parameter, from its initial assignment if it has one."""
         name = parameter.get("id", "")
         if parameter.tag == "parameter" and self.parameters.get(name) is parameter and name in self.assigned:
             return self._at_start(self._initial_assignment(name))
@@ -504,7 +505,7 @@ class _Reader:
         program.constants[name] = Constant(name, "double", value, self.line)
 
     def _reaction(self, program: Program, reaction: Element, number: int) -> Iterator[Command]:
-        """Yield the command of a reaction, and that of leaving the limits where it can."""
+        """Yield the command of a reaction, and the command that exceeds the limits if it can."""
         name = self.new_id(reaction)
         where = f"reaction {name!r}"
         program.reactions[number] = reaction.line, where
@@ -558,9 +559,10 @@ class _Reader:
         return (*gone, Assignment(OUTSIDE, Literal(True, 1), line))
 
     def _required_species(self, changes: Mapping[str, int], rate: Expression) -> Iterator[str]:
-        """Yield species of which a reaction consumes, and on which its law depends without being 0 where there is none.
+        """Yield consumed species on which the law depends without vanishing at zero molecules.
 
-        A piecewise law is often positive there. Laws that do not depend on a reactant get no condition: they are refused.
+        A piecewise law is often positive there. Laws that do not depend on a reactant get no condition: they are
+        refused.
         """
         names: set[str] = set()
         fresh = set(names_in(rate))
@@ -573,7 +575,7 @@ class _Reader:
                 yield name
 
     def _changes(self, reaction: Element, where: str) -> dict[str, int]:
-        """Return by how much a reaction changes the number of each species."""
+        """Return the change of each species by a reaction."""
         changes: dict[str, int] = {}
         for kind, sign in (("listOfReactants", -1), ("listOfProducts", 1), ("listOfModifiers", 0)):
             references: list[Element] = reaction.findall(f"{kind}/*")

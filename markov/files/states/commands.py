@@ -31,29 +31,29 @@ __all__ = [
 ]
 
 WRONG_RATE, OUTSIDE, NO_VALUE = 1, 2, 3
-"""Faults of a transition: its rate, a variable out of its range, a transient variable without one finite value."""
+"""Faults of a transition: its rate, a variable out of its range, a transient variable without a unique finite value."""
 NO_ONE_VALUE = "edges must assign it one finite value"
 NEGATIVE = "; a law that is a difference has to be written as two reactions"
 TOO_FEW_MOLECULES = "; its law must be 0 where there are fewer molecules than it takes, such as X (X - 1) for two"
-"""What to write instead where a reaction has such a fault."""
+"""Remedy for reactions with such a fault."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Transitions out of some states.
+    """Transitions out of a batch of states.
 
     Attributes
     ----------
     source
-        Which of the states, ascending, shape (rows,).
+        Index of the source in the batch, ascending, shape (rows,).
     rate
-        In 1/s, shape (rows,).
+        Rate in 1/s, shape (rows,).
     change
-        By how much the state's number changes, shape (rows,).
+        Change of the state's number, shape (rows,).
     fault
-        0, or line * 4 plus what is wrong with the command there; None: nothing is.
+        0, or line * 4 plus the kind of fault, shape (rows,); None: no faults.
     transient
-        Values that are assigned to transient variables, shape (variables, rows): NaN where none is; None: there are none.
+        Values assigned to transient variables, shape (variables, rows): NaN without an assignment; None: no variables.
     """
 
     source: NDArray[np.int64]
@@ -70,7 +70,7 @@ class Rows:
         return replace(self, source=source)
 
     def take(self, indices: NDArray[np.int64]) -> Rows:
-        """Return some of the rows."""
+        """Return the rows at these indices."""
         fault = None if self.fault is None else self.fault[indices]
         transient = None if self.transient is None else self.transient[:, indices]
         return Rows(self.source[indices], self.rate[indices], self.change[indices], fault, transient)
@@ -94,7 +94,7 @@ def merge_rows(parts: list[Rows]) -> Rows:
 
 
 def synchronise(a: Rows, b: Rows, states: int) -> Rows:
-    """Return every pair of rows with the same source: rates multiply, changes add up."""
+    """Return all pairs of rows with the same source: rates multiply, changes add up."""
     counts = np.bincount(b.source, minlength=states)
     starts = np.cumsum(counts) - counts
     times = counts[a.source]
@@ -120,7 +120,7 @@ def synchronise(a: Rows, b: Rows, states: int) -> Rows:
 
 
 def transient_changes(program: Program, branch: Branch) -> list[tuple[int, Expression]]:
-    """Return what a branch assigns to transient variables, by their numbers."""
+    """Return the assignments of a branch to transient variables, by their indices."""
     numbers = {name: k for k, name in enumerate(program.transient)}
     return [(numbers[change.name], change.value) for change in branch.transient if change.name in numbers]
 
@@ -163,12 +163,12 @@ class _Branch:
 
     @property
     def reads(self) -> set[int]:
-        """Variables that its row depends on: those that it changes, too."""
+        """Variables that the row depends on, including the changed variables."""
         values = [self.rate, *(value for _, value in self.changes)]
         return self.writes.union(*(value.reads for value in values))
 
     def rows(self, c: Columns, sources: NDArray[np.int64]) -> Rows:
-        """Return one row for each of the states of ``c``, which are called ``sources``."""
+        """Return one row for each of the states of ``c``; their indices are ``sources``."""
         rates = np.asarray(self.rate.run(c), dtype=np.float64)
         rate = np.broadcast_to(rates, c.count)
         fault = None
@@ -205,11 +205,11 @@ class Guarded(NamedTuple):
 
     @property
     def reads(self) -> set[int]:
-        """Variables that its rows depend on."""
+        """Variables that the rows depend on."""
         return set(self.guard.reads).union(*(branch.reads for branch in self.branches))
 
     def rows(self, c: Columns, everywhere: NDArray[np.int64]) -> list[Rows]:
-        """Return its rows in some states, one part per outcome; ``everywhere`` counts the states."""
+        """Return the rows in a batch of states, one part per outcome; ``everywhere`` has all indices."""
         holds = self.guard.run(c)
         if isinstance(holds, np.ndarray):
             indices = np.flatnonzero(np.broadcast_to(holds, c.count))
@@ -240,7 +240,7 @@ class ModuleMoves:
             self.writes.setdefault(action, set()).update(*(b.writes for b in outcomes))
 
     def rows(self, c: Columns) -> dict[str, Rows]:
-        """Return its transitions out of some states, by their actions."""
+        """Return the transitions out of a batch of states, by their actions."""
         everywhere = np.arange(c.count)
         parts_by_action = {
             action: [rows for command in commands for rows in command.rows(c, everywhere)]

@@ -25,14 +25,14 @@ class StateSpace:
 
     Attributes
     ----------
-    bound
-        The program, with the ranges that were used.
+    instance
+        The program with its ranges.
     columns
         The states, ascending.
     Q
-        Generator, shape (n, n); of a discrete-time chain P - I, scaled so that rows of P sum to 1.
+        Generator, shape (n, n); for a discrete-time chain P - I, scaled so that rows of P sum to 1.
     loops
-        Total rate from each state to itself, shape (n,), which Q does not have.
+        Total rate from each state to itself, shape (n,), which is not part of Q.
     initial
         Indices of the initial states.
     action_rates
@@ -50,7 +50,7 @@ class StateSpace:
     gains: NDArray[np.float64]
 
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where states are among these, by the values of their variables, shape (variables, ...)."""
+        """Return the indices of states by the values of their variables, shape (variables, ...)."""
         assert self.columns.states is not None
         if self.instance.is_numbered:
             numbers = self.instance.numbers(codes)

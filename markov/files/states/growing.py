@@ -1,6 +1,6 @@
-"""The rows of a file's chain in states that are chosen one after the other, by tables.
+"""Rows of a file's chain for states that are requested one after the other, by tables.
 
-Variables without bounds have windows, which grow when a chosen state has a transition out of them.
+Variables without bounds have windows, which grow when a requested state has a transition out of them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UNKNOWN = -1
 BYTES_PER_STATE = 200.0  # per state, with its row and its mass
 
 TargetConditions = Callable[[Any], tuple[Any, Any]]
-"""Of a program: the expressions of the states where the chain has reached its target, and where it goes on."""
+"""Function from an instance to two expressions: the chain has reached its target, and it may continue."""
 
 
 class _States(NamedTuple):
@@ -46,7 +46,7 @@ class _States(NamedTuple):
 
 
 class _Edges(NamedTuple):
-    """Transitions between states, by the places of their sources and the numbers of their targets."""
+    """Transitions between states, by the indices of their sources and the numbers of their targets."""
 
     sources: NDArray[np.int64]
     numbers: NDArray[np.int64]
@@ -54,7 +54,7 @@ class _Edges(NamedTuple):
 
 
 class RowArrays(NamedTuple):
-    """Rows of states: entries ``starts`` .. ``starts + degrees - 1``; ``starts`` is -1 where it is not known yet."""
+    """Rows of states: entries ``starts`` .. ``starts + degrees - 1``; ``starts`` is -1 for a row not yet computed."""
 
     starts: NDArray[np.int64]
     degrees: NDArray[np.int32]
@@ -65,9 +65,9 @@ class RowArrays(NamedTuple):
 
 
 def growing_rows(instance: Instance, truths: TargetConditions) -> GrowingRows | None:
-    """Return the rows of a program, none known yet; None where its commands are not tabulated.
+    """Return the rows of a program, initially empty; None if its commands cannot be tabulated.
 
-    Windows are narrowed until tables over them have room.
+    Windows are narrowed until their tables fit.
     """
     width = None
     while True:
@@ -82,16 +82,16 @@ def growing_rows(instance: Instance, truths: TargetConditions) -> GrowingRows | 
 
 
 class GrowingRows:
-    """Rows of states that are numbered in the order of their discovery, from 2 on; 0 and 1 stand for the chain's ends.
+    """Rows of states, numbered in the order of their discovery from 2 on; 0 and 1 stand for the target and for failure.
 
     Parameters
     ----------
-    bound
+    instance
         The program.
     tables
-        Its transitions.
+        Tables of its transitions.
     truths
-        Where the chain ends.
+        Conditions for target and failure.
     """
 
     def __init__(self, instance: Instance, tables: TransitionTables, truths: TargetConditions) -> None:
@@ -107,7 +107,7 @@ class GrowingRows:
         self._expand: Any = None
 
     def _clear(self, numbers: NDArray[np.int64]) -> None:
-        """Know these states alone, and none of their rows."""
+        """Restart with these states alone, without rows."""
         self.count = FIRST_STATE + len(numbers)
         size = max(INITIAL_CAPACITY, 2 * self.count + self.tables.max_transitions)
         self.numbers = np.zeros(size, dtype=np.int64)
@@ -132,17 +132,17 @@ class GrowingRows:
 
     @property
     def capacity(self) -> int:
-        """Number of states that there is room for."""
+        """Number of states that fit into the arrays."""
         return len(self.numbers)
 
     @property
     def largest_sum(self) -> int:
-        """The largest number of rates in a row or a column so far."""
+        """Maximum number of rates in a row or a column so far."""
         rows = self.rows
         return int(max(rows.degrees.max(initial=1), rows.arrivals[FIRST_STATE:].max(initial=1)))
 
     def keep(self, states: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Forget all other states and all rows; return the order in which the states are numbered from now on."""
+        """Discard all other states and all rows; return the new order of the states."""
         numbers = self.numbers[states]
         order = np.argsort(numbers)
         self._clear(numbers[order])
@@ -154,14 +154,14 @@ class GrowingRows:
         return Columns(None, numbers, self.instance)
 
     def expand(self, states: NDArray[Any]) -> None:
-        """Find the rows of states.
+        """Compute the rows of states.
 
         Raises
         ------
         FileError
-            Where a state has a rate that is none, or a transition out of the ranges.
+            For an invalid rate, or a transition out of the ranges.
         TooLargeError
-            Where the rows do not fit into memory.
+            If the rows do not fit into memory.
         """
         chosen = np.asarray(states, dtype=np.int64)
         progress = np.array([0, self.count, self.entries, 0])
@@ -182,7 +182,7 @@ class GrowingRows:
                 progress[0], progress[1], progress[2] = progress[0] + 1, self.count, self.entries
 
     def _make_room(self) -> None:
-        """Double what the next row might not fit into."""
+        """Double the arrays that the next row might exceed."""
         max_transitions = self.tables.max_transitions
         rows = self.rows
         if self.count + max_transitions > self.capacity:
@@ -200,7 +200,7 @@ class GrowingRows:
             self._hash(2 * (self.mask + 1))
 
     def _classify(self, first_new: int, begin: int) -> None:
-        """Lead entries to states where the chain ends to its ends."""
+        """Redirect entries to states in which the chain ends to the target or to failure."""
         if first_new < self.count:
             fresh = self.columns(np.arange(first_new, self.count))
             kinds = np.where(np.asarray(self._may_continue.run(fresh)), FIRST_STATE, FAILED)
@@ -211,7 +211,7 @@ class GrowingRows:
         entries[ended] = kinds[ended]
 
     def _expand_at_edge(self, state: int) -> None:
-        """Find the row of a state from which a variable may leave its window."""
+        """Compute the row of a state from which a variable may leave its window."""
         try:
             sources, targets, rates = transitions(
                 self.instance, moves_of(self.instance), self.columns(np.array([state]))
@@ -232,7 +232,7 @@ class GrowingRows:
         self._classify(first_new, begin)
 
     def _widen(self) -> bool:
-        """Move the windows that variables have left to the values of known states; return whether there is room for that."""
+        """Move the windows of escaped variables around the reached values; return whether the numbers suffice."""
         codes = self.instance.codes(self.numbers[FIRST_STATE : self.count])
         wider = self.instance.widen_around(
             list(zip(codes.min(axis=1).tolist(), codes.max(axis=1).tolist(), strict=True))

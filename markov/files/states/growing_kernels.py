@@ -1,8 +1,8 @@
 """The loops that write the rows of chosen states by tables, as templates of kernels.
 
-States are numbered in the order of their discovery, and keep their place when more are found. ``slots`` is an
-open-addressing hash table with 1 + a state, or 0, and the state's number in the product space behind it. Four numbers in a
-row share a cache line; ``mask`` is the length of the table less 1.
+States have indices in the order of their discovery, which do not change. ``slots`` is an open-addressing hash table of
+pairs: 1 + the index of a state, or 0, and the state's number in the product space. Four consecutive numbers share a
+cache line; ``mask`` is the length of the table less 1.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -15,10 +15,10 @@ __all__ = ["append", "emit", "enter_rows", "expand_chosen", "locate", "rehash"]
 
 
 def expand_chosen(progress, chosen, tables, states, rows):
-    """Write the rows of chosen states, as long as there is room for them: transitions with the same target are one entry.
+    """Write the rows of chosen states until the arrays are full; transitions with the same target are one entry.
 
-    ``progress`` has how many of the chosen states are done, how many states were found, how many entries the rows
-    have, and whether the next of the chosen states has a transition with a fault.
+    ``progress`` counts the finished chosen states, all states, and the entries of the rows; its last entry is 1 if the
+    next chosen state has a faulty transition.
     """
     while (
         progress[0] < len(chosen)
@@ -48,9 +48,9 @@ def expand_chosen(progress, chosen, tables, states, rows):
 
 
 def enter_rows(progress, chosen, edges, states, rows):
-    """Write the rows of chosen states from transitions that are listed by their sources, and by their targets' numbers.
+    """Write the rows of chosen states from a list of transitions, by sources and numbers of targets.
 
-    ``progress`` as that of `expand_chosen`. There must be room for all.
+    ``progress`` as for `expand_chosen`. The arrays must have space for all rows.
     """
     edge, count, end = 0, progress[1], progress[2]
     for k in range(len(chosen)):
@@ -67,7 +67,7 @@ def enter_rows(progress, chosen, edges, states, rows):
 
 
 def append(begin, end, rate, rows):
-    """Add a rate to a row, which begins at ``begin``, for the target at its end; return the new end."""
+    """Add a rate to a row, which begins at ``begin``, for the target stored at its end; return the new end."""
     target = rows.targets[end]
     for entry in range(begin, end):
         if rows.targets[entry] == target:
@@ -79,7 +79,7 @@ def append(begin, end, rate, rows):
 
 
 def emit(number, count, end, states, rows):
-    """Record a transition to a state by its number; return how many states there are then."""
+    """Store the target of a transition by its number, as a new state if unknown; return the number of states."""
     slot = locate(number, states.slots, states.mask)
     target = states.slots[slot] - 1
     if target < 0:
@@ -93,7 +93,7 @@ def emit(number, count, end, states, rows):
 
 
 def locate(number, slots, mask):
-    """Return where a state is, or the free place where it belongs."""
+    """Return the position of a state in ``slots``, or the free position for it."""
     line = (number >> 2) * SPREAD
     slot = (((line ^ (line >> 29)) << 2) | (number & 3)) & mask
     while slots[2 * slot] != 0 and slots[2 * slot + 1] != number:

@@ -20,10 +20,10 @@ class Moves:
 
     Parameters
     ----------
-    owner
+    instance
         The program.
     composition
-        How the parts run.
+        Parallel composition of the parts.
     """
 
     def __init__(self, instance: Instance, composition: Composition) -> None:
@@ -45,7 +45,7 @@ class Moves:
         self._collect_writes(instance)
 
     def _shared_actions(self, alphabets: list[set[str]]) -> set[str]:
-        """Return the actions that more than one part takes part in together."""
+        """Return the actions on which parts synchronise."""
         if self.how == "only":
             return set(self.actions)
         if self.how != "shared":
@@ -71,7 +71,7 @@ class Moves:
             self.writes = dict.fromkeys(self.alphabet | {""}, everything)
 
     def rows(self, c: Columns) -> dict[str, Rows]:
-        """Return the transitions out of some states, by their actions; ``""`` has none."""
+        """Return the transitions out of a batch of states, by their actions; ``""``: without an action."""
         parts: list[dict[str, Rows]] = [part.rows(c) for part in self.parts]
         if self.how == "module":
             return parts[0]
@@ -123,7 +123,7 @@ def moves_of(instance: Instance) -> Moves:
     Raises
     ------
     FileError
-        When a module of the composition is not defined or occurs twice, or types are wrong.
+        If a module of the composition is not defined or occurs twice, or types are wrong.
     """
     composition = instance.program.composition
     assert composition is not None

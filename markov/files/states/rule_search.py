@@ -1,7 +1,7 @@
-"""The states of a program found one by one by its rules: where numbers of states are too short, or have no bounds.
+"""Search for the states of a program one by one, by its rules: for numbers of states beyond 62 bits or without bounds.
 
-States are rows of values, found again by their hash and compared exactly. So the states that are reached
-decide, and not the combinations that the variables may have.
+States are rows of values in a hash table, compared exactly. The cost depends on the reached states, not on the
+combinations of values of the variables.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ STATES_PER_CHECK = 4096  # states between two looks at the memory
 
 
 class _FileWays(Ways):
-    """The ways of a file's rules, which take longer for a state than those of a user."""
+    """Ways for the rules of a file, which take longer per state than the rules of a user."""
 
     growth_states = (10_000, 100_000)
 
 
 def with_reached_windows(instance: Instance, max_states: int) -> Instance:
-    """Return a program with open variables, with the values that are reached as windows where these are few.
+    """Return an instance with open variables, with the reached values as windows if few states are reached.
 
     Raises
     ------
     InfiniteStatesError
-        Where it is proved that the start leads to infinitely many states.
+        If a proof shows that the start leads to infinitely many states.
     RuleError
-        Where a rate is so small that those that tend to zero would become 0.
+        If a rate is so small that rates that tend to zero would underflow.
     """
     ways = _FileWays(FileRules(instance.program, instance.constants), True, max_states)
     search = ways.search()
@@ -62,14 +62,14 @@ def _value_ranges(states: Sequence[Any]) -> list[tuple[int, int]]:
 
 
 def explore_by_rules(instance: Instance, max_states: int) -> StateSpace:
-    """Return the states that the initial state leads to, and the rates between them; see `explored`.
+    """Return the reachable states, and the rates between them; see `explore`.
 
     Raises
     ------
     FileError
-        When a reachable state has a rate that is none, or a transition out of the ranges.
+        If a reachable state has an invalid rate, or a transition out of the ranges.
     TooLargeError
-        When there are more than ``max_states`` states, or more would not fit into memory.
+        If there are more than ``max_states`` states, or more would not fit into memory.
     """
     rules, program = FileRules(instance.program, instance.constants), instance.program
     states: list[Any] = [rules.start()]

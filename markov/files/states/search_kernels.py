@@ -1,9 +1,9 @@
 """The loops of a search by tables (`markov.files.states.table_arrays`), as templates of kernels.
 
-The states that are reached are bits, 64 of consecutive numbers in a word. Where the product space is large, only words
-with a bit are kept, in an open-addressing hash table: ``keys`` has the number of the word, and a word without bits is a free
-place. ``mask`` is the length of the table less 1, -1 without one. A state's place among all that were reached is the
-number of bits in the words before its own, ``ranks``, and of those before it in its own.
+Reached states are bits, 64 consecutive numbers in a word. For large product spaces an open-addressing hash table stores
+the words with bits: ``keys`` has the number of the word, and a word without bits marks a free slot. ``mask`` is the
+length of the table less 1, or -1 without a table. The rank of a state among the reached states is the number of bits in
+earlier words, ``ranks``, plus the number of earlier bits in its word.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -32,11 +32,11 @@ INFINITE = float("inf")
 
 
 def reach(progress, tables, reached, numbers):
-    """Find the states that those which wait lead to, as long as there is room for them.
+    """Expand the queued states until the arrays are full.
 
-    ``progress`` has the first state that waits, how many were found, their transitions, how many words have bits, up to
-    which state to go, whether a transition has a fault, and the most transitions of a state. ``numbers`` are those of the
-    states in the order of discovery.
+    ``progress`` has the first queued state, the number of states, of their transitions, of words with bits, the state
+    to stop at, 1 after a faulty transition, and the maximum number of transitions of a state. ``numbers`` has the
+    numbers of the states in the order of discovery.
     """
     source, count, transitions, words = progress[0], progress[1], progress[2], progress[3]
     bits, keys, mask = reached.bits, reached.keys, reached.mask
@@ -73,10 +73,10 @@ def reach(progress, tables, reached, numbers):
 
 
 def write_rows(progress, tables, reached, rows):
-    """Write the rows of the generator of the states in some words: sorted, each target once, with the diagonal.
+    """Write the generator's rows of the states in a range of words: sorted, each target once, with the diagonal.
 
-    ``progress`` has the first of ``rows.places`` that is not done, how many states were written, how many entries, and up to
-    which place to go. Unless ``rows.ordered``, rows are written as they come, without a diagonal.
+    ``progress`` has the first unfinished entry of ``rows.slots``, the number of written states, of their entries, and
+    the slot to stop at. Unless ``rows.ordered``, rows are unsorted and without a diagonal.
     """
     row, entry = progress[1], progress[2]
     for k in range(progress[0], progress[3]):
@@ -126,7 +126,7 @@ def write_rows(progress, tables, reached, rows):
 
 
 def read(number, tables):
-    """Read the keys of a state, by its number; return where its groups begin and end among the chosen ones."""
+    """Compute the keys of a state from its number; return the start and the end of its groups in ``chosen``."""
     for k in range(len(tables.values)):
         value = 0
         for r in range(tables.reads[k], tables.reads[k + 1]):
@@ -137,9 +137,9 @@ def read(number, tables):
 
 
 def gather(group, tables):
-    """Return the first row of a group in the state whose keys were read, and the one behind the last.
+    """Return the start and the end of the rows of a group, after `read` for the state.
 
-    Of several terms every combination of their rows is one: rates multiply, changes add up.
+    Every combination of rows of several terms is a row: rates multiply, changes add up.
     """
     term, last = tables.terms[uint64(group)], tables.terms[uint64(group + 1)]
     begin, end = look_up(term, tables)
@@ -159,14 +159,14 @@ def gather(group, tables):
 
 
 def look_up(term, tables):
-    """Return the first row of a term in the state whose keys were read, and the one behind the last."""
+    """Return the start and the end of the rows of a term, after `read` for the state."""
     value = tables.values[uint64(tables.keys[uint64(term)])]
     entry = tables.first[uint64(term)] + value
     return tables.indptr[uint64(entry)], tables.indptr[uint64(entry + 1)]
 
 
 def locate(word, reached):
-    """Return where a word of bits is, or the free place where it belongs."""
+    """Return the slot of a word of bits, or the free slot for it."""
     if reached.mask < 0:
         return word
     spread = word * SPREAD
@@ -177,7 +177,7 @@ def locate(word, reached):
 
 
 def index_of(number, reached):
-    """Return the place of a state among all that were reached."""
+    """Return the rank of a state among the reached states."""
     slot = uint64(locate(number >> 6, reached))
     return reached.ranks[slot] + ones(reached.bits[slot] & ~(-1 << (number & 63)))
 
@@ -191,7 +191,7 @@ def ones(word):
 
 
 def enter(words, bits, reached):
-    """Enter bits of words that are hashed."""
+    """Enter bits of words into the hash table."""
     for k in range(len(words)):
         slot = locate(words[k], reached)
         reached.bits[slot] |= bits[k]
@@ -199,7 +199,7 @@ def enter(words, bits, reached):
 
 
 def insert(begin, length, target, value, rows):
-    """Add a value to a sorted row of ``length`` entries; return how many there are then."""
+    """Add a value to a sorted row of ``length`` entries; return the new length."""
     indices, values = rows.indices, rows.values
     entry = begin + length
     while entry > begin and indices[uint64(entry - 1)] > target:

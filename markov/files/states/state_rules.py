@@ -1,7 +1,7 @@
 """A program's commands as rules of one state, for chains whose variables have no bounds.
 
-`markov.files.states.commands` evaluates expressions over columns of states. Here they are functions of one state,
-whose variables may be stand-ins for the numbers of a box of states (`markov.generators.unbounded`).
+`markov.files.states.commands` evaluates expressions over batches of states. In this module they are functions of one
+state, whose variables may be stand-ins for a box of states (`markov.generators.unbounded`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["FileRules", "StateExpressions"]
 
 Function = Callable[[Any], Any]
-"""Of a state."""
+"""A function of one state."""
 
 
 class StateExpressions:
@@ -37,10 +37,10 @@ class StateExpressions:
 
     Parameters
     ----------
-    owner
-        The program with its constants; expressions have the types that it has checked.
+    instance
+        The program with its constants; its scope checks names and types.
     extra_names
-        Names of values that follow those of the variables in a state.
+        Names of further values behind the variables in a state.
     """
 
     def __init__(self, instance: Instance, extra_names: Iterable[str] = ()) -> None:
@@ -83,7 +83,7 @@ class StateExpressions:
 
 
 def step_functions(instance: Instance) -> list[Function]:
-    """Return the rewards of transitions, as functions of the state after one and its transient variables."""
+    """Return the rewards of transitions, as functions of the target state and the transient variables."""
     expressions = StateExpressions(with_transient_names(instance), instance.program.transient)
     return [expressions.function(tree) for tree in instance.program.steps.values()]
 
@@ -160,7 +160,7 @@ class FileRules(ChainModel):
     Parameters
     ----------
     program
-        What the file says.
+        Contents of the file.
     constants
         Values of constants by name.
 
@@ -204,7 +204,7 @@ class FileRules(ChainModel):
         return {name: label(s) for name, label in self._named_labels.items()}
 
     def rewards(self, s: Any) -> Mapping[str, Any]:
-        """Return the rewards per second of the file, those on transitions among them."""
+        """Return the rewards per second of the file, including rewards of transitions."""
         by_action: dict[str, Any] = {}
         step_rewards: dict[int, Any] = {}
         for move in self.moves(s):
@@ -283,7 +283,7 @@ class FileRules(ChainModel):
     # ------------------------------------------------------------------ from the program
 
     def _build_groups(self, expressions: StateExpressions) -> list[Any]:
-        """Return (action, the commands of each module that takes part) of modules that move together."""
+        """Return pairs of an action and the commands of each participating module."""
         instance = self.instance
         groups = groups_of(moves_of(instance))  # refuses faulty commands
         if groups is None:
@@ -342,7 +342,7 @@ class FileRules(ChainModel):
         return dict(self.instance.constants)
 
     def replace(self, **changes: Any) -> FileRules:
-        """Return the rules with other values of some constants."""
+        """Return the rules with changed values of constants."""
         return FileRules(self.program, {**self.given, **changes})
 
     def __reduce__(self) -> Any:

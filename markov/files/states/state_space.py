@@ -1,4 +1,4 @@
-"""The states that a program's initial states lead to, found for many states at once."""
+"""Search for the reachable states of a program, for many states at once."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ BYTES_PER_ENTRY = 16.0  # of the generator, which a search by tables writes wher
 
 
 def explore(instance: Instance, max_states: int = MAX_STATES, extra: NDArray[np.int64] | None = None) -> StateSpace:
-    """Return the states that the initial states lead to, and the rates between them.
+    """Return the reachable states, and the rates between them.
 
     Parameters
     ----------
-    bound
+    instance
         The program.
     max_states
-        Give up beyond so many states.
+        Largest number of states; with more, TooLargeError.
     extra
-        Numbers of other states to begin with.
+        Numbers of further states to start from.
 
     Raises
     ------
     FileError
-        When a reachable state has a rate that is none, or a transition out of the ranges.
+        If a reachable state has an invalid rate, or a transition out of the ranges.
     TooLargeError
-        When there are more than ``max_states`` states, or more would not fit into memory.
+        If there are more than ``max_states`` states, or more would not fit into memory.
     """
     if has_open_variables(instance) and extra is None:
         instance = with_reached_windows(instance, max_states)
@@ -78,23 +78,23 @@ def explore(instance: Instance, max_states: int = MAX_STATES, extra: NDArray[np.
 
 
 class OutsideError(Exception):
-    """A variable left its window: the program has noted which one."""
+    """A variable left its window: `Instance.escaped` has its index."""
 
 
 def has_open_variables(instance: Instance) -> bool:
-    """Whether a variable has no bounds, and there is one initial state."""
+    """Whether a variable has no bounds, and there is a single initial state."""
     return instance.program.start is None and any(r.open for r in instance.ranges)
 
 
 class _VisitedStates:
-    """The numbers of states that were found: a table, or sorted runs of growing length."""
+    """Numbers of the visited states: a bitmap, or sorted runs of growing length."""
 
     def __init__(self, size: int) -> None:
         self.table = np.zeros(size, dtype=bool) if size <= MAX_BITMAP_STATES else None
         self.runs: list[NDArray[np.int64]] = []
 
     def add_new(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those that were not found before, ascending and once each; they are now."""
+        """Add numbers; return the new distinct numbers, ascending."""
         if self.table is not None:
             new: NDArray[np.int64] = np.unique(numbers[~self.table[numbers]])
             self.table[new] = True
@@ -157,7 +157,7 @@ class _Search:
         check_room(f"{self.instance.program.file}: more than {states} states", memory)
 
     def _by_tables(self, initial: NDArray[np.int64], first: NDArray[np.int64], counter: Counter) -> StateSpace | None:
-        """Return what a compiled search finds; None where the transitions are not tabulated."""
+        """Return the result of a compiled search; None if the transitions cannot be tabulated."""
         tables = tabulate(self.moves, self.instance, self.actions)
         if tables is None:
             return None
@@ -202,7 +202,7 @@ class _Search:
         return Columns(None, numbers, self.instance)
 
     def _expand(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Note the transitions out of some states; return where they lead."""
+        """Store the transitions out of a batch of states; return their targets."""
         c = self._columns(numbers)
         with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
             by_action = self.moves.rows(c)
@@ -239,7 +239,7 @@ class _Search:
         rates: NDArray[np.float64],
         assigned: NDArray[np.float64] | None,
     ) -> None:
-        """Add the rewards of some transitions to those of their sources."""
+        """Add the rewards of transitions to the rewards of their sources."""
         rewards = self.steps.rewards(assigned, lambda values: Columns(None, targets, self.instance, values))
         if not np.isfinite(rewards).all():
             raise FileError((self.instance.program.file, None), "a reward of a transition that is no finite number")
@@ -281,16 +281,16 @@ class _Search:
 def transitions(
     instance: Instance, moves: Moves, c: Columns
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the transitions out of some states, by their sources' places: these, the targets' numbers, and the rates.
+    """Return the transitions out of a batch of states: indices of sources, numbers of targets, and rates.
 
-    Those from a state to itself, and those with rate 0, are left out.
+    Loops and transitions with rate 0 are omitted.
 
     Raises
     ------
     FileError
-        When a state has a rate that is none, or a transition out of the ranges.
+        For an invalid rate, or a transition out of the ranges.
     OutsideError
-        When a variable leaves its window.
+        If a variable leaves its window.
     """
     with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
         by_action = moves.rows(c)
@@ -305,7 +305,7 @@ def transitions(
 
 
 def _check(instance: Instance, moves: Moves, rows: Rows, c: Columns) -> None:
-    """Refuse transitions with a rate that is none, or out of the ranges."""
+    """Refuse transitions with an invalid rate or out of the ranges."""
     finite = np.isfinite(rows.rate) & (rows.rate >= 0.0)
     if rows.fault is None and finite.all():
         return

@@ -1,6 +1,6 @@
-"""Rewards that transitions earn (JANI): expressions of the variables after all assignments.
+"""Rewards of transitions (JANI): expressions of the variables after all assignments.
 
-In a transition a transient variable has its initial value, or the one that an edge assigns to it.
+In a transition a transient variable has its initial value unless an edge assigns another.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def initial_values(instance: Instance) -> list[Any]:
 
 
 def with_transient_names(instance: Instance) -> Instance:
-    """Return a program in which the names of transient variables are their values in a transition."""
+    """Return an instance in which the names of transient variables mean their values in a transition."""
     variables = enumerate(instance.program.transient.values())
     return instance.with_names({variable.name: _variable(k, variable.kind) for k, variable in variables})
 
@@ -49,7 +49,7 @@ class StepRewards:
 
     Parameters
     ----------
-    bound
+    instance
         The program.
     """
 
@@ -64,14 +64,14 @@ class StepRewards:
     def rewards(
         self, assigned_values: NDArray[np.float64] | None, targets: Callable[[NDArray[np.float64]], Columns]
     ) -> NDArray[np.float64]:
-        """Return the rewards of some transitions, shape (rewards, transitions).
+        """Return the rewards of transitions, shape (rewards, transitions).
 
         Parameters
         ----------
         assigned_values
-            Values of the transient variables, NaN where no edge assigns one, shape (variables, transitions).
+            Values of the transient variables, NaN without an assignment, shape (variables, transitions).
         targets
-            Returns the states to which the transitions lead, with given values of the transient variables.
+            Function from values of the transient variables to the batch of target states.
         """
         values = (
             np.zeros((0, 0))

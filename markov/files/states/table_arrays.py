@@ -25,25 +25,25 @@ class Tables(NamedTuple):
     Attributes
     ----------
     shift, mask
-        Where the digit of a state's number is that chooses groups.
+        Position of the digit of a state's number that selects groups.
     starts, chosen
-        With its value v the groups ``chosen[starts[v]:starts[v + 1]]`` may have transitions.
+        For a value v of this digit, the groups ``chosen[starts[v]:starts[v + 1]]`` may have transitions.
     terms
         Group g combines the rows of the terms ``terms[g] .. terms[g + 1] - 1``.
     keys, first, indptr
-        A term has a key, which depends on the state. With the value e of it, the rows are those from
-        ``indptr[first[term] + e]`` to ``indptr[first[term] + e + 1] - 1``.
+        A term has a key, which depends on the state. For a value e of the key, the rows are
+        ``indptr[first[term] + e]`` .. ``indptr[first[term] + e + 1] - 1``.
     rates, changes
-        Of the rows: in 1/s, NaN where the command fails, and by how much the state's number changes. Behind them
-        there is room for the most transitions of a state, those that are combined from rows.
+        Rates of the rows in 1/s, NaN if the command fails, and changes of the state's number. Behind the rows is a
+        workspace for the maximum number of transitions of a state, combined from rows.
     rewarded
-        Which of the actions with rewards each group has, -1: none.
+        Index of each group's action among the actions with rewards; -1 without a reward.
     reads, shifts, masks, strides
-        The value of key k is the sum of some digits times their strides, those from ``reads[k]`` to ``reads[k + 1] - 1``.
+        The value of key k is the sum of digits times strides over ``reads[k]`` .. ``reads[k + 1] - 1``.
     values
-        Room for the values of the keys in one state.
+        Workspace for the values of the keys in one state.
     most
-        Transitions that a state may have, at most.
+        Maximum number of transitions out of a state.
     """
 
     shift: int
@@ -68,7 +68,7 @@ class Tables(NamedTuple):
 def table_arrays(transitions: TransitionTables) -> Tables:
     """Return tables as arrays.
 
-    Groups are in the order of their changes, so that the targets of a state come out nearly ascending, and its row sorted.
+    Groups are in the order of their changes, so that the targets of a state are nearly ascending, and its row sorted.
     """
     means = [_mean_change(table) for table in transitions.tables]
     order = sorted(range(len(transitions.groups)), key=lambda g: sum(means[t] for t in transitions.groups[g]))
@@ -113,7 +113,7 @@ def table_arrays(transitions: TransitionTables) -> Tables:
 def _choices(
     transitions: TransitionTables, groups: list[tuple[int, ...]]
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the digit whose value leaves fewest groups, where each value's groups begin, and these."""
+    """Return the digit that leaves fewest groups on average, the start of each value's groups, and the groups."""
     choice = 0, np.array([0, len(groups)]), np.arange(len(groups))
     best_mean = math.inf
     for k, count in enumerate(transitions.layout.counts):
@@ -134,7 +134,7 @@ def _choices(
 
 
 def _values_with_rows(table: Table, digit: int, count: int) -> NDArray[np.bool_]:
-    """Return for each value of a digit whether a table has rows with it."""
+    """Return whether a table has rows for each value of a digit."""
     stride = table.strides[table.digits.index(digit)]
     has_rows = np.zeros(count, dtype=bool)
     has_rows[table.rows.source // stride % count] = True
@@ -142,11 +142,11 @@ def _values_with_rows(table: Table, digit: int, count: int) -> NDArray[np.bool_]
 
 
 def _mean_change(table: Table) -> float:
-    """Return by how much a table changes the state's number on average."""
+    """Return the mean change of the state's number in a table."""
     count = len(table.rows)
     return float(table.rows.change.sum(dtype=np.float64)) / count if count else 0.0
 
 
 def _offsets(parts: Collection[Collection[object]]) -> NDArray[np.int64]:
-    """Return where each of some parts begins in them all, and where the last one ends."""
+    """Return the start of each part in the concatenation, and its end."""
     return np.cumsum([0, *map(len, parts)])

@@ -32,12 +32,12 @@ GATHER = kernels.look_up, kernels.gather, kernels.read
 
 
 class SearchResult(NamedTuple):
-    """States that a search found.
+    """Result of a search by tables.
 
     Attributes
     ----------
     numbers
-        In the product space, ascending.
+        Numbers of the states in the product space, ascending.
     Q
         Generator, shape (n, n).
     loops
@@ -53,7 +53,7 @@ class SearchResult(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """A set of states, and the place of each among them in the order of their numbers (`search_kernels`)."""
+    """A set of states, and the rank of each in the order of their numbers (`search_kernels`)."""
 
     bits: NDArray[np.int64]
     keys: NDArray[np.int64]
@@ -87,7 +87,7 @@ class Reached(NamedTuple):
         return larger
 
     def rank(self) -> NDArray[np.int64]:
-        """Give the states their places among all; return where the words are, ascending."""
+        """Compute the ranks of the states; return the slots of the words in ascending order."""
         slots = np.flatnonzero(self.bits)
         if self.mask >= 0:
             slots = slots[np.argsort(self.keys[slots])]
@@ -97,7 +97,7 @@ class Reached(NamedTuple):
 
 
 class WrittenRows(NamedTuple):
-    """Rows of a generator, and numbers of their states, from the words of bits at some places."""
+    """Rows of a generator, and numbers of their states, from the words of bits in ``slots``."""
 
     slots: NDArray[np.int64]
     indptr: NDArray[Any]
@@ -110,16 +110,16 @@ class WrittenRows(NamedTuple):
 
 
 class TableSearch:
-    """Breadth first, one state after the other; then the rows of all, which are ascending.
+    """Breadth-first search, one state after the other, then the rows of all states in ascending order.
 
     Parameters
     ----------
     transitions
         The transitions.
     initial
-        Numbers of the states to begin with, each once.
+        Distinct numbers of the initial states.
     actions
-        How many actions are rewarded.
+        Number of rewarded actions.
     """
 
     def __init__(self, transitions: TransitionTables, initial: NDArray[np.int64], actions: int) -> None:
@@ -136,26 +136,26 @@ class TableSearch:
 
     @property
     def count(self) -> int:
-        """States found so far."""
+        """Number of states so far."""
         return int(self.progress[1])
 
     @property
     def transitions(self) -> int:
-        """Transitions out of those that were expanded."""
+        """Number of transitions out of the expanded states."""
         return int(self.progress[2])
 
     @property
     def longest_row(self) -> int:
-        """Most transitions out of one of them."""
+        """Maximum number of transitions out of an expanded state."""
         return int(self.progress[6])
 
     def run(self, watch: Callable[[int, int], None]) -> int:
-        """Find all states; return -1, or the number of one with a transition that has a fault.
+        """Search all states; return -1, or the number of a state with a faulty transition.
 
         Parameters
         ----------
         watch
-            Called with the states and the transitions so far, now and then; may raise.
+            Called regularly with the numbers of states and transitions; may raise.
         """
         helpers = (*GATHER, kernels.locate)
         while self.progress[0] < self.progress[1]:
@@ -169,7 +169,7 @@ class TableSearch:
         return -1
 
     def _make_room(self) -> None:
-        """Double what the next state might not fit into."""
+        """Double the arrays that the next state might exceed."""
         max_transitions, words = self.tables.max_transitions, int(self.progress[3])
         if self.count + max_transitions >= len(self.numbers):
             growth = len(self.numbers) + max_transitions
@@ -178,7 +178,7 @@ class TableSearch:
             self.reached = self.reached.enlarge()
 
     def assemble(self) -> SearchResult:
-        """Return what was found; the search is over."""
+        """Return the result of the completed search."""
         n, max_entries = self.count, self.transitions + self.count
         kind: Any = np.int32 if max_entries < MAX_INT32 else np.int64
         rows = WrittenRows(

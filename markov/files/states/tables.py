@@ -1,7 +1,7 @@
 """A program's transitions as tables, each over the values of the few variables that its commands depend on.
 
-A table has the rows of one module for one action, made by the same evaluation as that of many states at
-once, `markov.files.states.commands`, but over the combinations of values of these variables alone.
+A table has the rows of one module for one action. `markov.files.states.commands` evaluates them, over the combinations
+of values of these variables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Participant = tuple[ModuleMoves, str]
 
 
 class Layout(NamedTuple):
-    """Digits of the numbers of states: where they are, and how many values each has; the last one is the lowest."""
+    """Digits of the numbers of states: their positions and numbers of values; the last digit is the lowest."""
 
     shifts: tuple[int, ...]
     counts: tuple[int, ...]
@@ -53,7 +53,7 @@ class Layout(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows over the combinations of values of some digits, the last one varying fastest."""
+    """Rows over the combinations of values of digits, the last digit varying fastest."""
 
     digits: list[int]
     strides: list[int]
@@ -62,7 +62,7 @@ class Table(NamedTuple):
 
     @property
     def widest(self) -> int:
-        """Most rows of one combination."""
+        """Maximum number of rows of one combination."""
         return int(np.bincount(self.rows.source, minlength=1).max())
 
 
@@ -78,7 +78,7 @@ class TransitionTables(NamedTuple):
     groups
         Tables that synchronise: every combination of their rows is a transition.
     rewarded
-        Which of the actions with rewards each group has, -1: none.
+        Index of each group's action among the actions with rewards; -1 without a reward.
     """
 
     layout: Layout
@@ -88,19 +88,19 @@ class TransitionTables(NamedTuple):
 
     @property
     def max_transitions(self) -> int:
-        """Transitions that a state may have, at most."""
+        """Maximum number of transitions out of a state."""
         widest = [table.widest for table in self.tables]
         return sum(math.prod(widest[t] for t in group) for group in self.groups)
 
 
 def tabulate(moves: Moves, instance: Instance, rewarded: Collection[str]) -> TransitionTables | None:
-    """Return the transitions as tables; None where a command depends on too many values.
+    """Return the transitions as tables; None if a command depends on too many values.
 
     Parameters
     ----------
     moves
         The program's transitions.
-    bound
+    instance
         The program, with the ranges of its variables.
     rewarded
         Actions with rewards, in the order in which they are numbered.
@@ -136,7 +136,7 @@ def tabulate(moves: Moves, instance: Instance, rewarded: Collection[str]) -> Tra
 
 
 def groups_of(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
-    """Return which modules move together under which action; None: too many combinations."""
+    """Return the actions with the modules that move together; None for too many combinations."""
     if moves.how == "module":
         (module,) = moves.parts
         return [(part_action, ((module, part_action),)) for part_action in module.commands]
@@ -172,7 +172,7 @@ def groups_of(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
 
 
 def _tables_of(commands: list[Guarded], instance: Instance) -> list[Table] | None:
-    """Return the tables of commands, few that are small and those with more variables apart."""
+    """Return the tables of commands: small tables are merged, commands with more variables have separate tables."""
     counts = [r.count for r in instance.ranges]
 
     def size(reads: set[int]) -> int:
