@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.timing import cpu_seconds
 from markov import ChainModel, MarkovChain, passage, stationary
-from markov.models.functions.evaluation import members_of
+from markov.models.functions import members_of
 from markov.models.measures import functionals
 
 MOST = 0.1

@@ -18,14 +18,14 @@ import typer
 
 from hopflow.errors import RuleError
 from markov import MM1K, CoxTandem, Kanban, PauseTandem
-from markov.generators.building import build_chain
-from markov.generators.ways import Ways
+from markov.generators.building import ChainBuilder, build_chain
 from tests.markov.test_ways_to_write import RIGHT, VARIANTS, grid_of, model_of
 
-WAYS = ("python", "arrays", "regions")
-METHODS: dict[str, Callable[[Ways], Any]] = {
-    "python": Ways.by_python, "arrays": Ways.by_arrays, "regions": Ways.by_regions,
-}  # fmt: skip
+WAYS = ("python", "arrays")
+METHODS: dict[str, Callable[[ChainBuilder], Any]] = {
+    "python": ChainBuilder.by_python,
+    "arrays": ChainBuilder.by_arrays,
+}
 MODELS: dict[str, Callable[[float], Any]] = {
     "PauseTandem()": lambda x: PauseTandem(rtt=x),
     "PauseTandem((40, 80))": lambda x: PauseTandem(buffers=(40, 80), high_threshold=60, rtt=x),
@@ -45,8 +45,7 @@ def times(model: Callable[[float], Any], way: str) -> tuple[float, float, int] |
     taken, states = [], 0
     for n in range(REPEATS):
         begin = time.process_time()
-        ways = Ways(model(0.5 + 0.1 * n), True, 10**8)
-        built = METHODS[way](ways)
+        built = METHODS[way](ChainBuilder(model(0.5 + 0.1 * n), True, 10**8))
         taken.append(time.process_time() - begin)
         if built is None:
             return None

@@ -19,8 +19,7 @@ from markov.computing.graphs import led_to
 from markov.computing.matrices import with_diagonal
 from markov.elimination.patterns import MAX_CACHED_ENTRIES, MAX_CACHED_LAYOUTS, Pattern
 from markov.elimination.structure import absorption, closed_classes, period
-from markov.generators.building import build_chain
-from markov.generators.built_chains import Built
+from markov.generators.building import Built, build_chain
 from markov.models.rules import ChainModel
 from markov.models.state_tables import StateBlocks, StateTable
 

@@ -17,7 +17,7 @@ from markov.models.bare import FunctionModel
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
-    from markov.generators.unbounded.hulls import Hull
+    from markov.generators.hulls import Hull
 
 __all__ = ["InfiniteChain", "Reachable", "explore"]
 
@@ -108,7 +108,7 @@ class InfiniteChain(Reachable):
     def hull(self) -> Hull:
         """A closed set of states that has those which the start leads to."""
         try:
-            build_chain(self.model, by="python", most=self.most)
+            build_chain(self.model, by="python", max_states=self.most)
         except InfiniteStatesError as error:
             return error.hull  # type: ignore[no-any-return]
         raise RuleError(f"{self.model.name}: the start leads to finitely many states")
@@ -225,7 +225,7 @@ def explore(
     if any(isinstance(value, float) and math.isnan(value) for value in parts):
         raise RuleError(f"{model.name}: start = {state!r}: NaN equals no state, not even itself")
     try:
-        built = build_chain(model, by=None if compiled else "python", most=most)
+        built = build_chain(model, by=None if compiled else "python", max_states=most)
     except InfiniteStatesError as error:
         return InfiniteChain.of_error(error)
     chain = MarkovChain.of_built(model, built)

@@ -12,8 +12,9 @@ from hopflow.labels import aligned, labels_of
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError
 from markov.exploration import InfiniteChain
-from markov.models.functions.evaluation import called, members_of
-from markov.models.measures import Mean, functionals
+from markov.models.functions import members_of, name_of
+from markov.models.means import Mean
+from markov.models.measures import functionals
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def selected(chain: MarkovChain, states: Any, name: str, *, allow_empty_label: b
 
 def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
     if callable(states) and not _is_state(chain, states):
-        return members_of(states, chain.table, f"{name} = {called(states)}")
+        return members_of(states, chain.table, f"{name} = {name_of(states)}")
     if isinstance(states, str):
         return _named(chain, states, name)
     if hasattr(states, "__array__") and np.ndim(states):
@@ -157,7 +158,7 @@ def _is_set(mean: Mean) -> bool:
 
 
 def _written(states: Any) -> str:
-    return called(states) if callable(states) else repr(states)
+    return name_of(states) if callable(states) else repr(states)
 
 
 def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:

@@ -161,7 +161,7 @@ SPECIES = """<?xml version="1.0"?>
 
 
 def rules(_: str) -> Answers:
-    """States and generators of models by rules in plain Python, on arrays and by regions; labels, rewards, searches."""
+    """States and generators of models by rules in plain Python and on arrays; operators; labels, rewards, searches."""
     import markov as m
     from benchmarks.chain_questions import Retrials, Server, Stages, queue_rules
 

@@ -20,7 +20,8 @@ from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal
 from markov.computing.progress import Counter
-from markov.models.measures import Mean, chosen, functionals
+from markov.models.means import Mean
+from markov.models.measures import chosen, functionals
 from markov.selections import as_chain
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from markov.files.listed_models import model_from_chain
 from markov.files.parsing.tokens import decimal, read_text
 from markov.files.umb_reading import read_umb
 from markov.files.umb_writing import write_umb
-from markov.generators.built_chains import Built
+from markov.generators.building import Built
 from markov.models.measures import functionals
 from markov.models.spaces import Space
 from markov.selections import as_chain

@@ -17,8 +17,8 @@ import numpy as np
 
 from markov.files.errors import FileError
 from markov.files.values import INT_LIMIT, Value, as_real, check_numbers, combine
-from markov.generators.unbounded.polynomials import FUNCTIONS as STAND_IN_FUNCTIONS
-from markov.generators.unbounded.polynomials import logarithm
+from markov.generators.polynomials import FUNCTIONS as STAND_IN_FUNCTIONS
+from markov.generators.polynomials import logarithm
 
 if TYPE_CHECKING:
     from markov.files.columns import Columns

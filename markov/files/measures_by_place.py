@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from markov.models.functions.evaluation import elementwise
+from markov.models.functions import elementwise
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from markov.files.rewards import rewards_of
 from markov.files.states.state_space import StateSpace, explore
 from markov.files.values import Value, constant
 from markov.files.views import chain_of
-from markov.generators.ways import MAX_STATES
+from markov.generators.building import MAX_STATES
 from markov.time.exponentials import TimedJump
 
 if TYPE_CHECKING:

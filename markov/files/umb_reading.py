@@ -25,7 +25,7 @@ from markov.computing.memory import check_room
 from markov.files.errors import FileError
 from markov.files.listed import ListedChain
 from markov.files.names import field_names
-from markov.generators.built_chains import Built
+from markov.generators.building import Built
 from markov.models.bare import named_state
 from markov.models.spaces import Space
 

@@ -21,7 +21,7 @@ from hopflow.whole_files import replacing
 from markov.computing.matrices import off_diagonal
 from markov.files.listed import ListedChain
 from markov.files.umb_reading import CHAIN, MAX_VALUE_BITS
-from markov.models.functions.evaluation import values_of
+from markov.models.functions import values_of
 from markov.models.measures import functionals
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.files.measures_by_place import MeasuredByPlace
 from markov.files.names import field_names
-from markov.generators.built_chains import Built
+from markov.generators.building import Built
 from markov.models.bare import named_state
 from markov.models.spaces import Space
 

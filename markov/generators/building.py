@@ -1,47 +1,107 @@
-"""The states of a model and the rates between them: by plain Python for few states, on arrays or by regions for many.
+"""The states of a model and the rates between them: by plain Python for few states, on arrays for many.
 
-Which way is taken is a function of the rules, the declared space and the start. Neither a clock nor earlier calls
-decide. So the same question has the same answer to the last bit, whatever the process did before:
+The rules mean what plain Python does with them, state by state. For many states they run on arrays of states. A generator
+from arrays is compared with plain Python in a sample of states that includes the corners of the space; if a row differs,
+there is a warning, and plain Python builds the chain. The states and their order are the same in both.
 
-1. A declared space of fewer than `ARRAY_STATES` states is left to plain Python.
-2. From there on the rules run on arrays. Where a start leads into a space of more than `WHOLE_SPACE` states, plain Python
-   searches first, until it has found `SEARCHED_STATES` states.
-3. A model without a space is searched by plain Python until `FEW_STATES` states were done, and `PYTHON_STATES` more. Then
-   arrays and regions run within a box of states that its rules do not leave, where one can be found. Where none can, and a
-   component may grow without bound, plain Python first searches 200,000 states (`Ways.growth_states`).
-4. Rules that cannot run on arrays run once for each region with the same transitions, where these are few. Everything else
-   is left to plain Python.
+What runs is a function of the rules, the declared space and the start. Neither a clock nor earlier calls decide. So the
+same question has the same answer to the last bit, whatever the process did before:
+
+==================================  =====================  ==============================================================
+states by plain Python              model                  reason
+==================================  =====================  ==============================================================
+fewer than `PYTHON_STATES`          declares its states    arrays take as long for one state as for 256
+up to `PYTHON_STATES`, then arrays  with a start, in a     the start may lead to few states, and a table of all of them
+                                    space of more than     takes longer
+                                    `WHOLE_SPACE` states
+up to `STATES_BEFORE_BOX`, then     declares none          it takes 10 to 100 ms to find out whether they are infinitely
+arrays in a box                                            many, and a box for arrays that the rules do not leave
+all                                 without arrays         its rules have no translation, or no box is found
+==================================  =====================  ==============================================================
+
+A model without a space whose components may grow without bound is first searched in ``growth_states`` states.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
 
 from hopflow.checks import choice
-from hopflow.errors import RuleError
-from markov.computing.memory import StateLimitError
-from markov.generators.array_rules.search import WHOLE_SPACE
-from markov.generators.boxes import WaysInBox, WaysInGrowingBox
-from markov.generators.regions import STATES_PER_RUN, predicted_count
-from markov.generators.ways import FEW_STATES, MAX_STATES, Ways
+from hopflow.errors import RuleError, RuleWarning, format_location, location_of
+from markov.computing.graphs import led_to
+from markov.computing.matrices import from_edges, rank_of
+from markov.computing.memory import GrowingStatesError, InfiniteStatesError, StateLimitError, TooLargeError, check_room
+from markov.computing.progress import Counter
+from markov.generators.array_chains import WHOLE_SPACE, ArrayChain, chain_on_arrays
+from markov.generators.hulls import Hull, hull_of
+from markov.generators.plain import (
+    Calls,
+    Edges,
+    Enumeration,
+    disagreement,
+    edges_by_python,
+    format_state,
+    indices_to_repeat,
+    refuse_changed,
+    refuse_changing,
+)
+from markov.generators.polynomials import Unfollowed
 from markov.models.rules import ChainModel
-from markov.models.spaces import NO_END, NUMBERED
+from markov.models.spaces import NO_END, NUMBERED, Space
+from markov.models.state_tables import sample_of
 
 if TYPE_CHECKING:
-    import scipy.sparse as sp
+    from numpy.typing import NDArray
 
-    from markov.generators.built_chains import Built
-    from markov.generators.enumeration import Enumeration
+__all__ = ["MAX_STATES", "STATES_BEFORE_BOX", "Built", "ChainBuilder", "build_chain", "generator"]
 
-__all__ = ["MAX_STATES", "build_chain", "generator"]
+MAX_STATES = 50_000_000
+"""Default limit on the number of states."""
+PYTHON_STATES = 256
+"""States of a declared space that plain Python searches first: see the table above."""
+STATES_BEFORE_BOX = 2_000
+"""States of a model without a space that plain Python searches first: see the table above."""
+MIN_PREDICTED_STATES, PREDICTION_SAMPLE = 250_000, 120
+"""States from which on the size of the matrix is predicted, by the transitions out of a sample."""
+BYTES_PER_STATE = 150.0
+"""Memory per state of a space whose transitions are listed."""
+MAX_ROUNDS = 10
+"""Rounds in which plain Python finds the transitions that arrays have left out."""
+SMALLEST_RATE = float(np.finfo(np.float64).tiny)
+"""Smallest rate of full precision in 1/s."""
+FIRST_BOX = 1 << 24
+"""States of the first box around the states of a search, which costs a byte for each."""
+BY_PYTHON, ON_ARRAYS = "the rules as they stand", "the rules on arrays of states"
 
-ARRAY_STATES = 256  # of a declared space: from there on arrays take less time than plain Python
-SEARCHED_STATES = 500  # found by plain Python in a large space, before arrays search
-PYTHON_STATES = 2_000  # done by plain Python where arrays cannot run, or there is no space
-STATES_PER_WRITTEN = 50  # states of a space whose rows are written while plain Python does one
-REGIONS_SHARE = 0.5  # of the time of regions that plain Python spends before
 
-_BY = {"python": Ways.by_python, "regions": Ways.by_regions, "arrays": Ways.by_arrays}
+class Built(NamedTuple):
+    """The states of a chain and its generator.
+
+    Attributes
+    ----------
+    space
+        The components of a state.
+    codes
+        The states, ascending in the product of their components, shape (components, states).
+    Q
+        The generator, rates in 1/s.
+    how
+        Description of how it was built.
+    led_to
+        Whether the states are those that the model's start leads to, and no others.
+    """
+
+    space: Space
+    codes: NDArray[np.int64]
+    Q: sp.csr_matrix
+    how: str
+    led_to: bool = False
 
 
 def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = True) -> sp.csr_matrix:
@@ -66,7 +126,7 @@ def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = Tru
     Raises
     ------
     RuleError
-        When the rules go wrong in a state that counts, with the state, the file and the line.
+        When the rules fail in a state of the chain, with the state, the file and the line.
     TooLargeError
         When the matrix would not fit into memory, before it is built.
 
@@ -85,7 +145,9 @@ def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = Tru
     return build_chain(model, reachable=reachable, by=None if compiled else "python").Q
 
 
-def build_chain(model: ChainModel, *, reachable: bool = True, by: str | None = None, most: int = MAX_STATES) -> Built:
+def build_chain(
+    model: ChainModel, *, reachable: bool = True, by: str | None = None, max_states: int = MAX_STATES
+) -> Built:
     """Return the states of a model and its generator.
 
     Parameters
@@ -93,99 +155,409 @@ def build_chain(model: ChainModel, *, reachable: bool = True, by: str | None = N
     model
         Its rules and parameters.
     reachable
-        Only the states that its start leads to, where it has one; False: the whole space.
+        Only the states that its start leads to, if it has one; False: the whole space.
     by
-        ``"python"``, ``"arrays"`` or ``"regions"``: only this way; None: the way for this model.
-    most
+        ``"python"`` or ``"arrays"``; None: chosen by the table of this module.
+    max_states
         Largest number of states; with more, TooLargeError.
 
     Raises
     ------
     RuleError
-        When the rules go wrong in a state that counts, when there is neither a space nor a start, or
-        when ``by`` names a way that these rules cannot go.
+        When the rules fail in a state of the chain, when there is neither a space nor a start, or when ``by="arrays"`` is
+        not possible for these rules.
     TooLargeError
-        When the states are more than ``most``, or would not fit into memory.
+        When the states are more than ``max_states``, or would not fit into memory.
     ValueError
-        For a component without a last value, where the start leads to many of its values.
+        For a component without a last value, if the start leads to many of its values.
     """
-    _check_ends(model, reachable, most)
-    ways = Ways(model, reachable, most)
-    built = _chosen(ways) if by is None else _BY[by](ways)
-    if built is None:
-        raise RuleError(f"{model.name}: its rules cannot be run by {by}")
-    if ways.start is not None and built.Q.shape[0] > most:
-        raise StateLimitError(model.name, most)
-    return ways.finite(built._replace(led_to=ways.start is not None))
+    _refuse_infinite_levels(model, reachable, max_states)
+    builder = ChainBuilder(model, reachable, max_states)
+    if by is None:
+        built = builder.build()
+    else:
+        result = builder.by_python() if by == "python" else builder.by_arrays()
+        if result is None:
+            raise RuleError(f"{model.name}: its rules cannot be run by {by}")
+        built = result
+    if builder.start is not None and built.Q.shape[0] > max_states:
+        raise StateLimitError(model.name, max_states)
+    return builder.with_finite_rates(built._replace(led_to=builder.start is not None))
 
 
-def _check_ends(model: ChainModel, reachable: bool, most: int) -> None:
-    """Refuse a chain of infinitely many levels at once, before its states are searched for."""
+def _refuse_infinite_levels(model: ChainModel, reachable: bool, max_states: int) -> None:
+    """Refuse a chain of infinitely many levels before the search for its states."""
     space = model.space() if model.has_space else None
-    if not isinstance(space, dict):  # another one is refused where it is read
+    if not isinstance(space, dict):  # another object is refused by `Space.of`
         return
-    endless = [name for name, values in space.items() if isinstance(values, range) and values.stop >= NO_END]
-    if not endless:
+    unbounded = [name for name, values in space.items() if isinstance(values, range) and values.stop >= NO_END]
+    if not unbounded:
         return
-    begins = reachable and model.start() is not None
-    if not begins or not Ways(model, reachable, most).search().run(FEW_STATES):
-        said = f"{model.name}: {endless[0]!r} has infinitely many values (NO_END)"
+    has_start = reachable and model.start() is not None
+    if not has_start or not ChainBuilder(model, reachable, max_states).search().run(STATES_BEFORE_BOX):
         raise ValueError(
-            f"{said}: stationary_by_level solves chains of infinitely many levels, or give it a last value"
+            f"{model.name}: {unbounded[0]!r} has infinitely many values (NO_END): "
+            "stationary_by_level solves chains of infinitely many levels, or give it a last value"
         )
 
 
-def _chosen(ways: Ways) -> Built:
-    if ways.declared is None:
-        return _without_space(ways)
-    if not ARRAY_STATES <= ways.space.size < NUMBERED:
-        return ways.by_python()
-    return _over_space(ways) if ways.start is None else _from_start(ways)
+class ChainBuilder:
+    """Builds the chain of a model.
 
+    Parameters
+    ----------
+    model
+        Its rules and parameters.
+    reachable
+        Whether the chain has only the states that the start leads to.
+    max_states
+        Largest number of states; with more, TooLargeError.
 
-def _over_space(ways: Ways) -> Built:
-    """Build the chain on the whole space."""
-    built = ways.by_arrays()
-    if built is None and ways.space.size > PYTHON_STATES:
-        built = ways.by_regions() if _states_for_regions(ways) <= ways.space.size else None
-    return built or ways.by_python()
+    Attributes
+    ----------
+    unfollowed
+        Why the rules cannot be followed for infinitely many states; None if they can, or if this was not tried.
+    """
 
+    growth_states = (20_000, 200_000)
+    """Numbers of states between which no component may grow if the rules cannot be followed: a search of some 3 s."""
+    only_reachable = False
+    """Whether the rules run only in states that the start leads to."""
 
-def _from_start(ways: Ways) -> Built:
-    """Build the chain on the states that the start leads to, whose number is not known in advance."""
-    search = ways.search()
-    if ways.space.size > WHOLE_SPACE and search.run(SEARCHED_STATES):
-        return ways.listed(search)
-    if (built := ways.by_arrays()) is not None:
+    def __init__(self, model: ChainModel, reachable: bool, max_states: int) -> None:
+        self.model, self.max_states = model, max_states
+        self.unfollowed: str | None = None
+        self.declared = Space.of(model.State, model.space(), model.name) if model.has_space else None
+        start = model.start() if reachable or self.declared is None else None
+        self.calls = Calls(model, self.declared)
+        self.start = None if start is None else self._state(start)
+        if self.declared is None and self.start is None:
+            hint = "say which states there are, space(), or where it starts, start()"
+            raise RuleError.at(location_of(model.rules), f"{model.name} has no states", hint)
+        if self.start is None and self.declared is not None:
+            check_room(f"{model.name}: a matrix on {self.declared.size} states", self._predict_bytes())
+
+    def _state(self, start: Any) -> Any:
+        try:
+            return self.calls.known(start)
+        except (TypeError, ValueError) as error:
+            message = f"{self.model.name}: start = {start!r}: {error}"
+            raise RuleError.at(location_of(self.model.start), message) from None
+
+    @property
+    def space(self) -> Space:
+        """The space that the model declares; not for models without one."""
+        assert self.declared is not None
+        return self.declared
+
+    def _predict_bytes(self) -> float:
+        """Return the memory of the matrix of the whole space, by the rows of a sample."""
+        size = self.space.size
+        if size < MIN_PREDICTED_STATES:
+            return 0.0
+        rng, count = np.random.default_rng(0), 0
+        bounds = zip(self.space.shape, self.space.low, strict=True)
+        codes = [low + rng.integers(n, size=PREDICTION_SAMPLE) for n, low in bounds]
+        for code in np.array(codes).T:
+            with suppress(RuleError):  # an error is reported for the first state that has it
+                count += len(self.calls.transitions(self.calls.known(self.space.state(code))))
+        return size * (16.0 + 12.0 * count / PREDICTION_SAMPLE)
+
+    def with_finite_rates(self, built: Built) -> Built:
+        """Return a chain whose rates, and their sums, are finite; otherwise raise the error of the first other state."""
+        if not np.isfinite(built.Q.data).all():
+            x = int(np.searchsorted(built.Q.indptr, np.argmin(np.isfinite(built.Q.data)), "right"))
+            state = self.calls.known(built.space.state(built.codes[:, x - 1]))
+            raise self.calls.refused(state, OverflowError("rates are infinite"))
         return built
-    return ways.listed(search) if search.run(PYTHON_STATES) else _continued(ways, ways, search)
+
+    def build(self) -> Built:
+        """Return the chain, built as the table of this module says."""
+        if self.declared is None:
+            return self._build_without_space()
+        if not PYTHON_STATES <= self.space.size < NUMBERED:
+            return self.by_python()
+        if self.start is None:
+            return self.by_arrays() or self.by_python()
+        search = self.search()
+        if self.space.size > WHOLE_SPACE and search.run(PYTHON_STATES):
+            return self.listed(search)
+        return self.by_arrays() or self.complete(search)
+
+    def _build_without_space(self) -> Built:
+        search = self.search()
+        if search.run(min(STATES_BEFORE_BOX, self.max_states // 2)):
+            return self.listed(search)
+        hull = self.closed_set(search)
+        box = BoxBuilder.of_hull(self, hull) if hull else GrowingBoxBuilder.around(self, search.states)
+        with self._with_reason():
+            return (None if box is None else box.by_arrays()) or self.complete(search)
+
+    # Plain Python
+
+    def by_python(self) -> Built:
+        """Return the chain from a search state by state."""
+        search = self.search()
+        if self.declared is None and not search.run(min(STATES_BEFORE_BOX, self.max_states // 2)):
+            self.closed_set(search)
+        with self._with_reason():
+            return self.complete(search)
+
+    def search(self) -> Enumeration:
+        """Return the search state by state, before its first step."""
+        states = [self.start] if self.start is not None else map(self.calls.known, self.space.states())
+        return Enumeration(self.calls, states, closed=self.start is None, max_states=self.max_states)
+
+    def complete(self, search: Enumeration) -> Built:
+        """Return the chain after the remaining steps of a search."""
+        with Counter("states") as counter:
+            while not search.run(1 << 16):
+                counter.show(search.done)
+        return self.listed(search)
+
+    @contextmanager
+    def _with_reason(self) -> Iterator[None]:
+        """Add to errors about too many states why it is unknown whether there are infinitely many."""
+        try:
+            yield
+        except TooLargeError as error:
+            if self.unfollowed is not None:
+                error.add_note(f"the rules cannot be followed for infinitely many states: {self.unfollowed}")
+            raise
+
+    def closed_set(self, search: Enumeration) -> Hull | None:
+        """Return a closed set that has the states of a search; None if the rules cannot be followed.
+
+        Raises
+        ------
+        InfiniteStatesError
+            If they lead to infinitely many states for certain.
+        GrowingStatesError
+            If this is unknown, a component grows, and the caller has set no largest number of states.
+        """
+        refuse_changed(self.calls, search.answers(indices_to_repeat(search.done)))
+        try:
+            hull = hull_of(self.calls, search.states)
+        except Unfollowed as stop:
+            self.unfollowed = str(stop)
+            self._refuse_growth(search, f"the rules cannot be followed: {stop}")
+            return None
+        if hull.is_infinite:
+            raise InfiniteStatesError(self.model.name, hull, self.max_states)
+        if hull.unbounded:
+            self._refuse_growth(search, "a rate is not proved to be positive in all states")
+        return hull
+
+    def _refuse_growth(self, search: Enumeration, reason: str) -> None:
+        """Raise GrowingStatesError if a component's values grow from one number of states to the next."""
+        before: dict[str, range] = {}
+        growing: list[str] = []
+        for count in self.growth_states if self.max_states == MAX_STATES else ():
+            if search.run(count - search.done):
+                return
+            components = Space.found(self.model.State, search.states[: search.done]).components
+            ranges = {c.name: c.values for c in components if isinstance(c.values, range)}
+            growing = [name for name, values in ranges.items() if before.get(name, values) != values]
+            before = ranges
+        if before and growing:
+            values = before[growing[0]]
+            raise GrowingStatesError(self.model.name, growing[0], values[0], values[-1], search.done, reason)
+
+    def refuse_underflow(self, search: Enumeration) -> None:
+        """Raise an error if a search ended because rates that tend to zero become 0 in float64.
+
+        Raises
+        ------
+        InfiniteStatesError
+            If the rules lead to infinitely many states for certain.
+        RuleError
+            Naming the state with the smallest rate.
+        """
+        rows = search.rows()
+        if self.declared is not None or not len(rows.rates) or rows.rates.min() >= SMALLEST_RATE:
+            return
+        with suppress(Unfollowed):
+            hull = hull_of(self.calls, search.states[:STATES_BEFORE_BOX])
+            if hull.is_infinite:
+                raise InfiniteStatesError(self.model.name, hull, self.max_states)
+        entry = int(np.argmin(rows.rates))
+        state = search.states[int(np.searchsorted(rows.indptr, entry, "right")) - 1]
+        message = f"a rate of {rows.rates[entry]:.3g}: must be 0 or at least {SMALLEST_RATE:.3g}"
+        hint = "rates that tend to zero become 0 in float64, and the states end there: give the states a limit"
+        raise RuleError(f"{self.model.name}: {format_state(state)}: {message}; {hint}")
+
+    def listed(self, search: Enumeration) -> Built:
+        """Return the chain on the states of a complete search, in ascending order."""
+        self.refuse_underflow(search)
+        refuse_changed(self.calls, search.answers(indices_to_repeat(search.done)))
+        space = self.declared
+        if space is None or not space.coded:
+            space = Space.found(self.model.State, search.states)
+        rows, codes = search.rows(), space.codes(search.states)
+        order = space.order_of(codes)
+        Q = rows.generator(None if order is None else rank_of(order))
+        return Built(space, codes if order is None else codes[:, order], Q, BY_PYTHON)
+
+    # Arrays
+
+    def by_arrays(self) -> Built | None:
+        """Return the chain from runs on arrays of states; None if the rules cannot run on them, or give other rows."""
+        fits = self.space.size < NUMBERED
+        try:
+            check_room(self.model.name, BYTES_PER_STATE * self.space.size)
+        except MemoryError:
+            fits = False
+        options = {"only_reachable": self.only_reachable}
+        chain = chain_on_arrays(self.calls, self.space, self._start_number(), self.max_states, fits, **options)
+        if chain is None:
+            return None
+        if chain.pattern is None or chain.edges is None:
+            return self._with_invalid(chain)
+        codes, Q = chain.pattern.codes, chain.pattern.generator(chain.edges.rates)
+        return self._compared(Built(self.space, codes, Q, ON_ARRAYS), chain.pattern.sample)
+
+    def _start_number(self) -> int | None:
+        if self.start is None:
+            return None
+        return int(self.space.numbers(self.space.codes([self.start]))[0])
+
+    def _with_invalid(self, chain: ArrayChain) -> Built | None:
+        """Return a chain for which plain Python has to find the transitions out of a few states."""
+        if chain.edges is None:
+            return None
+        edges, size = chain.edges, self.space.size
+        start = self._start_number()
+        if start is None:
+            edges = self._with_deferred(edges, edges.deferred)
+            Q = from_edges(edges.sources, edges.targets, edges.rates, size)
+            codes = self.space.unnumbered(np.arange(size))
+            return self._compared(Built(self.space, codes, Q, ON_ARRAYS), sample_of(self.space, codes))
+        for _ in range(MAX_ROUNDS):
+            ones = np.ones(len(edges.rates), dtype=np.int8)
+            entered = led_to(sp.csr_matrix((ones, (edges.sources, edges.targets)), shape=(size, size)), start)
+            deferred = edges.deferred[entered[edges.deferred]]
+            if not len(deferred):
+                break
+            edges = self._with_deferred(edges, deferred)
+        else:
+            return None
+        listed = entered[edges.sources]
+        rank = np.cumsum(entered) - 1
+        pair = rank[edges.sources[listed]], rank[edges.targets[listed]]
+        Q = from_edges(*pair, edges.rates[listed], int(rank[-1]) + 1)
+        codes = self.space.unnumbered(np.flatnonzero(entered))
+        return self._compared(Built(self.space, codes, Q, ON_ARRAYS), sample_of(self.space, codes))
+
+    def _with_deferred(self, edges: Edges, deferred: NDArray[np.int64]) -> Edges:
+        """Return edges with the transitions out of deferred states from plain Python."""
+        more = edges_by_python(self.calls, self.space, np.sort(deferred))
+        remaining = np.setdiff1d(edges.deferred, deferred)
+        return Edges.joined([edges._replace(deferred=remaining), more])
+
+    def _compared(self, built: Built, sample: list[int]) -> Built | None:
+        """Return a chain if its rows are those of plain Python in a sample; otherwise warn, and return None."""
+        result = disagreement(self.calls, self.space, built.codes, built.Q, sample)
+        if result is None:
+            return built
+        refuse_changing(self.calls, map(self.space.state, built.codes[:, sample].T.tolist()))
+        x, difference = result
+        location = format_location(location_of(self.model.rules))
+        message = f"{self.space.state(built.codes[:, x])}: {built.how} give {difference}"
+        text = f"{self.model.name}: {message}{location}; the rules run as plain Python instead"
+        warnings.warn(RuleWarning(text), stacklevel=5)
+        return None
 
 
-def _without_space(ways: Ways) -> Built:
-    """Build the chain of a model that declares no space: within a box, where one can be found."""
-    search = ways.search()
-    if search.run(min(FEW_STATES, ways.most // 2)):
-        return ways.listed(search)
-    hull = ways.closed_set(search)
-    box = WaysInBox.of(ways, hull) if hull else WaysInGrowingBox.around(ways, search.states)
-    with ways.explained():
-        if box is None:
-            return ways.completed(search)
-        if search.run(PYTHON_STATES):
-            return ways.listed(search)
-        return box.by_arrays() or _continued(ways, box, search)
+class BoxBuilder(ChainBuilder):
+    """Builds the chain of a model without a space, on arrays over a box of states.
+
+    The box is that of a closed set, from following the rules for all states at once. Whether the rules leave it is checked
+    in every transition. If they do, or a component is no ``int``, the result is None, and plain Python continues.
+    """
+
+    @classmethod
+    def of_hull(cls, builder: ChainBuilder, hull: Hull) -> Self | None:
+        """Return a builder over the smallest product of ranges that has the states of a hull; None if there is none."""
+        layout = hull.layout
+        if hull.unbounded or not layout.space.whole:
+            return None
+        values: list[list[Any]] = [[] for _ in range(layout.width)]
+        for mode, low in hull.low.items():
+            for k, value in zip(layout.others, mode, strict=True):
+                values[k].append(value)
+            for k, first, last in zip(layout.free, low, hull.high[mode], strict=True):
+                values[k] += [first, int(last)]
+        if any(type(value) is not int for column in values for value in column):
+            return None
+        return cls.over(builder, layout.space.within([range(min(v), max(v) + 1) for v in values], exact=True))
+
+    @classmethod
+    def over(cls, builder: ChainBuilder, box: Space) -> Self | None:
+        """Return a builder over a box; None if its states have no numbers of 64 bits."""
+        if not _has_numbers(box):
+            return None
+        boxed = cls.__new__(cls)
+        boxed.__dict__.update(builder.__dict__)
+        boxed.declared, boxed.calls = box, Calls(builder.model, box)
+        return boxed
+
+    def by_arrays(self) -> Built | None:
+        """Return the chain on the smallest space that has its states; None if plain Python has to continue."""
+        try:
+            built = super().by_arrays()
+        except RuleError:  # a state outside of the box: plain Python reports errors of the rules
+            return None
+        if built is None:
+            return None
+        bounds = zip(built.codes.min(axis=1).tolist(), built.codes.max(axis=1).tolist(), strict=True)
+        return built._replace(space=built.space.within([range(low, high + 1) for low, high in bounds]))
 
 
-def _continued(plain: Ways, ways: Ways, search: Enumeration) -> Built:
-    """Go on with a search by plain Python, and by regions once it has lasted half as long as these are predicted to take."""
-    states = _states_for_regions(ways)
-    finished = states > plain.most or search.run(int(REGIONS_SHARE * states))
-    return (None if finished else ways.by_regions()) or plain.completed(search)
+class GrowingBoxBuilder(BoxBuilder):
+    """Builds a chain on arrays over a box around the states of a search, which grows if the rules leave it."""
+
+    only_reachable = True
+
+    @classmethod
+    def around(cls, builder: ChainBuilder, states: Sequence[Any]) -> Self | None:
+        """Return a builder over a box that has these states; None if they have other values than whole numbers."""
+        space = Space.found(builder.model.State, states)
+        if not space.whole or not _has_numbers(space):
+            return None
+        ranges: list[Any] = [c.values for c in space.components]
+        while space.size <= FIRST_BOX:
+            ranges = [range(values.start, values.stop + len(values)) for values in ranges]
+            space = space.within(ranges)
+        return cls.over(builder, space.within(ranges, exact=True))
+
+    def _with_invalid(self, chain: ArrayChain) -> Built | None:
+        """Try again over a box that has the targets of the state with an invalid transition."""
+        assert chain.invalid is not None
+        code = self.space.unnumbered(np.array([chain.invalid]))[:, 0]
+        state = self.calls.with_names(self.space.state(code))
+        ranges: list[Any] = [c.values for c in self.space.components]
+        grown = list(ranges)
+        with suppress(Exception):  # plain Python reports errors of the rules
+            for target, rate in self.calls.rules(state, self.calls.q):
+                if rate > 0.0:
+                    values = self.space.flat(self.space.checked(target))
+                    grown = [_extend(r, v) for r, v in zip(grown, values, strict=True)]
+        box = self.space.within(grown, exact=True)
+        if grown == ranges or not _has_numbers(box):
+            return None
+        self.declared, self.calls = box, Calls(self.model, box)
+        return ChainBuilder.by_arrays(self)
 
 
-def _states_for_regions(ways: Ways) -> float:
-    """Return how many states plain Python does in the predicted time of the regions of a space; inf where there are none."""
-    if not ways.asks_everywhere:
-        return float("inf")
-    count = predicted_count(ways.calls, ways.space)
-    return STATES_PER_RUN * count + ways.space.size / STATES_PER_WRITTEN
+def _extend(values: range, target: Any) -> range:
+    """Return a range that is at least twice as long and includes a whole number outside of it, or the same range."""
+    if type(target) is not int or target in values:
+        return values
+    size = len(values)
+    if target < values.start:
+        return range(min(target, values.start - size), values.stop)
+    return range(values.start, max(target + 1, values.stop + size))
+
+
+def _has_numbers(box: Space) -> bool:
+    return box.size < NUMBERED and box.coded

@@ -10,14 +10,10 @@ from scipy.sparse.linalg import LinearOperator
 
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
+from markov.computing.arrays import NotOnArraysError
 from markov.computing.memory import check_room
-from markov.generators.agreement import by_source, difference
-from markov.generators.array_rules.batches import ArrayRules
-from markov.generators.array_rules.operations import NotOnArraysError
-from markov.generators.array_rules.search import CHUNK
-from markov.generators.calls import Calls
-from markov.generators.edges import Edges, edges_by_python
-from markov.generators.enumeration import refuse_changing
+from markov.generators.array_chains import CHUNK, ArrayRules
+from markov.generators.plain import Calls, Edges, by_source, difference, edges_by_python, refuse_changing
 from markov.generators.regions import Region, find_regions
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space
@@ -30,16 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["GeneratorOperator"]
 
 DRIFT, NET_FLOW, EXIT_RATES = range(3)
-SAMPLE = 100  # states on which arrays are compared with plain Python
-AGAIN = 8  # states that are asked twice
+SAMPLE = 100
+"""States in which arrays are compared with plain Python."""
+REPEATED_STATES = 8
+"""States in which the rules are called twice."""
 
 
 class GeneratorOperator(LinearOperator):
     """The generator Q of a model over its whole space; the rules run at every product.
 
     ``operator @ h`` is Q h, ``operator.T @ pi`` is pi Q, each in memory for two vectors: box by box
-    where the space has few regions with the same transitions, otherwise by the rules on arrays of states, where
-    these do as plain Python does.
+    if the space has few regions with the same transitions, otherwise by the rules on arrays of states, if
+    their transitions are those of plain Python.
 
     Parameters
     ----------
@@ -50,7 +48,7 @@ class GeneratorOperator(LinearOperator):
     ------
     RuleError
         For a model without a space, or one of other values than whole numbers; in products, when a
-        rule goes wrong in a state of the space, entered or not, with the state.
+        rule fails in a state of the space, entered or not, with the state.
     TooLargeError
         When two vectors would not fit into memory.
 
@@ -85,77 +83,77 @@ class GeneratorOperator(LinearOperator):
 
     @cached_property
     def _product(self) -> Callable[[int, NDArray[np.float64]], NDArray[np.float64]]:
-        """Return the function that computes a product, given its kind and the vector."""
+        """Return the function that computes a product from its kind and the vector."""
         calls = Calls(self.model, self._space)
-        numbers = np.random.default_rng(3).integers(self._space.size, size=AGAIN)
+        numbers = np.random.default_rng(3).integers(self._space.size, size=REPEATED_STATES)
         refuse_changing(calls, map(self._space.state, self._space.unnumbered(numbers).T))
-        found = find_regions(calls, self._space)
-        if found is not None and all(region.moves is not None for region in found):
-            return _Boxes(found, self._space)
-        return _Rules(calls, self._space)
+        regions = find_regions(calls, self._space)
+        if regions is not None and all(region.moves is not None for region in regions):
+            return _ProductByRegions(regions, self._space)
+        return _ProductByRules(calls, self._space)
 
 
-class _Boxes:
-    """Products by regions with the same transitions: sums over boxes, moved by a step."""
+class _ProductByRegions:
+    """Products by regions with the same transitions: sums over boxes, shifted by a step."""
 
-    def __init__(self, found: list[Region], space: Space) -> None:
-        self.regions, self.low, self.shape = found, space.low, space.shape
+    def __init__(self, regions: list[Region], space: Space) -> None:
+        self.regions, self.low, self.shape = regions, space.low, space.shape
 
     def __call__(self, kind: int, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         product = np.zeros(self.shape)
         x = vector.reshape(self.shape) if len(vector) else product
         for region in self.regions:
-            here = self._box(region, (0,) * len(self.shape))
+            source = self._box(region, (0,) * len(self.shape))
             for changes, rate in region.moves or ():
-                there = self._box(region, changes)
+                target = self._box(region, changes)
                 if kind == NET_FLOW:
-                    product[there] += rate * x[here]
-                    product[here] -= rate * x[here]
+                    product[target] += rate * x[source]
+                    product[source] -= rate * x[source]
                 elif kind == DRIFT:
-                    product[here] += rate * (x[there] - x[here])
+                    product[source] += rate * (x[target] - x[source])
                 elif any(changes):
-                    product[here] += rate
+                    product[source] += rate
         return product.ravel()
 
-    def _box(self, region: Region, by: tuple[int, ...]) -> tuple[slice, ...]:
-        ends = zip(region.low, region.high, self.low, by, strict=True)
-        return tuple(slice(a - low + k, b - low + k + 1) for a, b, low, k in ends)
+    def _box(self, region: Region, changes: tuple[int, ...]) -> tuple[slice, ...]:
+        bounds = zip(region.low, region.high, self.low, changes, strict=True)
+        return tuple(slice(a - low + by, b - low + by + 1) for a, b, low, by in bounds)
 
 
-class _Rules:
-    """Products by the rules on arrays of states, as plain Python where these cannot do as it does."""
+class _ProductByRules:
+    """Products by the rules on arrays of states, or by plain Python if these are not possible."""
 
     def __init__(self, calls: Calls, space: Space) -> None:
         self.calls, self.space = calls, space
         self._rules = self._array_rules()
 
     def _array_rules(self) -> ArrayRules | None:
-        """Return the rules on arrays; None where they have no translation, or differ from plain Python on a sample."""
+        """Return the rules on arrays; None if they have no translation, or differ from plain Python in a sample."""
         last = self.space.size - 1
-        some = np.random.default_rng(3).integers(last + 1, size=SAMPLE)
-        numbers = np.unique([0, last, *some.tolist()])
+        sample = np.random.default_rng(3).integers(last + 1, size=SAMPLE)
+        numbers = np.unique([0, last, *sample.tolist()])
         try:
             rules = ArrayRules(self.calls, self.space)
             edges = _edges_of(rules, numbers)
         except NotOnArraysError:
             return None
-        given = by_source(edges, numbers)
-        sound = np.setdiff1d(numbers, edges.deferred)
-        expected = by_source(edges_by_python(self.calls, self.space, sound), sound)
-        agrees = all(difference(given[x], expected[x]) is None for x in sound.tolist())
+        rows = by_source(edges, numbers)
+        valid = np.setdiff1d(numbers, edges.deferred)
+        expected = by_source(edges_by_python(self.calls, self.space, valid), valid)
+        agrees = all(difference(rows[x], expected[x]) is None for x in valid.tolist())
         return rules if agrees else None
 
     def __call__(self, kind: int, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         size = self.space.size
         product = np.zeros(size)
-        for first in range(0, size, CHUNK):
-            numbers = np.arange(first, min(first + CHUNK, size))
-            for part in self._parts(numbers):
-                _add(kind, part, vector, product)
+        for begin in range(0, size, CHUNK):
+            numbers = np.arange(begin, min(begin + CHUNK, size))
+            for edges in self._parts(numbers):
+                _add_product(kind, edges, vector, product)
         return product
 
     def _parts(self, numbers: NDArray[np.int64]) -> Iterator[Edges]:
-        """Yield the transitions out of some states."""
+        """Yield the transitions out of the states with these numbers."""
         if self._rules is not None:
             with suppress(NotOnArraysError):
                 edges = _edges_of(self._rules, numbers)
@@ -165,12 +163,12 @@ class _Rules:
 
 
 def _edges_of(rules: ArrayRules, numbers: NDArray[np.int64]) -> Edges:
-    found = rules.transitions(numbers)
-    return Edges(numbers[found.sources], found.targets, found.rates, numbers[found.bad])
+    part = rules.transitions(numbers)
+    return Edges(numbers[part.sources], part.targets, part.rates, numbers[part.invalid])
 
 
-def _add(kind: int, edges: Edges, vector: NDArray[np.float64], product: NDArray[np.float64]) -> None:
-    """Add the contribution of some transitions to a product."""
+def _add_product(kind: int, edges: Edges, vector: NDArray[np.float64], product: NDArray[np.float64]) -> None:
+    """Add the contribution of transitions to a product."""
     sources, targets, rates, _ = edges
     if kind == EXIT_RATES:
         np.add.at(product, sources, np.where(sources == targets, 0.0, rates))

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from markov.generators.calls import Calls
-from markov.generators.edges import Edges, edges_by_python
+from markov.generators.plain import Calls, Edges, edges_by_python
 from markov.generators.regions import edges_by_regions, find_regions
 
 if TYPE_CHECKING:

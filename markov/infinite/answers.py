@@ -25,7 +25,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
-from markov.generators.unbounded.polynomials import Polynomial, Unfollowed, exact
+from markov.generators.polynomials import Polynomial, Unfollowed, exact
 from markov.infinite.bounds import LEAVES_SET, NOTHING, Height, distance, mean_between, sides_of
 from markov.infinite.lyapunov import Basis, Drift, find_lyapunov, user_basis
 from markov.infinite.members import NamedFunction

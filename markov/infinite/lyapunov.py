@@ -25,21 +25,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.errors import RuleError
-from markov.generators.unbounded.hulls import value
-from markov.generators.unbounded.polynomials import (
-    Terms,
-    Unfollowed,
-    added,
-    multiplied,
-    terms_of,
-)
-from markov.generators.unbounded.runs import Part, bounds, parts_of
+from markov.generators.hulls import value
+from markov.generators.polynomials import Terms, Unfollowed, added, multiplied, terms_of
+from markov.generators.unbounded import Part, bounds, parts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.generators.unbounded.hulls import Hull
-    from markov.generators.unbounded.layouts import Layout, Mode, Move
+    from markov.generators.hulls import Hull
+    from markov.generators.unbounded import Layout, Mode, Move
 
 __all__ = ["Basis", "Drift", "Lyapunov", "find_lyapunov", "user_basis"]
 

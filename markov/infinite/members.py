@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import format_value
-from markov.generators.unbounded.polynomials import Polynomial
-from markov.models.functions.evaluation import called
-from markov.models.functions.inversions import INSTEAD_OF_INVERTED, is_inverted
+from markov.generators.polynomials import Polynomial
+from markov.models.functions import INSTEAD_OF_INVERTED, is_inverted, name_of
 
 if TYPE_CHECKING:
     from markov.exploration import InfiniteChain
@@ -64,7 +63,7 @@ def membership(infinite: InfiniteChain, states: Any, name: str) -> Callable[[Any
         if label.is_defined:
             return _condition(label, f"{name} = {states!r}")
     if callable(states):
-        return _condition(states, f"{name} = {called(states)}")
+        return _condition(states, f"{name} = {name_of(states)}")
     members = set()
     for state in states if isinstance(states, (list, set)) else [states]:
         member = _normal_state(infinite, state)

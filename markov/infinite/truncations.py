@@ -13,8 +13,8 @@ import numpy as np
 
 from markov.computing.matrices import from_edges, rank_of
 from markov.computing.memory import StateLimitError, check_room
-from markov.generators.built_chains import Built
-from markov.generators.enumeration import BYTES_PER_STATE, BYTES_PER_TRANSITION, Rows
+from markov.generators.building import Built
+from markov.generators.plain import BYTES_PER_STATE, BYTES_PER_TRANSITION, Rows
 from markov.infinite.bounds import FiniteSet, most_merged
 from markov.models.spaces import Space
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-    from markov.generators.calls import Calls
+    from markov.generators.plain import Calls
     from markov.infinite.lyapunov import Lyapunov
 
     Vector = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 
 from hopflow.checks import dimensions, format_value
 from hopflow.labels import aligned
-from markov.models.functions.evaluation import called, numbers_of, values_of
+from markov.models.functions import name_of, numbers_of, values_of
 from markov.models.means import Mean
 from markov.models.state_tables import StateBlocks, StateTable
 
@@ -109,7 +109,7 @@ def chosen(measure: Any, model: Measurable | None, states: Any, over: NDArray[np
             raise ValueError(f"measure = {measure!r}: {msg}")
         mean = known[measure]
     elif callable(measure):
-        mean = numbers_of(measure, table, f"measure = {called(measure)}")
+        mean = numbers_of(measure, table, f"measure = {name_of(measure)}")
     else:
         pair = isinstance(measure, tuple) and len(measure) == 2 and dimensions(measure[0]) != ()
         mean = Mean(*measure) if pair else Mean(measure)

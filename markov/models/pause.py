@@ -13,8 +13,9 @@ import numpy as np
 
 from hopflow.checks import choice, integer, number, one_number
 from hopflow.units import Dimension
-from markov.models.functions.evaluation import elementwise
-from markov.models.measures import Mean, Measure
+from markov.models.functions import elementwise
+from markov.models.means import Mean
+from markov.models.measures import Measure
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:

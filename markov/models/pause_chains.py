@@ -9,8 +9,8 @@ import numpy as np
 
 from hopflow.checks import integer
 from hopflow.units import quantities
-from markov.models.functions.evaluation import elementwise
-from markov.models.measures import Mean
+from markov.models.functions import elementwise
+from markov.models.means import Mean
 from markov.models.pause import DOWN, UP, check_control, control_symbols
 from markov.models.rules import ChainModel, add_at
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from hopflow.checks import integer
 from hopflow.functions import where
-from markov.models.functions.evaluation import elementwise
+from markov.models.functions import elementwise
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ import numpy as np
 from hopflow.deprecations import attribute_alias
 from hopflow.errors import RuleError, location_of
 from hopflow.parameters import Parametrized
-from markov.models.functions.evaluation import elementwise
+from markov.models.functions import elementwise
 from markov.models.measures import Measure, measured
 from markov.models.spaces import NO_END, Space
 
@@ -312,7 +312,9 @@ def _with_parameters(function: Callable[..., Any], name: str, q: Any) -> Callabl
     if count == 2:
         return function
     if count == 1:
-        return functools.wraps(function)(lambda s, _q: function(s))
+        wrapper = functools.wraps(function)(lambda s, _q: function(s))
+        wrapper.of_state = function  # type: ignore[attr-defined]  # its source is translated
+        return wrapper
     hint = "write (s, q) below @staticmethod, (self, s, q), or (self, s)"
     said = f"{name} takes {inspect.signature(function)}"
     raise RuleError.at(location_of(function), said, hint)

@@ -162,6 +162,11 @@ class Space:
         return cls(make, {name: values_of(c) for name, c in zip(names, columns, strict=True)})
 
     @property
+    def is_single(self) -> bool:
+        """Whether a state is one value, not a tuple."""
+        return self.make is _single
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the components."""
         return tuple(c.name for c in self.components)

@@ -34,7 +34,7 @@ import scipy.sparse as sp
 from hopflow.fork_safety import cached_property
 from markov.computing.graphs import breadth_first_order
 from markov.computing.memory import check_room
-from markov.generators.curves import Curve
+from markov.generators.standins import Curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -245,7 +245,7 @@ def by_count(
     if type(rate) is not Curve:
         yield None, 0, rate
         return
-    n, first = rate.number, rate.first
+    n, first = rate.component, rate.first
     inside = rate.values[low[n] - first : high[n] - first + 1].astype(np.float64)
     if (inside == inside[0]).all():
         yield None, 0, float(inside[0])

@@ -18,10 +18,8 @@ from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.compilation import bound_kernel
 from markov.computing.memory import available, check_room
-from markov.generators.agreement import by_source, difference
 from markov.generators.building import build_chain
-from markov.generators.calls import Calls
-from markov.generators.edges import edges_by_python
+from markov.generators.plain import Calls, by_source, difference, edges_by_python
 from markov.generators.regions import find_regions
 from markov.models.spaces import Space
 from markov.models.state_tables import StateBlocks, StateTable

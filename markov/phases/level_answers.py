@@ -26,7 +26,8 @@ from markov.infinite.bounds import FiniteSet, Height, distance, most_merged, sid
 from markov.methods.block_reduction import Reduction, Rows, Segment
 from markov.methods.sparse_lu import LUFactors, best_order
 from markov.models.measures import measures_of
-from markov.models.rules import NO_END, ChainModel
+from markov.models.rules import ChainModel
+from markov.models.spaces import NO_END
 from markov.models.state_tables import StateTable
 from markov.phases.quasi_birth_death import LevelRun, QuasiBirthDeath
 from markov.results.answers import Solved

@@ -17,9 +17,8 @@ from hopflow.errors import RuleError, location_of
 from hopflow.labels import refuse_labels
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
 from markov.computing.graphs import breadth_first_order
-from markov.generators.calls import Calls
-from markov.generators.enumeration import refuse_changing, some_of
-from markov.generators.tracing import Span, Traced, shift
+from markov.generators.plain import Calls, indices_to_repeat, refuse_changing
+from markov.generators.standins import Span, Traced, shift
 from markov.methods.block_reduction import Rows
 from markov.methods.gth import GTH
 from markov.models.rules import ChainModel
@@ -310,7 +309,7 @@ def find_level_runs(model: ChainModel, component: Any) -> tuple[list[LevelRun], 
         if predicted > MAX_BLOCK_BYTES:
             msg = f"at least {len(spans)} levels of {n} states differ: {predicted:.2g} bytes"
             raise ValueError(f"component = {component!r}: {msg}, must be at most {MAX_BLOCK_BYTES:.2g}")
-    refuse_changing(calls, (transitions.state(phase, spans[0][0].low) for phase in some_of(n)))
+    refuse_changing(calls, (transitions.state(phase, spans[0][0].low) for phase in indices_to_repeat(n)))
     states = transitions.reachable([edge for _, edges in spans for edge in edges])
     for phase in states.tolist():
         if phase in transitions.errors:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import integer, number
-from markov.models.functions.evaluation import elementwise
-from markov.models.measures import Mean
-from markov.models.rules import NO_END, ChainModel
+from markov.models.functions import elementwise
+from markov.models.means import Mean
+from markov.models.rules import ChainModel
+from markov.models.spaces import NO_END
 from markov.phases.arrivals import MAP
 from markov.phases.phase_types import FOR_FEW_VALUES, MOMENTS_FIX_NO_LOSS, ROW_SUM_TOLERANCE, PhaseType
 

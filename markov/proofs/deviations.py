@@ -22,7 +22,7 @@ from markov.proofs.means import bounded_mean, bounded_ratio
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.models.measures import Mean
+    from markov.models.means import Mean
     from markov.proofs.certificates import Certificate
 
     Vector = NDArray[np.float64]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.models.measures import Mean
+    from markov.models.means import Mean
     from markov.proofs.certificates import Certificate
 
     Vector = NDArray[np.float64]

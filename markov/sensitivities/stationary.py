@@ -15,7 +15,8 @@ import numpy as np
 
 from markov.computing.rounding import U
 from markov.methods.choice import choose
-from markov.models.measures import Mean, chosen
+from markov.models.means import Mean
+from markov.models.measures import chosen
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import deviation
 from markov.proofs.means import bounded, bounded_mean, rows_of

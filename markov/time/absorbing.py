@@ -128,7 +128,9 @@ def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver
     chain = jumps(Q)
     exits = chain.exit_rates
     with watched(None):  # progress shows residuals of an answer, not of its weights
-        solution = Multilevel(tolerance=WEIGHT_DISTRIBUTION_TOLERANCE, max_iterations=MAX_CYCLES).flows(chain, isolated=m)
+        solution = Multilevel(tolerance=WEIGHT_DISTRIBUTION_TOLERANCE, max_iterations=MAX_CYCLES).flows(
+            chain, isolated=m
+        )
     flow = normalize(solution.flow)
     if solution.hierarchy is None or not (np.all(np.isfinite(flow)) and flow.min() > 0.0):
         return None

@@ -41,7 +41,7 @@ from markov.computing.memory import TooLargeError
 from markov.computing.rate_range import rates_in_range
 from markov.computing.rounding import U
 from markov.exploration import InfiniteChain
-from markov.generators.unbounded.polynomials import Unfollowed
+from markov.generators.polynomials import Unfollowed
 from markov.infinite.lyapunov import Drift, find_lyapunov, user_basis
 from markov.infinite.members import membership, start_of
 from markov.infinite.truncations import (
@@ -855,7 +855,9 @@ def _upper_means(
     if leaving.max() >= 1.0:
         return np.full_like(upper_times, np.inf)
     low = V - LYAPUNOV_ROUNDING * np.abs(V)
-    b = max(float(np.max((upper_times - low) / (1.0 - leaving))), -lyapunov.lower_bound, 0.0) * (1.0 + LYAPUNOV_ROUNDING)
+    b = max(float(np.max((upper_times - low) / (1.0 - leaving))), -lyapunov.lower_bound, 0.0) * (
+        1.0 + LYAPUNOV_ROUNDING
+    )
     return (upper_times + b * leaving) * up
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import ArrayLike, NDArray
 
-    from markov.generators.calls import Calls
+    from markov.generators.plain import Calls
     from markov.infinite.truncations import Projection
 
     Vector = NDArray[np.float64]

@@ -142,9 +142,9 @@ def test_a_space_makes_the_search_quicker_and_changes_nothing():
         if s.y > 0:
             yield s._replace(y=s.y - 1), 3.0
 
-    given = {"start": {"x": 0, "y": 0}, "params": {"n": 60}}
+    given = {"start": {"x": 0, "y": 0}, "params": {"n": 40}}
     one = explore(rules, **given)
-    other = explore(rules, **given, space={"x": range(61), "y": range(61)})
+    other = explore(rules, **given, space={"x": range(41), "y": range(41)})
     assert one.chain.how == "the rules as they stand"
     assert "arrays" in other.chain.how
     np.testing.assert_array_equal(np.array(one.states), np.array(other.states))

@@ -30,8 +30,8 @@ from markov import (
     transient,
 )
 from markov.errors import RuleError
-from markov.models.functions import evaluation
-from markov.models.functions.evaluation import members_of
+from markov.models import functions
+from markov.models.functions import members_of
 from markov.models.measures import functionals, measured
 from markov.models.spaces import Space
 from markov.models.state_tables import StateBlocks, StateTable
@@ -137,7 +137,7 @@ def at_once(patch: pytest.MonkeyPatch) -> None:
 
     Two states only are compared with plain Python: each way has to be right by itself.
     """
-    patch.setattr(evaluation, "PLAIN_STATES", 0)
+    patch.setattr(functions, "PLAIN_STATES", 0)
     patch.setattr(StateTable, "sample", lambda table: sorted({0, table.count - 1}))
 
 
@@ -289,12 +289,12 @@ def test_rates_of_rules_with_every_function(kind: Kind) -> None:
     check_rates(kind, 1)
 
 
-@pytest.mark.parametrize("limit", [evaluation.PLAIN_STATES, 0], ids=["by state", "at once"])
+@pytest.mark.parametrize("limit", [functions.PLAIN_STATES, 0], ids=["by state", "at once"])
 @kinds
 def test_what_is_no_condition_is_refused_with_file_and_line(
     kind: Kind, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "PLAIN_STATES", limit)
+    monkeypatch.setattr(functions, "PLAIN_STATES", limit)
     chain = small(kind)
     for text, function in kind.refused().items():
         place = rf"\({kind.name} functions, line 1\); "
@@ -315,7 +315,7 @@ def test_large_chains(kind: Kind) -> None:
     space = Space.found(make, states)
     codes = space.codes(states)
     table = StateTable(space, codes[:, np.argsort(space.numbers(codes), kind="stable")])
-    assert table.count > evaluation.PLAIN_STATES
+    assert table.count > functions.PLAIN_STATES
     listed = list(table.plain())
     for text, function in kind.functions(40).items():
         wanted = np.array([float(function(s)) for s in listed])
@@ -326,14 +326,14 @@ def test_large_chains(kind: Kind) -> None:
 @kinds
 def test_every_function_on_a_large_chain(kind: Kind) -> None:
     chain = chain_of(kind, kind.sizes[1])
-    assert chain.size > evaluation.PLAIN_STATES
+    assert chain.size > functions.PLAIN_STATES
     check_measures(kind, chain, 1)
 
 
 @kinds
 def test_blocks_of_states(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measures of chains without a matrix are summed block by block."""
-    monkeypatch.setattr(evaluation, "PLAIN_STATES", 4)
+    monkeypatch.setattr(functions, "PLAIN_STATES", 4)
     chain = small(kind)
     pi = stationary(chain).pi
     cuts = [*range(0, chain.size, 20), chain.size]

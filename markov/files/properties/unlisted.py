@@ -19,7 +19,7 @@ from markov.files.properties.queries import Filter, Operator, Path
 from markov.files.states.growing import growing_rows
 from markov.files.states.state_rules import FileRules, StateExpressions
 from markov.files.values import boolean, constant, negate
-from markov.generators.calls import Calls
+from markov.generators.plain import Calls
 from markov.time.moving import follow_distribution
 from markov.time.transients import Flow
 from markov.time.uniformization import Uniformized

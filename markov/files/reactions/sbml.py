@@ -49,7 +49,7 @@ from markov.files.syntax import (
     names_in,
 )
 from markov.files.values import INT_LIMIT, boolean
-from markov.generators.ways import MAX_STATES
+from markov.generators.building import MAX_STATES
 
 __all__ = ["read_sbml"]
 

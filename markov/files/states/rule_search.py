@@ -17,7 +17,7 @@ from markov.computing.progress import Counter
 from markov.files.columns import Columns
 from markov.files.states.explored import StateSpace
 from markov.files.states.state_rules import FileRules
-from markov.generators.ways import FEW_STATES, Ways
+from markov.generators.building import STATES_BEFORE_BOX, ChainBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +32,8 @@ BYTES_PER_STATE, BYTES_PER_TRANSITION = 400.0, 40.0
 STATES_PER_CHECK = 4096  # states between two looks at the memory
 
 
-class _FileWays(Ways):
-    """Ways for the rules of a file, which take longer per state than the rules of a user."""
+class _FileBuilder(ChainBuilder):
+    """Builder for the rules of a file, which take longer per state than the rules of a user."""
 
     growth_states = (10_000, 100_000)
 
@@ -48,12 +48,12 @@ def with_reached_windows(instance: Instance, max_states: int) -> Instance:
     RuleError
         If a rate is so small that rates that tend to zero would underflow.
     """
-    ways = _FileWays(FileRules(instance.program, instance.constants), True, max_states)
-    search = ways.search()
-    if not search.run(FEW_STATES):
-        ways.closed_set(search)
+    builder = _FileBuilder(FileRules(instance.program, instance.constants), True, max_states)
+    search = builder.search()
+    if not search.run(STATES_BEFORE_BOX):
+        builder.closed_set(search)
         return instance
-    ways.refuse_underflow(search)
+    builder.refuse_underflow(search)
     return instance.with_windows(_value_ranges(search.states))
 
 

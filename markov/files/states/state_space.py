@@ -28,7 +28,7 @@ from markov.files.states.steps import StepRewards
 from markov.files.states.table_search import TableSearch
 from markov.files.states.tables import tabulate
 from markov.files.values import boolean
-from markov.generators.ways import MAX_STATES
+from markov.generators.building import MAX_STATES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

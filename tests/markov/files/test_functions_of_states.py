@@ -73,7 +73,7 @@ def test_conditions(model: Any, text: str) -> None:
 
 def test_conditions_of_many_states_which_are_evaluated_at_once(tmp_path: Path, monkeypatch) -> None:
     """1,008 states: an independent component beside those that the conditions are about."""
-    monkeypatch.setattr("markov.models.functions.evaluation.PLAIN_STATES", 1_000)
+    monkeypatch.setattr("markov.models.functions.PLAIN_STATES", 1_000)
     many = """module beside
   z : [0..11] init 0;
   [] z < 11 -> 2.0 : (z' = z + 1);

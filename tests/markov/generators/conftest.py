@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 from markov import ChainModel
-from markov.generators.edges import Edges
+from markov.generators.array_chains import ArrayRules
+from markov.generators.plain import Calls, Edges, edges_by_python
 from markov.models.bare import FunctionModel
 from markov.models.spaces import Space
 from tests.markov.conftest import Queue
@@ -60,3 +62,25 @@ def as_pairs(edges: Edges) -> dict[tuple[int, int], float]:
         pair = int(x), int(y)
         found[pair] = found.get(pair, 0.0) + float(rate)
     return found
+
+
+@pytest.fixture
+def on_arrays():
+    """Return a function that compares rules over x = 0..5, y = 0..3 with plain Python, transition by transition."""
+
+    def compare(rules, params=None, space=None, bad=()):
+        given = {"x": range(6), "y": range(4)} if space is None else space
+        model = FunctionModel(rules, None, params or {}, space=given)
+        space = Space.of(model.State, model.space(), model.name)
+        calls = Calls(model, space)
+        found = ArrayRules(calls, space).transitions(np.arange(space.size))
+        assert found.invalid.tolist() == list(bad)  # whose transitions plain Python is to name
+        good = np.setdiff1d(np.arange(space.size), found.invalid)
+        expected = edges_by_python(calls, space, good)
+        order = np.argsort(found.sources, kind="stable")
+        assert found.sources[order].tolist() == expected.sources.tolist()
+        assert found.targets[order].tolist() == expected.targets.tolist()
+        assert found.rates[order].tolist() == expected.rates.tolist()
+        return found
+
+    return compare

@@ -21,10 +21,10 @@ from hopflow import Status
 from markov import explore, generator, stationary
 from markov.errors import RuleError
 from markov.generators.building import build_chain
-from markov.generators.enumeration import some_of
-from markov.generators.identity import asks_for_identity, used_by
-from markov.generators.tracing import Span, Traced
-from tests.markov.generators.conftest import one_component
+from markov.generators.plain import Calls, indices_to_repeat
+from markov.generators.regions import find_regions
+from markov.generators.standins import Span, Traced, asks_for_identity, functions_used_by
+from tests.markov.generators.conftest import one_component, space_of
 from tests.surface import for_each
 
 # What is said of rules that go wrong: the state, the line, and what to write.
@@ -198,9 +198,9 @@ def test_such_rules_mean_what_they_mean_in_python(test):
     model = one_component(range(size), rules_with(test), {"size": size})
     rates = [2.0 if n == 3 or test.startswith("type") else 1.0 for n in range(size)]
     np.testing.assert_array_equal(-build_chain(model).Q.diagonal(), rates)
-    for way in ("arrays", "regions"):
-        with pytest.raises(RuleError, match=f"cannot be run by {way}"):
-            build_chain(model, by=way)
+    with pytest.raises(RuleError, match="cannot be run by arrays"):
+        build_chain(model, by="arrays")
+    assert find_regions(Calls(model, space_of(model)), space_of(model)) is None
 
 
 def test_functions_in_containers_and_closures_are_found():
@@ -210,7 +210,7 @@ def test_functions_in_containers_and_closures_are_found():
     def rules(s: Any, q: Any) -> Any:
         yield s, inner(TABLE["three"](s.n))
 
-    assert set(used_by(rules)) == {inner, TABLE["three"]}
+    assert set(functions_used_by(rules)) == {inner, TABLE["three"]}
 
 
 # Rules that give another answer when they are asked again are refused, whatever the number of states.
@@ -320,7 +320,7 @@ def test_a_memo_of_the_same_answers_is_none_of_these(size):
 
 @pytest.mark.parametrize("count", [1, 5, 32, 33, 10**6])
 def test_the_first_state_is_asked_twice_and_the_last_once(count):
-    places = some_of(count)
+    places = indices_to_repeat(count)
     assert places[:2] == [0, 0]
     assert count - 1 in places
     assert len(places) <= 33

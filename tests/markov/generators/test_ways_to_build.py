@@ -20,7 +20,6 @@ from markov import (
     ChainModel,
     Cluster,
     Courtois,
-    CoxTandem,
     GeneratorOperator,
     MarkovChain,
     PauseTandem,
@@ -29,11 +28,8 @@ from markov import (
     stationary_by_class,
 )
 from markov.errors import RuleError
-from markov.generators import regions
-from markov.generators.building import build_chain
-from markov.generators.calls import Calls
-from markov.generators.enumeration import Enumeration
-from markov.generators.ways import Ways
+from markov.generators.building import ChainBuilder, build_chain
+from markov.generators.plain import Calls, Enumeration
 from tests.markov.conftest import Queue
 from tests.markov.generators.conftest import Bad, one_component, space_of
 from tests.markov.random_rules import HELPERS, rate_of
@@ -95,30 +91,17 @@ def test_start_decides_between_closed_classes():
     np.testing.assert_allclose(stationary(whole).pi, [0.75, 0.25, 0, 0, 0, 0])
 
 
-# Every way from rules to states gives the same chain, and says which way it was.
-
-WAYS = {
-    "by_regions": (CoxTandem(capacity=40), "regions of the space"),
-    "by_arrays": (Started(capacity=300), "the rules on arrays of states"),
-}
+# Arrays give the chain of plain Python, and say so.
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("reachable", [True, False])
-def test_a_way_gives_the_chain_of_plain_python(way, reachable):
-    model, how = WAYS[way]
-    plain = Ways(model, reachable, 10**6).by_python()
-    found = getattr(Ways(model, reachable, 10**6), way)()
-    assert how in found.how
+def test_arrays_give_the_chain_of_plain_python(reachable):
+    builder = ChainBuilder(Started(capacity=300), reachable, 10**6)
+    plain, found = builder.by_python(), builder.by_arrays()
+    assert found.how == "the rules on arrays of states"
     assert plain.how == "the rules as they stand"
     np.testing.assert_array_equal(found.codes, plain.codes)
     assert abs(found.Q - plain.Q).max() <= 1e-15 * abs(plain.Q).max()
-
-
-def test_transitions_of_some_states_are_counted():
-    ways = Ways(Queue(), True, 100)
-    inside, ends = 3 * 120, 2 * 120  # up, down, to itself; at the ends one less
-    assert ends <= ways.count_of_some() <= inside
 
 
 # Breadth-first search by the rules as they stand, some states at a time.
@@ -238,24 +221,23 @@ def test_labels_and_rewards_are_measures() -> None:
     assert MarkovChain(MM1K()).model.measures(MM1K().exact()) == {}
 
 
-# Every way by itself, on the queue and the rates of `tests/markov/test_ways_to_write.py`, and on random rates.
+# Arrays by themselves, on the queue and the rates of `tests/markov/test_ways_to_write.py`, and on random rates.
 
 
-def by(model: ChainModel, way: str) -> Any:
-    return build_chain(model, by=way).Q
+def by_arrays(model: ChainModel) -> Any:
+    return build_chain(model, by="arrays").Q
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::hopflow.errors.RuleWarning")  # and then not taken
 @pytest.mark.parametrize("number", range(len(VARIANTS)), ids=list(VARIANTS))
-@pytest.mark.parametrize("way", ["arrays", "regions"])
-def test_each_means_the_same_in_every_way_that_it_can_go(number, way, tmp_path):
+def test_each_means_the_same_on_arrays(number, tmp_path):
     text = list(VARIANTS.values())[number]
     queue: type[ChainModel] = model_of(text, tmp_path, 1000 + number).Queue
     try:
-        found = build_chain(queue(capacity=2400), by=way)
+        found = build_chain(queue(capacity=2400), by="arrays")
     except ValueError as error:
-        assert f"cannot be run by {way}" in str(error)  # noqa: PT017
+        assert "cannot be run by arrays" in str(error)  # noqa: PT017
         return
     check(found.Q, 2400)
 
@@ -263,29 +245,26 @@ def test_each_means_the_same_in_every_way_that_it_can_go(number, way, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::hopflow.errors.RuleWarning")
 @pytest.mark.parametrize("number", range(len(WRONG + RIGHT)), ids=WRONG + RIGHT)
-def test_where_python_raises_so_does_every_way(number, tmp_path, monkeypatch):
-    """Each way by itself, however small the regions, and without the comparison on a sample."""
-    each_way_alone(monkeypatch)
+def test_where_python_raises_arrays_do(number, tmp_path, monkeypatch):
+    """Without the comparison in a sample."""
+    arrays_alone(monkeypatch)
     grid = grid_of((WRONG + RIGHT)[number], tmp_path, 3000 + number)
     for width, height, x, y in GRIDS:
         model = grid(width=width, height=height, x=x, y=y)
         expected = outcome(generator, model, compiled=False)
-        for way in ("arrays", "regions"):
-            found = outcome(by, model, way=way)
-            assert "cannot be run by" in str(found) or agree(found, expected), (way, found)
+        found = outcome(by_arrays, model)
+        assert "cannot be run by" in str(found) or agree(found, expected), found
 
 
-def each_way_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every way run, whatever it costs, and believe it."""
-    monkeypatch.setattr(regions, "STATES_PER_RUN", 1)
-    monkeypatch.setattr(regions, "DEFERRED", 1.0)
-    monkeypatch.setattr(Ways, "_compared", lambda _ways, built, *_: built)
+def arrays_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accept chains from arrays without a comparison."""
+    monkeypatch.setattr(ChainBuilder, "_compared", lambda _builder, built, _sample: built)
 
 
 QUICK, SLOW = 12, 2000  # rules
 
 
-def compare(rates: list[str], folder: Path, ways: list[str], sizes: list[tuple[int, ...]]) -> int:
+def compare(rates: list[str], folder: Path, sizes: list[tuple[int, ...]]) -> int:
     """Compare random rules with plain Python; return how many were not refused."""
     answered = 0
     for number, rate in enumerate(rates):
@@ -293,27 +272,26 @@ def compare(rates: list[str], folder: Path, ways: list[str], sizes: list[tuple[i
         for width, height, x, y in sizes:
             model = grid(width=width, height=height, x=x, y=y)
             expected = outcome(generator, model, compiled=False)
-            for way in ways:
-                found = outcome(by, model, way=way)
-                refused = "cannot be run by" in str(found)
-                assert refused or agree(found, expected), (rate, way, found, expected)
-                answered += not refused
+            found = outcome(by_arrays, model)
+            refused = "cannot be run by" in str(found)
+            assert refused or agree(found, expected), (rate, found, expected)
+            answered += not refused
     return answered
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_random_rules_by_arrays_and_regions(tmp_path, monkeypatch):
-    each_way_alone(monkeypatch)
+def test_random_rules_on_arrays(tmp_path, monkeypatch):
+    arrays_alone(monkeypatch)
     rng = random.Random(1)
     rates = [rate_of(rng) for _ in range(QUICK)]
-    assert compare(rates, tmp_path, ["arrays", "regions"], GRIDS[1:]) >= QUICK // 2
+    assert compare(rates, tmp_path, GRIDS[1:]) >= QUICK // 2
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("seed", range(10))
-def test_many_random_rules_by_arrays_and_regions(seed, tmp_path, monkeypatch):
-    each_way_alone(monkeypatch)
+def test_many_random_rules_on_arrays(seed, tmp_path, monkeypatch):
+    arrays_alone(monkeypatch)
     rng = random.Random(100 + seed)
     rates = [rate_of(rng) for _ in range(SLOW // 10)]
-    assert compare(rates, tmp_path, ["arrays", "regions"], GRIDS) > SLOW // 20
+    assert compare(rates, tmp_path, GRIDS) > SLOW // 20

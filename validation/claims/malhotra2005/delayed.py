@@ -10,7 +10,7 @@ import numpy as np
 from hopflow.checks import integer, one_number
 from hopflow.functions import minimum, where
 from markov import ChainModel, Mean, stationary
-from markov.models.functions.evaluation import elementwise
+from markov.models.functions import elementwise
 from validation.judgements.keeping import kept
 
 UP, LAST_PACKET, STOPPED = 1, 2, 3

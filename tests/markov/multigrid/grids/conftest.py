@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from markov import GTH, ChainModel, PauseChain, PauseTandem, stationary
-from markov.generators.calls import Calls
+from markov.generators.plain import Calls
 from markov.generators.regions import find_regions
 from markov.multigrid import levels
 from markov.multigrid.grid import lay_out

@@ -11,9 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from markov import PauseTandem, explore
-from markov.generators.curves import Curve
 from markov.generators.regions import Region
-from markov.generators.tracing import Span
+from markov.generators.standins import Curve, Span
 from markov.multigrid.cycle import w_cycle
 from markov.multigrid.grid import Along, Rates, Varying, coarsen, moves_of
 from markov.multigrid.levels import Coarse, Finest, Parts, parts_table, rate_table

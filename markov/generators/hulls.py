@@ -8,12 +8,11 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from markov.generators.unbounded.layouts import Layout, Mode, Move
-from markov.generators.unbounded.polynomials import Terms, Unfollowed, is_positive, terms_of
-from markov.generators.unbounded.runs import Part, parts_of
+from markov.generators.polynomials import Terms, Unfollowed, is_positive, terms_of
+from markov.generators.unbounded import Layout, Mode, Move, Part, parts_of
 
 if TYPE_CHECKING:
-    from markov.generators.calls import Calls
+    from markov.generators.plain import Calls
 
 __all__ = ["Hull", "hull_of"]
 

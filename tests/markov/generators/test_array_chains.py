@@ -19,18 +19,20 @@ from markov import (
     PauseTandem,
     Polling,
 )
+from markov.computing.arrays import NotOnArraysError
 from markov.computing.matrices import from_edges
 from markov.errors import RuleError, RuleWarning
-from markov.generators.array_rules import chains, patterns, search
-from markov.generators.array_rules.batches import ArrayRules
-from markov.generators.array_rules.chains import chain_on_arrays
-from markov.generators.array_rules.operations import NotOnArraysError
-from markov.generators.array_rules.patterns import EdgePattern, pattern_of
-from markov.generators.array_rules.search import edges_of_space, reached
-from markov.generators.building import build_chain
-from markov.generators.calls import Calls
-from markov.generators.edges import Edges, edges_by_python
-from markov.generators.ways import Ways
+from markov.generators import array_chains
+from markov.generators.array_chains import (
+    ArrayRules,
+    EdgePattern,
+    chain_on_arrays,
+    edges_of_space,
+    pattern_of,
+    reached,
+)
+from markov.generators.building import ChainBuilder, build_chain
+from markov.generators.plain import Calls, Edges, edges_by_python
 from markov.models.spaces import Space
 from tests.markov.conftest import Queue
 from tests.markov.generators.conftest import one_component
@@ -46,7 +48,7 @@ MODELS = (
 @pytest.mark.parametrize("whole", [0, 10**6])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_every_bit_is_that_of_plain_python(monkeypatch, model, whole):
-    monkeypatch.setattr(chains, "WHOLE_SPACE", whole)
+    monkeypatch.setattr(array_chains, "WHOLE_SPACE", whole)
     found, expected = build_chain(model, by="arrays"), build_chain(model, by="python")
     assert found.how == "the rules on arrays of states"
     np.testing.assert_array_equal(found.codes, expected.codes)
@@ -58,14 +60,14 @@ def test_every_bit_is_that_of_plain_python(monkeypatch, model, whole):
 
 def test_rules_without_a_translation_have_no_chain():
     def rules(s, q):
-        yield s._replace(n=0), 1.0 + (s.n is None)
+        yield s._replace(n=0), 1.0 + (s.n is q)
 
-    ways = Ways(one_component(range(500), rules), True, 10**6)
+    ways = ChainBuilder(one_component(range(500), rules), True, 10**6)
     assert chain_on_arrays(ways.calls, ways.space, None, 10**6, room=True) is None
 
 
 def test_without_room_for_the_space_there_is_no_chain():
-    ways = Ways(MM1K(), True, 10**6)
+    ways = ChainBuilder(MM1K(), True, 10**6)
     assert chain_on_arrays(ways.calls, ways.space, None, 10**6, room=True) is not None
     assert chain_on_arrays(ways.calls, ways.space, None, 10**6, room=False) is None
 
@@ -135,10 +137,10 @@ def test_a_known_pattern_is_compared_with_plain_python(monkeypatch):
 
 
 def test_few_patterns_are_kept(monkeypatch):
-    monkeypatch.setattr(patterns, "MAX_REMEMBERED", 2)
+    monkeypatch.setattr(array_chains, "MAX_PATTERNS", 2)
     given = [edges((0, 1, rate)) for rate in (1.0, 2.0)]
     found = [pattern_of(("test", key), given[0], SPACE, None, 0) for key in range(5)]
-    assert len(patterns._remembered) <= 2
+    assert len(array_chains._patterns) <= 2
     assert pattern_of(("test", 4), given[1], SPACE, None, 0) is found[4]
     assert pattern_of(("test", 0), given[1], SPACE, None, 0) is not found[0]
 
@@ -147,14 +149,14 @@ def test_few_patterns_are_kept(monkeypatch):
 
 
 def ready_of_search(model):
-    ways = Ways(model, True, 10**9)
+    ways = ChainBuilder(model, True, 10**9)
     return ArrayRules(ways.calls, ways.space)
 
 
 @pytest.mark.parametrize("chunk", [7, 10**6])
 def test_states_are_those_of_plain_python(monkeypatch, chunk):
-    monkeypatch.setattr(search, "CHUNK", chunk)
-    monkeypatch.setattr(search, "ROUND_STATES", 1)
+    monkeypatch.setattr(array_chains, "CHUNK", chunk)
+    monkeypatch.setattr(array_chains, "STATES_PER_ROUND", 1)
     rules = ready_of_search(Kanban())
     expected = build_chain(Kanban(), by="python")
     found = reached(rules, 0, 10**6, "Kanban")
@@ -179,7 +181,7 @@ class Mode(enum.Enum):
 
 
 class Stations(ChainModel):
-    """Vectors, an Enum, texts, and parameters with a method."""
+    """Vectors, an Enum, strings, and parameters with a method."""
 
     class State(NamedTuple):
         queue: tuple[int, int]
@@ -213,33 +215,13 @@ def ready_of_batches(model):
     return Calls(model, space), space
 
 
-class Equal(Stations):
-    """The same without ``is``, which has no answer for many states."""
-
-    def rules(self, s, q):
-        for n in range(2):
-            if s.queue[n] < q.room:
-                queue = tuple([v + (k == n) for k, v in enumerate(s.queue)])
-                yield s._replace(queue=queue), self.rate(s.queue[n])
-        if s.mode == Mode.UP and sum(s.queue) > 2:
-            yield s._replace(mode=Mode.DOWN), 2.0
-        if s.mode == Mode.DOWN and s.color == "red":
-            yield s._replace(mode=Mode.UP, color="blue", queue=(0, 0)), 3.0
-        yield s._replace(color="red"), 0.5
-
-
 def test_vectors_and_values_that_are_no_numbers():
-    calls, space = ready_of_batches(Equal())
+    calls, space = ready_of_batches(Stations())
     found = ArrayRules(calls, space).transitions(np.arange(space.size))
     expected = edges_by_python(calls, space, np.arange(space.size))
-    assert not len(found.bad)
+    assert not len(found.invalid)
     rows = sorted(zip(found.sources, found.targets, found.rates, strict=True))
     assert rows == sorted(zip(expected.sources, expected.targets, expected.rates, strict=True))
-
-
-def test_identity_is_refused():
-    with pytest.raises(NotOnArraysError):
-        ArrayRules(*ready_of_batches(Stations()))
 
 
 def test_bad_states_have_no_transitions(on_arrays):
@@ -256,8 +238,8 @@ def test_bad_states_have_no_transitions(on_arrays):
 
 
 def test_states_with_methods_of_their_own_are_refused():
-    class Own(Equal):
-        class State(Equal.State):
+    class Own(Stations):
+        class State(Stations.State):
             def _replace(self, **changes):
                 return self
 

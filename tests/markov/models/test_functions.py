@@ -1,11 +1,8 @@
-"""Functions of states: evaluated on arrays, on sets, in plain Python; operands, means."""
+"""Functions of states: on arrays and in plain Python; values of ~; means."""
 
 from __future__ import annotations
 
-import cProfile
-import enum
 import itertools
-import pstats
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
@@ -32,13 +29,16 @@ from markov import (
     stationary,
 )
 from markov.errors import RuleError
-from markov.models.functions import evaluation
-from markov.models.functions.array_evaluation import values_on_arrays
-from markov.models.functions.evaluation import check_on_arrays, members_of, values_of
-from markov.models.functions.executed_code import Execution
-from markov.models.functions.inversions import is_inverted
-from markov.models.functions.plain_evaluation import Function, ask_again, in_each
-from markov.models.functions.set_evaluation import Partial, values_on_sets
+from markov.models import functions
+from markov.models.functions import (
+    Function,
+    evaluate_each,
+    evaluate_on_arrays,
+    is_inverted,
+    members_of,
+    refuse_changing_values,
+    values_of,
+)
 from markov.models.means import as_mean, number_of, stacked
 from markov.models.spaces import Space
 from markov.models.state_tables import StateTable
@@ -96,9 +96,9 @@ def test_an_enumeration_in_a_loop() -> None:
 
 @pytest.mark.slow
 def test_a_rare_state_of_a_large_chain_is_not_missed() -> None:
-    """One of 24,300 states, in none of the samples: found because columns decide as Python does."""
+    """One of 24,300 states, in none of the samples: found because arrays decide as Python does."""
     rare = Disk(41, 57, Mode.SEEK)
-    assert LARGE.count > evaluation.PLAIN_STATES
+    assert LARGE.count > functions.PLAIN_STATES
     for condition in (
         lambda s: s.n == 41 and s.m == 57 and s.mode is Mode.SEEK,
         lambda s: s == rare,
@@ -153,21 +153,7 @@ def test_a_class_below_one_of_the_library_is_called_with_one_state() -> None:
     assert answer["even"] == pytest.approx(float(answer.pi @ even), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda s: s.n + 2 * s.m,
-        lambda s: (s.n > 3) & (s.m == 5),
-        lambda s: np.where(s.n > s.m, 1.0, 0.5),
-    ],
-    ids=itertools.count(),
-)
-def test_functions_that_are_to_run_on_arrays(function: Any) -> None:
-    table = LARGE.part(LARGE.sample())
-    check_on_arrays(function, table, table.arrays, "reward")
-
-
-# Functions on arrays of states.
+# Functions on arrays of states have the values of plain Python, or run as plain Python.
 
 
 class State(NamedTuple):
@@ -175,58 +161,114 @@ class State(NamedTuple):
     m: int
     kind: str
 
+    @property
+    def total(self) -> int:
+        return self.n + self.m
 
-SPACE = Space(State, {"n": range(60), "m": range(60), "kind": ["a", "b"]})
+    def above(self, limit: int) -> bool:
+        return self.n > limit
+
+
+SPACE = Space(State, {"n": range(52), "m": range(40), "kind": ["a", "b"]})
 TABLE = StateTable(SPACE, SPACE.unnumbered(np.arange(SPACE.size)))
+LISTED = list(TABLE.plain())
+RATES = np.array([0.5, 2.0, 7.25])
+NAMES = {3: 1, 5: 2}
 
 
-def on_arrays(function: Callable[[Any], Any]) -> Any:
-    return values_on_arrays(lambda s: {"": function(s)}, number_of, TABLE)
+def halved(n: int, by: float = 2.0) -> float:
+    return n / by
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda s: np.maximum(s.n, s.m) > 7,
-        lambda s: np.where((s.n > 3) & (s.kind == "a"), s.n, -s.m),
-        lambda s: np.sqrt(s.n) + np.asarray([1.0, 2.0])[s.m % 2],
-        lambda s: np.isin(s.n, [1, 5]),
-    ],
-    ids=itertools.count(),
-)
-def test_values_are_those_of_each_state_array_evaluation(function: Callable[[Any], Any]) -> None:
-    partial = on_arrays(function)
-    assert partial.values[""].of.tolist() == [float(function(s)) for s in TABLE.plain()]
+def described(s: Any) -> float:
+    if s.kind == "a" and s.n > 3:
+        return halved(s.m)
+    total = 0.25
+    for k in range(4):
+        if k == s.m:
+            continue
+        total += k
+    return total
 
 
-def test_one_number_for_all_states_is_left_to_plain_python() -> None:
-    """`kind` is a string, not an array: where it decides, the numbers are not looked at."""
-    partial = on_arrays(lambda s: np.maximum(s.n, 2) if s.kind == "a" else 1.0)
-    assert [SPACE_KINDS[x] for x in partial.left[:5]] == ["b"] * 5
-    assert len(partial.left) == TABLE.count // 2
+def on_arrays(function: Callable[[Any], Any], parameters: Any = None) -> Any:
+    return evaluate_on_arrays(Function(function, function, parameters, "", number_of, ""), TABLE)
 
 
-SPACE_KINDS = [s.kind for s in TABLE.plain()]
+@for_each([
+    lambda s: s.n == 3 or s.m > 50,
+    lambda s: s.kind == "a" and 2 < s.n < s.m,
+    lambda s: NAMES.get(s.n, 0),
+    lambda s: 1.5 if s.kind == "b" else s.n / 3,
+    lambda s: True,
+    lambda s: (s.n > 3) is True,
+    lambda s: s.n is not None and s.n > 3,
+    lambda s: s == (3, 4, "a"),
+    lambda s: s.total + s.above(7) + s[1] + len(s),
+    lambda s: round(s.n / 7, 1) + int(s.m / 3) + divmod(s.m, 5)[1],
+    lambda s: f"{s.kind}1" == "a1",
+    lambda s: s.n in NAMES,
+    lambda s: RATES[s.n % 3] if s.n > 7 else RATES[0],
+    lambda s: np.maximum(s.n, s.m) > 7,
+    lambda s: np.where((s.n > 3) & (s.kind == "a"), s.n, -s.m),
+    lambda s: np.sqrt(s.n) + np.asarray([1.0, 2.0])[s.m % 2],
+    lambda s: np.isin(s.n, [1, 5]),
+    lambda s: np.maximum(s.n, 2) if s.kind == "a" else 1.0,
+    lambda s: np.maximum(s.n, 2) if s.n > 3 else 0,
+    lambda s: np.max([s.n, s.m]),
+    lambda s: np.logical_and(s.n > 2, s.m > 3),
+    lambda s: np.sum([s.n == 3, s.m]) + np.clip(s.n, 2, 9),
+    described,
+])  # fmt: skip
+def test_values_on_arrays_are_those_of_each_state(function: Callable[[Any], Any]) -> None:
+    values = on_arrays(function)
+    assert values is not None
+    assert values[""].of.tolist() == [float(function(s)) for s in LISTED]
 
 
-@for_each(
-    [
-        lambda s: np.max([s.n, s.m]),  # of all states
-        lambda s: 1 // s.n,
-        lambda s: np.log(s.n),
-        lambda s: np.maximum(s.n, 2) * (str(s.m) == "3"),
-        lambda s: np.maximum(s.n, 2) if s.n > 3 else 0,
-        lambda s: "a",
-    ]
-)
-def test_what_arrays_do_not_do_is_left(function: Callable[[Any], Any]) -> None:
+@for_each([
+    lambda s: hash(s) % 2, lambda s: 1 / 0, lambda s: "a", lambda s: 1 // s.n, lambda s: np.log(s.n) * (str(s.m) == "3"),
+    lambda s: s.n * 10**30 // 7 % 11, lambda s: s.n is s.m, lambda s: np.logical_not(s.n > 2) + np.isin(s.m, [1]),
+    lambda s: s.n < s.m < 1 / (s.n + 1), lambda s: type(s.n) is int, lambda s: {s.n: 1}, lambda s: s.missing,
+])  # fmt: skip
+def test_what_arrays_do_not_do_is_left_to_plain_python(function: Callable[[Any], Any]) -> None:
     assert on_arrays(function) is None
 
 
-def test_measures_of_several_queues() -> None:
-    partial = on_arrays(lambda s: Mean(np.array([s.n, s.m]), dims=("queue",)))
-    listed = list(TABLE.plain())
-    assert partial.values[""].of.tolist() == [[float(s[k]) for s in listed] for k in (0, 1)]
+def test_ratios_and_lists_of_numbers() -> None:
+    def measures(s: Any, q: Any) -> Any:
+        return {"": Mean((s.n, 1.0), over=(2.0, s.m + q), dims=("part",), units="s")}
+
+    mean = on_arrays(measures, (1,))[""]
+    assert mean.of.tolist() == [[float(s.n) for s in LISTED], [1.0] * TABLE.count]
+    assert mean.over.tolist() == [[2.0] * TABLE.count, [s.m + 1.0 for s in LISTED]]
+    assert (mean.dims, mean.units) == (("part",), "s")
+
+
+def test_names_in_comprehensions_and_mappings() -> None:
+    def measures(s: Any) -> Any:
+        levels = {f"n > {k}": s.n > k for k in range(3)}
+        return levels | {"other": s.m} if s.kind == "a" else levels | {"other": 0}
+
+    values = on_arrays(measures, ())
+    assert list(values) == ["n > 0", "n > 1", "n > 2", "other"]
+    assert values["n > 1"].of.tolist() == [float(s.n > 1) for s in LISTED]
+    assert values["other"].of.tolist() == [float(s.m if s.kind == "a" else 0) for s in LISTED]
+
+
+def test_other_names_in_other_states_are_left_to_plain_python() -> None:
+    assert on_arrays(lambda s: {"a": 1.0} if s.n < 50 else {"b": 1.0}, ()) is None
+
+
+def test_values_that_differ_from_plain_python_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = evaluate_on_arrays
+
+    def wrong(function: Function, table: StateTable) -> Any:
+        return {key: mean._replace(of=mean.of + 1.0) for key, mean in right(function, table).items()}
+
+    monkeypatch.setattr(functions, "PLAIN_STATES", 0)
+    monkeypatch.setattr(functions, "evaluate_on_arrays", wrong)
+    assert functions.numbers_of(lambda s: s.n, TABLE, "reward").of.tolist() == [s.n for s in LISTED]
 
 
 # A function called with one state after the other.
@@ -238,19 +280,19 @@ def function(call: Any) -> Function:
     def value(given: Any) -> Any:
         return as_mean(given, 1) if isinstance(given, Mean) else number_of(given)
 
-    return Function(call, call, "model.labels", value, "return a number")
+    return Function(call, call, None, "model.labels", value, "return a number")
 
 
 def test_values_are_in_the_order_of_the_states() -> None:
     asked = function(lambda s: {"length": len(s), "up": s == "up", "half": Mean(len(s), over=2)})
-    found = in_each(asked, TABLE_PLAIN_EVALUATION, None)
+    found = evaluate_each(asked, TABLE_PLAIN_EVALUATION, None)
     assert {key: mean.of.tolist() for key, mean in found.items()} == {
         "length": [2.0, 4.0, 6.0],
         "up": [1.0, 0.0, 0.0],
         "half": [2.0, 4.0, 6.0],
     }
     assert found["half"].over.tolist() == [2.0, 2.0, 2.0]
-    assert in_each(asked, TABLE_PLAIN_EVALUATION, [2, 0])["length"].of.tolist() == [6.0, 2.0]
+    assert evaluate_each(asked, TABLE_PLAIN_EVALUATION, [2, 0])["length"].of.tolist() == [6.0, 2.0]
 
 
 @for_each(
@@ -265,88 +307,21 @@ def test_values_are_in_the_order_of_the_states() -> None:
 )
 def test_errors_name_the_function_and_the_state(call: Any, said: str) -> None:
     with pytest.raises(RuleError, match=said) as raised:
-        in_each(function(call), TABLE_PLAIN_EVALUATION, None)
+        evaluate_each(function(call), TABLE_PLAIN_EVALUATION, None)
     assert raised.value.file == __file__
 
 
 def test_the_same_value_when_called_again() -> None:
     steady = function(lambda s: {"a": len(s), "b": float("nan")})
-    ask_again(steady, TABLE_PLAIN_EVALUATION, in_each(steady, TABLE_PLAIN_EVALUATION, None))
+    refuse_changing_values(steady, TABLE_PLAIN_EVALUATION, evaluate_each(steady, TABLE_PLAIN_EVALUATION, None))
     count = itertools.count()
     counting = function(lambda _s: {"a": next(count)})
     with pytest.raises(RuleError, match=r"'up': gives 'a' 0 and, called again, 3 .*; no random"):
-        ask_again(counting, TABLE_PLAIN_EVALUATION, in_each(counting, TABLE_PLAIN_EVALUATION, None))
+        refuse_changing_values(counting, TABLE_PLAIN_EVALUATION, evaluate_each(counting, TABLE_PLAIN_EVALUATION, None))
     draw = np.random.default_rng(1)
     drawing = function(lambda s: {"a" if draw.random() < 0.9 or s != "up" else "b": 1})
     with pytest.raises(RuleError, match=r"other names"):
-        ask_again(drawing, TABLE_PLAIN_EVALUATION, in_each(drawing, TABLE_PLAIN_EVALUATION, None))
-
-
-# Functions on sets of states give the values of plain Python, or leave them to it.
-
-
-def on_sets(function: Callable[[Any], Any]) -> tuple[Partial | None, bool]:
-    return values_on_sets(lambda s: {"": function(s)}, number_of, TABLE)
-
-
-@for_each([
-    lambda s: s.n == 3 or s.m > 50, lambda s: s.n * 10**30 // 7 % 11, lambda s: s.kind == "a" and 2 < s.n < s.m,
-    lambda s: {3: 1, 5: 2}.get(s.n, 0), lambda s: 1.5 if s.kind == "b" else s.n / 3, lambda s: True,
-])  # fmt: skip
-def test_values_are_those_of_each_state_set_evaluation(function: Callable[[Any], Any]) -> None:
-    partial, uses_numpy = on_sets(function)
-    assert partial is not None
-    assert not uses_numpy
-    assert not len(partial.left)
-    assert partial.values[""].of.tolist() == [float(function(s)) for s in TABLE.plain()]
-
-
-def test_states_where_the_function_fails_are_left_to_plain_python() -> None:
-    partial, _ = on_sets(lambda s: 1 / (s.n - 3))
-    assert partial is not None
-    assert {SPACE.state(TABLE.codes[:, x]).n for x in partial.left} == {3}
-    assert len(partial.left) == 120
-    row = {"": Mean(np.full(120, -1.0))}
-    partial.fill(row)
-    expected = [-1.0 if s.n == 3 else 1 / (s.n - 3) for s in TABLE.plain()]
-    assert partial.values[""].of.tolist() == expected
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda s: hash(s) % 2,  # each state by itself
-        lambda s: (s.n > 3) is True,
-        lambda s: 1 / 0,
-        lambda s: "a",
-    ],
-    ids=itertools.count(),
-)
-def test_what_sets_do_not_do_is_left(function: Callable[[Any], Any]) -> None:
-    assert on_sets(function) == (None, False)
-
-
-def test_functions_of_numpy_are_for_arrays() -> None:
-    assert on_sets(lambda s: np.maximum(s.n, 3)) == (None, True)
-
-
-def test_ratios_and_lists_of_columns() -> None:
-    partial, _ = values_on_sets(
-        lambda s: {"": Mean((s.n, 1.0), over=(2.0, s.m + 1), dims=("part",), units="s")},
-        number_of,
-        TABLE,
-    )
-    assert partial is not None
-    mean, listed = partial.values[""], list(TABLE.plain())
-    assert mean.of.tolist() == [[float(s.n) for s in listed], [1.0] * TABLE.count]
-    assert mean.over.tolist() == [[2.0] * TABLE.count, [s.m + 1.0 for s in listed]]
-    assert (mean.dims, mean.units) == (("part",), "s")
-
-
-def test_other_names_or_kinds_in_other_states_are_left() -> None:
-    partial, _ = values_on_sets(lambda s: {"a": 1.0} if s.n < 50 else {"b": 1.0}, number_of, TABLE)
-    assert partial is not None
-    assert len(partial.left) == 10 * 60 * 2
+        refuse_changing_values(drawing, TABLE_PLAIN_EVALUATION, evaluate_each(drawing, TABLE_PLAIN_EVALUATION, None))
 
 
 # Values of ~ in place of not.
@@ -378,100 +353,6 @@ def test_values_of_a_function_with_a_tilde_are_inverted(function):
 @pytest.mark.parametrize("function", [lambda n: n - 2, abs, "label"])
 def test_numbers_of_other_functions_are_numbers(function):
     assert not is_inverted(-1, function)
-
-
-# What tells a stand-in for a number from a number: operands of ``is`` (`identity_operands`), and what was executed.
-
-
-class Use(enum.Enum):
-    BUSY = 1
-    IDLE = 2
-
-
-class Speed(enum.IntEnum):
-    LOW = 1
-
-
-THREE, NAME = 3, "three"
-
-
-def called(function: Callable[[Any], Any], value: Any = 3) -> Execution:
-    with Execution() as found:
-        function(value)
-    return found
-
-
-def hidden(n: Any) -> bool:
-    return n is THREE
-
-
-def caught(n: Any) -> Any:
-    try:
-        return 1 / n
-    except:  # noqa: E722
-        return 0
-
-
-def caught_by_class(n: Any) -> Any:
-    try:
-        return 1 / n
-    except ZeroDivisionError:
-        return 0
-
-
-def of_closure(value: Any) -> Callable[[Any], bool]:
-    return lambda n: n is value
-
-
-@for_each([
-    lambda n: n is True,
-    lambda n: n is THREE,
-    lambda n: type(n) is int,
-    lambda n: id(n) == 3,
-    lambda n: [hidden(k) for k in (n,)],
-    lambda n: n is n,  # noqa: PLR0124
-    lambda n: n.__class__ is int,
-    caught,
-    of_closure(3),
-])  # fmt: skip
-def test_identity_of_numbers_and_types_are_noticed(function: Callable[[Any], Any]) -> None:
-    assert not called(function).columns
-
-
-@for_each([
-    lambda n: n > 2 and n in (1, 3), lambda n: n is Use.BUSY, lambda n: n is None, lambda n: n is not NAME,
-    lambda n: NAME is not n, lambda n: n is Speed.LOW, lambda n: isinstance(n, int),
-    lambda n: Use(1) is Use.BUSY and n > 1, caught_by_class, of_closure(Use.BUSY),
-])  # fmt: skip
-def test_what_numbers_and_columns_have_in_common_passes(function: Callable[[Any], Any]) -> None:
-    assert called(function).columns
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda n: f"{n}" == "3", lambda n: str(n) == "3", lambda n: isinstance(n, int), caught_by_class, hidden,
-    ],
-    ids=itertools.count(),
-)  # fmt: skip
-def test_what_arrays_hide_is_noticed(function: Callable[[Any], Any]) -> None:
-    assert not called(function).arrays
-
-
-def test_functions_of_numpy_pass() -> None:
-    assert called(lambda n: np.where(np.maximum(n, 2) > 2, 1.0, 0.0)).arrays
-
-
-def test_a_profiler_of_the_user_stays() -> None:
-    profile = cProfile.Profile()
-    profile.enable()
-    found = called(lambda n: n > 2)
-    sorted([3, 1])
-    profile.disable()
-    assert not found.columns
-    assert not found.arrays
-    names = {code for _, _, code in pstats.Stats(profile).stats}  # type: ignore[attr-defined]
-    assert "<built-in method builtins.sorted>" in names
 
 
 # Measures as numbers over states.

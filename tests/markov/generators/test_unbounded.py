@@ -15,11 +15,10 @@ import pytest
 from markov import ChainModel, explore, stationary
 from markov.errors import RuleError, TooLargeError
 from markov.exploration import InfiniteChain
-from markov.generators.calls import Calls
-from markov.generators.enumeration import Enumeration
-from markov.generators.unbounded.hulls import hull_of, value
-from markov.generators.unbounded.polynomials import Unfollowed, terms_of
-from markov.generators.unbounded.runs import parts_of
+from markov.generators.hulls import hull_of, value
+from markov.generators.plain import Calls, Enumeration
+from markov.generators.polynomials import Unfollowed, terms_of
+from markov.generators.unbounded import parts_of
 from markov.models.bare import FunctionModel
 from tests.markov.infinite.families import QUICK, SLOW
 from tests.surface import for_each

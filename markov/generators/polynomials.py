@@ -17,7 +17,6 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from markov.computing.columns import OPERATORS_OF_UFUNCS
 from markov.computing.rounding import U
 
 __all__ = ["FUNCTIONS", "Growing", "Polynomial", "Unfollowed", "exact", "is_positive", "terms_of"]
@@ -27,6 +26,18 @@ Interval = tuple[Fraction, Fraction]
 Terms = dict[Monomial, Interval]
 
 NUMPY = (np.generic, np.ndarray)
+OPERATORS_OF_UFUNCS = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.greater: operator.gt,
+    np.greater_equal: operator.ge,
+    np.equal: operator.eq,
+    np.not_equal: operator.ne,
+}
 MAX_POWER = 8
 MAX_DIVISOR = 60
 MAX_FACTORIAL = 170

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hopflow import where
-from markov.generators.array_rules.operations import NotOnArraysError
+from markov.computing.arrays import NotOnArraysError
 
 # Expressions of rules, evaluated for many states at once, give what plain Python gives in each.
 
@@ -77,12 +77,12 @@ PAIRS = {
     "min({}, {})": EVERY, "max({}, {})": EVERY, "minimum({}, {})": EVERY, "maximum({}, {})": EVERY,
     "where(t, {}, {})": EVERY[:12], "(1.5, 2.0, 7.0)[{} % {}]": [("s.x", "3"), ("w", "3")],
 }  # fmt: skip
-ONE = ("-w", "-r", "-t", "+t", "~w", "not w", "not r", "not t", "abs(w)", "abs(r)", "math.floor(r)", "math.exp(w)",
+ONE = ("-w", "-r", "-t", "+t", "~w", "not w", "not r", "not t", "abs(w)", "abs(r)", "math.floor(r)", "math.exp(w)", "round(r)", "round(r, 1)", "int(r)", "divmod(w, 3)[0]",
        "0 - w", "w + 0", "((1.0, 2.0), (3.0, 4.0))[s.x % 2][1]", "where(w > 0, 1, 2.5)")  # fmt: skip
 REFUSED = (
     "r ** 2", "w ** s.y", "1 << w", "s.x << 45", "r & 1", "t | 1.0", "w / 0", "6 / w", "w % 0.0", "r // 2", "~r", "w + 2**60",
     "(w + 9) * 2**50", "s.x * 2**52 * s.x", "w + 'a'", "w + None", "w + 1j", "len(str(w))", "('a', 'b')[s.y % 2] == 'a'",
-    "(1, 2.0)[s.y % 2]", "(2**60, 1)[s.y % 2]", "(1.0, 2.0)[s.x]", "(1.0, 2.0)[0.5 * s.y]", "len(where(t, 'a', 'b'))", "round(r)",
+    "(1, 2.0)[s.y % 2]", "(2**60, 1)[s.y % 2]", "(1.0, 2.0)[s.x]", "(1.0, 2.0)[0.5 * s.y]", "len(where(t, 'a', 'b'))",
 )  # fmt: skip
 
 
@@ -282,3 +282,51 @@ def test_functions_without_a_translation_are_refused(on_arrays):
 
         with pytest.raises(NotOnArraysError):
             on_arrays(rules)
+
+
+quartered = functools.partial(halved, by=4)
+# Arrays of the user are the same in all states, wherever they stand.
+
+RATES_OF_LEVELS = np.array([0.5, 2.0, 7.25, 1.0, 3.0, 0.125])
+
+
+def test_parameters_that_are_arrays_behind_a_condition(on_arrays):
+    def rules(s, q, table=RATES_OF_LEVELS):
+        yield s, 1.0
+
+    def behind(s, q):
+        if s.y > 1:
+            if s.x > 2:
+                yield s._replace(x=0), q.up[s.x] + q.levels[0][s.y] + RATES_OF_LEVELS[s.x]
+            yield s._replace(y=0), looked_up(s.x) * q.up[1] + q["up"][2] + len(q.levels)
+        yield s._replace(x=0), (q.up[s.x] if s.x > 1 else q.up[0]) + sum(list(q.weights))
+
+    def looked_up(n, table=RATES_OF_LEVELS):
+        return table[n] if n > 2 else table[-1]
+
+    params = {"up": np.arange(6.0) + 0.5, "levels": (np.arange(24.0), 1), "weights": [0.5, 0.25]}
+    on_arrays(behind, params)
+    with pytest.raises(NotOnArraysError):
+        on_arrays(rules)
+
+
+def test_transitions_in_every_form(on_arrays):
+    def listed(s, q):
+        return [(s._replace(x=0), 1.0), ({"x": s.y, "y": 0}, 2.0)]
+
+    def delegated(s, q):
+        yield from [(s._replace(y=k), 1.0 + k) for k in range(3)]
+        yield from listed(s, q)
+        pair = type(s)(s.x, 0), np.float64(0.5)
+        yield pair
+        yield [s._replace(x=0), quartered(s.x) + 3]
+
+    on_arrays(listed)
+    on_arrays(delegated)
+
+
+def test_identity_of_what_is_no_number(on_arrays):
+    def rules(s, q):
+        yield s._replace(x=0), 1.0 + (s.x is None) + (q.mode is not None) + ((s.x > 2) is True)
+
+    on_arrays(rules, {"mode": None})

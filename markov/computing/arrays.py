@@ -1,0 +1,426 @@
+"""Numbers with one value per state, as NumPy arrays: operations as Python computes them in each state, or refused.
+
+A value is *uniform*, any Python object that is the same in all states, or an array of bool, int64 or float64 with one
+number per state. NumPy's truth values are arrays of uint8, since sums of them are no sums of Python's.
+
+Sums, differences, products, quotients and comparisons are those of IEEE 754 in both. Powers and functions of `math` are
+computed by Python, once for each value that occurs. Whole numbers stay below 2^53: products and shifts are checked, sums
+where they are assigned (`limited`), and an expression has at most 128 terms (`markov.computing.array_functions`).
+Division by zero, and every other operation that raises in Python, is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "BOOL",
+    "FLOAT",
+    "INTEGER",
+    "LIMIT",
+    "NotOnArraysError",
+    "PerState",
+    "Uniform",
+    "apply_to_values",
+    "binary",
+    "compare",
+    "element",
+    "holds_arrays",
+    "limited",
+    "maximum",
+    "merge",
+    "minimum",
+    "number",
+    "numpy_truth",
+    "select",
+    "truth",
+    "unary",
+    "uniform",
+    "unwrap",
+]
+
+LIMIT = 2**45
+"""Whole numbers below this stay exact as float64 in sums of 256 of them."""
+MAX_SHIFT = 44
+BOOL, INTEGER, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
+NUMPY_TRUTH = np.dtype(np.uint8)
+"""Type of the results of NumPy's logical functions, in which ``True + True`` is True."""
+NUMBERS = frozenset({int, float, bool})
+SCALARS = frozenset({int, float, bool, str, FunctionType, type(None)})
+"""Types of values that contain no array."""
+
+
+class NotOnArraysError(Exception):
+    """An operation that arrays cannot do as Python does it in each state."""
+
+
+class PerState:
+    """Base of values with one value per state that are no arrays."""
+
+    __slots__ = ()
+
+
+class Uniform:
+    """An array of the user, or a collection that contains one: the same in all states.
+
+    Parameters
+    ----------
+    value
+        The array or the collection.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def uniform(value: Any) -> Any:
+    """Return an object of the user, in a `Uniform` if it is an array or a collection with arrays."""
+    kind = type(value)
+    if kind in SCALARS:
+        return value
+    if isinstance(value, np.ndarray) or (isinstance(value, (tuple, list, dict)) and holds_arrays(value)):
+        return Uniform(value)
+    return value
+
+
+def unwrap(value: Any) -> Any:
+    """Return a uniform value as the user's object."""
+    if type(value) is Uniform:
+        return value.value
+    if type(value) in (tuple, list) and any(type(part) is Uniform for part in value):
+        return type(value)(map(unwrap, value))
+    return value
+
+
+def holds_arrays(value: Any) -> bool:
+    """Whether a value, or a part of it, is an array or has one value per state."""
+    kind = type(value)
+    if kind in SCALARS:
+        return False
+    if kind is np.ndarray or isinstance(value, PerState):
+        return True
+    if isinstance(value, (tuple, list)):
+        if SCALARS.issuperset(map(type, value)):  # a long table of numbers: at once
+            return False
+        return any(map(holds_arrays, value))
+    if isinstance(value, dict):
+        return any(map(holds_arrays, value.values()))
+    return isinstance(value, np.ndarray)
+
+
+def number(value: Any) -> Any:
+    """Return an operand of an operation with an array: an array of numbers, an int or a float."""
+    kind = type(value)
+    if kind is np.ndarray:
+        if value.dtype is BOOL:
+            return value.astype(INTEGER)
+        if value.dtype is not NUMPY_TRUTH:
+            return value
+    elif kind is float or kind is np.float64:
+        return float(value)
+    elif kind is bool or ((kind is int or kind is np.int64) and -LIMIT < value < LIMIT):
+        return int(value)
+    raise NotOnArraysError(f"{value!r} beside a number per state")
+
+
+def limited(value: Any) -> Any:
+    """Return a value; refuse arrays of whole numbers that sums may make inexact."""
+    whole = type(value) is np.ndarray and value.dtype is INTEGER and len(value) > 0
+    if whole and not -LIMIT < value.min() <= value.max() < LIMIT:
+        raise NotOnArraysError("large whole numbers")
+    return value
+
+
+# Operations
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int or (type(value) is np.ndarray and value.dtype is INTEGER)
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether a value is a truth value, of Python or of NumPy."""
+    return type(value) in (bool, np.bool_) or (type(value) is np.ndarray and value.dtype in (BOOL, NUMPY_TRUTH))
+
+
+def _is_numpy_truth(value: Any) -> bool:
+    return type(value) is np.bool_ or (type(value) is np.ndarray and value.dtype is NUMPY_TRUTH)
+
+
+def _magnitude(value: Any) -> float:
+    """Return the largest absolute value of whole numbers."""
+    if type(value) is int:
+        return abs(float(value))
+    return max(abs(float(value.min())), abs(float(value.max()))) if len(value) else 0.0
+
+
+def _sum(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    a, b = number(a), number(b)
+    if type(b) is int and b == 0:  # of a sum or a difference: the same numbers
+        return a
+    if type(a) is int and a == 0 and operation is operator.add:
+        return b
+    return operation(a, b)
+
+
+def _product(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    a, b = number(a), number(b)
+    if _is_whole(a) and _is_whole(b) and _magnitude(a) * _magnitude(b) >= LIMIT:
+        raise NotOnArraysError("large whole numbers")
+    return operation(a, b)
+
+
+def _quotient(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    a, b = number(a), number(b)
+    if not np.all(b):
+        raise NotOnArraysError("a division by zero")
+    if operation is not operator.truediv and not (_is_whole(a) and _is_whole(b)):
+        raise NotOnArraysError("a remainder of numbers that are not whole")
+    return operation(a, b)
+
+
+def _power(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    if type(a) is np.ndarray and type(b) is not np.ndarray and a.dtype is not FLOAT:
+        return apply_to_values(lambda value: operation(value, b), a)
+    if type(b) is np.ndarray and type(a) is not np.ndarray and b.dtype is not FLOAT:
+        return apply_to_values(lambda value: operation(a, value), b)
+    raise NotOnArraysError("a power of numbers that are not whole")
+
+
+def _bitwise(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    if _is_truth(a) and _is_truth(b) and operation in (operator.and_, operator.or_, operator.xor):
+        answer = operation(truth(a), truth(b))
+        return numpy_truth(answer) if _is_numpy_truth(a) or _is_numpy_truth(b) else answer
+    a, b = number(a), number(b)
+    if not (_is_whole(a) and _is_whole(b)):
+        raise NotOnArraysError("bits of numbers that are not whole")
+    if operation in (operator.lshift, operator.rshift):
+        low = b if type(b) is int else int(b.min()) if len(b) else 0
+        too_wide = operation is operator.lshift and _magnitude(a) * 2.0 ** _magnitude(b) >= LIMIT
+        if low < 0 or _magnitude(b) > MAX_SHIFT or too_wide:
+            raise NotOnArraysError("a wide shift")
+    return operation(a, b)
+
+
+_BINARY: dict[Callable[..., Any], Callable[..., Any]] = {
+    operator.add: _sum,
+    operator.sub: _sum,
+    operator.mul: _product,
+    operator.truediv: _quotient,
+    operator.floordiv: _quotient,
+    operator.mod: _quotient,
+    operator.pow: _power,
+    **dict.fromkeys((operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift), _bitwise),
+}
+CONTAINER_OPERATIONS = operator.add, operator.mul, operator.or_
+"""Operations of collections that do not use their elements."""
+
+
+def binary(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Return ``a + b`` or another operation of two operands, in each state."""
+    if type(a) is np.ndarray or type(b) is np.ndarray:
+        return _BINARY[operation](operation, a, b)
+    if type(a) in NUMBERS and type(b) in NUMBERS:
+        return operation(a, b)
+    if holds_arrays(a) or holds_arrays(b):
+        if operation not in CONTAINER_OPERATIONS or isinstance(a, PerState) or isinstance(b, PerState):
+            raise NotOnArraysError("an operation of collections")
+        return operation(a, b)
+    return uniform(operation(unwrap(a), unwrap(b)))
+
+
+def unary(operation: Callable[..., Any], a: Any) -> Any:
+    """Return ``-a`` or another operation of one operand, in each state."""
+    if operation is operator.not_:
+        value = truth(a)
+        return ~value if type(value) is np.ndarray else not value
+    if type(a) is not np.ndarray:
+        return uniform(operation(unwrap(a)))
+    a = number(a)
+    if operation is operator.invert and a.dtype is not INTEGER:
+        raise NotOnArraysError("bits of numbers that are not whole")
+    return operation(a)
+
+
+def compare(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Return ``a < b`` or another comparison, in each state."""
+    if type(a) is np.ndarray or type(b) is np.ndarray:
+        return _compare_numbers(operation, a, b)
+    if type(a) in NUMBERS and type(b) in NUMBERS:
+        return operation(a, b)
+    if holds_arrays(a) or holds_arrays(b):
+        return _compare_tuples(operation, a, b)
+    answer = operation(unwrap(a), unwrap(b))
+    if type(answer) not in (bool, np.bool_):
+        raise NotOnArraysError("a comparison that is no truth value")
+    return bool(answer)
+
+
+def _compare_numbers(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    other = b if type(a) is np.ndarray else a
+    if operation in (operator.eq, operator.ne) and (other is None or type(other) is str):
+        return operation is operator.ne  # a number equals neither
+    return operation(number(a), number(b))
+
+
+def _compare_tuples(operation: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Return whether two tuples are equal, or different, in each state."""
+    a, b = (value.fields() if isinstance(value, PerState) else value for value in (a, b))  # type: ignore[attr-defined]
+    if operation not in (operator.eq, operator.ne) or not (isinstance(a, tuple) and isinstance(b, tuple)):
+        raise NotOnArraysError("a comparison of collections")
+    equal: Any = len(a) == len(b)
+    for left, right in zip(a, b, strict=False):
+        equal = equal & compare(operator.eq, left, right)
+    return equal if operation is operator.eq else unary(operator.not_, equal)
+
+
+def truth(value: Any) -> Any:
+    """Return the truth of a value: a bool, or an array of them."""
+    if type(value) is np.ndarray:
+        return value if value.dtype is BOOL else value != 0
+    if type(value) is Uniform and isinstance(value.value, np.ndarray):
+        raise NotOnArraysError("the truth of an array")
+    if isinstance(value, PerState):
+        return True  # a tuple with fields
+    return bool(unwrap(value))
+
+
+def numpy_truth(value: Any) -> Any:
+    """Return truth values as NumPy's scalars, for which sums and ``~`` differ from Python's."""
+    return value.astype(NUMPY_TRUTH) if type(value) is np.ndarray else np.bool_(value)
+
+
+def apply_to_values(function: Callable[[Any], Any], values: Any) -> Any:
+    """Return a function of one number, called by Python once for each value that occurs."""
+    values = number(values)
+    if values.dtype is INTEGER and len(values):
+        low = int(values.min())
+        if int(values.max()) - low < len(values):
+            present = np.flatnonzero(np.bincount(values - low))
+            index = np.zeros(int(present[-1]) + 1, dtype=np.int64)
+            index[present] = np.arange(len(present))
+            return _as_array([function(int(k) + low) for k in present])[index[values - low]]
+    return _as_array([function(value) for value in values.tolist()])
+
+
+def _as_array(numbers: list[Any]) -> Any:
+    kinds = set(map(type, numbers))
+    if kinds <= {float, np.float64}:
+        return np.array(numbers, dtype=FLOAT)
+    if kinds == {int} or kinds == {np.int64}:
+        if max(map(abs, numbers)) < LIMIT:
+            return np.array(numbers, dtype=INTEGER)
+    elif kinds == {bool}:
+        return np.array(numbers, dtype=BOOL)
+    elif kinds == {np.bool_}:
+        return np.array(numbers, dtype=NUMPY_TRUTH)
+    raise NotOnArraysError("a function that does not return numbers")
+
+
+# Selection by state
+
+
+def element(table: Any, index: Any) -> Any:
+    """Return the element of a uniform table at an index per state."""
+    index = number(index)
+    if index.dtype is not INTEGER:
+        raise NotOnArraysError("an index that is not whole")
+    values = unwrap(table)
+    if isinstance(values, np.ndarray):
+        array = values
+        if array.ndim != 1 or array.dtype not in (FLOAT, INTEGER):
+            raise NotOnArraysError("an array of another type")
+    elif isinstance(values, (tuple, list, range)):
+        kinds = set(map(type, values))
+        if kinds == {tuple} and len(set(map(len, values))) == 1:
+            return tuple(element(column, index) for column in zip(*values, strict=True))
+        if kinds not in ({float}, {int}, {bool}):
+            raise NotOnArraysError("elements of several types")
+        if kinds == {int} and max(map(abs, values)) >= LIMIT:
+            raise NotOnArraysError("large whole numbers")
+        array = np.array(values)
+    elif isinstance(values, dict):
+        return apply_to_values(values.__getitem__, index)
+    else:
+        raise NotOnArraysError("elements of several types")
+    return limited(array[index])
+
+
+def select(condition: Any, yes: Any, no: Any) -> Any:
+    """Return ``yes if condition else no`` of numbers, by an array of truth values."""
+    if yes is no or (type(yes) is type(no) is not np.ndarray and _equal_scalars(yes, no)):
+        return yes
+    if _is_truth(yes) and _is_truth(no):
+        answer = np.where(condition, truth(yes), truth(no))
+        return numpy_truth(answer) if _is_numpy_truth(yes) or _is_numpy_truth(no) else answer
+    return np.where(condition, number(yes), number(no))
+
+
+def _equal_scalars(a: Any, b: Any) -> bool:
+    """Whether two uniform values of one type are the same number or string."""
+    return (
+        type(a) in (int, float, bool, str)
+        and a == b
+        and (type(a) is not float or math.copysign(1.0, a) == math.copysign(1.0, b))
+    )
+
+
+def merge(count: int, parts: list[tuple[Any, Any]]) -> Any:
+    """Return one value for ``count`` states.
+
+    Parameters
+    ----------
+    count
+        Number of states.
+    parts
+        Indices of states, and the value in these; every state once.
+    """
+    first = parts[0][1]
+    values = [value for _, value in parts]
+    if type(first) is not np.ndarray and all(
+        value is first or (type(value) is type(first) and _equal_scalars(value, first)) for value in values
+    ):
+        return first
+    if isinstance(first, tuple):
+        if any(type(row) is not type(first) or len(row) != len(first) for row in values):
+            raise NotOnArraysError("tuples of several types")
+        columns = [
+            merge(count, [(indices, row[k]) for (indices, _), row in zip(parts, values, strict=True)])
+            for k in range(len(first))
+        ]
+        return tuple.__new__(type(first), columns)
+    if isinstance(first, dict):
+        if any(type(row) is not dict or row.keys() != first.keys() for row in values):
+            raise NotOnArraysError("other names in other states")
+        return {key: merge(count, [(indices, row[key]) for indices, row in parts]) for key in first}
+    dtype: np.dtype[Any]
+    if all(map(_is_truth, values)):
+        dtype = NUMPY_TRUTH if any(map(_is_numpy_truth, values)) else BOOL
+    else:
+        kinds = {v.dtype if type(v) is np.ndarray else np.dtype(type(number(v))) for v in values}
+        if NUMPY_TRUTH in kinds:
+            raise NotOnArraysError("truth values of NumPy beside numbers")
+        dtype = FLOAT if FLOAT in kinds else INTEGER
+    merged = np.empty(count, dtype=dtype)
+    for indices, value in parts:
+        merged[indices] = value
+    return merged
+
+
+def _extremum(operation: Callable[..., Any], builtin: Callable[..., Any], a: Any, b: Any) -> Any:
+    if type(a) is np.ndarray or type(b) is np.ndarray:
+        return select(compare(operation, b, a), b, a)  # the first of equal numbers, as in Python
+    return builtin(a, b)
+
+
+minimum = functools.partial(_extremum, operator.lt, min)
+maximum = functools.partial(_extremum, operator.gt, max)

@@ -1,1 +1,0 @@
-"""Rules run once for many states: their source, evaluated on arrays."""

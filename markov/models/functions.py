@@ -1,0 +1,397 @@
+"""Functions of a state (labels, rewards, sets) in every state of a chain, with the values of plain Python.
+
+1. Up to `PLAIN_STATES` states the function is called with each of them.
+2. Beyond, it is called in a sample of states, corners included, twice. Then its source is translated to run on arrays
+   (`markov.computing.array_functions`). The result is accepted, for this call alone, if it is that of plain Python in
+   the sample.
+3. A function without a translation, or with another result, is called with each state.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from hopflow.errors import RuleError, location_of, rule_error
+from markov.computing.array_functions import States, call_for_states
+from markov.computing.arrays import NotOnArraysError, holds_arrays, uniform, unwrap
+from markov.models.means import Mean, as_mean, at_places, first_difference, number_of, stacked, text_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.models.state_tables import StateTable
+
+__all__ = [
+    "INSTEAD_OF_INVERTED",
+    "INVERTED",
+    "PLAIN_STATES",
+    "elementwise",
+    "is_inverted",
+    "members_of",
+    "name_of",
+    "numbers_of",
+    "values_of",
+]
+
+PLAIN_STATES = 10_000
+"""States up to which a function is called with each of them: it takes some 5 ms, as long as a translation."""
+CHUNK = 1 << 17
+"""States that run together: their arrays stay in the cache."""
+MIN_GROUPS, STATES_PER_GROUP = 64, 100
+"""Largest number of groups of states that differ in other values than whole numbers: each is a run of its own."""
+MIN_REPEATED_CALLS = 32
+"""Calls that are repeated, to notice a function whose values change."""
+ONE_STATE = "it is called with one state, as rules are: plain Python values, no arrays"
+SAME = "no random numbers, no time, no counters: the same state has the same value"
+RETURN_NUMBERS = "return a number or a truth value"
+RETURN_TRUTH = "return True or False; states themselves are given as values or lists, not by a function"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Return the name of a function for messages."""
+    return str(getattr(function, "__qualname__", repr(function))).rpartition(".")[2]
+
+
+def elementwise(function: F) -> F:
+    """Mark labels or rewards of this library that hold for arrays of states as for one state.
+
+    They are called with all states at once. Tests compare them with plain Python in every state.
+    """
+    function.__elementwise__ = True  # type: ignore[attr-defined]
+    return function
+
+
+def values_of(function: Callable[[Any, Any], Any], q: Any, table: StateTable, name: str) -> dict[str, Mean]:
+    """Return labels or rewards in each state, by name.
+
+    Parameters
+    ----------
+    function
+        Of the state and the parameters, as `ChainModel.function_of_state` returns it; returns a mapping of names to values.
+    q
+        The parameters.
+    table
+        The states.
+    name
+        For messages.
+
+    Raises
+    ------
+    RuleError
+        Naming the function, the state, the file and the line of an error.
+    """
+    if getattr(function, "__elementwise__", False):
+        return {key: as_mean(value, table.count) for key, value in function(table.arrays, q).items()}
+
+    def call(state: Any) -> Mapping[str, Any]:
+        return dict(function(state, q))
+
+    of_state = getattr(function, "of_state", None)
+    target, parameters = (function, (q,)) if of_state is None else (of_state, ())
+    return _evaluate(Function(call, target, parameters, name, _number_or_mean, RETURN_NUMBERS), table)
+
+
+def members_of(function: Callable[..., Any], table: StateTable, name: str) -> NDArray[np.bool_]:
+    """Return whether a function of the state holds in each state, shape (states,).
+
+    Its values are read as Python reads conditions: ``n % 2`` selects the odd numbers.
+
+    Raises
+    ------
+    RuleError
+        When a value is no truth value and no number: a string, None, a state, a collection.
+    """
+    subject = Function(lambda state: {"": function(state)}, function, None, name, _truth, RETURN_TRUTH)
+    values = _evaluate(subject, table)[""].of
+    for value in np.unique(values[np.isin(values, INVERTED)]).tolist():
+        if is_inverted(value, function):
+            state = next(table.plain([int(np.argmax(values == value))]))
+            raise subject.refused(state, f"is {value:g}", INSTEAD_OF_INVERTED)
+    if np.isnan(values).any():
+        state = next(table.plain([int(np.argmax(np.isnan(values)))]))
+        raise subject.refused(state, "NaN is no truth value", RETURN_TRUTH)
+    members: NDArray[np.bool_] = values != 0.0
+    return members
+
+
+def numbers_of(function: Callable[..., Any], table: StateTable, name: str) -> Mean:
+    """Return the values of a function of the state, or the ratio that it stands for."""
+    subject = Function(lambda state: {"": function(state)}, function, None, name, _number_or_mean, RETURN_NUMBERS)
+    return _evaluate(subject, table)[""]
+
+
+class Function(NamedTuple):
+    """A function of the state.
+
+    Attributes
+    ----------
+    call
+        Returns its values in one state, by name.
+    source
+        The user's function.
+    parameters
+        Arguments of the user's function after the state, if it returns a mapping; None if it returns one value.
+    name
+        For messages.
+    convert
+        Converts a value in one state to a number or a `Mean`.
+    remedy
+        What to return instead of another object.
+    """
+
+    call: Callable[[Any], Mapping[str, Any]]
+    source: Callable[..., Any]
+    parameters: tuple[Any, ...] | None
+    name: str
+    convert: Callable[[Any], float | Mean]
+    remedy: str
+
+    def failed(self, error: Exception, state: Any) -> RuleError:
+        """Return the error of a call, with the function, the state, the file and the line."""
+        kinds = (AttributeError, TypeError, ValueError)
+        remedy = ONE_STATE if type(error) in kinds else None
+        return rule_error(error, self.source, f"{self.name}: {_shown(state)}", remedy)
+
+    def refused(self, state: Any, message: str, hint: str) -> RuleError:
+        """Return the error for a value, with the function, the state and its file."""
+        return RuleError.at(location_of(self.source), f"{self.name}: {_shown(state)}: {message}", hint)
+
+
+def _shown(state: Any) -> str:
+    return str(state) if isinstance(state, tuple) else repr(state)
+
+
+def _number_or_mean(value: Any) -> float | Mean:
+    """Return a label or reward of one state."""
+    return as_mean(value, 1) if isinstance(value, (Mean, np.ndarray)) else number_of(value)
+
+
+def _truth(value: Any) -> float:
+    """Return a number that is zero if a value is false."""
+    try:
+        return number_of(value)
+    except OverflowError:  # a whole number that is no float
+        return 1.0
+
+
+def _evaluate(function: Function, table: StateTable) -> dict[str, Mean]:
+    """Return the values in all states."""
+    if table.count <= PLAIN_STATES:
+        values = evaluate_each(function, table, None)
+        refuse_changing_values(function, table, values)
+        return values
+    sample = table.sample()
+    expected = evaluate_each(function, table, sample)
+    refuse_changing_values(function, table, expected, sample)
+    on_arrays = evaluate_on_arrays(function, table)
+    if on_arrays is None or on_arrays.keys() != expected.keys():
+        return evaluate_each(function, table, None)
+    differs = (
+        first_difference(at_places(mean, np.asarray(sample)), expected[key], 0.0) is not None
+        for key, mean in on_arrays.items()
+    )
+    return evaluate_each(function, table, None) if any(differs) else on_arrays
+
+
+# Plain Python
+
+
+def evaluate_each(function: Function, table: StateTable, indices: Iterable[int] | None) -> dict[str, Mean]:
+    """Return the values by a call for each state, in all states or in those with these indices."""
+    rows = None if indices is None else np.asarray(indices)
+    columns: dict[str, list[Any]] | None = None
+    state: Any = None
+    call = function.call
+    try:
+        for state in table.plain(rows):
+            values = call(state)
+            if columns is None:
+                columns = {key: [] for key in values}
+                names = columns.keys()
+            if values.keys() != names:
+                raise RuleError.at(
+                    location_of(function.source),
+                    f"{function.name}: other names in other states",
+                    "give every name in every state",
+                )
+            for key, value in values.items():
+                columns[key].append(value)
+    except Exception as error:
+        raise function.failed(error, state) from error
+    assert columns is not None, "a chain has states"
+    return {key: _converted(function, table, rows, values) for key, values in columns.items()}
+
+
+def _converted(function: Function, table: StateTable, rows: NDArray[Any] | None, values: list[Any]) -> Mean:
+    """Return the values of one name as arrays."""
+    if set(map(type, values)) <= {bool, float}:
+        return Mean(np.array(values, dtype=np.float64))
+    convert, numbers = function.convert, []
+    try:
+        for value in values:
+            numbers.append(convert(value))  # their count is used below
+        if not any(isinstance(value, Mean) for value in numbers):
+            return Mean(np.array(numbers, dtype=np.float64))
+        return stacked([v if isinstance(v, Mean) else as_mean(v, 1) for v in numbers])
+    except Exception as error:
+        x = min(len(numbers), len(values) - 1)
+        state = next(table.plain([x if rows is None else int(rows[x])]))
+        raise function.refused(state, str(error), function.remedy) from error
+
+
+def refuse_changing_values(
+    function: Function, table: StateTable, values: dict[str, Mean], indices: list[int] | None = None
+) -> None:
+    """Raise RuleError for a function with other values when it is called again.
+
+    Parameters
+    ----------
+    function, table
+        The function and the states.
+    values
+        Its values in all states, or in those with these indices.
+    indices
+        States in which it is called again; None: a sample.
+    """
+    sample = table.sample() if indices is None else indices
+    for _ in range(-(-MIN_REPEATED_CALLS // len(sample))):
+        repeated = evaluate_each(function, table, sample)
+        for key, mean in values.items():
+            second = repeated.get(key, Mean(np.zeros(0)))
+            first = mean if indices is not None else at_places(mean, sample)
+            if (x := first_difference(first, second, 0.0)) is None:
+                continue
+            state = next(table.plain([sample[x]]))
+            was, now = (text_of(m, x) for m in (first, second))
+            label = f" {key!r}" if key else ""
+            raise function.refused(state, f"gives{label} {was} and, called again, {now}", SAME)
+
+
+# Arrays of states
+
+
+def evaluate_on_arrays(function: Function, table: StateTable) -> dict[str, Mean] | None:
+    """Return the values in all states from runs on arrays; None if the function cannot run on them."""
+    groups = table.equal_groups(max(MIN_GROUPS, table.count // STATES_PER_GROUP))
+    totals: dict[str, Mean] | None = None
+    for rows in _chunks(groups or []):
+        try:
+            arguments = (_state_on_arrays(table, rows), *map(uniform, function.parameters or ()))
+            result = unwrap(call_for_states(function.source, arguments, len(rows)))
+            named = {"": result} if function.parameters is None else dict(result)
+            values = {key: _mean_on_arrays(value, function, len(rows)) for key, value in named.items()}
+        except (NotOnArraysError, TypeError, ValueError, OverflowError):
+            return None
+        if totals is None:
+            totals = {key: _allocate(mean, table.count) for key, mean in values.items()}
+        if values.keys() != totals.keys():
+            return None
+        for key, mean in values.items():
+            total = totals[key]
+            if (total.over is None) != (mean.over is None) or (total.dims, total.units) != (mean.dims, mean.units):
+                return None
+            for target, part in zip(total.parts(), mean.parts(), strict=True):
+                if target.shape[:-1] != part.shape[:-1]:
+                    return None
+                target[..., rows] = part
+    return totals
+
+
+def _chunks(groups: list[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
+    for rows in groups:
+        for begin in range(0, len(rows), CHUNK):
+            yield rows[begin : begin + CHUNK]
+
+
+def _state_on_arrays(table: StateTable, rows: NDArray[np.int64]) -> Any:
+    """Return states that differ in whole numbers alone as the argument of a function."""
+    values = [
+        code[rows] if isinstance(component.values, range) else component.values[int(code[rows[0]])]
+        for component, code in zip(table.space.components, table.codes, strict=True)
+    ]
+    state = table.space.joined(values)
+    return States(type(state), tuple(state)) if hasattr(state, "_fields") else state
+
+
+def _mean_on_arrays(value: Any, function: Function, count: int) -> Mean:
+    """Return the values of one name in the states of a run."""
+    value = unwrap(value)
+    if isinstance(value, Mean):
+        parts = [_part_on_arrays(part, len(value.dims), count) for part in value.parts()]
+        return value._replace(of=parts[0], over=parts[1] if len(parts) > 1 else None)
+    if type(value) is np.ndarray and value.shape == (count,):
+        return Mean(value.astype(np.float64))
+    if holds_arrays(value):
+        raise NotOnArraysError("a value that is no number")
+    return as_mean(function.convert(value), count)
+
+
+def _part_on_arrays(part: Any, depth: int, count: int) -> NDArray[np.float64]:
+    """Return numbers of shape (..., states) from nested tuples or lists of numbers, uniform or per state."""
+    part = unwrap(part)
+    if depth and isinstance(part, (tuple, list)):
+        return np.array([_part_on_arrays(item, depth - 1, count) for item in part])
+    if depth == 0 and type(part) is np.ndarray and part.shape == (count,):
+        return part.astype(np.float64)
+    if isinstance(part, np.ndarray) and part.ndim != depth:
+        raise NotOnArraysError("an array of another shape")
+    spread: NDArray[np.float64] = as_mean(Mean(part, dims=tuple(map(str, range(depth)))), count).of
+    return spread
+
+
+def _allocate(mean: Mean, count: int) -> Mean:
+    of, *over = (np.empty((*part.shape[:-1], count)) for part in mean.parts())
+    return mean._replace(of=of, over=over[0] if over else None)
+
+
+# Conditions with ``~`` instead of ``not``: ~True is -2 and ~False is -1, and both count as true
+
+
+INVERTED = (-1, -2)
+INSTEAD_OF_INVERTED = "write not, or np.logical_not: ~ of a truth value is -1 or -2, which both count as true"
+
+
+def is_inverted(value: Any, function: Any) -> bool:
+    """Whether the value of a condition in one state is that of an inverted truth value.
+
+    It is -1 or -2, and the function, or one that it refers to by name, has a ``~``.
+    """
+    return value in INVERTED and _has_invert(function)
+
+
+def _has_invert(function: Any) -> bool:
+    visited: set[int] = set()
+    stack = [function]
+    while stack:
+        function = stack.pop()
+        function = getattr(function, "__func__", function)
+        if not isinstance(function, FunctionType) or id(function) in visited:
+            continue
+        visited.add(id(function))
+        for code in _codes_in(function.__code__):
+            if any(step.opname == "UNARY_INVERT" for step in dis.get_instructions(code)):
+                return True
+            stack += [_referenced(function, name) for name in (*code.co_names, *code.co_freevars)]
+    return False
+
+
+def _codes_in(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes_in(constant)
+
+
+def _referenced(function: FunctionType, name: str) -> Any:
+    """Return the object that a name refers to in a function; None if it is not assigned."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    try:
+        return cells[name].cell_contents if name in cells else function.__globals__.get(name)
+    except ValueError:  # not assigned yet
+        return None

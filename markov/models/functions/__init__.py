@@ -1,1 +1,0 @@
-"""Functions of a state (labels, rewards, sets): plain Python, and faster ways that are compared with it."""
