@@ -396,11 +396,11 @@ class EdgePattern:
     Parameters
     ----------
     edges
-        Those of each source in the order in which rules yield them.
+        The transitions, of each source in the order in which rules yield them.
     space
         The states.
     numbers
-        The states of the chain, ascending; None: all of the space, or those that ``start`` leads to.
+        The states of the chain, ascending; None: all that ``start`` leads to, or all of the space.
     start
         Number of the start, or None.
 

@@ -94,7 +94,7 @@ class Built(NamedTuple):
     how
         Description of how it was built.
     led_to
-        Whether the states are those that the model's start leads to, and no others.
+        Whether only states that the model's start leads to are listed.
     """
 
     space: Space
@@ -455,7 +455,7 @@ class ChainBuilder:
         return Edges.joined([edges._replace(deferred=remaining), more])
 
     def _compared(self, built: Built, sample: list[int]) -> Built | None:
-        """Return a chain if its rows are those of plain Python in a sample; otherwise warn, and return None."""
+        """Return a chain if its rows agree with plain Python in a sample; otherwise warn, and return None."""
         result = disagreement(self.calls, self.space, built.codes, built.Q, sample)
         if result is None:
             return built

@@ -1,4 +1,4 @@
-"""A set of states that no transition leaves: a range of each component, some without an end, in each mode."""
+"""A set of states that no transition leaves: a range of each component in each mode, which may be unbounded."""
 
 from __future__ import annotations
 
@@ -17,20 +17,25 @@ if TYPE_CHECKING:
 __all__ = ["Hull", "hull_of"]
 
 MAX_MODES = 400
-MAX_VALUES = 24  # of a component that has few
-MAX_STEPS = 24  # by which an end moves before it is taken for infinite, or given up
+MAX_MODE_VALUES = 24
+"""Values of a component of a mode; with more, the component is a range."""
+MAX_STEPS = 24
+"""Steps by which an upper limit grows before it counts as infinite, and a lower one before the search is refused."""
 Range = tuple[int, float]
 
 
 class Hull:
-    """States in modes, closed under the rules.
+    """A range of each component in each mode, closed under the rules.
+
+    Parameters
+    ----------
+    layout
+        Division of the states into components and modes.
 
     Attributes
     ----------
-    layout
-        How states are taken apart.
     low, high
-        Ends of the components in each mode; inf: no end.
+        First and last value of the components in each mode; inf: unbounded.
     parts
         Parts of the states of each mode, with the moves out of them.
     """
@@ -60,8 +65,8 @@ class Hull:
 
     def sides(self, mode: Mode, corner: Sequence[int]) -> tuple[int | None, ...]:
         """Return the largest offsets from a corner."""
-        ends = zip(corner, self.high[mode], strict=True)
-        return tuple(None if high == math.inf else int(high) - low for low, high in ends)
+        bounds = zip(corner, self.high[mode], strict=True)
+        return tuple(None if high == math.inf else int(high) - low for low, high in bounds)
 
     def contains(self, state: Any) -> bool:
         """Return whether a value is a state of the hull."""
@@ -72,31 +77,33 @@ class Hull:
             return False
         if low is None or any(type(value) is not int for value in values):
             return False
-        ends = zip(low, values, self.high[mode], strict=True)
-        return all(first <= value <= last for first, value, last in ends)
+        bounds = zip(low, values, self.high[mode], strict=True)
+        return all(first <= value <= last for first, value, last in bounds)
 
     def _close(self) -> None:
-        grown: dict[Mode, int] = dict.fromkeys(self.low, 0)
-        left = list(self.low)
-        while left:
-            mode = left.pop()
+        growth: dict[Mode, int] = dict.fromkeys(self.low, 0)
+        stack = list(self.low)
+        while stack:
+            mode = stack.pop()
             open_box = (None,) * len(self.layout.free)
             moves = self.layout.moves
             self.parts[mode] = parts_of(partial(moves, mode), self.low[mode], open_box)
-            for there, ranges in self._entered(mode):
-                lower = there in self.low and any(a < b for (a, _), b in zip(ranges, self.low[there], strict=True))
-                steps = grown.get(there, 0)
+            for target_mode, ranges in self._entered(mode):
+                lower = target_mode in self.low and any(
+                    a < b for (a, _), b in zip(ranges, self.low[target_mode], strict=True)
+                )
+                steps = growth.get(target_mode, 0)
                 if lower and steps > MAX_STEPS:
-                    raise Unfollowed(f"{self._name(there, ranges)} may have no least value")
+                    raise Unfollowed(f"{self._name(target_mode, ranges)} may have no least value")
                 if steps > MAX_STEPS:
-                    before = self.high.get(there, [math.inf] * len(ranges))
+                    before = self.high.get(target_mode, [math.inf] * len(ranges))
                     ranges = [
                         (low, math.inf if high > end else high) for (low, high), end in zip(ranges, before, strict=True)
                     ]
-                if self.cover(there, ranges):
-                    grown[there] = steps + 1
-                    if there not in left:
-                        left.append(there)
+                if self.cover(target_mode, ranges):
+                    growth[target_mode] = steps + 1
+                    if target_mode not in stack:
+                        stack.append(target_mode)
         for mode in self.parts:
             self.parts[mode] = [part for part in self.parts[mode] if self._inside(mode, part)]
 
@@ -106,7 +113,7 @@ class Hull:
 
     def _inside(self, mode: Mode, part: Part) -> list[tuple[int, float]] | None:
         """Return the offsets from the corner of a part that are in the hull, or None."""
-        found = []
+        ranges = []
         pairs = zip(*part[:3], self.low[mode], self.high[mode], strict=True)
         for corner, side, step, low, high in pairs:
             first = max(0, -((corner - low) // step))
@@ -115,57 +122,57 @@ class Hull:
                 last = min(last, side)
             if first > last:
                 return None
-            found.append((first, last))
+            ranges.append((first, last))
         for fact in part.facts:
-            if range_of(fact, found)[1] < 0:
+            if range_of(fact, ranges)[1] < 0:
                 return None
-            found = _narrowed(fact, found)
-        return found
+            ranges = _narrow(fact, ranges)
+        return ranges
 
     def _entered(self, mode: Mode) -> list[tuple[Mode, list[Range]]]:
         """Return the ranges that the moves out of the hull of a mode lead to."""
-        found = []
+        entered = []
         for part in self.parts[mode]:
             inside = self._inside(mode, part)
             if inside is None:
                 continue
             if part.refused is not None:
                 raise Unfollowed(part.refused)
-            for there, targets, _ in part.result:
+            for target_mode, targets, _ in part.result:
                 ranges: list[Range] = []
                 for k, target in enumerate(targets):
                     terms = terms_of(target, len(targets)) or {}
                     low, high = range_of(terms, inside)
                     if low == -math.inf:
                         raise Unfollowed(f"{self.layout.names[k]} may have no least value")
-                    if there == mode and high > self.high[mode][k] and _rises(terms, k, part):
-                        side = part.sides[k]  # again and again, to the end of this part
+                    if target_mode == mode and high > self.high[mode][k] and _rises(terms, k, part):
+                        side = part.sides[k]  # repeated up to the boundary of this part
                         last = math.inf
                         if side is not None:
                             last = float(part.corner[k] + side * part.steps[k])
                         high = max(high, last + high - self.high[mode][k])
                     ranges.append((int(low), high if high == math.inf else int(high)))
-                found.append((there, ranges))
-        return found
+                entered.append((target_mode, ranges))
+        return entered
 
     def changes(self, move: Move, part: Part) -> list[int]:
-        """Return by how much a move changes each component; 1 where that differs between states."""
-        found = _shift(move, part)
-        return [1] * len(part.corner) if found is None else [int(by) for by in found]
+        """Return the change of each component by a move; 1 if it differs between states."""
+        shift = _shift(move, part)
+        return [1] * len(part.corner) if shift is None else [int(by) for by in shift]
 
-    # ------------------------------------------------------------------ infinitely many states
+    # Infinitely many states
 
     @property
     def unbounded(self) -> bool:
-        """Whether a component of the hull has no end."""
-        return any(math.inf in ends for ends in self.high.values())
+        """Whether a component of the hull is unbounded."""
+        return any(math.inf in bounds for bounds in self.high.values())
 
     @property
     def is_infinite(self) -> bool:
         """Whether the start leads to infinitely many states, for certain.
 
-        Either all states have a move that makes the sum of the components without an end larger, or
-        there is a part of the states from one of which the start leads to all of an infinite ray.
+        Either all states have a move that increases the sum of the unbounded components, or the start leads to a state
+        with a move that is possible again in each of its targets, along an infinite ray.
         """
         return self.unbounded and (self._always_grows() or self._has_ray())
 
@@ -191,25 +198,25 @@ class Hull:
 
 
 def hull_of(calls: Calls, states: Sequence[Any]) -> Hull:
-    """Return a closed set of states that has some states of a model.
+    """Return a closed set of states that contains the given states of a model.
 
     Raises
     ------
     Unfollowed
-        Where the rules cannot be followed.
+        When the rules cannot be followed for all states of the set.
     """
     if not calls.takes_stand_ins:
         raise Unfollowed("they ask for the type or the identity of numbers")
     try:
-        return _closed(calls, states, substitute=False)
+        return _closed_hull(calls, states, substitute=False)
     except Unfollowed as stop:
         try:
-            return _closed(calls, states, substitute=True)
+            return _closed_hull(calls, states, substitute=True)
         except Unfollowed as second:
             raise second from stop
 
 
-def _closed(calls: Calls, states: Sequence[Any], *, substitute: bool) -> Hull:
+def _closed_hull(calls: Calls, states: Sequence[Any], *, substitute: bool) -> Hull:
     promoted: frozenset[int] = frozenset()
     while True:
         layout = Layout(calls, states, promoted, substitute=substitute)
@@ -219,7 +226,7 @@ def _closed(calls: Calls, states: Sequence[Any], *, substitute: bool) -> Hull:
             more = {
                 k
                 for column, k in zip(zip(*modes, strict=True), layout.others, strict=False)
-                if len(set(column)) > MAX_VALUES and all(type(v) is int for v in column)
+                if len(set(column)) > MAX_MODE_VALUES and all(type(v) is int for v in column)
             }
             if not more:
                 return hull
@@ -239,13 +246,13 @@ def range_of(terms: Terms, inside: Sequence[tuple[int, float]]) -> tuple[float, 
     """Return bounds on a polynomial for offsets in ranges."""
     low = high = 0.0
     for m, (a, b) in terms.items():
-        least = largest = 1.0
+        smallest = largest = 1.0
         for power, (first, last) in zip(m, inside, strict=True):
             if power:
-                least = least * first**power
+                smallest = smallest * first**power
                 largest = largest * last**power if largest and last else 0.0
-        low += float(a) * (least if a > 0 else largest) if a else 0.0
-        high += float(b) * (largest if b > 0 else least) if b else 0.0
+        low += float(a) * (smallest if a > 0 else largest) if a else 0.0
+        high += float(b) * (largest if b > 0 else smallest) if b else 0.0
     return low, high
 
 
@@ -258,51 +265,51 @@ def value(terms: Terms, offsets: Sequence[int]) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def _narrowed(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return the ranges that offsets can have where a linear fact is >= 0."""
+def _narrow(fact: Terms, inside: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return the ranges of the offsets for which a linear fact can be >= 0."""
     if any(sum(m) > 1 for m in fact):
         return inside
-    found = list(inside)
-    _, whole = range_of(fact, inside)
+    narrowed = list(inside)
+    _, total = range_of(fact, inside)
     for m, (slope, _) in fact.items():
         if not any(m) or not slope:
             continue
         k = m.index(1)
-        first, last = found[k]
-        own = float(slope) * (last if slope > 0 else first)
-        if own == math.inf or (whole == math.inf and not math.isfinite(own)):
-            rest = range_of({key: ends for key, ends in fact.items() if key != m}, inside)[1]
+        first, last = narrowed[k]
+        term = float(slope) * (last if slope > 0 else first)
+        if term == math.inf or (total == math.inf and not math.isfinite(term)):
+            remaining = range_of({key: coefficients for key, coefficients in fact.items() if key != m}, inside)[1]
         else:
-            rest = whole - own
-        if rest == math.inf:
+            remaining = total - term
+        if remaining == math.inf:
             continue
-        end = -rest / float(slope)
+        limit = -remaining / float(slope)
         if slope > 0:
-            first = max(first, math.ceil(end - 1e-9))
+            first = max(first, math.ceil(limit - 1e-9))
         else:
-            last = min(last, math.floor(end + 1e-9))
-        found[k] = first, last
-    return found
+            last = min(last, math.floor(limit + 1e-9))
+        narrowed[k] = first, last
+    return narrowed
 
 
 def _rises(terms: Terms, k: int, part: Part) -> bool:
-    """Whether a target's component is that of the state plus a number that is positive."""
-    own = tuple(int(j == k) for j in range(len(next(iter(terms), ()))))
-    return own in terms and terms[own][0] == part.steps[k]
+    """Whether a target's component is the state's plus a polynomial in the other offsets."""
+    linear = tuple(int(j == k) for j in range(len(next(iter(terms), ()))))
+    return linear in terms and terms[linear][0] == part.steps[k]
 
 
 def _shift(move: Move, part: Part) -> list[Fraction] | None:
-    """Return by how much a move changes the components, where it is the same in all states of a part."""
-    found = []
+    """Return the change of the components by a move, if it is the same in all states of a part."""
+    shift = []
     for k, (target, corner) in enumerate(zip(move[1], part.corner, strict=True)):
         terms = dict(terms_of(target, len(move[1])) or {})
-        own = tuple(int(j == k) for j in range(len(move[1])))
+        linear = tuple(int(j == k) for j in range(len(move[1])))
         constant = terms.pop((0,) * len(move[1]), (Fraction(0), Fraction(0)))
-        slope = terms.pop(own, (Fraction(0), Fraction(0)))[0]
+        slope = terms.pop(linear, (Fraction(0), Fraction(0)))[0]
         if terms or slope != (part.steps[k] if part.sides[k] != 0 else 0):
             return None
-        found.append(constant[0] - corner)
-    return found
+        shift.append(constant[0] - corner)
+    return shift
 
 
 def _rate(move: Move, width: int) -> Terms:
@@ -310,13 +317,13 @@ def _rate(move: Move, width: int) -> Terms:
 
 
 def _grows(move: Move, part: Part) -> bool:
-    """Whether a move has a positive rate in all states of a part, and makes the sum of components larger."""
+    """Whether a move has a positive rate in all states of a part, and increases the sum of the components."""
     shift = _shift(move, part)
     return bool(is_positive(move[2]) and shift is not None and sum(shift) > 0)
 
 
 def _is_ray(move: Move, mode: Mode, part: Part, offsets: Sequence[int]) -> bool:
-    """Whether a move is possible again and again from a state of a part."""
+    """Whether a move from a state of a part is possible in all states that it leads to."""
     shift = _shift(move, part)
     if move[0] != mode or shift is None or not any(shift) or min(shift) < 0:
         return False

@@ -37,7 +37,7 @@ class GeneratorOperator(LinearOperator):
 
     ``operator @ h`` is Q h, ``operator.T @ pi`` is pi Q, each in memory for two vectors: box by box
     if the space has few regions with the same transitions, otherwise by the rules on arrays of states, if
-    their transitions are those of plain Python.
+    their transitions agree with plain Python.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The rules of a model as plain Python, which defines what they mean: calls, a search for states, comparisons.
+"""The rules of a model as plain Python, which defines their meaning: calls, a search for states, comparisons.
 
 Rules that give another answer when they are called again (random numbers, the time, counters) are refused.
 """
@@ -339,7 +339,7 @@ class Rows(NamedTuple):
     def generator(self, rank: NDArray[np.int64] | None = None) -> sp.csr_matrix:
         """Return the generator matrix, shape (states, states).
 
-        Rates to one target add up; those of a state to itself are dropped. ``rank`` has the new number of each state,
+        Rates to one target add up; loops are dropped. ``rank`` has the new number of each state,
         shape (states,); None: unchanged.
         """
         n = len(self.indptr) - 1
@@ -579,7 +579,7 @@ def disagreement(
 
 
 def by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, float]]:
-    """Return the rates out of these states by target, without those of a state to itself."""
+    """Return the rates out of these states by target, without loops."""
     rows: dict[int, dict[int, float]] = {number: {} for number in sources.tolist()}
     for source, target, rate in zip(*(part.tolist() for part in edges[:3]), strict=True):
         if source != target:

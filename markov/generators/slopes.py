@@ -2,9 +2,8 @@
 
 Forward-mode differentiation (A. Griewank and A. Walther, Evaluating Derivatives, SIAM 2008, chapter 3):
 the rules run as plain Python, once for each region of states or state by state, and their parameters are
-stand-ins that keep the derivative of every sum and product. What a rule may not do with them (ask for an
-integer, call a function of `math`) and what has no derivative (a comparison of equals) is left to
-differences.
+stand-ins that carry the derivative of every sum and product. Unsupported operations (conversion to an integer,
+functions of `math`) and comparisons of equal numbers, which have no derivative, are left to differences.
 """
 
 from __future__ import annotations
@@ -39,44 +38,47 @@ __all__ = [
     "rate_slopes",
 ]
 
-SPREAD = 20  # times the states: a space beyond is not cut into regions for them
-MOST_BY_PYTHON = 20_000  # states that the rules run on one by one
-AGREE = 1e-12  # relative difference of the rates from those of the chain: sums in another order
+MAX_SPACE_RATIO = 20
+"""Largest size of a space that is divided into regions, as a multiple of the number of states."""
+MAX_PYTHON_STATES = 20_000
+"""States up to which the rules run state by state."""
+RATE_TOLERANCE = 1e-12
+"""Relative difference from the rates of the chain: sums in another order."""
 
 
 def _comparison(ask: Any) -> Any:
     def compare(self: Any, other: Any) -> bool:
-        return bool(ask(*self._against(other)))
+        return bool(ask(*self._comparable(other)))
 
     return compare
 
 
 class Comparison(Enum):
-    """What numbers with derivatives cannot be compared with."""
+    """Reasons why rates have no derivative."""
 
     EQUAL = "a number equal to them"
 
 
 class KinkError(ArithmeticError):
-    """A number is compared with its equal, from which it differs after a small change."""
+    """A comparison of two equal numbers with different derivatives."""
 
 
 class Varying:
-    """A number and its derivatives by some others, in the arithmetic of the rules.
+    """A number and its partial derivatives, in the arithmetic of the rules.
 
     Parameters
     ----------
     value
         The number.
     slopes
-        Its derivatives, by the places of what it varies with; those left out are zero.
+        Its derivatives that are not zero, by the index of the variable.
 
     Raises
     ------
     KinkError
-        When it is compared with an equal number of other derivatives: there is a kink.
+        When it is compared with an equal number of other derivatives, at a kink.
     TypeError
-        When it is used as an integer, or in a function that asks for a `float`.
+        When it is used as an integer, or in a function of a `float`.
     """
 
     __slots__ = ("slopes", "value")
@@ -86,12 +88,12 @@ class Varying:
     def __init__(self, value: float, slopes: Mapping[int, float]) -> None:
         self.value, self.slopes = value, slopes
 
-    def _linear(self, value: float, own: float, other: Any = None, its: float = 0.0) -> Varying:
-        """Return a result whose derivatives by the two operands are given."""
-        slopes = {k: own * slope for k, slope in self.slopes.items()}
+    def _linear(self, value: float, slope_of_self: float, other: Any = None, slope_of_other: float = 0.0) -> Varying:
+        """Return a result from its derivatives by the two operands."""
+        slopes = {k: slope_of_self * slope for k, slope in self.slopes.items()}
         if isinstance(other, Varying):
             for k, slope in other.slopes.items():
-                slopes[k] = slopes.get(k, 0.0) + its * slope
+                slopes[k] = slopes.get(k, 0.0) + slope_of_other * slope
         return Varying(value, slopes)
 
     def __add__(self, other: Any) -> Varying:
@@ -138,8 +140,8 @@ class Varying:
     def __bool__(self) -> bool:
         return bool(self != 0.0)
 
-    def _against(self, other: Any) -> tuple[float, float]:
-        """Return the two values for a comparison that small changes would not turn."""
+    def _comparable(self, other: Any) -> tuple[float, float]:
+        """Return the two values for a comparison with the same answer after small changes."""
         value = _value(other)
         if self.value == value:
             slopes = other.slopes if isinstance(other, Varying) else {}
@@ -153,7 +155,7 @@ def _value(number: Any) -> Any:
 
 
 class _Rates:
-    """The different rates that were met, with their derivatives; called with a rate, its number."""
+    """A table of distinct rates with their derivatives; a call returns the index of a rate."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
@@ -167,21 +169,21 @@ class _Rates:
         """Return the values, shape (rates,), and the derivatives, shape (rates, width)."""
         values = np.array([float(value) for value, _ in self._numbers])
         parts = [(n, k, s) for n, (_, slopes) in enumerate(self._numbers) for k, s in slopes]
-        found = np.array(parts, dtype=np.float64).reshape(-1, 3).T
-        places = found[0].astype(np.int64), found[1].astype(np.int64)
-        return values, sp.csr_matrix((found[2], places), shape=(len(values), width))
+        columns = np.array(parts, dtype=np.float64).reshape(-1, 3).T
+        indices = columns[0].astype(np.int64), columns[1].astype(np.int64)
+        return values, sp.csr_matrix((columns[2], indices), shape=(len(values), width))
 
 
 @dataclass(frozen=True)
 class RateSlopes:
-    """The transitions between some states, and how their rates change with the symbols of the rules.
+    """Transitions between states, and the derivatives of their rates by the symbols of the rules.
 
     Attributes
     ----------
     varied
-        Places of the symbols, among `flat_numbers`, that rates are differentiated by.
+        Indices in `flat_numbers` of the symbols by which rates are differentiated.
     sources, targets
-        Places of the states among those given, shape (transitions,).
+        Indices of the states, shape (transitions,).
     kinds
         Row of each transition in ``slopes``, shape (transitions,).
     slopes
@@ -198,27 +200,27 @@ class RateSlopes:
     size: int
 
     def along(self, change: Vector) -> sp.csr_matrix:
-        """Return Q', shape (size, size), for given derivatives of the symbols, shape (symbols,)."""
+        """Return Q', shape (size, size), from the derivatives of the symbols, shape (symbols,)."""
         rates = np.asarray(self.slopes @ change).ravel()[self.kinds]
-        kept = (rates != 0.0) & (self.sources != self.targets)
-        ends = self.sources[kept], self.targets[kept]
+        changes = (rates != 0.0) & (self.sources != self.targets)
+        pairs = self.sources[changes], self.targets[changes]
         shape = self.size, self.size
-        moves = sp.csr_matrix((rates[kept], ends), shape=shape)
+        moves = sp.csr_matrix((rates[changes], pairs), shape=shape)
         return (moves - sp.diags(np.asarray(moves.sum(axis=1)).ravel())).tocsr()
 
     def spread(self, error: Vector) -> sp.csr_matrix:
-        """Return the error of Q', shape (size, size), for given errors of the derivatives."""
+        """Return the error of Q', shape (size, size), from the errors of the derivatives."""
         rates = np.asarray(abs(self.slopes) @ error).ravel()[self.kinds]
-        kept = (rates != 0.0) & (self.sources != self.targets)
+        changes = (rates != 0.0) & (self.sources != self.targets)
         shape = self.size, self.size
-        moves = sp.csr_matrix((rates[kept], (self.sources[kept], self.targets[kept])), shape=shape)
+        moves = sp.csr_matrix((rates[changes], (self.sources[changes], self.targets[changes])), shape=shape)
         return (moves + sp.diags(np.asarray(moves.sum(axis=1)).ravel())).tocsr()
 
 
 def flat_numbers(q: Any) -> list[Any] | None:
-    """Return the values in the symbols of the rules, in order; None unless these are plain tuples.
+    """Return the values in the symbols of the rules, in order; None for any other object than nested tuples.
 
-    A symbol is a number, a text, None or a tuple of such: anything else may hide a number.
+    A symbol is a number, a string, None or a tuple of these: any other object may contain a number.
     """
     if isinstance(q, tuple):
         parts = [flat_numbers(part) for part in q]
@@ -227,11 +229,11 @@ def flat_numbers(q: Any) -> list[Any] | None:
     return [q] if plain else None
 
 
-def _rebuilt(q: Any, values: Iterator[Any]) -> Any:
-    """Return the symbols with other values, in the order of `flat_numbers`."""
+def _rebuild(q: Any, values: Iterator[Any]) -> Any:
+    """Return the symbols with new values, in the order of `flat_numbers`."""
     if not isinstance(q, tuple):
         return next(values)
-    parts = [_rebuilt(part, values) for part in q]
+    parts = [_rebuild(part, values) for part in q]
     make = getattr(type(q), "_make", None)
     return tuple(parts) if make is None else make(parts)
 
@@ -239,7 +241,7 @@ def _rebuilt(q: Any, values: Iterator[Any]) -> Any:
 def rate_slopes(
     model: ChainModel,
     space: Space,
-    places: NDArray[np.int64],
+    numbers: NDArray[np.int64],
     Q: sp.csr_matrix,
     varied: frozenset[int],
 ) -> RateSlopes | Comparison | None:
@@ -248,95 +250,95 @@ def rate_slopes(
     Parameters
     ----------
     model
-        Whose rules see nothing but the state and their symbols.
-    space, places
-        What states are made of, and the numbers of those of the class in it, shape (n,).
+        The rules, which use only the state and their symbols.
+    space, numbers
+        The components of a state, and the numbers of the states of the class, shape (n,).
     Q
         The generator between them, shape (n, n).
     varied
-        Places of the symbols among `flat_numbers`.
+        Indices of the symbols in `flat_numbers`.
 
     Returns
     -------
     RateSlopes, Comparison or None
-        The latter where rules do not allow it, by a comparison with an equal number or by anything
-        else: they are to be differentiated by differences.
+        `Comparison` after a comparison of equal numbers, and None after any other unsupported operation of the rules:
+        then the caller uses differences.
     """
     if hasattr(model.rules, "__self__"):
-        return None  # a method may look at the model itself
+        return None  # a method may use the model itself
     calls, read = Calls(model, space), _Rates()
     q = calls.q
     symbols = flat_numbers(q)
     if symbols is None:
         return None
-    calls.q = _rebuilt(q, (Varying(x, {k: 1.0}) if k in varied else x for k, x in enumerate(symbols)))
+    calls.q = _rebuild(q, (Varying(x, {k: 1.0}) if k in varied else x for k, x in enumerate(symbols)))
     try:
-        edges = _edges(calls, space, places, read)
+        edges = _edges(calls, space, numbers, read)
     except KinkError:
         return Comparison.EQUAL
-    except Exception:  # noqa: BLE001  # whatever the rules did that cannot be differentiated
+    except Exception:  # noqa: BLE001  # an operation that cannot be differentiated
         return None
     if edges is None:
         return None
-    order = np.argsort(places)
-    inside = np.isin(edges.sources, places)
+    order = np.argsort(numbers)
+    inside = np.isin(edges.sources, numbers)
     sources, targets = (
-        order[np.searchsorted(places, part[inside], sorter=order)] for part in (edges.sources, edges.targets)
+        order[np.searchsorted(numbers, part[inside], sorter=order)] for part in (edges.sources, edges.targets)
     )
-    kinds = edges.rates[inside].astype(np.int64)
+    rows = edges.rates[inside].astype(np.int64)
     values, slopes = read.tables(len(symbols))
-    made = RateSlopes(varied, sources, targets, kinds, slopes, len(places))
-    return made if _agree(made, values, Q) else None
+    result = RateSlopes(varied, sources, targets, rows, slopes, len(numbers))
+    return result if _agree(result, values, Q) else None
 
 
 def plain_rates(
-    model: ChainModel, space: Space, places: NDArray[np.int64], some: NDArray[np.int64]
+    model: ChainModel, space: Space, numbers: NDArray[np.int64], indices: NDArray[np.int64]
 ) -> sp.csr_matrix | None:
-    """Return the rates out of some states of a closed class by the rules as they stand.
+    """Return the rates out of states of a closed class, by a call of the rules for each.
 
     Parameters
     ----------
-    space, places
-        What states are made of, and the numbers of those of the class in it, shape (n,).
-    some
-        Places of the states among these, shape (m,).
+    space, numbers
+        The components of a state, and the numbers of the states of the class, shape (n,).
+    indices
+        Indices of states of the class, shape (m,).
 
     Returns
     -------
     scipy.sparse.csr_matrix or None
-        Shape (m, n); None where they lead out of the class.
+        Shape (m, n); None if they lead out of the class.
     """
-    found = edges_by_python(Calls(model, space), space, places[some])
-    if not np.isin(found.targets, places).all():
+    edges = edges_by_python(Calls(model, space), space, numbers[indices])
+    if not np.isin(edges.targets, numbers).all():
         return None
-    order = np.argsort(places)
-    columns = order[np.searchsorted(places, found.targets, sorter=order)]
-    own = np.argsort(places[some])
-    rows = own[np.searchsorted(places[some], found.sources, sorter=own)]
-    moved = columns != some[rows]
-    ends = rows[moved], columns[moved]
-    return sp.csr_matrix((found.rates[moved], ends), shape=(len(some), len(places)))
+    order = np.argsort(numbers)
+    columns = order[np.searchsorted(numbers, edges.targets, sorter=order)]
+    order_of_sources = np.argsort(numbers[indices])
+    rows = order_of_sources[np.searchsorted(numbers[indices], edges.sources, sorter=order_of_sources)]
+    moves = columns != indices[rows]
+    pairs = rows[moves], columns[moves]
+    return sp.csr_matrix((edges.rates[moves], pairs), shape=(len(indices), len(numbers)))
 
 
 def _edges(calls: Calls, space: Space, numbers: NDArray[np.int64], read: _Rates) -> Edges | None:
-    """Return the transitions out of some states, the number of its rate in place of each rate."""
-    found = None
-    if space.whole and space.size <= SPREAD * len(numbers):
-        found = find_regions(calls, space, read=read)
-    if found is None:
-        few = len(numbers) <= MOST_BY_PYTHON
+    """Return the transitions out of states, with the index of each rate instead of the rate."""
+    regions = None
+    if space.whole and space.size <= MAX_SPACE_RATIO * len(numbers):
+        regions = find_regions(calls, space, read=read)
+    if regions is None:
+        few = len(numbers) <= MAX_PYTHON_STATES
         return edges_by_python(calls, space, numbers, read) if few else None
-    edges = edges_by_regions(found, space)
-    late = edges.deferred[np.isin(edges.deferred, numbers)]
-    rest = edges_by_python(calls, space, late, read)
-    return Edges.joined([edges._replace(deferred=rest.deferred), rest])
+    edges = edges_by_regions(regions, space)
+    deferred = edges.deferred[np.isin(edges.deferred, numbers)]
+    more = edges_by_python(calls, space, deferred, read)
+    return Edges.joined([edges._replace(deferred=more.deferred), more])
 
 
-def _agree(made: RateSlopes, values: Vector, Q: sp.csr_matrix) -> bool:
-    """Whether the rates found are those of the chain."""
-    moved = made.sources != made.targets
-    ends = made.sources[moved], made.targets[moved]
-    rates = sp.csr_matrix((values[made.kinds[moved]], ends), shape=Q.shape)
+def _agree(result: RateSlopes, values: Vector, Q: sp.csr_matrix) -> bool:
+    """Whether the rates agree with the generator."""
+    moves = result.sources != result.targets
+    pairs = result.sources[moves], result.targets[moves]
+    rates = sp.csr_matrix((values[result.kinds[moves]], pairs), shape=Q.shape)
     exits = Q.diagonal()
-    apart = abs(rates + sp.diags(exits) - Q).max(axis=1).toarray().ravel()
-    return bool((apart <= AGREE * np.abs(exits)).all())
+    deviations = abs(rates + sp.diags(exits) - Q).max(axis=1).toarray().ravel()
+    return bool((deviations <= RATE_TOLERANCE * np.abs(exits)).all())

@@ -1,7 +1,7 @@
 """Stand-ins for the components of a state, with which plain Python runs for a range of values at once.
 
 1. A `Traced` keeps the range of values for which everything that the rules asked has the same answer. Any other use
-   reads its value, and then the rules are those of this one value.
+   reads its value, and then the run holds for this value only.
 2. A rate in proportion to a count would be another one for every count. A `Counted` computes its multiples, and sums with
    other numbers, for all values of the component at once, by the same operations in the same order (`Curve`), so that
    every value has the bits of plain Python.

@@ -1,6 +1,6 @@
 """The rules of a model followed for infinitely many states at once.
 
-1. `Layout` divides the components of a state into those that may be unbounded and a *mode* of all others.
+1. `Layout` divides a state into components that may be unbounded and a *mode* of all others.
 2. `parts_of` runs the rules on a box of states, whose components are polynomials (`markov.generators.polynomials`). The box
    is cut where a comparison has two answers, or both answers are followed.
 3. `Substitution` copies rules, with the functions that they call, so that `math.exp` and other functions of float64 take
@@ -27,9 +27,9 @@ from markov.generators.polynomials import (
     Polynomial,
     Terms,
     Unfollowed,
-    added,
-    is_whole,
-    negated,
+    add_terms,
+    is_integral,
+    negate_terms,
     terms_of,
 )
 from markov.generators.standins import is_user_module, names_in
@@ -43,31 +43,34 @@ __all__ = ["Layout", "Mode", "Move", "Part", "Run", "Substitution", "bounds", "p
 
 # Components
 
-MODES = 4  # values of a component that is taken for one without an end if it has more
+MAX_MODE_VALUES = 4
+"""Values of a component of a mode; with more, the component may be unbounded."""
 
 Mode = tuple[Any, ...]
 Move = tuple[Mode, tuple[Any, ...], Any]
-"""The mode and the other components of a target, and the rate."""
+"""Mode and other components of a target, and the rate."""
 
 
 class Layout:
-    """The components of the states, some of which may have no end.
+    """Division of the states into components that may be unbounded and modes.
 
     Parameters
     ----------
     calls
         The rules.
     states
-        Some that the start leads to.
+        States that the start leads to.
     promoted
-        Numbers of components that have no end, whatever their values among these states.
+        Indices of components that count as unbounded, whatever their values in these states.
     substitute
         Whether `math.exp` and other functions of floats are replaced, wherever the rules call them.
 
     Attributes
     ----------
+    free, others
+        Indices of the components that may be unbounded, and of all others.
     names
-        Of the components that may have no end.
+        Names of the components that may be unbounded.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class Layout:
         self.free = tuple(
             k
             for k, column in enumerate(zip(*map(self.space.flat, states), strict=True))
-            if k in promoted or (len(set(column)) > MODES and all(type(v) is int for v in column))
+            if k in promoted or (len(set(column)) > MAX_MODE_VALUES and all(type(v) is int for v in column))
         )
         self.width = len(self.space.components)
         self.others = tuple(k for k in range(self.width) if k not in self.free)
@@ -91,23 +94,23 @@ class Layout:
         values = self.space.flat(state)
         return tuple(values[k] for k in self.others), tuple(values[k] for k in self.free)
 
-    def state(self, mode: Mode, places: Sequence[Any]) -> Any:
-        """Return the state of a mode and the other components, as the rules take it."""
+    def state(self, mode: Mode, components: Sequence[Any]) -> Any:
+        """Return the state of a mode and other components, as an argument of the rules."""
         values: list[Any] = [None] * self.width
-        for k, value in itertools.chain(zip(self.others, mode, strict=True), zip(self.free, places, strict=True)):
+        for k, value in itertools.chain(zip(self.others, mode, strict=True), zip(self.free, components, strict=True)):
             values[k] = value
         return self.calls.with_names(self.space.joined(values))
 
-    def moves(self, mode: Mode, places: Sequence[Any]) -> list[Move]:
+    def moves(self, mode: Mode, components: Sequence[Any]) -> list[Move]:
         """Return the transitions out of a state, whose components may be polynomials.
 
         Raises
         ------
         Unfollowed
-            For a target that is not known, or a rate that may be negative.
+            For a target that is undetermined, or a rate that may be negative.
         """
-        found: list[Move] = []
-        for target, rate in self._rules(self.state(mode, places), self._q):
+        moves: list[Move] = []
+        for target, rate in self._rules(self.state(mode, components), self._q):
             if type(rate) is not Polynomial and not 0.0 <= rate < float("inf"):
                 raise Unfollowed(f"a rate of {rate}")
             if rate < 0:
@@ -118,60 +121,62 @@ class Layout:
             elif not rate.may_be_positive():
                 continue
             values = self.space.flat(self.space.checked(target))
-            there = tuple(values[k] for k in self.others)
-            if any(type(value) is Polynomial for value in there):
+            target_mode = tuple(values[k] for k in self.others)
+            if any(type(value) is Polynomial for value in target_mode):
                 raise Unfollowed("a component with few values is computed from one without an end")
-            to = tuple(values[k] for k in self.free)
-            width = len(places)
-            if any((terms := terms_of(v, width)) is None or not is_whole(terms) for v in to):
+            target_components = tuple(values[k] for k in self.free)
+            width = len(components)
+            if any((terms := terms_of(v, width)) is None or not is_integral(terms) for v in target_components):
                 raise Unfollowed("a target that is no whole number")
-            hash(there)
-            found.append((there, to, rate))
-        return found
+            hash(target_mode)
+            moves.append((target_mode, target_components, rate))
+        return moves
 
 
 # Runs on a box
 
-MAX_PARTS = 600  # of a box
-MAX_WAYS = 64  # through the rules in one box
+MAX_PARTS = 600
+"""Parts of a box."""
+MAX_PATHS = 64
+"""Paths through the comparisons of the rules in one box."""
 MAX_VALUES = 60
-"""Values of a component, less one, that are taken one by one where the rules need the number itself."""
+"""Largest offset of a component whose values are followed one by one, if the rules need the number itself."""
 Sides = tuple[int | None, ...]
 Bound = Fraction | float
 
 
 class _Cut(BaseException):
-    """The box is to be cut where an offset is ``at``."""
+    """Request to cut the box at an offset."""
 
     def __init__(self, variable: int, at: int) -> None:
         self.variable, self.at = variable, at
 
 
 class _Split(BaseException):
-    """The box is to be split by the remainders of an offset."""
+    """Request to split the box by the remainders of an offset."""
 
     def __init__(self, variable: int, divisor: int) -> None:
         self.variable, self.divisor = variable, divisor
 
 
 class Box(NamedTuple):
-    """States whose components are those of a corner plus multiples y >= 0 of steps.
+    """States whose components are a corner plus multiples y >= 0 of steps.
 
     Attributes
     ----------
     corner
-        The components where ``y = 0``.
+        The components at ``y = 0``.
     sides
-        Largest y of each component; None: no end.
+        Largest y of each component; None: unbounded.
     steps
-        By how much each component grows with its y, >= 1.
+        Increment of each component per unit of y, >= 1.
     """
 
     corner: tuple[int, ...]
     sides: Sides
     steps: tuple[int, ...]
 
-    def replaced(self, k: int, corner: int, side: int | None, step: int) -> Box:
+    def with_range(self, k: int, corner: int, side: int | None, step: int) -> Box:
         """Return the box with another range of one component."""
 
         def with_one(values: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
@@ -182,36 +187,36 @@ class Box(NamedTuple):
     def halves(self, cut: _Cut) -> list[Box]:
         """Return the states below a cut, and the others."""
         k, side, step = cut.variable, self.sides[cut.variable], self.steps[cut.variable]
-        rest = None if side is None else side - cut.at
+        remaining = None if side is None else side - cut.at
         return [
-            self.replaced(k, self.corner[k], cut.at - 1, step),
-            self.replaced(k, self.corner[k] + cut.at * step, rest, step),
+            self.with_range(k, self.corner[k], cut.at - 1, step),
+            self.with_range(k, self.corner[k] + cut.at * step, remaining, step),
         ]
 
     def remainders(self, split: _Split) -> list[Box]:
         """Return the states with each remainder of one offset."""
         k, side, step = split.variable, self.sides[split.variable], self.steps[split.variable]
-        found = []
+        boxes = []
         for first in range(split.divisor if side is None else min(split.divisor, side + 1)):
             last = None if side is None else (side - first) // split.divisor
             corner = self.corner[k] + first * step
-            found.append(self.replaced(k, corner, last, step * split.divisor))
-        return found
+            boxes.append(self.with_range(k, corner, last, step * split.divisor))
+        return boxes
 
 
 class Part(NamedTuple):
-    """States of a box for which the rules take one way.
+    """States of a box for which all comparisons of the rules have the same answers.
 
     Attributes
     ----------
     corner, sides, steps
-        As those of a `Box`.
+        Fields of the `Box`.
     facts
         Polynomials that are >= 0 in these states.
     result
-        What was computed, or None.
+        Result of the function in these states, or None.
     refused
-        Why the rules could not be followed; None where they could.
+        Why the rules could not be followed; None if they could.
     """
 
     corner: tuple[int, ...]
@@ -223,61 +228,61 @@ class Part(NamedTuple):
 
     @property
     def unbounded(self) -> tuple[int, ...]:
-        """The components without an end."""
+        """Indices of the unbounded components."""
         return tuple(k for k, side in enumerate(self.sides) if side is None)
 
     def state(self, offsets: Sequence[int]) -> tuple[int, ...]:
-        """Return the components at some y."""
+        """Return the components at these y."""
         triples = zip(self.corner, offsets, self.steps, strict=True)
         return tuple(low + y * step for low, y, step in triples)
 
     def offsets(self, values: Sequence[int]) -> list[int] | None:
-        """Return the y of some components; None where they are not in the box."""
-        found = []
+        """Return the y of these components; None if they are not in the box."""
+        offsets = []
         for value, low, side, step in zip(values, *self[:3], strict=True):
-            y, rest = divmod(value - low, step)
-            if rest or y < 0 or (side is not None and y > side):
+            y, remainder = divmod(value - low, step)
+            if remainder or y < 0 or (side is not None and y > side):
                 return None
-            found.append(y)
-        return found
+            offsets.append(y)
+        return offsets
 
 
 class Run:
-    """One run in a box, which answers comparisons of polynomials.
+    """One run in a box, which decides comparisons of polynomials.
 
     Parameters
     ----------
     sides
-        Largest offset of each component; None: no end.
+        Largest offset of each component; None: unbounded.
     choices
-        Answers to the first comparisons that both answers are followed of.
+        Answers to the first comparisons for which both answers are followed.
     """
 
     def __init__(self, sides: Sides, choices: Sequence[bool]) -> None:
         self.sides, self.width = sides, len(sides)
         self.choices = list(choices)
-        self.asked = 0
+        self.answered = 0
         self.facts: list[Terms] = []
 
     def components(self, box: Box) -> list[Any]:
-        """Return the components of the state: whole numbers where they have one value."""
-        found: list[Any] = []
+        """Return the components of the state: polynomials, or an ``int`` for a single value."""
+        components: list[Any] = []
         for k, (low, side, step) in enumerate(zip(*box, strict=True)):
             if side == 0:
-                found.append(low)
+                components.append(low)
                 continue
-            own = tuple(int(k == j) for j in range(self.width))
-            terms = {own: (Fraction(step), Fraction(step))}
+            monomial = tuple(int(k == j) for j in range(self.width))
+            terms = {monomial: (Fraction(step), Fraction(step))}
             if low:
                 terms[(0,) * self.width] = (Fraction(low), Fraction(low))
-            found.append(Polynomial(self, terms))
-        return found
+            components.append(Polynomial(self, terms))
+        return components
 
     def nonnegative(self, d: Terms, *, strict: bool = False) -> bool:
-        """Answer whether d >= 0, or d > 0, in all states; raise _Cut where the answers differ."""
-        if strict and is_whole(d):
+        """Return whether d >= 0, or d > 0, in all states; raise _Cut if the answers differ."""
+        if strict and is_integral(d):
             one = {(0,) * self.width: (Fraction(-1), Fraction(-1))}
-            return self.nonnegative(added(d, one))
+            return self.nonnegative(add_terms(d, one))
         low, high = bounds(d, self.sides)
         if low > 0 or (low == 0 and not strict):
             return True
@@ -288,11 +293,11 @@ class Run:
         return self._undecided({m: a for m, (a, _) in d.items() if a}, strict)
 
     def bounds(self, d: Terms) -> tuple[Bound, Bound]:
-        """Return bounds on d in the box; infinite where there is none."""
+        """Return bounds on d in the box, which may be infinite."""
         return bounds(d, self.sides)
 
     def remainder(self, d: Terms, divisor: int) -> int:
-        """Return the remainder of whole numbers, the same in all states; raise _Split where they differ."""
+        """Return the remainder of whole numbers, the same in all states; raise _Split if it differs."""
         constant = (0,) * self.width
         for m, (a, _) in d.items():
             if m != constant and a % divisor:
@@ -300,7 +305,7 @@ class Run:
         return int(d.get(constant, (Fraction(0),))[0] % divisor)
 
     def isolate(self, d: Terms) -> None:
-        """Raise _Cut where the components of d have few values, until each of them has one."""
+        """Raise _Cut if the components of d have few values, until each of them has one."""
         sides = {k: self.sides[k] for m in d for k, power in enumerate(m) if power}
         counts = {k: side for k, side in sides.items() if side is not None and side <= MAX_VALUES}
         if counts and len(counts) == len(sides):
@@ -318,36 +323,36 @@ class Run:
             powers = [m for m in d if any(m)]
             raise _Cut(max(used, key=lambda k: sum(m[k] > 0 for m in powers)), 1)
         slopes = {k: d[tuple(int(j == k) for j in range(self.width))] for k in used}
-        ends = [k for k in used if self.sides[k] is None]
-        if len(used) == 1 or (ends and len({slope > 0 for slope in slopes.values()}) == 1):
-            k = ends[0] if ends else used[0]
+        open_components = [k for k in used if self.sides[k] is None]
+        if len(used) == 1 or (open_components and len({slope > 0 for slope in slopes.values()}) == 1):
+            k = open_components[0] if open_components else used[0]
             at = -constant / slopes[k]
             rising = slopes[k] > 0
-            closed = rising != strict  # where d is zero belongs above the cut
+            closed = rising != strict  # states with d = 0 belong above the cut
             raise _Cut(k, max(1, math.ceil(at) if closed else math.floor(at) + 1))
-        return self._both(d, strict)
+        return self._follow_both(d, strict)
 
-    def _both(self, d: dict[Monomial, Fraction], strict: bool) -> bool:
-        """Follow both answers, each with what it says as a fact."""
+    def _follow_both(self, d: dict[Monomial, Fraction], strict: bool) -> bool:
+        """Follow both answers, each with its inequality as a fact."""
         yes: Terms = {m: (a, a) for m, a in d.items()}
-        no = negated(yes)
-        if is_whole(yes) and not strict:  # d < 0 means -d >= 1
-            no = added(no, {(0,) * self.width: (Fraction(-1), Fraction(-1))})
-        if self._implied(yes):
+        no = negate_terms(yes)
+        if is_integral(yes) and not strict:  # d < 0 means -d >= 1
+            no = add_terms(no, {(0,) * self.width: (Fraction(-1), Fraction(-1))})
+        if self._follows(yes):
             return True
-        if self._implied(no) and (is_whole(yes) or strict):
+        if self._follows(no) and (is_integral(yes) or strict):
             return False
-        if self.asked == len(self.choices):
+        if self.answered == len(self.choices):
             self.choices.append(True)
-        answer = self.choices[self.asked]
-        self.asked += 1
+        answer = self.choices[self.answered]
+        self.answered += 1
         self.facts.append(yes if answer else no)
         return answer
 
-    def _implied(self, d: Terms) -> bool:
+    def _follows(self, d: Terms) -> bool:
         """Whether d >= 0 follows from a fact, or from two."""
-        sums = [*self.facts, *(added(a, b) for a, b in combinations(self.facts, 2))]
-        return any(bounds(added(d, fact, -1), self.sides)[0] >= 0 for fact in sums)
+        sums = [*self.facts, *(add_terms(a, b) for a, b in combinations(self.facts, 2))]
+        return any(bounds(add_terms(d, fact, -1), self.sides)[0] >= 0 for fact in sums)
 
 
 def bounds(d: Terms, sides: Sides) -> tuple[Bound, Bound]:
@@ -375,14 +380,14 @@ def parts_of(
     evaluate: Callable[[list[Any]], Any],
     corner: Sequence[int],
     sides: Sides,
-    most: int = MAX_PARTS,
+    max_parts: int = MAX_PARTS,
 ) -> list[Part]:
-    """Return the parts of a box, and what a function of the components is in each.
+    """Return the parts of a box, with the result of a function of the components in each.
 
     Parameters
     ----------
     evaluate
-        Takes the components of a state, and may compare them.
+        Function of the components of a state, which may compare them.
     corner, sides
         The box.
     most
@@ -391,25 +396,25 @@ def parts_of(
     Raises
     ------
     Unfollowed
-        Where there are more parts.
+        When there are more parts.
     """
-    found: list[Part] = []
-    left = [Box(tuple(corner), tuple(sides), (1,) * len(sides))]
-    while left:
-        if len(found) + len(left) > most:
-            raise Unfollowed(f"comparisons that cut the states into more than {most} parts")
-        box = left.pop()
+    parts: list[Part] = []
+    stack = [Box(tuple(corner), tuple(sides), (1,) * len(sides))]
+    while stack:
+        if len(parts) + len(stack) > max_parts:
+            raise Unfollowed(f"comparisons that cut the states into more than {max_parts} parts")
+        box = stack.pop()
         try:
-            found += _ways(evaluate, box)
+            parts += _paths(evaluate, box)
         except _Cut as cut:
-            left += box.halves(cut)
+            stack += box.halves(cut)
         except _Split as split:
-            left += box.remainders(split)
-    return found
+            stack += box.remainders(split)
+    return parts
 
 
-def _ways(evaluate: Callable[[list[Any]], Any], box: Box) -> list[Part]:
-    found = []
+def _paths(evaluate: Callable[[list[Any]], Any], box: Box) -> list[Part]:
+    parts = []
     choices: list[bool] = []
     while True:
         run = Run(box.sides, choices)
@@ -420,27 +425,27 @@ def _ways(evaluate: Callable[[list[Any]], Any], box: Box) -> list[Part]:
             refused = str(stop)
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
             refused = f"{type(error).__name__}: {error}"
-        found.append(Part(*box, tuple(run.facts), result, refused))
-        if len(found) > MAX_WAYS:
-            raise Unfollowed(f"more than {MAX_WAYS} ways through the comparisons of components")
-        choices = run.choices[: run.asked]
+        parts.append(Part(*box, tuple(run.facts), result, refused))
+        if len(parts) > MAX_PATHS:
+            raise Unfollowed(f"more than {MAX_PATHS} ways through the comparisons of components")
+        choices = run.choices[: run.answered]
         while choices and not choices[-1]:
             choices.pop()
         if not choices:
-            return found
+            return parts
         choices[-1] = False
 
 
 # Functions of math in rules
 
 MAX_ENTRIES = 1000
-"""Entries up to which a container is searched for functions."""
-OURS = ("markov", "hopflow")
+"""Largest container that is searched for functions."""
+OWN_PACKAGES = ("markov", "hopflow")
 METHODS = (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)
 
 
-class _Replaced:
-    """A function or type of plain numbers that takes stand-ins as well."""
+class _Substitute:
+    """A function or type of plain numbers that takes polynomials as well."""
 
     def __init__(self, original: Any, followed: Callable[..., Any]) -> None:
         self.original, self.followed = original, followed
@@ -461,16 +466,16 @@ class _Replaced:
     __ror__ = __or__
 
 
-REPLACED = {
-    id(original): _Replaced(original, followed)
+SUBSTITUTES = {
+    id(original): _Substitute(original, followed)
     for name, followed in FUNCTIONS.items()
     if (original := getattr(math, name, None) or getattr(builtins, name, None))
 }
-NAMED = {name: REPLACED[id(getattr(builtins, name))] for name in ("float", "int")}
+SUBSTITUTES_BY_NAME = {name: SUBSTITUTES[id(getattr(builtins, name))] for name in ("float", "int")}
 
 
 class _Module:
-    """A module whose functions are replaced when they are asked for."""
+    """A module whose functions are replaced when they are read."""
 
     def __init__(self, module: types.ModuleType, value: Callable[[Any], Any]) -> None:
         self._module, self._value = module, value
@@ -480,17 +485,17 @@ class _Module:
 
 
 class Substitution:
-    """Copies of functions and of what they refer to, each made once."""
+    """Copies of functions and of the objects that they refer to, one of each."""
 
     def __init__(self) -> None:
         self._copies: dict[int, Any] = {}
-        self._originals: list[Any] = []  # kept, so that no other object gets their id
+        self._originals: list[Any] = []  # alive, so that no other object gets their id
 
     def value(self, original: Any) -> Any:
-        """Return a copy that calls the functions of stand-ins; the same object where there is nothing to replace."""
+        """Return a copy that calls the functions of polynomials; the object itself if there is nothing to replace."""
         key = id(original)
-        if key in REPLACED:
-            return REPLACED[key]
+        if key in SUBSTITUTES:
+            return SUBSTITUTES[key]
         if key not in self._copies:
             self._originals.append(original)
             self._copies[key] = original
@@ -510,7 +515,9 @@ class Substitution:
                 keywords = {name: self.value(v) for name, v in original.keywords.items()}
                 return functools.partial(self.value(original.func), *map(self.value, original.args), **keywords)
             case types.ModuleType():
-                return _Module(original, self.value) if original is math or _is_of_user(original.__name__) else original
+                return (
+                    _Module(original, self.value) if original is math or _is_user_code(original.__name__) else original
+                )
             case staticmethod() | classmethod():
                 return type(original)(self.value(original.__func__))
             case property():
@@ -526,39 +533,39 @@ class Substitution:
         if hasattr(original, "cache_info") and hasattr(original, "__wrapped__"):
             return self.value(original.__wrapped__)
         kind = type(original)
-        if not _is_of_user(kind.__module__) or not hasattr(original, "__dict__"):
+        if not _is_user_code(kind.__module__) or not hasattr(original, "__dict__"):
             return original
-        found: Any = object.__new__(self._class(kind))
-        self._copies[id(original)] = found
-        found.__dict__.update({name: self.value(v) for name, v in vars(original).items()})
+        copy: Any = object.__new__(self._class(kind))
+        self._copies[id(original)] = copy
+        copy.__dict__.update({name: self.value(v) for name, v in vars(original).items()})
         slots = (name for base in kind.__mro__ for name in vars(base).get("__slots__", ()))
         for name in slots:
             if name != "__dict__" and hasattr(original, name):
-                object.__setattr__(found, name, self.value(getattr(original, name)))
-        return found
+                object.__setattr__(copy, name, self.value(getattr(original, name)))
+        return copy
 
     def _function(self, original: types.FunctionType) -> types.FunctionType:
         scope = original.__globals__
-        if _is_of_user(original.__module__):
+        if _is_user_code(original.__module__):
             scope = dict(scope)
         cells = tuple(types.CellType() for _ in original.__closure__ or ())
-        found = types.FunctionType(original.__code__, scope, original.__name__, None, cells or None)
-        self._copies[id(original)] = found
+        copy = types.FunctionType(original.__code__, scope, original.__name__, None, cells or None)
+        self._copies[id(original)] = copy
         for name in names_in(original.__code__) if scope is not original.__globals__ else ():
             if name in scope:
                 scope[name] = self.value(scope[name])
-            elif name in NAMED:
-                scope[name] = NAMED[name]
+            elif name in SUBSTITUTES_BY_NAME:
+                scope[name] = SUBSTITUTES_BY_NAME[name]
         for cell, old in zip(cells, original.__closure__ or (), strict=True):
             try:
                 content = old.cell_contents
             except ValueError:  # empty
                 continue
             cell.cell_contents = content if isinstance(content, type) else self.value(content)
-        found.__defaults__ = self.value(original.__defaults__)
-        found.__kwdefaults__ = self.value(original.__kwdefaults__)
-        found.__dict__.update(original.__dict__)
-        return found
+        copy.__defaults__ = self.value(original.__defaults__)
+        copy.__kwdefaults__ = self.value(original.__kwdefaults__)
+        copy.__dict__.update(original.__dict__)
+        return copy
 
     def _container(self, original: Any) -> Any:
         if len(original) > MAX_ENTRIES:
@@ -572,19 +579,19 @@ class Substitution:
         return original._make(values) if hasattr(original, "_make") else type(original)(values)
 
     def _class(self, original: type) -> type:
-        """Return a class derived from one of the user, with copies of its methods."""
-        if not _is_of_user(original.__module__) or issubclass(original, (tuple, enum.Enum, BaseException)):
+        """Return a class derived from a class of the user, with copies of its methods."""
+        if not _is_user_code(original.__module__) or issubclass(original, (tuple, enum.Enum, BaseException)):
             return original
-        own = {
+        members = {
             name: self.value(member)
             for base in reversed(original.__mro__)
-            if _is_of_user(base.__module__)
+            if _is_user_code(base.__module__)
             for name, member in vars(base).items()
             if isinstance(member, METHODS) and not (name.startswith("__") and name != "__call__")
         }
-        derived: type = types.new_class(original.__name__, (original,), exec_body=lambda scope: scope.update(own))
+        derived: type = types.new_class(original.__name__, (original,), exec_body=lambda scope: scope.update(members))
         return derived
 
 
-def _is_of_user(module: str | None) -> bool:
-    return module is None or (is_user_module(module) and module.partition(".")[0] not in OURS)
+def _is_user_code(module: str | None) -> bool:
+    return module is None or (is_user_module(module) and module.partition(".")[0] not in OWN_PACKAGES)

@@ -8,7 +8,7 @@ finite sets from small to large:
    (`markov.generators.unbounded.runs`). In a part the drift of a term is a polynomial of the offsets y >= 0.
 2. A drift is negative where all of its coefficients are negative, once products of facts of the part (polynomials >= 0
 in
-   the part) with unknown factors >= 0 are added. That is a linear program in the coefficients of V and these factors.
+   the part) with unknown factors >= 0 are add_terms. That is a linear program in the coefficients of V and these factors.
 3. Its solution is rounded to fractions and checked in exact arithmetic, so that no rounding of the solver enters.
 4. In a sample of states of every part, the moves computed with polynomials are compared with plain Python.
 """
@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from hopflow.errors import RuleError
 from markov.generators.hulls import value
-from markov.generators.polynomials import Terms, Unfollowed, added, multiplied, terms_of
+from markov.generators.polynomials import Terms, Unfollowed, add_terms, multiply_terms, terms_of
 from markov.generators.unbounded import Part, bounds, parts_of
 
 if TYPE_CHECKING:
@@ -265,16 +265,16 @@ def _drift_in_box(hull: Hull, mode: Mode, basis: Basis, required: Drift) -> Call
         for target_mode, targets, rate in moves:
             rate_terms = terms_of(rate, width) or {}
             for j, (before, after) in enumerate(zip(values, basis.at(layout, target_mode, targets), strict=True)):
-                change = added(_terms(after, width), _terms(before, width), -1)
-                sums[j] = added(sums[j], multiplied(rate_terms, change))
+                change = add_terms(_terms(after, width), _terms(before, width), -1)
+                sums[j] = add_terms(sums[j], multiply_terms(rate_terms, change))
         w: Terms = {(0,) * width: (ONE, ONE)}
         if cost is None:
-            return _PartDrift(moves, tuple(sums), added(w, {}))
+            return _PartDrift(moves, tuple(sums), add_terms(w, {}))
         size = {}  # a polynomial that is at least |f| for y >= 0
         for m, (low, high) in _terms(cost(layout.state(mode, components)), width).items():
             largest = max(abs(low), abs(high))
             size[m] = (largest, largest)
-        return _PartDrift(moves, tuple(sums), added(w, size))
+        return _PartDrift(moves, tuple(sums), add_terms(w, size))
 
     return evaluate
 
@@ -478,7 +478,7 @@ class Condition(NamedTuple):
         if degree > 1:
             for k in range(width):
                 y: Terms = {tuple(int(j == k) for j in range(width)): (ONE, ONE)}
-                terms += [multiplied(fact, y) for fact in self.facts]
+                terms += [multiply_terms(fact, y) for fact in self.facts]
         return terms
 
     def holds(self, coefficients: Sequence[Fraction], multipliers: Sequence[Fraction]) -> bool:
@@ -487,10 +487,10 @@ class Condition(NamedTuple):
         for a, drift in zip(coefficients, self.drifts, strict=True):
             if a:
                 scaled = {m: (min(a * low, a * high), max(a * low, a * high)) for m, (low, high) in drift.items()}
-                total = added(total, scaled)
+                total = add_terms(total, scaled)
         for factor, terms in zip(multipliers, self.facts_to_add(), strict=True):
             if factor:
-                total = added(total, {m: (factor * a, factor * b) for m, (a, b) in terms.items()})
+                total = add_terms(total, {m: (factor * a, factor * b) for m, (a, b) in terms.items()})
         return all(high <= 0 for _, high in total.values())
 
 

@@ -117,7 +117,7 @@ def test_no_handler_of_a_rule_hides_a_stop():
     (part,) = parts_of(formula, (0,), (None,))
     assert part.refused == "&"
     with pytest.raises(Unfollowed, match="more than 5 parts"):
-        parts_of(lambda places: sum(places[0] > k for k in range(9)), (0,), (None,), most=5)
+        parts_of(lambda places: sum(places[0] > k for k in range(9)), (0,), (None,), max_parts=5)
 
 
 FIVE = 5
