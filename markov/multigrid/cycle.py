@@ -1,6 +1,7 @@
-"""When cycles of a multigrid end, and how its iterates are combined: the same for every kind of level.
+"""Cycles of multigrid: their order, when they end, and how iterates are combined.
 
-@@ One cycle of multigrid on a grid, whatever is solved for.
+The schedule is that of a W-cycle. `w_cycle` runs it on levels of grids, whose sweeps are calls of their own;
+`markov.multigrid.kernels.cycle_kernels` is the same schedule as one kernel, for levels with matrices.
 """
 
 from __future__ import annotations
@@ -30,36 +31,36 @@ __all__ = [
 ]
 
 MAX_STAGNANT_CYCLES = 30
-"""Cycles that do not halve the best residual, after which none follows."""
+"""Maximum number of consecutive cycles that do not halve the best residual."""
 MIN_ENTRY_SHARE = 0.1
-"""Of an entry of an iterate, which a combination leaves of it."""
+"""Minimum of a combined entry, relative to the last iterate's entry."""
 RANK_TOLERANCE = 1e-12
 """Singular values of the normal equations below this share of the largest count as zero."""
 GROWTH_FACTOR = 2.0
-"""A combination counts as long as its residual is below this multiple of that of the newest iterate."""
+"""A combination is accepted if its residual is below this multiple of the last iterate's residual."""
 UNDERFLOW_GUARD = 1e-300
 
 
 class StoppingRule:
-    """Counts cycles and residuals; cycles end at a tolerance, at a number, or where they gain nothing.
+    """Counts cycles and residuals; stops at a tolerance, at a number of cycles, or at stagnation.
 
     Parameters
     ----------
     tolerance
-        Residual at which they end.
+        Residual at which cycles end.
     max_cycles
-        Most cycles.
+        Maximum number of cycles.
     done
-        Cycles that were done before.
+        Number of cycles before this rule begins.
     max_stagnant
-        Cycles in a row that do not halve the best residual, after which none follows.
+        Maximum number of consecutive cycles that do not halve the best residual.
 
     Attributes
     ----------
     size, before
-        The last residual, and the one before.
+        The last residual, and the previous one.
     stagnant
-        Cycles since the best residual was halved.
+        Number of cycles since the best residual was halved.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class StoppingRule:
         self.restart()
 
     def restart(self) -> None:
-        """Forget the residuals: the cycles are others from now on."""
+        """Discard the residuals, for cycles on other levels."""
         self.size = self.before = self._best_residual = np.inf
         self.stagnant = 0
 
@@ -79,7 +80,7 @@ class StoppingRule:
         return self.done < self.max_cycles and self.stagnant <= self.max_stagnant
 
     def record(self, size: float, cycles: int = 1) -> bool:
-        """Take in the residual after some cycles; return whether it is at the tolerance, or not a number."""
+        """Record the residual after one or more cycles; return whether it is at the tolerance or not finite."""
         self.done += cycles
         self.before, self.size = self.size, size
         if size < 0.5 * self._best_residual:
@@ -90,10 +91,10 @@ class StoppingRule:
 
 
 def best_shares(products: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the shares of m former iterates in the combination with the least residual, shape (m,).
+    """Return the shares of m former iterates in the combination with the smallest residual, shape (m,).
 
     ``products``, shape (m, m + 1), are the scalar products of the changes of the residual with each other and, in
-    the last column, with the residual, negative. The equations are scaled to a unit diagonal.
+    the last column, with the negative residual. The equations are scaled to a unit diagonal.
     """
     size = np.sqrt(np.diag(products)) + UNDERFLOW_GUARD
     normal, right = products[:, :-1] / np.outer(size, size), products[:, -1] / size
@@ -102,14 +103,14 @@ def best_shares(products: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 COARSEST_LEVEL_STATES = 1_500
-"""States of a level that is coarsened no further: it is left to a sparse matrix."""
+"""A level with at most this number of states becomes a sparse matrix."""
 
 MIN_COARSENING_FOR_W = 2.5
-"""Times as many states as on the next level: two visits to it per cycle pay."""
+"""States over those of the next level for which two visits per cycle pay."""
 
 
 class SweptLevel(Protocol):
-    """A level, the finest one too: a grid, and a sweep over its states in each direction."""
+    """A level, the finest included: a grid, and a sweep over its states in each direction."""
 
     grid: Grid
     forward: Callable[[], object]
@@ -117,10 +118,10 @@ class SweptLevel(Protocol):
 
 
 class CorrectedLevel(SweptLevel, Protocol):
-    """A coarse level, which corrects the one above it."""
+    """A coarse level, which corrects the next finer level."""
 
     def restrict(self) -> None:
-        """Restrict the residual of the finer level, and begin at zero."""
+        """Restrict the residual of the finer level, and start from zero."""
 
     def prolong(self) -> object:
         """Correct the finer level."""
@@ -129,16 +130,18 @@ class CorrectedLevel(SweptLevel, Protocol):
 def w_cycle(
     finest: SweptLevel, coarse: Sequence[CorrectedLevel], solve: Callable[[], None], sweeps: Sequence[int]
 ) -> None:
-    """Improve the numbers of a level by one W-cycle.
+    """Run one W-cycle.
 
     Parameters
     ----------
     finest, coarse
-        The level, and those below it; each visited twice from one that has far more states.
+        The level, and the coarser levels below it. A level is visited twice per cycle if it is far smaller than the
+        level
+        above it.
     solve
-        Solves the equations of the last of them.
+        Solves the equations of the last level.
     sweeps
-        Of the level, and each below it but the last, before a correction and after it.
+        Number of sweeps before and after a correction, on each level but the last.
     """
     if not coarse:
         solve()

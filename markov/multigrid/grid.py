@@ -1,24 +1,25 @@
 """The transitions of a chain on a grid of cells, stored once for each kind of cell.
 
-Components of the state that change by small steps are the axes of a grid of cells; the values of all
-others are the states of a cell, its slots. Where the rules are alike on boxes of the space there are few
-kinds of cells: cells of one kind have the same transitions, to states at the same distances. A grid is
-rows of cells along its last axis; a row is a list of segments of cells of one kind, and few rows differ.
+Components of the state that change by small steps are the axes of a grid of cells. The combinations of all other
+components are the states of a cell, its slots. If the rules are identical on boxes of the space, there are few
+kinds of cells: cells of one kind have the same transitions, to states at the same distances. A grid consists of
+rows of cells along its last axis. A row is a list of segments of cells of one kind, and few rows differ.
 
-@@ Rates that depend on a count: a constant, and curves over the coordinates of the cell.
+From rules to a grid:
 
-Cells with the same transitions are of one kind, also where rates grow with a count: an entry of a kind then has
-curves, tables of what is added to its rate at each coordinate along an axis. Kernels write the rates of a cell to their
-places in the arrays of all rates before they come to it (`markov.multigrid.kernels.count_kernels`); elsewhere those
-are not numbers, so that nothing can be computed from rates that were forgotten.
+1. `moves_of`: the regions of a model's rules become arrays, a row per step between two combinations.
+2. `boxes_of`: cuts along the axes give boxes of cells with the same transitions; a search marks the reached states.
+3. `disjoint_shifts`: combinations that occupy different intervals are shifted apart along an axis, so that they share
+   slots.
+4. `entries_of`: transitions of the slots of each box, into and out of them.
+5. `lay_out`: boxes with equal transitions are one kind; rows of kinds make up the grid.
 
-@@ The transitions of regions of a model's rules, as arrays: one row for each step between two combinations.
-
-@@ Boxes of cells with the same transitions, and which states of them may be reached.
-
-@@ The transitions of each box of cells, slot by slot.
-
-@@ From the regions of a model's rules to the grids of its transitions, by target and by source.
+**Rates that depend on a count.** Cells with the same transitions are of one kind, even if rates grow with a count. An
+entry of a kind then has curves: tables of the amount that is added to its rate at each coordinate along an axis.
+Kernels
+write the rates of a cell into the arrays of all rates before they process it
+(`markov.multigrid.kernels.count_kernels`).
+Before that these rates are NaN, so that no result can depend on rates that were not written.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ class Grid:
 
     @cached_property
     def segment_begin(self) -> NDArray[np.int64]:
-        """How many entries the cells of a row have before each segment, if every cell has its own."""
+        """Number of entries before each segment in its row, for grids whose cells have their own entries."""
         counts = self.counts[self.rows]
         before = np.cumsum(counts, axis=1) - counts
         first, begins, _ = self.segments
@@ -180,7 +181,7 @@ class Grid:
 
     @cached_property
     def value_begin(self) -> NDArray[np.int64]:
-        """Where the entries of each row begin, if every cell has its own, and their number."""
+        """First entry of each row, and the number of entries, for grids whose cells have their own entries."""
         counts = self.counts[self.rows].sum(axis=1)
         return np.append(0, np.cumsum(counts[self.row_kind]))
 
@@ -199,7 +200,7 @@ def find_segments(
 
 
 class Along(NamedTuple):
-    """What is added to a rate: ``values[coordinate - offset]``, as float64, along an axis."""
+    """A curve of float64 along an axis: it adds ``values[coordinate - offset]`` to a rate."""
 
     axis: int
     offset: int
@@ -208,7 +209,7 @@ class Along(NamedTuple):
 
 @dataclass(frozen=True)
 class Varying:
-    """A rate that depends on coordinates: a constant, and one curve along each of some axes."""
+    """A rate that depends on coordinates: a constant, and at most one curve for each axis and offset."""
 
     constant: float
     curves: tuple[Along, ...]
@@ -229,7 +230,7 @@ class Varying:
     __radd__ = __add__
 
     def shift(self, axis: int, by: int) -> Varying:
-        """Return the same for states that are so many cells further along an axis."""
+        """Return the rate of states that are moved by ``by`` cells along an axis."""
         curves = (c._replace(offset=c.offset + by * (c.axis == axis)) for c in self.curves)
         return Varying(self.constant, tuple(curves))
 
@@ -237,10 +238,10 @@ class Varying:
 def by_count(
     rate: Any, low: Sequence[int], high: Sequence[int], axes: Sequence[int]
 ) -> Iterator[tuple[int | None, int, Any]]:
-    """Yield (component, value, rate) of what becomes of a rate on a box.
+    """Yield the parts (component, value, rate) of a rate on a box.
 
-    Along an axis, or where it is the same in all of the box, it is one rate, of no component; where it
-    depends on another component it is one for each value of that.
+    Along an axis, or if it is constant on the box, the rate is one part without a component. If it depends on another
+    component, there is a part for each value of that component.
     """
     if type(rate) is not Curve:
         yield None, 0, rate
@@ -258,13 +259,13 @@ def by_count(
 
 
 class Terms(NamedTuple):
-    """What is added to some numbers at a cell: ``curves[place + coordinate]`` along ``axis`` to ``target``.
+    """Amounts that are added to numbers at a cell: ``curves[curve_offset + coordinate]`` along ``axis`` to ``target``.
 
     Attributes
     ----------
     constant
-        Of each number, to which it is added.
-    target, axis, place
+        The constant part of each number.
+    target, axis, curve_offset
         Of each term, shape (terms,); targets ascend.
     """
 
@@ -274,14 +275,14 @@ class Terms(NamedTuple):
     curve_offset: Numbers
 
     def at(self, curves: Vector, coordinates: Sequence[int]) -> Vector:
-        """Return the numbers at a cell; those of kinds that the cell is not of mean nothing."""
+        """Return the numbers at a cell; they are meaningless for kinds other than the cell's."""
         values = self.constant.copy()
         positions = self.curve_offset + np.array(coordinates, dtype=np.int64)[self.axis]
         np.add.at(values, self.target, curves[np.clip(positions, 0, len(curves) - 1)])
         return values
 
     def select(self, numbers: Numbers, offsets: Numbers) -> Terms:
-        """Return the terms of some of the numbers, at cells so far away, shape (numbers, axes)."""
+        """Return the terms of a selection of numbers at cells that are shifted by offsets, shape (numbers, axes)."""
         first = np.searchsorted(self.target, numbers)
         counts = np.searchsorted(self.target, numbers, "right") - first
         target = np.repeat(np.arange(len(numbers)), counts)
@@ -295,18 +296,18 @@ class Terms(NamedTuple):
 def terms_of(
     rates: Sequence[Any], offsets: NDArray[np.int64], curves: dict[bytes, int], length: int
 ) -> tuple[Vector, Terms]:
-    """Return numbers, not a number where they vary, and their terms.
+    """Return numbers, NaN for varying rates, and their terms.
 
     Parameters
     ----------
     rates
         Numbers, or varying.
     offsets
-        From the cell to that whose coordinates the rates depend on, shape (rates, axes).
+        From the cell to the cell whose coordinates the rates depend on, shape (rates, axes).
     curves
-        Where each curve begins; new ones are added to it.
+        Offset of each curve; new curves are appended.
     length
-        Room for a curve.
+        Maximum length of a curve.
     """
     terms: list[tuple[int, int, int]] = []
     constants = np.empty(len(rates))
@@ -338,22 +339,22 @@ class Counts(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """Transitions out of boxes of cells, each by one step at one rate, or at one that depends on counts.
+    """Transitions out of boxes of cells, each by one step at one rate, which may depend on counts.
 
     Attributes
     ----------
     low, high
         The cells of each box along each axis, ``low`` up to but not ``high``, shape (moves, axes).
     step
-        From each cell to the other one.
+        From each cell to the target cell.
     source, target
-        Combinations of the values of the components that are no axes, before and after, shape (moves,).
+        Combinations of the values of all components but the axes, before and after, shape (moves,).
     rate
-        Shape (moves,); zero where it depends on counts.
+        Shape (moves,); zero if it depends on counts.
     varying
-        Where it does, which of ``variants`` it is; -1: none.
+        Index into ``variants``; -1 for constant rates.
     variants
-        Different rates that depend on counts.
+        Distinct rates that depend on counts.
     """
 
     low: Numbers
@@ -367,12 +368,12 @@ class Moves(NamedTuple):
 
     @property
     def back(self) -> Moves:
-        """The same seen from where they lead."""
+        """The same transitions seen from their targets."""
         targets = self.low + self.step, self.high + self.step
         return self._replace(low=targets[0], high=targets[1], step=-self.step, source=self.target, target=self.source)
 
     def shift_states(self, n: int, shift: Numbers) -> Moves:
-        """Return the same with states moved along axis ``n``, each combination by its own distance."""
+        """Return the transitions of states shifted along axis ``n``, each combination by its own distance."""
         low, high, step = self.low.copy(), self.high.copy(), self.step.copy()
         low[:, n] += shift[self.source]
         high[:, n] += shift[self.source]
@@ -419,14 +420,14 @@ def moves_of(
 
 
 def products(low: Numbers, high: Numbers, shape: Sequence[int]) -> tuple[Numbers, Numbers]:
-    """Return the numbers of all places in some boxes of an array, and which box each is from.
+    """Return the flat indices of all positions in boxes of an array, and the box of each.
 
     Parameters
     ----------
     low, high
-        Of each box along each axis, ``low`` up to but not ``high``, shape (boxes, axes).
+        Bounds of each box along each axis, ``low`` up to but not ``high``, shape (boxes, axes).
     shape
-        Of the array.
+        Shape of the array.
     """
     which = np.arange(len(low))
     numbers = np.zeros(len(low), dtype=np.int64)
@@ -444,29 +445,29 @@ MIN_VALUES = (
     4,
 )  # of a component that is an axis: the first number for which cells are small enough
 MAX_STEP = 64  # by which transitions change it
-MIN_CELLS_PER_BOX = 2  # cells in each box of a row, on average: those of an axis that may become the last
+MIN_CELLS_PER_BOX = 2  # mean number of cells in a box, along an axis that may become the last
 MAX_WIDTH = 64  # states of a cell
-SECONDS_PER_MOVE, BYTES_PER_MOVE = 7e-7, 250.0  # that a move takes in each of its boxes to be laid out
-LAYOUT_SECONDS = 2.0, 5.0  # for all of them: on small grids, and at most
-LAYOUT_SECONDS_PER_STATE = 5e-7  # as much for each state, in between
+SECONDS_PER_MOVE, BYTES_PER_MOVE = 7e-7, 250.0  # to lay out a move in one of its boxes
+LAYOUT_SECONDS = 2.0, 5.0  # limit for all moves: of small grids, and of any grid
+LAYOUT_SECONDS_PER_STATE = 5e-7  # between these limits
 
 
 class Unsuitable(ValueError):
-    """The model's rules or its space are not those of a grid; the message says why."""
+    """The model's rules or its space do not form a grid; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """The boxes of cells with the same transitions, and which states of them may be reached.
+    """Boxes of cells with the same transitions, and their reached states.
 
     Attributes
     ----------
     moves
         All transitions.
     n_cells
-        Cells along each axis.
+        Number of cells along each axis.
     occupied
-        Which states of a cell may be reached in each box, shape (*boxes, states of a cell).
+        Whether each combination is reached in each box, shape (*boxes, combinations).
     """
 
     moves: Moves
@@ -480,16 +481,16 @@ class Boxes:
 
     @property
     def width(self) -> int:
-        """Combinations, which are the states of a cell if all are reached."""
+        """Number of combinations: the states of a cell if all are reached."""
         return int(self.occupied.shape[-1])
 
     @property
     def states(self) -> int:
-        """States of the grid, with room for as many in each cell as any has."""
+        """States of the grid if every cell has as many slots as the largest."""
         return math.prod(self.n_cells) * int(self.occupied.sum(axis=-1).max())
 
     def shift_states(self, n: int, shift: Numbers) -> Boxes:
-        """Return the same with states moved along an axis, each combination by its own distance."""
+        """Return the boxes of states shifted along an axis, each combination by its own distance."""
         n_cells = *self.n_cells[:n], self.n_cells[n] + int(shift.max()), *self.n_cells[n + 1 :]
         moves = self.moves.shift_states(n, shift)
         cut, old = cuts_of(moves, n_cells)[n], self.cuts[n]
@@ -503,9 +504,9 @@ class Boxes:
 
 
 def disjoint_shifts(boxes: Boxes, n: int) -> NDArray[np.int64]:
-    """Return how far each combination is to be moved along an axis, so that few overlap.
+    """Return the distance by which each combination is shifted along an axis, so that few overlap.
 
-    Those that occupy the same interval stay together.
+    Combinations that occupy the same interval stay together.
     """
     shift = np.zeros(boxes.width, dtype=np.int64)
     cut, end = boxes.cuts[n].tolist(), boxes.n_cells[n]
@@ -524,7 +525,7 @@ def disjoint_shifts(boxes: Boxes, n: int) -> NDArray[np.int64]:
 
 
 def divide_components(regions: Sequence[Region], shape: Sequence[int]) -> tuple[Cell, Cell]:
-    """Return which components are axes, and which are not."""
+    """Return the components that are axes, and all others."""
     changes = [c for region in regions for c, _ in region.moves or ()]
     if not changes:
         raise Unsuitable("there are no transitions")
@@ -546,7 +547,7 @@ def divide_components(regions: Sequence[Region], shape: Sequence[int]) -> tuple[
 
 
 def _long_rows(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> Cell:
-    """Return axes with another one last where no two cells are alike along that: rows are swept along it."""
+    """Move to the end of the axes one along which cells are identical: rows lie along the last axis."""
     boxes = {n: len({region.low[n] for region in regions}) for n in axes}
     long = [n for n in axes if shape[n] >= MIN_CELLS_PER_BOX * boxes[n]]
     if not long or boxes[axes[-1]] < shape[axes[-1]]:
@@ -563,9 +564,9 @@ def cuts_of(moves: Moves, n_cells: Cell) -> list[Numbers]:
 
 
 def check_cost(moves: Moves, cuts: Sequence[Numbers], states: int) -> None:
-    """Raise Unsuitable where boxes would take too long to lay out, for a grid of so many states.
+    """Raise Unsuitable if boxes would take too long to lay out, for a grid of that many ``states``.
 
-    TooLargeError where what that takes meanwhile would not fit into memory.
+    TooLargeError if the layout would not fit into memory.
     """
     begin, end = _ranges(cuts, moves.low, moves.high)
     pairs = float(np.prod(end - begin, axis=1, dtype=np.float64).sum())
@@ -579,7 +580,7 @@ def check_cost(moves: Moves, cuts: Sequence[Numbers], states: int) -> None:
 
 
 def _ranges(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
-    """Return which boxes some ranges of cells meet along each axis: from the first up to the second."""
+    """Return the first box that each range of cells meets along each axis, and the box after the last."""
     pairs = [(cut, low[:, n], high[:, n]) for n, cut in enumerate(cuts)]
     begin = [np.maximum(np.searchsorted(cut, a, "right") - 1, 0) for cut, a, _ in pairs]
     end = [np.searchsorted(cut, b, "left") for cut, _, b in pairs]
@@ -587,7 +588,7 @@ def _ranges(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbe
 
 
 def boxes_covering(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the numbers of the boxes that meet some ranges of cells, and which range each meets.
+    """Return the numbers of the boxes that meet ranges of cells, and the range of each.
 
     ``low`` and ``high`` have shape (ranges, axes).
     """
@@ -595,7 +596,7 @@ def boxes_covering(cuts: Sequence[Numbers], low: Numbers, high: Numbers) -> tupl
 
 
 def boxes_at(cuts: Sequence[Numbers], cells: Numbers) -> Numbers:
-    """Return the numbers of the boxes that cells are in, shape (cells,) for (cells, axes)."""
+    """Return the numbers of the boxes of cells, shape (cells,) for (cells, axes)."""
     numbers = np.zeros(len(cells), dtype=np.int64)
     for n, cut in enumerate(cuts):
         numbers = numbers * len(cut) + np.searchsorted(cut, cells[:, n], "right") - 1
@@ -605,7 +606,7 @@ def boxes_at(cuts: Sequence[Numbers], cells: Numbers) -> Numbers:
 def first_of(
     start: Sequence[int] | None, low: Sequence[int], axes: Cell, inner: Cell, inner_shape: Cell
 ) -> tuple[Cell, int] | None:
-    """Return the cell of the state that the chain starts in, and its combination; None for none."""
+    """Return the cell and the combination of the start; None without a start."""
     if start is None:
         return None
     at = [int(v) - minimum for v, minimum in zip(start, low, strict=True)]
@@ -616,9 +617,9 @@ def first_of(
 
 
 def boxes_of(moves: Moves, n_cells: Cell, width: int, first: tuple[Cell, int] | None) -> Boxes:
-    """Return boxes, and what of them may be reached from a state, given by its cell and combination.
+    """Return boxes with the states that are reached from a start, a cell and a combination.
 
-    None: all states count.
+    None: all states are occupied.
     """
     cuts = cuts_of(moves, n_cells)
     check_cost(moves, cuts, math.prod(n_cells) * width)
@@ -642,26 +643,26 @@ def boxes_of(moves: Moves, n_cells: Cell, width: int, first: tuple[Cell, int] | 
 
 
 class Entries(NamedTuple):
-    """Transitions of the slots of boxes of cells, in the order of boxes, slots, steps and other slots.
+    """Transitions of the slots of boxes of cells, sorted by box, slot, step and other slot.
 
     Attributes
     ----------
     row
         Number of the box times slots of a cell, plus the slot, ascending, shape (entries,).
     step
-        From the cell to the other one, shape (entries, axes).
+        From the cell to the cell of the other state, shape (entries, axes).
     other
         Slot of the other state.
     rate
-        Sum of the rates of the moves that are this transition, without those that depend on counts.
+        Sum of the constant rates of this transition's moves.
     first
-        Number of the first of these, in the order of the moves.
+        Number of the first of these moves.
     varying
-        Which of ``variants`` is the sum of those; -1: there are none.
+        Index into ``variants`` of the sum of the varying rates; -1: none.
     width
         Slots of a cell.
     variants
-        Different sums of rates that depend on counts.
+        Distinct sums of rates that depend on counts.
     """
 
     row: Numbers
@@ -675,12 +676,12 @@ class Entries(NamedTuple):
 
     @property
     def rates(self) -> list[float | Varying]:
-        """The rate of each, a number or one that depends on counts."""
+        """The rate of each entry, a number or `Varying`."""
         pairs = zip(self.rate.tolist(), self.varying.tolist(), strict=True)
         return [self.variants[n] + rate if n >= 0 else rate for rate, n in pairs]
 
     def by_box(self, boxes: int) -> list[bytes]:
-        """Return for each box what tells its transitions from those of others."""
+        """Return a hashable key of each box's transitions."""
         slot = self.row % self.width
         rate = self.rate.view(np.int64), self.varying
         table = np.column_stack([slot, self.other, self.step, *rate])
@@ -689,7 +690,7 @@ class Entries(NamedTuple):
         return [text[a:b] for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
     def of_boxes(self, boxes: Numbers) -> Entries:
-        """Return those of some boxes, with new numbers."""
+        """Return the entries of selected boxes, renumbered."""
         begin = np.searchsorted(self.row, boxes * self.width)
         end = np.searchsorted(self.row, (boxes + 1) * self.width)
         which, entries = products(begin[:, None], end[:, None], (1,))
@@ -710,14 +711,14 @@ def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves)
     Parameters
     ----------
     cuts
-        Where boxes begin along each axis; they are alike in the moves and in the slots of the cells that
-        these lead to.
+        First cell of each box along each axis. All cells of a box have the same moves, and so have the cells that these
+        lead to.
     slot
         Of each combination in the cells of each box, -1: none; shape (boxes, combinations).
     width
         Slots of a cell.
     moves
-        Out of the cells, or into them seen from there.
+        Out of the cells, or into them with source and target exchanged.
     """
     which, box = boxes_covering(cuts, moves.low, moves.high)
     slots = slot[box, moves.source[which]]
@@ -746,8 +747,8 @@ def entries_of(cuts: Sequence[Numbers], slot: Numbers, width: int, moves: Moves)
 class Rates(NamedTuple):
     """The rate of each entry of a grid, and the total rate out of each slot of each kind.
 
-    ``exit_rounding`` is what that lacks of the sum, by rounding. Those that depend on counts are not a number:
-    ``counts`` says what they are.
+    ``exit_rounding`` is the rounding error of the total rate. Rates that depend on counts are NaN: they are in
+    ``counts``.
     """
 
     rate: NDArray[np.float64]
@@ -756,7 +757,7 @@ class Rates(NamedTuple):
     counts: Counts | None = None
 
     def at(self, coordinates: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the rates of entries and slots at a cell, by its place along each axis."""
+        """Return the rates of entries and slots at a cell, given its coordinates."""
         if self.counts is None:
             return self.rate, self.exit_rate
         curves, *terms = self.counts
@@ -764,7 +765,7 @@ class Rates(NamedTuple):
         return rate, exit_rate
 
     def typical(self, shape: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return rates as they are in the middle of a grid of some shape: about what is exchanged."""
+        """Return the rates in the middle of a grid, which estimate the exchange between states."""
         rates = self.at([n // 2 for n in shape])
         rate, exit_rate = (np.where(np.isfinite(v), np.maximum(v, 0.0), 0.0) for v in rates)
         return rate, exit_rate
@@ -778,15 +779,13 @@ class Layout(NamedTuple):
     into, out
         The transitions into, and out of, each state, with their rates.
     axes, inner
-        Which components are the axes, and which make up the slots of a cell.
+        Components that are the axes, and components that make up the slots of a cell.
     combinations
-        Which combination of the values of the others is in each slot of each kind of cell, -1: none;
-        shape (kinds, width).
+        The combination of the values of ``inner`` in each slot of each kind of cell, -1: none; shape (kinds, width).
     shift
-        By how many cells along each axis states with one of these combinations are moved, shape
-        (combinations, axes).
+        Number of cells by which states of each combination are shifted along each axis, shape (combinations, axes).
     low, inner_shape
-        Least value of each component; how many values each of ``inner`` has.
+        Minimum of each component; number of values of each component of ``inner``.
     """
 
     into: tuple[Grid, Rates]
@@ -812,14 +811,14 @@ def lay_out(
     regions
         With moves, that fill the space.
     low, shape
-        Of the space: the least value of each component, and how many values there are.
+        Minimum and number of values of each component of the space.
     start
-        The values of the components of the state that the chain starts in; None: all states count.
+        Component values of the initial state; None: every state is reached.
 
     Raises
     ------
     Unsuitable
-        Where no component is an axis, or a cell would have too many states or kinds.
+        If no component is an axis, or a cell would have too many states or kinds.
     """
     axes, inner = divide_components(regions, shape)
     inner_shape = tuple(shape[n] for n in inner)
@@ -840,7 +839,7 @@ def lay_out(
 
 
 def _refine_cuts(boxes: Boxes) -> list[Numbers]:
-    """Return finer cuts: cells a step away from those of a box have the same slots."""
+    """Return finer cuts, such that all cells one step away from a box have the same slots."""
     cuts = []
     for n, (cut, end) in enumerate(zip(boxes.cuts, boxes.n_cells, strict=True)):
         along = np.moveaxis(boxes.occupied, n, 0).reshape(len(cut), -1)
@@ -860,7 +859,7 @@ def _collect_kinds(
     low: Cell,
     inner_shape: Cell,
 ) -> Layout:
-    """Return the layout: kinds of cells are those with different transitions."""
+    """Return the layout; cells with different transitions are of different kinds."""
     moves, n_cells, cuts = boxes.moves, boxes.n_cells, _refine_cuts(boxes)
     check_cost(moves, cuts, boxes.states)
     pairs = zip(boxes.cuts, cuts, strict=True)
@@ -887,7 +886,7 @@ def _collect_kinds(
 def _kinds(into: Entries, out: Entries, flat: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
     """Return the kind of each box, and the first box of each kind.
 
-    ``flat`` says which combinations each box has, shape (boxes, combinations).
+    ``flat`` is whether each box has each combination, shape (boxes, combinations).
     """
     sides = [side.by_box(len(flat)) for side in (into, out)]
     number_of: dict[object, int] = {}
@@ -898,9 +897,9 @@ def _kinds(into: Entries, out: Entries, flat: NDArray[np.bool_]) -> tuple[Number
 
 
 def _exits(out: Entries, slots: int) -> tuple[list[float | Varying], NDArray[np.float64]]:
-    """Return the sum of the rates out of each slot, in the order of the rules, and what it lacks.
+    """Return the sum of the rates out of each slot, in the order of the rules, and its rounding error.
 
-    Nothing is said to be missing where rates depend on counts.
+    The rounding error counts as zero if rates depend on counts.
     """
     order = np.argsort(out.first)
     total = np.bincount(out.row[order], out.rate[order], minlength=slots).astype(np.float64)
@@ -916,7 +915,7 @@ def _exits(out: Entries, slots: int) -> tuple[list[float | Varying], NDArray[np.
 
 
 def _rates(entries: Entries, sources: Numbers, exits: list[float | Varying], rests: NDArray[np.float64]) -> Rates:
-    """Return the rates of entries whose sources are so many cells away, and those out of slots."""
+    """Return the rates of entries and out of slots, given the offset from each cell to the source of the entry."""
     if not entries.variants:
         return Rates(entries.rate, np.array(exits), rests)
     curves: dict[bytes, int] = {}
@@ -944,24 +943,24 @@ def _rows(numbers: Numbers, cuts: list[Numbers], n_cells: Cell) -> tuple[Numbers
 WIDE_FACTOR = 3  # cells that become one along an axis where they are to be wide
 
 
-MAX_WIDE_AXES = 2  # along which as many do: with more it is two cells
+MAX_WIDE_AXES = 2  # along more axes two cells are joined
 
 
 class JoinedFlows(NamedTuple):
-    """The flows of a grid that add up to those of a coarser one, in the order of these.
+    """The flows of a grid that add up to the flows of a coarser grid, in the order of the latter.
 
     Attributes
     ----------
     first
-        Of the flows of each kind of coarse cell, and one more, shape (coarse kinds + 1,).
+        First flow of each kind of coarse cell, and the total, shape (coarse kinds + 1,).
     begin
-        First part of each of these flows, and one more.
+        First part of each of these flows, and the total.
     cell
-        For each part, which of the cells that make up the coarse one it belongs to.
+        For each part, its cell among the children of the coarse cell.
     kind, entry
-        Of that cell; the entry counted from the cell's first.
+        Kind of that cell; the entry counted from the cell's first.
     state
-        Its own state less the first one of the coarse cell.
+        Its own state minus the first state of the coarse cell.
     """
 
     first: NDArray[np.int64]
@@ -974,18 +973,18 @@ class JoinedFlows(NamedTuple):
 
 @dataclass(frozen=True)
 class Aggregation:
-    """Which cells of a grid make up a cell of the next, and which flows a flow.
+    """The cells of a grid that make up a cell of the next, and the flows that make up a flow.
 
     Attributes
     ----------
     factors
-        How many cells become one, along each axis.
+        Number of cells joined along each axis.
     child_rows
-        The rows of a coarse row, -1 where the grid has ended, shape (coarse rows, children).
+        The rows of a coarse row, -1 beyond the end of the grid, shape (coarse rows, children).
     children
         The kinds of the cells of a coarse kind, -1: none, shape (coarse kinds, rows * last).
     parts
-        What the entries of the coarse kinds are the sums of.
+        The flows that are summed to the entries of the coarse kinds.
     """
 
     factors: tuple[int, ...]
@@ -995,22 +994,22 @@ class Aggregation:
 
     @property
     def last(self) -> int:
-        """Cells of a row that become one."""
+        """Number of cells joined along a row."""
         return self.factors[-1]
 
 
 def factors_along(axes: Sequence[bool], *, wide: bool) -> tuple[int, ...]:
-    """Return how many cells become one along each axis, given along which any do: two, or three if wide.
+    """Return the number of cells joined along each axis: one, two, or three if wide.
 
     Coarse levels below wide cells of the finest grid take less than half of the memory and of the time.
-    Two sweeps of it instead of one, and corrections to the power 1.25, make up for most of the rest.
+    Two sweeps of it instead of one, and corrections to the power 1.25, make up for most of the additional cycles.
     """
     joined = WIDE_FACTOR if wide and sum(axes) <= MAX_WIDE_AXES else 2
     return tuple(joined if along else 1 for along in axes)
 
 
 def coarsen(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
-    """Return the grid in which so many cells are one along each axis, and how it came about."""
+    """Return the grid with ``factors`` cells joined along each axis, and its aggregation."""
     factor = np.array(factors)
     shape = tuple(-(-n // f) for n, f in zip(grid.shape, factor.tolist(), strict=True))
     child_rows = _child_rows(grid.shape[:-1], shape[:-1], factor[:-1].tolist())
@@ -1032,7 +1031,7 @@ def coarsen(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
 
 
 def _child_rows(shape: Sequence[int], coarse_shape: Sequence[int], factor: Sequence[int]) -> NDArray[np.int64]:
-    """Return the numbers of the rows of each coarse row, -1 where there is none."""
+    """Return the numbers of the rows of each coarse row, -1 for none."""
     rows = np.zeros((1, 1), dtype=np.int64)
     alive = np.ones((1, 1), dtype=bool)
     for n, m, f in zip(shape, coarse_shape, factor, strict=True):
@@ -1051,7 +1050,7 @@ def _join_flows(
     positions: NDArray[np.int64],
     factor: NDArray[np.int64],
 ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], JoinedFlows]:
-    """Return the entries of cells made of some kinds of cells each, and the parts of these."""
+    """Return the entries of cells that consist of the given kinds, and the parts of these entries."""
     coarse, cell = np.nonzero(children >= 0)
     kinds = children[coarse, cell]
     counts = grid.counts[kinds]
@@ -1076,7 +1075,7 @@ def _join_flows(
 
 
 def _keys(row: NDArray[np.int64], step: NDArray[np.int64], other: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Return numbers in the order of places, steps along each axis in turn, and other slots."""
+    """Return sort keys: by row, then by step along each axis, then by other slot."""
     key = row
     for along in step.T:
         minimum = along.min(initial=0)

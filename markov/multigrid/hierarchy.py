@@ -1,7 +1,7 @@
 """The levels of aggregation multigrid: which states are aggregated, and the chain of the aggregates.
 
-Where the components of a model's state are known, aggregates are boxes of their values; else pairs of
-pairs of pairs of states that exchange most.
+If the components of a model's state are known, aggregates are boxes of their values; otherwise pairs of
+pairs of pairs of states with strong exchange.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["Hierarchy", "build_hierarchy", "sums_by_index"]
 COARSEST_LEVEL_STATES = 32  # states that are eliminated
 MIN_STRENGTH = 0.5  # of the largest flow: components that are halved
 PAIRING_PASSES = 3  # pairs of pairs of pairs
-MIN_COUPLING = 0.01  # of the strongest coupling: what counts in a pass
+MIN_COUPLING = 0.01  # minimum coupling in a pass, relative to the strongest
 MAX_COARSENING_RATIO = 0.8  # of the states: aggregates that are worth it
-W_CYCLE_RATIO = 2.5  # times as many states: two visits per cycle pay
+W_CYCLE_RATIO = 2.5  # states over those of the next level for which two visits per cycle pay
 N_DUMMY_ENTRIES = 64  # dummy entries, several of them to avoid a dependence between successive sums
-MAX_CODE_RATIO = 16  # times as many numbers as states: too many to look at all
+MAX_CODE_RATIO = 16  # codes over states; sparser codes are sorted
 UNDERFLOW_GUARD = 1e-300
 
 
@@ -70,13 +70,13 @@ class Hierarchy(NamedTuple):
         return better
 
     def cycle(self, sweeps: int) -> Callable[[], None]:
-        """Return a call of one cycle, from x, with so many sweeps on each level before a correction and after it."""
+        """Return a call of one cycle, from x, with ``sweeps`` sweeps on each level before and after a correction."""
         schedule = Schedule(self.first, np.empty_like(self.first), self.repeats, sweeps)
         return bound_kernel(cycle, schedule, self.flows, helpers=kernels.HELPERS)
 
     @property
     def flows(self) -> kernels.Flows:
-        """The flows as the kernels take them, with room for the last level."""
+        """The flows as the kernels take them, with a buffer for the last level."""
         m = self.first[-1] - self.first[-2]
         return kernels.Flows(*self[2:], np.empty((m, m)))
 
@@ -99,14 +99,14 @@ def build_hierarchy(
     Parameters
     ----------
     matrix
-        What each state (row) takes from others (column) per unit of flow; no diagonal. Shape (n, n).
+        Inflow of each state (row) from others (column) per unit of flow, without a diagonal. Shape (n, n).
     flow, mass
-        Of the states, shape (n,) each: the first scales the matrix to flows between states, which
-        are strong or weak relative to the second.
+        Of the states, shape (n,) each. The flow scales the matrix to flows between states; their strength is relative
+        to the mass.
     components
         As for the methods, or None.
     isolated
-        A state that is to be an aggregate of its own on each level; components must be None then.
+        A state that is an aggregate by itself on each level; components must be None then.
     """
     n = len(flow)
     values = matrix.data
@@ -121,7 +121,7 @@ def build_hierarchy(
         labels = None if geometric is None else geometric.coarsen(indptr, indices, flows)
         if labels is None or labels.max() >= MAX_COARSENING_RATIO * n:
             geometric, labels = None, _algebraic_aggregates(indptr, indices, flows, mass)
-        if labels.max() == n - 1:  # no flow is left to go by
+        if labels.max() == n - 1:  # no flow between states
             labels = np.arange(n) // 2
         if isolated is not None:
             labels[isolated] = labels.max() + 1
@@ -169,8 +169,8 @@ class _GeometricAggregates:
     ) -> NDArray[np.int64] | None:
         """Return the number of each state's box on the next level; None if no flow changes a component.
 
-        Twice as many values to a box of the components whose steps carry at least half as much flow
-        as those of the component with most.
+        Boxes get twice as many values of each component whose steps carry at least half as much flow
+        as the component with the largest flow.
         """
         if not self.values:
             return None
@@ -198,7 +198,7 @@ class _GeometricAggregates:
 
 
 def _rank(code: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rank of each number among those that occur, shape (n,)."""
+    """Return the rank of each number among the distinct numbers, shape (n,)."""
     present = np.zeros(int(code.max()) + 1, dtype=bool)
     present[code] = True
     ranks: NDArray[np.int64] = (np.cumsum(present) - 1)[code]
@@ -211,7 +211,7 @@ def _algebraic_aggregates(
     flows: NDArray[np.float64],
     mass: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """Return the number of each state's group: pairs of pairs of pairs that exchange most."""
+    """Return the number of each state's group: pairs of pairs of pairs with strong exchange."""
     n = len(indptr) - 1
     one_way = sp.csr_matrix((flows, indices.astype(np.int64), indptr), shape=(n, n))
     exchange = sp.csr_matrix(one_way + one_way.T)
@@ -239,7 +239,7 @@ def _pair_states(
     min_share: float,
     strongest: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the number of each state's pair, and how many pairs there are."""
+    """Return the number of each state's pair, and the number of pairs."""
     labels = np.full(len(mass), -1)
     index = Pattern(exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64))
     arguments = index, exchange.data, mass, min_share, strongest, labels
@@ -261,6 +261,6 @@ def _merge_entries(
 
 
 def sums_by_index(indices: NDArray[Any], values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the sums of the values at each of n places."""
+    """Return the sums of the values with each index below n."""
     sums: NDArray[np.float64] = np.bincount(indices, values, minlength=n).astype(np.float64)
     return sums

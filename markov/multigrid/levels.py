@@ -1,17 +1,8 @@
-"""Blocks of rows of a grid that threads may do at the same time.
+"""Levels of multigrid on grids of cells, for the stationary distribution.
 
-The blocks depend on the grid alone, and so does the order in which states are swept: results have the
-same bits whatever the number of threads.
-
-@@ From a grid to one of wider cells, and which flows make up which.
-
-@@ The flows that make up those of a coarse grid, as the kernels take them.
-
-@@ The rates of a grid as its kernels take them.
-
-@@ The levels of multigrid on grids of cells: tables for the kernels; the finest level has rates by kind of cell.
-
-@@ The coarse levels of multigrid on grids of cells: flows of their own, in one array, and one step down or up.
+The finest level has rates by kind of cell. A coarse level has flows of its own for every cell, in one array, and
+nothing that says where they lead: that follows from its grid. Loops over the rows of a level run in blocks, which
+depend on the grid alone and which threads may share: results have the same bits for any number of threads.
 """
 
 from __future__ import annotations
@@ -66,18 +57,18 @@ __all__ = [
 BLOCKS = 4
 MIN_DIVIDED_STATES = 100_000
 """States of a grid from which on its rows are divided: below, calls would take longer than loops."""
-MIN_BLOCK_RATIO = 8  # times as many rows in a block as between two blocks, at least
+MIN_BLOCK_RATIO = 8  # rows of a block over rows between two blocks
 
 
 class RowBlocks(NamedTuple):
-    """Ranges of rows, each with the row after its last one.
+    """Ranges of rows, each given by its first row and the row after its last.
 
     Attributes
     ----------
     blocks
-        So far apart that no transition leads from one to another, nor from two of them to one state.
+        So far from each other that no transition leads from one block to another, or from two blocks to one state.
     borders
-        The rows between them, to be done afterwards.
+        The rows between them, which are processed afterwards.
     """
 
     blocks: tuple[Span, ...]
@@ -99,12 +90,12 @@ def row_blocks(grid: Grid) -> RowBlocks:
 
 
 class Team:
-    """Threads that do calls together; to be closed, as a context.
+    """Thread pool that runs a list of calls; use as a context manager.
 
     Parameters
     ----------
     threads
-        At most so many, and never more than the process may use; None: as many as that.
+        Maximum number of threads, at most as many as the process may use; None: that number.
     """
 
     def __init__(self, threads: int | None = None) -> None:
@@ -119,7 +110,7 @@ class Team:
             self._pool.shutdown()
 
     def do(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Return the results of some calls, done in any order, one by each thread at a time."""
+        """Return the results of calls, which threads run in any order."""
         if self._pool is None or len(calls) == 1:
             return [call() for call in calls]
         results: list[Any] = [None] * len(calls)
@@ -151,7 +142,7 @@ ALONE = Team(1)
 
 
 class Parts:
-    """The flows that make up those of a coarse grid, as the kernels take them."""
+    """The flows that are summed to the flows of a coarse grid, as arrays for the kernels."""
 
     def __init__(self, grid: Grid, aggregation: Aggregation, *, by_source: bool = False) -> None:
         self.aggregation, parts = aggregation, aggregation.parts
@@ -173,7 +164,7 @@ class Parts:
     ) -> tuple[PartTable, str]:
         """Return the tables for the kernels, and the statements of frequent kinds of coarse cells.
 
-        ``shares`` are those of the coarse cells that are of each kind; zero: not written out.
+        ``shares`` is the fraction of the coarse cells of each kind; zero excludes a kind from unrolling.
         """
         if not shares.any():
             return self.table, written([])
@@ -182,7 +173,7 @@ class Parts:
 
 
 def _flow_offsets(grid: Grid, aggregation: Aggregation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many flows the coarse cell has before each of its cells in a row, and in the row."""
+    """Return the number of flows before each child of a coarse cell in its row, and the total of each row."""
     kids = aggregation.children
     counts = np.where(kids >= 0, np.append(grid.counts, 0)[kids], 0)
     rows = counts.reshape(len(kids), -1, aggregation.last)
@@ -191,19 +182,20 @@ def _flow_offsets(grid: Grid, aggregation: Aggregation) -> tuple[NDArray[np.int6
 
 
 class RateTable(NamedTuple):
-    """The rates of a grid as its kernels take them.
+    """The rates of a grid, as arrays for the kernels.
 
     Attributes
     ----------
     rate, exit_rate
-        Of each entry, and out of each slot of each kind; where they depend on counts those of the cell that was
-        written last, before that not a number.
+        Of each entry, and out of each slot of each kind. Rates that depend on counts are those of the last cell that
+        was
+        written, and NaN before.
     counts
-        What `markov.multigrid.kernels.count_kernels` take; empty where no rate depends on a count.
+        Arguments of `markov.multigrid.kernels.count_kernels`; empty if no rate depends on a count.
     helpers
         Functions that write the rates of a cell, or do nothing.
     written
-        Arrays that they write to: each block of rows needs its own.
+        Arrays that they write to: each block of rows needs copies.
     """
 
     rate: Vector
@@ -218,7 +210,7 @@ class RateTable(NamedTuple):
         return SlotRates(self.rate, self.exit_rate, self.counts)
 
     def for_block(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Return arguments with copies of what is written to, the same one for the same array."""
+        """Return arguments with copies of the written arrays, one copy per array."""
         copies = {id(array): array.copy() for array in self.written}
         return _replace_arrays(arguments, copies) if copies else tuple(arguments)
 
@@ -241,7 +233,7 @@ def rate_table(grid: Grid, rates: Rates) -> RateTable:
 
 
 def parts_table(grid: Grid, rates: Rates, parts: Parts, aggregation: Aggregation, shape: Sequence[int]) -> RateTable:
-    """Return the rates of the parts of the flows of a coarse grid of some shape; of slots none."""
+    """Return the rates of the parts of the flows of a coarse grid, without rates out of slots."""
     rate, none = rates.rate[parts.entry], np.zeros(0)
     if rates.counts is None:
         return RateTable(rate, none)
@@ -265,7 +257,7 @@ def _count_table(
     terms: Sequence[Terms],
     begins: Sequence[Numbers],
 ) -> RateTable:
-    """Return a table of rates and of rates out of slots, given the first of each kind, and one more."""
+    """Return a table of rates and of rates out of slots, given the first index of each kind, and the total."""
     rates, exits = (_table(*each, len(shape)) for each in zip(values, terms, begins, strict=True))
     sizes = np.array(shape[:-1], dtype=np.int64)
     strides = np.cumprod(np.append(1, sizes[:0:-1]))[::-1][: len(sizes)]
@@ -279,7 +271,7 @@ def _count_table(
 
 
 def _table(values: Vector, terms: Terms, begin: Numbers, axes: int) -> VaryingNumbers:
-    """Return some numbers, and what is written to them, by kind, and by axis without the last one."""
+    """Return numbers and the terms that are added to them, by kind, and by axis for all axes but the last."""
     varied = np.unique(terms.target)
     kind = np.searchsorted(begin, terms.target, "right") - 1
     across = np.flatnonzero(terms.axis != axes - 1)
@@ -303,18 +295,19 @@ STRONG_FLOW_RATIO = 0.5  # of the largest flow: axes along which cells are joine
 MIN_UNROLLED_STATES = 100_000_000
 """States of a grid from which sweeps are unrolled for its most frequent kinds of cells.
 
-Unrolled sweeps save 0.25 microseconds per state in a whole solution. Their compilation takes 17 to 70 s of CPU time for each
+Unrolled sweeps save 0.25 microseconds per state in a whole solution. Their compilation takes 17 to 70 s of CPU time
+for each
 shape of grid: one solution of 1e8 states repays it.
 """
 CYCLIC_CELL_SWEEPS = 4  # sweeps of a cell with transitions in a circle, where few have them
 MAX_REPEATED_SHARE = 0.25  # of the cells: more are swept once
 SOURCE_RATE = 1e-280
-"""Flow into every state from nowhere: probabilities do not underflow, and where they would, what flows out is
-more than what the others send. The levels agree on it."""
+"""Source in every state: probabilities do not underflow, and where they would, the outflow exceeds the inflow from
+other states. All levels have it."""
 
 
 class Level:
-    """What both sorts of levels have: a grid, its tables, and one number for each state.
+    """A level: a grid, its tables, and one number for each state.
 
     Attributes
     ----------
@@ -323,14 +316,13 @@ class Level:
     x
         One number for each state, shape (grid.size,).
     unroll
-        Whether the statements for the most frequent kind of cells are written out: that takes some
-        ten seconds once, to compile them, and halves the time.
+        Whether statements are generated for the most frequent kinds of cells.
     repeats
-        Sweeps of a cell with transitions in a circle, where few have them.
+        Number of sweeps of a cell with cycles of transitions among its slots, if few cells have them.
     team
         Threads for loops over blocks of its rows.
     rates
-        Of the finest grid: where they depend on counts, no statements are written out.
+        Of the finest grid: nothing is unrolled if they depend on counts.
     """
 
     def __init__(
@@ -362,10 +354,10 @@ class Level:
         helpers: Sequence[Callable[..., Any]] = (),
         **options: Any,
     ) -> Callable[[], list[Any]]:
-        """Return a call of a kernel for all rows, whose first argument says which it is to do.
+        """Return a call of a kernel for all rows; its first argument is the range of rows.
 
-        The arrays that ``buffers`` allocates for a block come next. Each block has copies of the written arrays of a ``table`` of
-        rates. The call returns the results by block.
+        The arrays that ``buffers`` allocates for a block come next. Each block has copies of the written arrays of a
+        ``table`` of rates. The call returns the results by block.
         """
         if table is not None:
             helpers = *table.helpers, *helpers
@@ -387,7 +379,7 @@ class Level:
         return lambda: do(block_calls) + [call() for call in border_calls]
 
     def on_states(self, kernel: Callable[..., Any], *arguments: Any) -> Callable[[], list[Any]]:
-        """Return the same of a kernel that is to be told how many states a row has."""
+        """Return the same for a kernel whose second argument is the number of states per row."""
         return self.by_rows(kernel, self.cells.cells * self.cells.width, *arguments)
 
     def sweeps(
@@ -403,12 +395,12 @@ class Level:
         ----------
         cells
             The loop over the cells of a segment.
-        own
-            What it calls own.
+        equations
+            Arrays of the equations, in the order that the loop unpacks them.
         excluded_row
-            A row whose cells are all swept by it; None: none.
+            A row without unrolled cells; None: none.
         rates
-            Of the finest grid, where they depend on counts.
+            Of the finest grid, if they depend on counts.
         """
         frequent = self.frequent if excluded_row is None else self.frequent._replace(excluded_row=excluded_row)
         lag = max((pattern.lag for pattern in self.patterns), default=1)
@@ -428,9 +420,9 @@ class Level:
         weighted: Weighted,
         weight: Callable[..., Any] = flow_kernels.weight,
     ) -> Callable[[], Any]:
-        """Return what sums flows at given rates between the cells of the next level.
+        """Return a call that sums the flows between the cells of the next level, from rates.
 
-        ``weight`` says what a flow out of a state is weighted by.
+        ``weight`` computes the weight of a flow out of a state.
         """
         aggregation = parts.aggregation
         own_rates = parts_table(self.grid, rates, parts, aggregation, coarse.grid.shape)
@@ -449,7 +441,7 @@ class Level:
         flows: NDArray[np.floating[Any]],
         x: Floats,
     ) -> Callable[[], Any]:
-        """Return what sums flows between the cells of the next level."""
+        """Return a call that sums the flows between the cells of the next level, from flows."""
         children = self.children(parts.aggregation)
         table, text = parts.unrolled(coarse.grid.shares * coarse.unroll, unrolling.sums_of_flows)
         fine = FinerFlows(self.cells.value_begin, flows, np.zeros_like(children.rows), x)
@@ -457,13 +449,13 @@ class Level:
         return coarse.by_rows(flow_kernels.restrict, *run, unrolled=text)
 
     def children(self, aggregation: Aggregation) -> Children:
-        """Return which of the rows make up each row of the next level."""
+        """Return the rows that make up each row of the next level."""
         rows, cells = aggregation.child_rows, self.cells
         child_rows = as_unsigned(np.maximum(rows, 0)), rows >= 0
         return Children(*child_rows, np.uint64(aggregation.last), cells.cells, cells.width)
 
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where the entries of each state begin, and the numbers of the other states."""
+        """Return the first entry of each state, and the numbers of the other states."""
         grid = self.grid
         kinds = grid.rows[grid.row_kind].ravel()
         counts = np.diff(grid.begin).reshape(-1, grid.width)[kinds].ravel()
@@ -472,7 +464,7 @@ class Level:
         return np.append(0, np.cumsum(counts)), indices
 
     def state_rates(self, rates: Rates) -> tuple[Vector, Vector]:
-        """Return the rate of each entry, and 1 / the total rate of each state, zero where none is."""
+        """Return the rate of each entry, and 1 / the total rate of each state, zero for absorbing states."""
         grid, width = self.grid, self.grid.width
         rates_of_cells, exits = [], []
         for kind, cell in zip(grid.rows[grid.row_kind].ravel(), np.ndindex(*grid.shape), strict=True):
@@ -489,7 +481,7 @@ class Level:
         return slice(int(begin[kind * width]), int(begin[(kind + 1) * width]))
 
     def by_state(self, amounts: Vector) -> Vector:
-        """Return for each state what its slot of its kind of cell has, shape (grid.size,)."""
+        """Return the amount of each state's slot and kind of cell, shape (grid.size,)."""
         kinds = self.grid.rows[self.grid.row_kind].ravel()
         by_state: Vector = amounts.reshape(-1, self.grid.width)[kinds].ravel()
         return by_state
@@ -497,7 +489,7 @@ class Level:
     def flows_by_entry(self, by_cell: bool, flows: NDArray[np.floating[Any]]) -> Vector:
         """Return x times the flow of each entry of each kind, summed over the cells.
 
-        ``own``: every cell has flows of its own, and not every kind.
+        ``by_cell``: flows are stored for every cell, not for every kind.
         """
         sums: list[Vector] = []
 
@@ -509,7 +501,7 @@ class Level:
         return np.asarray(np.sum(sums, axis=0))
 
     def strong(self, flows_by_entry: Vector) -> tuple[bool, ...]:
-        """Return along which axes the entries carry most, of those that have several cells."""
+        """Return the axes along which the entries carry most, among axes with several cells."""
         wide = np.array(self.grid.shape) > 1
         moved = (self.grid.steps != 0) & wide
         along = flows_by_entry @ moved
@@ -546,7 +538,7 @@ class Finest(Level):
         self._balance = self.by_rows(balance, *arguments, table=rate_arrays, unrolled=text)
 
     def strong_axes(self) -> tuple[bool, ...]:
-        """Return along which axes states exchange most, as x is now."""
+        """Return the axes along which states exchange most, for the current x."""
         return self.strong(self.flows_by_entry(False, self.rates.typical(self.grid.shape)[0]))
 
     def residual(self) -> tuple[float, float]:
@@ -555,7 +547,7 @@ class Finest(Level):
         return 0.5 * off / flow, mass
 
     def imbalance(self, bit: int, marks: NDArray[np.uint8]) -> float:
-        """Return the largest quotient of what flows into a state with a mark and what flows out."""
+        """Return the maximum of inflow / outflow over the marked states."""
         arguments = self.cells, self._rate_table.slots, Marked(bit, marks), self.x
         run = self.by_rows(vector_kernels.imbalance, *arguments, table=self._rate_table)
         return float(max(run()))
@@ -571,7 +563,7 @@ class Finest(Level):
         self.on_states(vector_kernels.multiply, float(factor), self.x)()
 
     def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
-        """Return what sums the flows between the cells of the next level."""
+        """Return a call that sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation)
         return self.sum_rates(coarse, values, parts, self.rates, Weighted(self.x, 0.0))
 
@@ -580,7 +572,7 @@ MAX_CELLS_WITHOUT_OVERCORRECTION = 4  # that become one: where more do, correcti
 
 
 class Coarse(Level):
-    """Cells made of cells; x are the factors by which their flows are to change."""
+    """Aggregated cells; x are the factors by which their flows change."""
 
     def __init__(self, grid: Grid, aggregation: Aggregation, fine: Finest | Coarse) -> None:
         x = np.ones(grid.size)
@@ -617,14 +609,14 @@ class Coarse(Level):
         return self.values.nbytes + self.scale.nbytes + self.x.nbytes
 
     def strong_axes(self) -> tuple[bool, ...]:
-        """Return along which axes states exchange most."""
+        """Return the axes along which states exchange most."""
         return self.strong(self.flows_by_entry(True, self.values))
 
     def prolong(self) -> None:
         """Multiply each state of the finer level by the factor of its cell.
 
-        Where more than two cells along an axis became one, or more than four, the factor is raised to
-        the power 1.25: corrections that are constant on wide cells fall short (Braess, Computing 55, 1995,
+        If more than two cells along an axis were joined, or more than four in all, the factor is raised to
+        the power 1.25: corrections that are constant on wide cells are too small (Braess, Computing 55, 1995,
         nearly doubles those of V-cycles; in W-cycles with three cells along an axis 1.25 takes the fewest
         cycles, measured).
         """
@@ -633,13 +625,13 @@ class Coarse(Level):
         self._prolong()
 
     def restrict(self) -> None:
-        """Sum the flows of the finer level, and begin with all factors one."""
+        """Sum the flows of the finer level, and start with all factors one."""
         self._restrict()
         self._reset()
         self._outflows()
         self._invert()
 
     def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
-        """Return what sums the flows between the cells of the next level."""
+        """Return a call that sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation)
         return self.sum_flows(coarse, values, parts, self.values, self.x)

@@ -1,8 +1,8 @@
 """Linear equations of a chain by multigrid on frozen levels: Q g = -f, and d Q = -r.
 
-Each level corrects the one before it by one amount per aggregate: for Q g = -f added to all its states,
-for d Q = -r spread over them in proportion to their probabilities. The flows between aggregates are
-those of `markov.multigrid.hierarchy`, at a distribution that is no longer changed.
+A level corrects the next finer one by one amount per aggregate. For Q g = -f it is added to all states of the
+aggregate; for d Q = -r it is distributed in proportion to their probabilities. The flows between aggregates are
+those of `markov.multigrid.hierarchy`, at a fixed distribution.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CoarseLevels", "LinearMultigrid"]
 
-MAX_STAGNANT_CYCLES = 12  # cycles that together do not halve what is left
+MAX_STAGNANT_CYCLES = 12  # consecutive cycles that do not halve the residual
 MAX_CYCLES = 200
 MAX_SWEEPS = 16  # per level and cycle
-GOOD_FACTOR = 0.5  # of what is left, per cycle: a step that gains so much is not changed
+GOOD_FACTOR = 0.5  # of the squared residual, per cycle: a step that gains as much is not changed
 N_FORMER_STEPS = 2  # steps to combine with
-MIN_LENGTH, MAX_LENGTH = 0.5, 5.0  # times a cycle's step: what is farther off is for the norm alone
+MIN_LENGTH, MAX_LENGTH = 0.5, 5.0  # multiples of a cycle's step; others would only reduce the norm
 
 
 class CoarseLevels(NamedTuple):
@@ -63,7 +63,7 @@ class CoarseLevels(NamedTuple):
         """Return the levels of the flow y out of the states, stored by target: for d Q = -r.
 
         The arrays are shared with ``hierarchy``, whose values become those of this flow. The last level
-        has zero in the aggregate of the state ``ground``; None: that of the largest flow.
+        has zero in the aggregate of the state ``ground``; None: the state with the largest flow.
         """
         hierarchy.freeze(flow)
         ground = int(np.argmax(flow)) if ground is None else ground
@@ -82,7 +82,7 @@ class CoarseLevels(NamedTuple):
     def by_source(self, reference: int, leak: float) -> CoarseLevels:
         """Return the same levels stored by source: for Q g = -f, with a leak in one state.
 
-        ``leak`` is the flow out of the reference that ends there.
+        ``leak`` is the flow out of the reference that leaves the chain.
         """
         first, n, total = self.first, self.first[1], self.first[-1]
         begin, end = self.indptr[n], self.indptr[total]
@@ -113,7 +113,7 @@ class CoarseLevels(NamedTuple):
 
 
 def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
-    """Return, per unit of mass, the mean time in each state of the last level on the way to one of them.
+    """Return the mean time in each state of the last level per unit of mass, until the ground state is hit.
 
     The inverse of its equations, shape (m, m), by elimination without subtractions.
     """
@@ -127,7 +127,7 @@ def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
     order[[0, ground]] = order[[ground, 0]]
     rates = np.ascontiguousarray(rates[np.ix_(order, order)])
     times = np.eye(m)
-    with np.errstate(all="ignore"):  # what is not finite shows in what is solved
+    with np.errstate(all="ignore"):  # solutions show values that are not finite
         eliminate_block(rates, np.zeros(m, dtype=np.int64), 1, m)
         for k in range(m - 1, 0, -1):
             times[:k] += rates[:k, k, None] * times[k]
@@ -140,21 +140,21 @@ def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
 
 
 class LinearMultigrid:
-    """Cycles for ``A x = -right``: A the generator, or the transposed jump chain less the identity.
+    """Cycles for ``A x = -right``: A is the generator, or the transposed jump chain minus the identity.
 
     Parameters
     ----------
     rows
-        Of A, as in CSR: where each begins, its columns and its entries.
-    own
-        What A has on the diagonal besides these.
+        Of A, in CSR: indptr, columns and entries.
+    diagonal_offset
+        Number on the diagonal of A besides ``rows``.
     diagonal
-        All of it, shape (n,), or its one value.
-    into, out
-        Weight of the equations, and of the unknowns, of an aggregate's states, shape (n,) each: the
+        The diagonal of A, shape (n,), or its constant value.
+    restriction, prolongation
+        Weights of a state's equation and of its unknown in its aggregate, shape (n,) each: the
         probabilities and one for the generator, one and the flow for the jump chain.
     levels
-        For the generator by what they leave, for the jump chain by what they enter.
+        By source for the generator, by target for the jump chain.
     """
 
     def __init__(
@@ -184,12 +184,12 @@ class LinearMultigrid:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays but the matrix."""
+        """Bytes of all arrays except the matrix."""
         vectors = *self._finest[4:], self._x, self._right, self._coarser.middles
         return self.levels.nbytes + sum(vector.nbytes for vector in vectors)
 
     def start(self, right: Vector) -> None:
-        """Begin with x = 0 for another right-hand side, shape (n,)."""
+        """Start from x = 0 with another right-hand side, shape (n,)."""
         self._right[: len(right)] = right
         self._x[: len(right)] = 0.0
         self._remaining[0] = self.levels.repeats[0]
@@ -206,7 +206,7 @@ class LinearMultigrid:
         return product
 
     def _sweep(self, sweeps: int) -> None:
-        """Sweep so many times on each level, before a correction and after it."""
+        """Set the number of sweeps on each level before and after a correction."""
         self._sweeps = sweeps
         schedule = Schedule(self.levels.first, self._remaining, self.levels.repeats, sweeps)
         levels = self._finest, self._coarser
@@ -215,11 +215,12 @@ class LinearMultigrid:
     def solve(
         self, right: Vector, is_accurate: Callable[[Vector], bool], weights: Vector, uncombined_cycles: int = 0
     ) -> Vector:
-        """Return x, shape (n,), as soon as ``is_accurate`` says so of A x + right, or when little is gained.
+        """Return x, shape (n,), at the first residual A x + right that ``is_accurate``, or at stagnation.
 
-        After so many ``uncombined_cycles`` cycles, that smooth most where ``weights`` are largest, the steps of
-        cycles are combined to the least residual / weights in the Euclidean norm. Cycles that do not
-        converge begin again with more sweeps on each level.
+        1. ``uncombined_cycles`` cycles are run without combination: they smooth most where ``weights`` are largest.
+        If they
+           do not converge, they restart with twice as many sweeps on each level.
+        2. Then the steps of cycles are combined to the minimum of residual / weights in the Euclidean norm.
         """
         self.start(right)
         x, residual, count, size = np.zeros_like(right), right.copy(), 0, np.inf
@@ -253,19 +254,19 @@ class LinearMultigrid:
 
 
 def _as_unsigned(index: NDArray[Any]) -> NDArray[Any]:
-    """Return the same numbers, none of them negative, as a type without a sign: no test of it, then."""
+    """Return the same numbers as an unsigned type: kernels then omit the test for negative indices."""
     return index.view(f"u{index.itemsize}")
 
 
 def _upper_entries(low: int, high: int, indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[NDArray[Any], bool]:
-    """Return where entries behind the diagonal begin in rows low .. high - 1, and whether rows ascend."""
+    """Return the first entry above the diagonal in rows low .. high - 1, and whether all rows ascend."""
     upper = np.empty(high, dtype=indptr.dtype)
     ordered = bound_kernel(kernels.find_upper_entries, int(low), int(high), indptr, indices, upper)()
     return upper, bool(ordered)
 
 
 class _Steps:
-    """The last two steps of an iteration, and the combination with the least residual."""
+    """The last two steps of an iteration, and the combination with the smallest residual."""
 
     def __init__(self, x: Vector, residual: Vector, weights: Vector) -> None:
         self.x, self.residual, self.weights = x, residual, weights
@@ -274,9 +275,9 @@ class _Steps:
         self._sizes = np.full(N_FORMER_STEPS, np.inf)  # no former steps
 
     def add(self, step: Vector, change: Vector, cycles: int) -> float:
-        """Go along the step of some cycles, whole where that is good, else as far as is best.
+        """Add the step of ``cycles`` cycles: all of it if it reduces the residual enough, otherwise its best multiple.
 
-        ``change`` is A times the step. Both are kept, and changed. Returns the norm of what is left.
+        ``change`` is A times the step. Both are stored and modified. Returns the norm of the residual.
         """
         products = np.empty(3 + N_FORMER_STEPS)
         pairs = self.residual, change, self._changes, self.weights, products

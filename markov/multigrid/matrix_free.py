@@ -1,4 +1,4 @@
-"""`MatrixFree`, a method for models on grids, and which models are tried with it."""
+"""`MatrixFree`, a method for models on grids, and the test for spaces of whole numbers."""
 
 from __future__ import annotations
 
@@ -20,32 +20,31 @@ __all__ = ["MatrixFree", "is_numbered"]
 class MatrixFree:
     """Aggregation multigrid on the grid of a model's states, with rates from its rules: no matrix.
 
-    For a `ChainModel` on a space of whole numbers whose rules are alike on few boxes of it, and change
+    For a `ChainModel` on a space of whole numbers, with the same rules on each of few boxes of the space, which change
     components of many values by small steps: chains of queues with thresholds, for example. The
-    algorithm is that of `Multilevel`, in a fifth of its memory or less, and faster from some hundred
-    thousand states on; pi and its states are the same. The bound on the error is found in the same
-    way. A matrix is made only by what needs one, such as ``answer.chain.Q``.
+    algorithm is that of `Multilevel`, in a fifth of its memory or less, and faster from about 30,000
+    states on; pi and its states are the same. The bound on the error is computed in the same
+    way. A matrix is built only if it is needed, such as by ``answer.chain.Q``.
 
     Parameters
     ----------
     tolerance
         Relative residual at which to stop.
     max_iterations
-        Most cycles. A chain on which thirty in a row gain nothing is given up.
+        Maximum number of cycles. The solution also ends if 30 consecutive cycles do not halve the residual.
     checkpoint
-        A file to write x to every two minutes, on Ctrl-C, and when pi is found, 8 bytes per state; None:
-        none. If it is there and of the same chain, the solution goes on from it, and its cycles count. It
-        is deleted once the answer is complete, its bound included, and kept where the tolerance was not
-        reached.
+        A file for x, 8 bytes per state, written every two minutes, at Ctrl-C, and when pi is computed; None:
+        no file. If the file exists and is of the same chain, the solution continues from it, and its cycles count. It
+        is deleted once the answer is complete, its bound included, and remains if the tolerance was not reached.
     threads
-        At most so many, and never more than the process may use or 4; None: as many as that. Their
-        number does not change a bit of the result.
+        Maximum number of threads, at most 4 and as many as the process may use; None: that number. It
+        does not change a bit of the result.
 
     Raises
     ------
     ValueError
-        By `stationary`, for a model whose transitions cannot be laid out on a grid, saying why; and for a
-        checkpoint that is not one, not whole, or of another chain or other parameters.
+        By `stationary`, for a model whose transitions do not form a grid, with the reason; and for a
+        checkpoint that is not one, is truncated, or is of another chain or other parameters.
     TooLargeError
         By `stationary`, before arrays are allocated that would not fit into memory.
 

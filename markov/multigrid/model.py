@@ -1,9 +1,4 @@
-"""Which states of a grid count, and where in the grid each state of the space is.
-
-@@ From a model to its chain on a grid, compared with the rules in plain Python.
-
-@@ The chain of a model that was solved without a matrix: its states, and a matrix only on demand.
-"""
+"""A model as a chain on a grid: its reached states, a check against the rules, and a matrix only if requested."""
 
 from __future__ import annotations
 
@@ -42,9 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["GridChain", "GridModel", "GridStates", "SeveralClassesError"]
 
 PRESENT, REACHED, RECURRENT, VISITED, BACK, QUEUED = 1, 2, 4, 8, 16, 32
-MAX_PASSES = 16  # over all states, before they are followed one by one
-STACK_STATES = 1 << 16  # states that are kept to be followed
-BLOCK = 1 << 20  # numbers of the space that are looked up at once
+MAX_PASSES = 16  # over the grid, before states are followed one by one
+STACK_STATES = 1 << 16  # capacity of the stack of states to follow
+BLOCK = 1 << 20  # states of the space per block
 
 
 class SeveralClassesError(ValueError):
@@ -52,25 +47,25 @@ class SeveralClassesError(ValueError):
 
 
 class GridStates:
-    """The states of a grid that the start leads to, and those that the chain comes back to.
+    """The states of a grid that the start leads to, and its recurrent states.
 
     Parameters
     ----------
     layout
         The grid.
     space
-        What a state is made of.
+        The components of a state.
     start
-        The values of the components of the state that the chain starts in; None: all count.
+        Component values of the initial state; None: every state is reached.
 
     Attributes
     ----------
     marks
         Bits of each state of the grid: ``PRESENT``, ``REACHED`` from the start, ``RECURRENT``.
     size, transitions
-        How many states count, and how many transitions they have.
+        Number of reached states, and of their transitions.
     recurrent
-        How many states are in the recurrent class.
+        Number of recurrent states.
 
     Raises
     ------
@@ -106,7 +101,12 @@ class GridStates:
     # ------------------------------------------------------------------ which states count
 
     def _search(self, start: NDArray[np.int64] | None) -> None:
-        """Mark the states that are reached, and the recurrent ones."""
+        """Mark the reached and the recurrent states.
+
+        From any reached state, follow transitions forward and backward. A state that is found forward but not
+        backward does
+        not lead back: continue from it, until all states lead back. The forward set is then the recurrent class.
+        """
         out, into = self.layout.out[0], self.layout.into[0]
         state = int(np.argmax(self.marks)) if start is None else self._index(start)
         if start is not None:
@@ -114,7 +114,7 @@ class GridStates:
             self.marks[(self.marks & REACHED) > 0] |= VISITED
         else:
             self._spread(out, state, REACHED, VISITED)
-        while True:  # on to a state that does not lead back, until all do
+        while True:
             self._spread(into, state, REACHED, BACK)
             remaining = np.flatnonzero((self.marks & (VISITED | BACK)) == VISITED)
             if not len(remaining):
@@ -128,7 +128,7 @@ class GridStates:
         self._clear(VISITED | BACK)
 
     def _spread(self, grid: Grid, state: int, old: int, new: int) -> None:
-        """Mark what a state leads to along the transitions of a grid."""
+        """Mark the states that a state leads to along the transitions of a grid."""
         self.marks[state] |= new
         table = _all_rows(grid), cells_of(grid)
         runs = [
@@ -142,7 +142,7 @@ class GridStates:
                 runs = [self._follower(grid, old, new)] * 2
 
     def _follower(self, grid: Grid, old: int, new: int) -> Callable[[], int]:
-        """Return what marks states one after another: where transitions lead to and fro, runs take a step each."""
+        """Return a call that marks state by state: passes over the grid advance by one step on winding paths."""
         stack = np.empty(STACK_STATES, dtype=np.uint64)
         return bound_kernel(state_kernels.follow, cells_of(grid), stack, old, new, self.marks)
 
@@ -152,7 +152,7 @@ class GridStates:
     # ------------------------------------------------------------------ where they are
 
     def _index(self, codes: NDArray[np.int64]) -> int:
-        """Return the place in the grid of one state, by its codes."""
+        """Return the index in the grid of one state, given its codes."""
         number = int(self.space.numbers(codes[:, None])[0])
         _, indices = self._survey(number, 1, PRESENT)
         return int(indices[0])
@@ -191,14 +191,14 @@ class GridStates:
         return ordered and not self.layout.shift.any() and self.size == len(self.marks)
 
     def blocks(self, bit: int = REACHED) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield the numbers in the space, and the places in the grid, of states; ascending numbers."""
+        """Yield the numbers in the space, ascending, and the indices in the grid, of marked states."""
         for begin in range(0, self.space.size, BLOCK):
             yield self._survey(begin, min(BLOCK, self.space.size - begin), bit)
 
     def gather(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return numbers over the grid as numbers over the states that count, shape (size,).
+        """Return values over the grid as values over the reached states, shape (size,).
 
-        Where the order is the same they are not copied.
+        The array is not copied if the order is the same.
         """
         if self.in_order:
             return x
@@ -209,7 +209,7 @@ class GridStates:
         return values
 
     def codes_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the codes of states by their places in the grid, shape (components, places)."""
+        """Return the codes of states given their indices in the grid, shape (components, states)."""
         layout, grid = self.layout, self.layout.out[0]
         cells, slots = np.divmod(indices, grid.width)
         coordinates = self.cells_at(indices)
@@ -223,12 +223,12 @@ class GridStates:
         return codes
 
     def cells_at(self, indices: NDArray[np.int64] | int) -> NDArray[np.int64]:
-        """Return the coordinates of the cells of states by their places in the grid, shape (axes, places)."""
+        """Return the coordinates of the cells of states given their indices in the grid, shape (axes, states)."""
         grid = self.layout.out[0]
         return np.stack(np.unravel_index(np.asarray(indices) // grid.width, grid.shape))
 
     def kinds_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return kind * width + slot of states by their places in the grid."""
+        """Return kind * width + slot of states given their indices in the grid."""
         grid = self.layout.out[0]
         cells, slots = np.divmod(indices, grid.width)
         kinds = grid.rows[grid.row_kind[cells // grid.shape[-1]], cells % grid.shape[-1]]
@@ -248,36 +248,36 @@ REGIONS = (
 MIN_STATES_PER_REGION = 20
 LIMIT = 2**31  # states of a space
 SOLUTION_BYTES = 9.0  # per state: x, and marks
-COPY_BYTES = 8.0  # pi, where its states have another order than those of the grid
+COPY_BYTES = 8.0  # pi, if the order of its states is not the grid's
 PROOF_BYTES = 5.0  # hitting times, and levels of costs
-SOLVED_BYTES = 16.0  # per coarse state: factors, and flows out
-ABOUT_BYTES = 19.0  # per state, all of it, for a pause tandem with its bound
+SOLVED_BYTES = 16.0  # per coarse state: factors, and outflows
+ABOUT_BYTES = 19.0  # per state in total, for a pause tandem with its bound
 BOUND_BYTES = 16.0  # hitting times, right-hand sides, and flows out
 
 
 class GridModel:
-    """A model whose rules are alike on few boxes of its space, as a chain on a grid.
+    """A model with the same rules on each of a few boxes of its space, as a chain on a grid.
 
     Attributes
     ----------
     layout
         The grid and its transitions.
     states
-        Which states count, and where they are.
+        The reached states, and their indices in the grid.
     how
-        How the rates were found, in words.
+        How the rates were computed, in words.
 
     Parameters
     ----------
     model
         On a space of whole numbers.
     states_per_region
-        The minimum mean number of states in a box with identical rules.
+        Minimum mean number of states in a box with the same rules.
 
     Raises
     ------
     Unsuitable
-        Saying why its transitions cannot be laid out on a grid.
+        With the reason why its transitions do not form a grid.
     TooLargeError
         Before arrays are allocated that would not fit into memory.
     """
@@ -326,7 +326,7 @@ class GridModel:
         return codes
 
     def check_room(self, *, proof: bool) -> None:
-        """Raise TooLargeError unless a solution, with a bound on its error or not, fits into memory."""
+        """Raise TooLargeError unless a solution fits into memory, with or without a bound on its error."""
         grid = self.layout.into[0]
         needed, alone = self.predicted_bytes(proof=proof), self.predicted_bytes(proof=False)
         hint = f" with a bound on the error (without, proof=False, {alone:.3g})" if proof else ""
@@ -334,12 +334,12 @@ class GridModel:
         check_room(f"{self.model.name} on a grid of {grid.size} states{fits}{hint}", needed)
 
     def predicted_bytes(self, *, proof: bool) -> float:
-        """Return the bytes that a solution takes: the most that its steps hold, one after the other."""
+        """Return the peak memory of a solution in bytes: the maximum over its consecutive steps."""
         grid, (size, flows) = self.layout.into[0], self._coarse
         axes = [n > 1 for n in grid.shape]
         below, wide = (math.prod(factors_along(axes, wide=is_wide)) for is_wide in (False, True))
         levels = 8.0 * flows + SOLVED_BYTES * size  # of the first coarse level
-        levels *= 1.0 + below / (below - 1.0) / wide  # the second one is as much smaller
+        levels *= 1.0 + below / (below - 1.0) / wide  # the second is smaller by the same factor
         nbytes = [SOLUTION_BYTES * grid.size + levels, (SOLUTION_BYTES + COPY_BYTES) * grid.size]
         if proof:
             levels = (4.0 * flows + BOUND_BYTES * size) * wide / (wide - 1.0)
@@ -354,7 +354,7 @@ class GridModel:
         return coarse.size, int(coarse.value_begin[-1])
 
     def _compare(self, calls: Calls) -> None:
-        """Compare the transitions out of some states with what plain Python gives."""
+        """Compare the transitions out of a sample of states with the rules in plain Python."""
         if self._undecided:
             self._refuse_undecided(calls)
         grid, rates = self.layout.out
@@ -380,7 +380,7 @@ class GridModel:
                 raise Unsuitable(f"{state}: {mismatch}")
 
     def _refuse_undecided(self, calls: Calls) -> None:
-        """Refuse a model that enters a state whose transitions only plain Python can find."""
+        """Refuse a model that enters a state whose transitions only plain Python can compute."""
         for numbers, _ in self.states.blocks():
             codes = self.space.unnumbered(numbers)
             for region in self._undecided:
@@ -393,7 +393,7 @@ class GridModel:
 
 
 def _beyond(name: str, size: int) -> str:
-    """Return why a space is too large, and what size would do: all other methods take more memory."""
+    """Return the message for a space that is too large, with the size that would fit."""
     free = available()
     return (
         f"{name}: its space has {size} states, and MatrixFree() takes at most {LIMIT}; at {ABOUT_BYTES:g} "
@@ -404,7 +404,7 @@ def _beyond(name: str, size: int) -> str:
 
 
 class GridChain(MarkovChain):
-    """A `MarkovChain` whose generator is built when it is asked for, and not to solve it.
+    """A `MarkovChain` whose generator is built when it is first used, and not for its solution.
 
     Its states are those of ``MarkovChain(model)``, in the same order.
     """
@@ -417,7 +417,7 @@ class GridChain(MarkovChain):
 
     @cached_property
     def Q(self) -> sp.csr_matrix:  # type: ignore[override]
-        """The generator; TooLargeError where it would not fit into memory."""
+        """The generator; TooLargeError if it would not fit into memory."""
         return build_chain(self.grid_model.model).Q
 
     @property
@@ -462,7 +462,7 @@ class GridChain(MarkovChain):
         return super().transient_states
 
     def number_of(self, state: Any) -> int:
-        """Return the number of a state: its place in ``states``, in pi, and in Q."""
+        """Return the number of a state: its index in ``states``, in pi, and in Q."""
         space = self.grid_model.space
         try:
             number = int(space.numbers(space.codes([space.canonical(state)]))[0])

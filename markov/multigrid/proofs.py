@@ -1,22 +1,13 @@
-"""What equations of hitting times weigh in those of aggregates, and what a second in a state costs.
-
-@@ Mean costs on the way to the likeliest state of a chain on a grid, by multigrid.
-
-The aggregates of `markov.multigrid.levels` with the transitions by source, and with flows between them that
-stay as they are: what is solved for on a coarse level is what is to be added to each aggregate.
-
-@@ Where hitting times on a grid fall short of Q h <= -c, and how they are raised there.
-
-After a cycle of multigrid few states do, along the lines where aggregates meet. Any h that satisfies the
-inequality will do for a bound: there h is raised, one state after another, until it holds everywhere.
-
-@@ An upper bound on the error of a distribution on a grid, by hitting times from frozen levels.
+"""An upper bound on the error of a distribution on a grid, by hitting times.
 
 The argument is that of `markov.proofs.certificates.Certificate`: h with (Q h)(x) <= -c < 0 in all states
 but one gives TV(x, m pi) <= max(sum (x Q)+ h, sum (x Q)- h) / c, with m the mass of x.
-Here h comes from a cycle of multigrid or a few, weighted by the solution, and both sides are evaluated in
-float64 with every rounding error bounded. Any h will do that satisfies the inequality. After a cycle few states
-miss it, along the lines where aggregates meet: there h is raised until it holds, one state after another.
+
+1. `HittingTimes` computes h, mean costs until the likeliest state is hit, by one cycle of multigrid or more. Its
+   levels are frozen: equations of aggregates are weighted by the solution x.
+2. `Drift` computes c. Any h that satisfies the inequality proves a bound. After one cycle few states violate it, along
+   the lines where aggregates meet. There h is raised, one state after another, until the inequality holds.
+3. `bound_on_grid` evaluates both sides in float64, with a bound on every rounding error.
 """
 
 from __future__ import annotations
@@ -56,11 +47,11 @@ if TYPE_CHECKING:
 __all__ = ["ACCEPTED_DRIFT", "Drift", "GridBound", "HittingTimes", "Weights", "bound_on_grid", "weights_of"]
 
 COST_EXPONENT = -0.1  # costs grow as this power of the probability
-MIN_WEIGHT = 1e-290  # of the largest probability: what weighs less in equations is not told apart
+MIN_WEIGHT = 1e-290  # minimum weight of an equation, relative to the largest probability
 
 
 def weights_of(pi: NDArray[np.float64], team: Team = ALONE) -> Weights:
-    """Return the weights that follow from probabilities on a grid."""
+    """Return the weights and costs that follow from probabilities on a grid."""
     largest = float(pi.max())
     levels = np.empty(len(pi), dtype=np.uint8)
     parts = np.linspace(0, len(pi), BLOCKS + 1).astype(int).tolist()
@@ -75,18 +66,22 @@ FIRST_SWEEPS = 2  # on the coarse levels, before and after a correction
 
 
 class HittingTimes:
-    """Mean costs on the way to the likeliest state, by multigrid.
+    """Mean costs until the likeliest state is hit, by multigrid.
+
+    The aggregates are those of `markov.multigrid.grid`, with the transitions by source and with fixed flows between
+    them.
+    The unknown on a coarse level is the amount that is added to each aggregate.
 
     Parameters
     ----------
     layout
         The chain.
     pi
-        Probabilities, by which equations are weighed: nowhere may much more flow in than out.
+        Probabilities, which weight the equations: in no state may the inflow far exceed the outflow.
     kind
-        Of the numbers for hitting times.
+        Floating-point type of the hitting times.
     wide
-        Whether three cells become one along each of two axes, or two.
+        Whether three cells are joined along each of two axes, or two.
     team
         Threads.
     """
@@ -122,7 +117,7 @@ class HittingTimes:
         return self.h.nbytes + self.finest.weights.levels.nbytes + levels
 
     def start(self) -> None:
-        """Find a first h: of the first coarse level by one cycle, then by three sweeps."""
+        """Compute a first h: of the first coarse level by one cycle, then by three sweeps."""
         if not self.levels:
             return self.coarsest.solve()
         first, *others = self.levels
@@ -134,7 +129,7 @@ class HittingTimes:
         return None
 
     def cycle(self, sweeps: int) -> None:
-        """Improve h by one cycle, with so many sweeps on each level before a correction and after it."""
+        """Improve h by one cycle, with ``sweeps`` sweeps on each level before and after a correction."""
         everywhere = [sweeps] * (len(self.levels) + 1)
         w_cycle(self.finest, self.levels, self.coarsest.solve, everywhere)
 
@@ -175,19 +170,19 @@ class Finest(Level):
         self.unrolled_kinds = self.frequent._replace(excluded_row=self.excluded_row)
 
     def strong_axes(self) -> tuple[bool, ...]:
-        """Return along which axes most of the next steps lead, all states counting alike."""
+        """Return the axes along which most jumps lead, with equal weight for all states."""
         grid = self.grid
         counts = np.repeat(grid.shares, grid.counts)
         return self.strong(counts * self.jumps)
 
     def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
-        """Return what sums the flows between the cells of the next level."""
+        """Return a call that sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation, by_source=True)
         weighted = Weighted(self.weights.pi, self.weights.minimum)
         return self.sum_rates(coarse, values, parts, self.rates, weighted, hitting_time_kernels.weight)
 
     def restrict_residual(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
-        """Return the call that restricts the residual."""
+        """Return a call that restricts the residual."""
         target = coarse.aggregates(_aggregate_of_cells(aggregation, self.grid))
         into = Restriction(self.children(aggregation), self.cells, self.unrolled_kinds, target)
         run = into, self.equations, self.x
@@ -198,9 +193,9 @@ class Finest(Level):
 
 
 class Coarse(Level):
-    """The equations of the aggregates, for what is to be added to each, divided by the flow out of it.
+    """The equations of the aggregates. The unknown is the amount added to each aggregate.
 
-    Numbers that are not flows are in float32.
+    All arrays except flows are in float32.
     """
 
     def __init__(self, grid: Grid, aggregation: Aggregation, fine: Finest | Coarse, leak: float) -> None:
@@ -226,21 +221,21 @@ class Coarse(Level):
         self.forward, self.backward = self.sweeps(hitting_time_kernels.cells_by_shares, arrays, row)
 
     def aggregates(self, aggregate_of_cell: NDArray[np.uint64]) -> Aggregates:
-        """Return where the states of the finer level belong, given that of each cell of a row."""
+        """Return the aggregates of the finer level's states, given the aggregate of each cell of a row."""
         states = self.cells.cells * self.cells.width
         return Aggregates(aggregate_of_cell, states, self.out, self.right)
 
     def sum_buffer(self) -> tuple[Vector]:
-        """Return room for one number of each state of a row."""
+        """Return a buffer with one number for each state of a row."""
         return (np.zeros(self.grid.shape[-1] * self.grid.width),)
 
     def restrict(self) -> None:
-        """Restrict the residual of the finer level, and begin with nothing to be added."""
+        """Restrict the residual of the finer level, and start from zero."""
         self._restrict_residual()
         self.x[:] = 0.0
 
     def strong_axes(self) -> tuple[bool, ...]:
-        """Return along which axes most of the next steps lead, all states counting alike."""
+        """Return the axes along which most jumps lead, with equal weight for all states."""
         self.x[:] = 1.0
         flows = self.flows_by_entry(True, self.values)
         self.x[:] = 0.0
@@ -252,12 +247,12 @@ class Coarse(Level):
         return self.values.nbytes + self.out.nbytes + self.x.nbytes + self.right.nbytes
 
     def restriction(self, aggregation: Aggregation, coarse: Level, values: Vector) -> Callable[[], Any]:
-        """Return what sums the flows between the cells of the next level."""
+        """Return a call that sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation, by_source=True)
         return self.sum_flows(coarse, values, parts, self.values, self.out)
 
     def restrict_residual(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
-        """Return the call that restricts the residual."""
+        """Return a call that restricts the residual."""
         target = coarse.aggregates(_aggregate_of_cells(aggregation, self.grid))
         none = Frequent(np.zeros_like(self.frequent.special), self.frequent.excluded_row)
         run = (
@@ -307,12 +302,12 @@ class _Direct:
 
 
 def _aggregate_of_cells(aggregation: Aggregation, grid: Grid) -> NDArray[np.uint64]:
-    """Return where, in a row of the coarse grid, each cell of a row belongs."""
+    """Return the first state of the aggregates of each cell of a row, within the coarse row."""
     return as_unsigned(np.arange(grid.shape[-1]) // aggregation.last * grid.width)
 
 
 def _coarse_state(state: int, fine: Grid, aggregation: Aggregation, coarse: Grid) -> int:
-    """Return the coarse state that a state is a part of."""
+    """Return the coarse state that contains a state."""
     cell, slot = divmod(state, fine.width)
     row, last = divmod(cell, fine.shape[-1])
     parent = int(np.flatnonzero((aggregation.child_rows == row).any(axis=1))[0])
@@ -321,19 +316,19 @@ def _coarse_state(state: int, fine: Grid, aggregation: Aggregation, coarse: Grid
 
 ACCEPTED_DRIFT = 0.4  # of c: an h that proves more is not looked for
 DRIFT_LIMIT = -1.01 * ACCEPTED_DRIFT  # of a drift: sums in another order are rounded in other ways
-RAISED_DRIFT = 1.2 * ACCEPTED_DRIFT  # times the costs of a state: what its h is raised to
-MAX_VISITED_SHARE = 0.25  # of the states: if more are to be looked at, cycles are left to go on
+RAISED_DRIFT = 1.2 * ACCEPTED_DRIFT  # drift of a raised state, relative to its costs
+MAX_VISITED_SHARE = 0.25  # of the states; if more would be visited, another cycle comes first
 
 
 class Drift:
-    """The largest (Q h)(s) of the recurrent states but the reference, rounded up.
+    """The largest (Q h)(s) of the recurrent states except the reference, rounded up.
 
     Parameters
     ----------
     times
-        Hitting times h, as they are when it is asked for.
+        Hitting times h; the current values are used by each call.
     layout, marks
-        The chain, and which of its states count.
+        The chain, and the marks of its recurrent states.
     """
 
     def __init__(self, times: HittingTimes, layout: Layout, marks: NDArray[np.uint8]) -> None:
@@ -349,25 +344,25 @@ class Drift:
         self._run = level.by_rows(proof_kernels.drift, *run, **options)
 
     def _failing_buffer(self) -> tuple[NDArray[np.uint64]]:
-        """Return room for the numbers of states of a block of rows."""
+        """Return a buffer for the numbers of failing states in a block of rows."""
         self._states.append(np.empty(self._max_failing, dtype=np.uint64))
         return (self._states[-1],)
 
     def drift_bound(self) -> float:
-        """Return c, so that Q h is at most -c."""
+        """Return c such that Q h is at most -c."""
         worst, counts = zip(*self._run(), strict=True)
         self._counts = tuple(map(int, counts))
         return -float(np.max(worst))
 
     def failing(self) -> NDArray[np.uint64]:
-        """Return the states in which Q h was above the limit, or some of them where they are very many."""
+        """Return the states in which Q h was above the limit, or the first of them if there are very many."""
         pairs = zip(self._states, self._counts, strict=True)
         return np.concatenate([states[:count] for states, count in pairs])
 
     def raise_failing(self) -> bool:
-        """Raise h where Q h was too large, and in the states that this makes too large; return whether it did.
+        """Raise h until Q h is at most the limit in every state; return whether that succeeded.
 
-        Raising h in a state lowers Q h there, and raises it in states with a transition into it only.
+        Raising h in a state lowers Q h there, and raises it only in states with a transition into it.
         """
         count, level, into = sum(self._counts), self._level, self._into.cells
         if count > self._max_failing:
@@ -393,7 +388,7 @@ BYTES_PER_STATE = 26.0  # bytes per state of the second attempt
 
 
 class GridBound(NamedTuple):
-    """Result of `bound_on_grid`: the bound (inf: none was verified), c, cycles, and bytes held."""
+    """Result of `bound_on_grid`: the bound (inf without proof), c, cycles, and bytes of all arrays."""
 
     distance: float
     c: float
@@ -408,15 +403,15 @@ def bound_on_grid(
 
     Parameters
     ----------
-    layout, places
+    layout, states
         The chain; the bound is over its recurrent states.
     x
-        Probabilities of the states of the grid, zero in those that are not recurrent.
+        Probabilities of the states of the grid, zero in transient states.
     team
-        Threads; they do not change a bit of it.
+        Threads; the bound does not depend on their number.
     exact
-        Whether x Q is evaluated in double-double: where cycles went on until rounding stopped them, most of
-        what float64 has for a residual is the bound on its own rounding errors.
+        Whether x Q is evaluated in double-double. If cycles continued until rounding stopped them, most of
+        a residual in float64 is the bound on its own rounding errors.
     """
     bound = GridBound(math.inf, 0.0, 0, 0)
     for kind, wide in ATTEMPTS:
@@ -431,10 +426,10 @@ def bound_on_grid(
 
 
 def _bound(layout: Layout, states: GridStates, times: HittingTimes, x: Vector, exact: bool) -> GridBound:
-    """Return the bound by hitting times that are yet to be found."""
+    """Return the bound by hitting times, which this function computes."""
     c, cycles, grown = -math.inf, 0, 0
     drift = Drift(times, layout, states.marks)
-    with np.errstate(all="ignore"):  # what is not finite proves nothing
+    with np.errstate(all="ignore"):  # values that are not finite prove nothing
         for sweeps in SWEEPS:
             if cycles:
                 times.cycle(sweeps)
@@ -459,10 +454,7 @@ def _bound(layout: Layout, states: GridStates, times: HittingTimes, x: Vector, e
 def _misfit(
     times: HittingTimes, layout: Layout, marks: NDArray[np.uint8], x: Vector, exact: bool
 ) -> tuple[float, float, float]:
-    """Return the larger of the sums of (x Q)+ h and (x Q)- h over recurrent states.
-
-    The sum of x in two parts comes second and third.
-    """
+    """Return the larger of the sums of (x Q)+ h and (x Q)- h over recurrent states, and the sum of x in two parts."""
     team, (grid, rates) = times.finest.team, layout.into
     level, rate_arrays = Level(grid, x, unroll=False, team=team), rate_table(grid, rates)
     minimum = float(times.h[times.reference])

@@ -1,12 +1,15 @@
-"""Iterates of a long solution on a grid, kept in a file to be taken up again.
-
-@@ pi Q = 0 by multigrid on the grid of cells of a model, without a matrix.
+"""pi Q = 0 by multigrid on the grid of cells of a model, without a matrix.
 
 The algorithm is that of `markov.methods.multilevel`: a forward sweep, a correction by the flows between
-aggregates, and a backward sweep, on every level. Here the finest level takes its rates from the kinds of
-cells that the rules make, and the levels below it keep nothing but the flows between cells.
+aggregates, and a backward sweep, on every level. It differs in these points:
 
-@@ The method `MatrixFree`: the stationary distribution of a large model from its rules, without a matrix.
+1. The finest level takes its rates from the kinds of cells that follow from the rules. Coarse levels store only the
+flows
+   between cells. Below 1,500 states `_CoarsestLevel` continues with a sparse matrix.
+2. Two levels join three cells along each of two axes. If these do not converge, levels with two cells are set up.
+3. Slow iterates are combined with the last two.
+4. A source of 1e-280 in every state keeps tails from underflow; before a bound, cycles continue until tails balance.
+5. Iterates of long solutions are written to a checkpoint.
 """
 
 from __future__ import annotations
@@ -64,50 +67,50 @@ SECONDS_BETWEEN_FILES = 120.0  # s between two files
 
 
 class NoCheckpoint:
-    """No file: a solution begins at nothing, and is kept nowhere.
+    """No file: a solution starts from nothing, and is not stored.
 
     Attributes
     ----------
     cycles
-        That have passed.
+        Number of completed cycles.
     """
 
     cycles = 0
 
     def load(self, x: NDArray[np.float64]) -> None:
-        """Set x to what was kept, if anything was."""
+        """Set x to the stored iterate, if there is one."""
 
     def on_cycle(self, cycles: int, x: NDArray[np.float64]) -> None:
-        """Note that a cycle has passed; keep x if the last one kept is old."""
+        """Count a cycle, and save x if the last file is old."""
 
     def save(self, x: NDArray[np.float64]) -> None:
-        """Keep x."""
+        """Save x."""
 
     def delete(self) -> None:
-        """Delete what was kept, if anything was."""
+        """Delete the stored iterate, if there is one."""
 
 
 NO_CHECKPOINT = NoCheckpoint()
 
 
 class Checkpoint(NoCheckpoint):
-    """A file with x, and for which chain and after how many cycles it is.
+    """A file with x, a hash of its chain, and the number of cycles.
 
-    A new file is written beside the old one, and then takes its place: at every moment there is a whole
-    one. A line of JSON comes first, then x as float64 in the byte order of the machine.
+    A new file is written beside the old one and then replaces it: at every moment there is a complete
+    file. A line of JSON comes first, then x as float64 in the byte order of the machine.
 
     Parameters
     ----------
     path
-        Of the file, in a folder that exists.
+        Path of the file, in an existing folder.
     grid
         The chain.
 
     Raises
     ------
     ValueError
-        Where there is no such folder, too little room on its disk, or a file that is not a checkpoint,
-        not whole, or of another chain.
+        If there is no such folder, too little free space on its disk, or a file that is not a checkpoint,
+        truncated, or of another chain.
     """
 
     def __init__(self, path: str | os.PathLike[str], grid: GridModel) -> None:
@@ -125,7 +128,7 @@ class Checkpoint(NoCheckpoint):
             raise self._error(f"{8 * self.size:.3g} bytes are needed, {free:.3g} are free")
 
     def load(self, x: NDArray[np.float64]) -> None:
-        """Set x to what the file has, if there is one; ValueError where that is not probabilities."""
+        """Set x to the contents of the file, if there is one; ValueError unless these are probabilities."""
         if not self.path.exists():
             return
         with self.path.open("rb") as file:
@@ -135,7 +138,7 @@ class Checkpoint(NoCheckpoint):
             raise self._error("its numbers are not probabilities")
 
     def on_cycle(self, cycles: int, x: NDArray[np.float64]) -> None:
-        """Note that a cycle has passed; write a file if the last one is old."""
+        """Count a cycle, and write a file if the last one is old."""
         self.cycles = cycles
         if time.monotonic() >= self._next:
             self.save(x)
@@ -153,7 +156,7 @@ class Checkpoint(NoCheckpoint):
         self.path.unlink(missing_ok=True)
 
     def _header(self) -> dict[str, Any]:
-        """Return what the file says of itself."""
+        """Return the header of the file, after checks."""
         try:
             with self.path.open("rb") as file:
                 line = file.readline(10_000)
@@ -175,12 +178,12 @@ class Checkpoint(NoCheckpoint):
 
 
 def checkpoint_of(path: str | os.PathLike[str] | None, grid: GridModel) -> NoCheckpoint:
-    """Return the checkpoint of a chain at a path, or none."""
+    """Return the checkpoint of a chain at a path, or `NO_CHECKPOINT`."""
     return NO_CHECKPOINT if path is None else Checkpoint(path, grid)
 
 
 def _key(grid: GridModel) -> str:
-    """Return a hash of all that makes up a chain on a grid."""
+    """Return a hash of all arrays of a chain on a grid."""
     layout = grid.layout
     digest = hashlib.sha256(repr((layout.axes, layout.inner, layout.low)).encode())
     for side, rates in (layout.into, layout.out):
@@ -197,21 +200,21 @@ def _key(grid: GridModel) -> str:
 
 
 FIRST_SWEEPS = 3
-WIDE_LEVELS = 2  # coarse levels with three cells to one along each of two axes, others with two
-FINE_SWEEPS = 2  # of the finest level before a correction, and after it
-COMBINE_FACTOR = 0.6  # residual per cycle beyond which iterates are combined
-MAX_PAUSE = 4  # cycles between two residuals: a set that is slow is seen to be by the tenth
-MAX_TAIL_IMBALANCE = 2.0  # times what flows out of a state flows in: less serves a bound
-MAX_TAIL_PAIRS = 8  # of cycles until tails have settled
+WIDE_LEVELS = 2  # coarse levels with three cells to one along each of two axes; others have two
+FINE_SWEEPS = 2  # of the finest level, before and after a correction
+COMBINE_FACTOR = 0.6  # iterates are combined if the residual falls by less per cycle
+MAX_PAUSE = 4  # cycles between two residuals: slow convergence is detected by the tenth cycle
+MAX_TAIL_IMBALANCE = 2.0  # inflow / outflow in tails that serve a bound
+MAX_TAIL_PAIRS = 8  # pairs of cycles until tails have settled
 MAX_STAGNANT_PAIRS = 2
 UNDERFLOW_GUARD = 1e-300
-MAX_FLOW_RATIO = 1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
-WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out again with two cells to one
-NARROW_BYTES = 24.0  # per state: what those take
+MAX_FLOW_RATIO = 1e3  # flow of the likeliest state over that of the state that supplies all sources
+WIDE_STAGNANT_CYCLES = 10  # after which levels with two cells to one are set up
+NARROW_BYTES = 24.0  # per state, of levels with two cells to one
 
 
 class Multigrid:
-    """The levels of a chain on a grid, by a team of threads; ``x`` are its probabilities, up to a factor."""
+    """The levels of a chain on a grid, for a team of threads; ``x`` are its probabilities, up to a factor."""
 
     def __init__(self, layout: Layout, x: NDArray[np.float64], team: Team = ALONE) -> None:
         grid, rates = layout.into
@@ -258,7 +261,7 @@ class Multigrid:
     def solve(self, tolerance: float, max_cycles: int, checkpoint: NoCheckpoint = NO_CHECKPOINT) -> tuple[int, float]:
         """Cycle to a relative residual; return the number of cycles and the residual.
 
-        Residuals are computed, and iterates combined, as seldom as the rate of convergence allows.
+        Residuals are computed, and iterates combined, as rarely as the rate of convergence allows.
         """
         rule = StoppingRule(tolerance, max_cycles, done=checkpoint.cycles)
         pause = 1
@@ -289,7 +292,7 @@ class Multigrid:
         return rule.done, rule.size
 
     def narrow(self) -> bool:
-        """Begin again with two cells to one on all levels, if there is memory for them."""
+        """Restart with two cells to one on all levels, if there is memory for them; return whether there was."""
         if available() < NARROW_BYTES * self.x.size:
             return False
         self.history.clear()
@@ -299,7 +302,7 @@ class Multigrid:
         return True
 
     def refine(self, done: int) -> int:
-        """Cycle on as long as each two cycles at least halve the residual; return the number of all."""
+        """Cycle while each two cycles at least halve the residual; return the number of all cycles."""
         size = self.finest.residual()[0]
         while True:
             for _ in range(2):
@@ -312,10 +315,11 @@ class Multigrid:
                 return done
 
     def cycle_tails(self, done: int, max_cycles: int, marks: NDArray[np.uint8]) -> int:
-        """Cycle on until tails are as they are to be, at most ``max_cycles`` times in all; return how often.
+        """Cycle until tails balance, to at most ``max_cycles`` cycles in all; return the number of all cycles.
 
-        A residual says nothing of states without probability. As weights they serve a bound where no
-        more flows into them than out of them, or what always flows in, and not twice as much.
+        A residual does not depend on states without probability. As weights, such states serve a bound if their
+        inflow is
+        at most their outflow. At the source of 1e-280, less than twice the outflow is enough.
         Tails whose imbalance is not halved by two pairs of cycles are at the floor of float64: they never settle.
         """
         minimum, stagnant_pairs = np.inf, 0
@@ -334,10 +338,10 @@ class Multigrid:
         return done
 
     def combine(self, size: float) -> None:
-        """Replace x by the combination with two former iterates that has the least residual."""
+        """Replace x by the combination with two former iterates that has the smallest residual."""
         if len(self.history) < 2:
             if available() < 2.0 * self.x.nbytes:
-                return  # it goes on without
+                return  # no combination without memory for it
             self.history.append(self.x.copy())
             return
         newer, older = self.history
@@ -358,9 +362,9 @@ class Multigrid:
 
 
 class _CoarsestLevel:
-    """The smallest grid as a chain of its own, whose cycles are those of a sparse matrix.
+    """The coarsest grid as a chain with a sparse matrix, solved by cycles on its aggregates.
 
-    What always flows into its states comes out of a likely one, so that nothing is left over.
+    The source of its states is taken out of a likely state, so that flows balance.
     """
 
     def __init__(self, level: Finest | Coarse) -> None:
@@ -381,7 +385,7 @@ class _CoarsestLevel:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Set up the levels, with what flows in everywhere out of the state that is likeliest now."""
+        """Set up the levels, with the source out of the state that is likeliest now."""
         grid, (indptr, indices) = self.level.grid, self._pattern
         self._likely, first = int(np.argmin(self._scale)), indptr[:-1]
         self._sources_there = first + np.arange(grid.size)  # before what a state gets from others
@@ -409,8 +413,8 @@ class _CoarsestLevel:
         level.x[:] = levels.x[:n]
 
 
-REACHED_SHARE = 0.5  # of the states of a grid: fewer are left to a search from the start
-STATES_PER_REGION = 200  # on average: finding more regions could cost a quarter of a solution with a matrix
+MIN_REACHED_SHARE = 0.5  # of the states of a grid; otherwise a search from the start is better
+STATES_PER_REGION = 200  # minimum mean: finding more regions could cost a quarter of a solution with a matrix
 
 
 class GridSolution(NamedTuple):
@@ -419,13 +423,13 @@ class GridSolution(NamedTuple):
     Attributes
     ----------
     chain
-        States, and a matrix on demand.
+        States, and a matrix if requested.
     pi
         Shape (states,), summing to one.
     residual
         Relative, in the norm of `Stationary`.
     iterations, memory, levels
-        Cycles, bytes that were held, and states and transitions of each level.
+        Cycles, bytes of all arrays, and states and transitions of each level.
     error_bound
         On the distance in total variation; inf without proof.
     """
@@ -440,12 +444,12 @@ class GridSolution(NamedTuple):
 
 
 def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
-    """Return a model on a grid; None where it is not requested and does not pay or is not possible.
+    """Return a model on a grid; None if it is not requested and either does not pay or is impossible.
 
     Raises
     ------
     ValueError
-        Where it is requested and not possible.
+        If it is requested and impossible.
     """
     try:
         grid = GridModel(model) if requested else GridModel(model, STATES_PER_REGION)
@@ -456,11 +460,11 @@ def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
         raise ValueError(f"{model.name}: {msg}: {error}") from None
     except SeveralClassesError:
         if not requested:
-            return None  # the driver says so
+            return None  # the driver raises the error
         msg = "the stationary distribution is not unique; use stationary_by_class(model)"
         raise ValueError(f"{model.name}: {msg}") from None
     share = grid.states.size / grid.layout.into[0].size
-    return grid if requested or share >= REACHED_SHARE else None
+    return grid if requested or share >= MIN_REACHED_SHARE else None
 
 
 def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bool) -> GridSolution:
@@ -471,9 +475,9 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
     grid
         The model.
     method
-        When to stop.
+        Tolerance and maximum number of cycles.
     proof, tight
-        Whether to bound the error; tight goes on, before that, as long as cycles gain something.
+        Whether to bound the error; tight first cycles until the residual stagnates.
     """
     grid.check_room(proof=proof)
     with Team(method.threads) as team:
@@ -485,15 +489,15 @@ def _solve(grid: GridModel, method: MatrixFree, team: Team, proof: bool, tight: 
     checkpoint = checkpoint_of(method.checkpoint, grid)
     x = np.full(n, 1.0 / n)
     levels = Multigrid(grid.layout, x, team)
-    checkpoint.load(x)  # levels are those of a start from nothing
+    checkpoint.load(x)  # after the levels, which do not depend on a checkpoint
     try:
-        with np.errstate(all="ignore"):  # what is not finite shows in the residual
+        with np.errstate(all="ignore"):  # the residual shows values that are not finite
             cycles, residual = levels.solve(method.tolerance, method.max_iterations, checkpoint)
             if tight and residual <= method.tolerance:
                 cycles = levels.refine(cycles)
             if proof and residual <= method.tolerance:
                 cycles = levels.cycle_tails(cycles, method.max_iterations, states.marks)
-    finally:  # Ctrl-C too
+    finally:  # at Ctrl-C as well
         checkpoint.save(x)
     levels.finest.on_states(state_kernels.clear_unmarked, RECURRENT, states.marks, x)()
     residual, mass = levels.finest.residual()

@@ -1,21 +1,14 @@
-"""Which kinds of cells are so frequent that statements are written out for them.
+"""Generated statements for the most frequent kinds of cells, without loops over slots and entries.
 
-A pattern says where the transitions of a kind of cell lead, and not at which rates: one compiled kernel
-serves all parameters of a model, and models alike.
+A pattern has the targets of the transitions of a kind of cell, but not their rates: one compiled kernel
+serves all parameters of a model, and similar models. Statements are spliced into the kernels. Distances within a row
+are
+literals, so that they become part of the machine's addresses. Rates, and distances between rows, stay arguments.
 
-@@ Parts of statements for the cells of frequent kinds: places, sums, and constants.
+In sweeps the values just computed in the same row stay in a register: through memory, and rounded to float32 there,
+each state would wait for the previous one.
 
-Whole numbers are unsigned, ``_k3`` is three.
-
-@@ Statements for the cells of the most frequent kinds, with no loops over slots and entries.
-
-They are spliced into the kernels. Distances within a row are written out as numbers, so that they
-become part of the machine's addresses; rates, and distances between rows, stay arguments.
-
-@@ Statements for sweeps over the cells of the most frequent kinds, with no loops over slots and entries.
-
-They are spliced into `sweep_kernels.sweep`. What has just been computed in the same row stays in a register:
-through memory, and rounded to float32 there, each state would wait for the one before it.
+Whole numbers are unsigned; ``_k3`` is three.
 """
 
 from __future__ import annotations
@@ -67,7 +60,7 @@ MIN_SHARE = 0.02  # of the cells
 
 
 class Term(NamedTuple):
-    """One number of a sum: where it is.
+    """One term of a sum: the position of its state, and of its flow.
 
     Attributes
     ----------
@@ -76,7 +69,7 @@ class Term(NamedTuple):
     offset
         From the first state of the cell to that state, within its row.
     line, flow
-        Of a flow of a coarser grid: the row of cells that make up the coarse one, and its number.
+        For a flow of a coarser grid: the row of cells within the coarse cell, and the number of the flow.
     """
 
     lead: tuple[int, ...]
@@ -86,12 +79,12 @@ class Term(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """The terms of each sum of a cell, and how many slots it has.
+    """The terms of each sum of a cell, and its number of slots.
 
     Attributes
     ----------
     spans
-        Flows in each row of the cells that make up a coarse one.
+        Number of flows in each row of the cells within a coarse cell.
     """
 
     sums: tuple[tuple[Term, ...], ...]
@@ -100,13 +93,13 @@ class Pattern(NamedTuple):
 
     @property
     def leads(self) -> list[tuple[int, ...]]:
-        """Other rows than the cell's own, in a fixed order."""
+        """Rows other than the cell's own, in a fixed order."""
         leads = {term.lead for terms in self.sums for term in terms}
         return sorted(lead for lead in leads if any(lead))
 
     @property
     def lag(self) -> int:
-        """Cells by which a row has to be ahead of the next to have been swept where that one reads it."""
+        """Number of cells by which a row must precede the next, so that the next reads swept values."""
         offsets = [t.offset // self.width for terms in self.sums for t in terms if any(t.lead)]
         return max([1, *map(abs, offsets)])
 
@@ -117,18 +110,18 @@ class Pattern(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The terms of all sums of the kinds of cells, of which frequent ones may be written out.
+    """The terms of all sums of the kinds of cells, of which frequent kinds may be unrolled.
 
     Attributes
     ----------
     terms
         Offset, line, flow and lead of each term, shape (terms, 3 + axes - 1).
     begin
-        First term of each sum, and one more.
+        First term of each sum, and the total.
     first
-        First sum of each kind, and one more.
+        First sum of each kind, and the total.
     spans
-        Flows in each row of the cells that make up a coarse one, for each kind.
+        Number of flows in each row of the cells within a coarse cell, for each kind.
     width
         Slots of a cell.
     """
@@ -145,7 +138,7 @@ class Candidates(NamedTuple):
         return np.diff(self.begin[self.first])
 
     def key(self, kind: int) -> Hashable:
-        """Return what tells the pattern of a kind from others."""
+        """Return a hashable key of the pattern of a kind."""
         bounds = self.begin[self.first[kind] : self.first[kind + 1] + 1]
         table = self.terms[bounds[0] : bounds[-1]]
         return table.tobytes(), (bounds - bounds[0]).tobytes(), self.spans[kind].tobytes()
@@ -167,7 +160,7 @@ def grid_patterns(grid: Grid) -> Candidates:
 
 
 class Sums(NamedTuple):
-    """For each part of a flow of a coarser grid its entry, row and flow, and the flows of each row."""
+    """The entry, row and flow of each part of a flow of a coarser grid, and the number of flows of each row."""
 
     entry: Numbers
     line: Numbers
@@ -176,16 +169,16 @@ class Sums(NamedTuple):
 
 
 def sum_patterns(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool) -> Candidates:
-    """Return the patterns of the kinds of coarse cells: what their flows are sums of.
+    """Return the patterns of the kinds of coarse cells: the parts of their flows.
 
     Parameters
     ----------
     grid, aggregation
-        The finer grid, and what a coarse cell is made of.
+        The finer grid, and the children of each coarse cell.
     sums
-        Where its parts are.
+        Positions of the parts.
     by_source
-        Whether a flow is weighted by the state that it belongs to, or by the other one.
+        Whether a flow is weighted by its own state, or by the other state.
     """
     parts = aggregation.parts
     lines = list(np.ndindex(*aggregation.factors[:-1]))
@@ -199,14 +192,14 @@ def sum_patterns(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source:
 
 
 def frequent(candidates: Candidates, shares: NDArray[np.float64]) -> tuple[list[Pattern], NDArray[np.uint64]]:
-    """Return the patterns that many cells have, and which of them each kind has, from 1 on; 0: none.
+    """Return the most frequent patterns, and the 1-based pattern of each kind; 0: none.
 
     Parameters
     ----------
     candidates
         Of each kind.
     shares
-        Of the cells that are of each kind; zero for kinds that may not be chosen.
+        Fraction of the cells of each kind; zero excludes a kind.
     """
     kinds_by_pattern: dict[Hashable, list[int]] = {}
     for kind in np.flatnonzero((shares > 0.0) & (candidates.sizes <= MAX_TERMS)).tolist():
@@ -225,7 +218,7 @@ def one_of(
     statements: Callable[[Pattern], list[str]],
     special: str = "frequent.special[number]",
 ) -> str:
-    """Return the statements of the pattern that a kind has."""
+    """Return a branch per pattern with its statements."""
     lines: list[str] = []
     for number, pattern in enumerate(patterns, 1):
         lines.append(f"{'if' if number == 1 else 'elif'} {special} == _k{number}:")
@@ -234,13 +227,13 @@ def one_of(
 
 
 def constants(lines: list[str]) -> list[str]:
-    """Return statements with their constants before them: whole numbers without a sign."""
+    """Return statements preceded by their constants: unsigned whole numbers."""
     used = sorted({int(n) for n in re.findall(r"\b_k(\d+)\b", "\n".join(lines))})
     return [*(f"_k{n} = uint64({n})" for n in used), *lines]
 
 
 def rows(pattern: Pattern) -> list[str]:
-    """Return statements for the distances to other rows, by an entry that leads there."""
+    """Return statements for the distances to other rows, from an entry that leads there."""
     lines, number = ["_b = grid.begin[base]"], 0
     entry: dict[tuple[int, ...], tuple[int, int]] = {}
     for r, terms in enumerate(pattern.sums):
@@ -268,30 +261,30 @@ def sources(pattern: Pattern) -> list[str]:
 
 
 def at(pattern: Pattern, term: Term, s: str) -> str:
-    """Return the place of a term's state."""
+    """Return the index of a term's state."""
     base = f"_p{pattern.leads.index(term.lead)}" if any(term.lead) else s
     return plus(base, term.offset)
 
 
 def plus(base: str, number: int) -> str:
-    """Return a place so many states further on."""
+    """Return an index plus a constant."""
     if number == 0:
         return base
     return f"{base} + _k{number}" if number > 0 else f"{base} - _k{-number}"
 
 
 def sum_of(terms: Sequence[str]) -> str:
-    """Return a sum whose last term is added last: it is the one that has just been computed."""
+    """Return a sum whose last term is added last, since it has just been computed."""
     return " + ".join(terms) if terms else "0.0"
 
 
-CELL_LOOP = "for _ in range(grid.starts[k], grid.ends[k]):"
+CELL_LOOP = "for _ in range(grid.starts[k], grid.stops[k]):"
 SUMS = "parts.special[kind]"
 """The pattern of a coarse cell, whose number is the kind."""
 
 
 def balance(patterns: Sequence[Pattern]) -> str:
-    """Return the sums of what flows in less what flows out, over a segment."""
+    """Return the sums of |inflow - outflow|, outflow and x over a segment."""
     return one_of(patterns, _balance)
 
 
@@ -344,7 +337,7 @@ def residuals(patterns: Sequence[Pattern]) -> str:
                 f"_o = {sum_of([f'weights.costs[weights.levels[{state}]]', *terms])}",
             ]
             body.append(f"_a{r} += weight(weights.pi[{state}], weights.minimum) * _o")
-        lines = _by_cell(pattern, "for cell in range(grid.starts[k], grid.ends[k]):", body)
+        lines = _by_cell(pattern, "for cell in range(grid.starts[k], grid.stops[k]):", body)
         return ["_t = target.aggregate_of_cell[grid.starts[k]]", *begin, *lines, *done]
 
     return one_of(patterns, statements)
@@ -353,7 +346,7 @@ def residuals(patterns: Sequence[Pattern]) -> str:
 def drifts(patterns: Sequence[Pattern], roundings: int, unit: float) -> str:
     """Return the largest drift of hitting times, rounded up, over a segment.
 
-    Rounding errors are that of a number, ``unit``, so often and once more for each transition.
+    The bound on rounding errors has ``roundings`` terms of ``unit``, and one more for each transition.
     """
 
     def statements(pattern: Pattern) -> list[str]:
@@ -409,7 +402,7 @@ def sums_of_rates(patterns: Sequence[Pattern]) -> str:
 
 
 def sums_of_flows(patterns: Sequence[Pattern]) -> str:
-    """Return the same for a coarser grid."""
+    """Return the sums of flows of a coarse grid, for a segment of coarser cells."""
 
     def statements(pattern: Pattern) -> list[str]:
         rows = range(len(pattern.spans))
@@ -422,7 +415,7 @@ def sums_of_flows(patterns: Sequence[Pattern]) -> str:
 
 
 def _sums(pattern: Pattern, weight: str, rate: Callable[[Term, int], str], advance: list[str]) -> list[str]:
-    """Return a loop over the coarse cells of a segment; ``weight`` has what a state becomes."""
+    """Return a loop over the coarse cells of a segment; ``weight`` is a format for the weight of a state."""
     body, number = [f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))], 0
     for e, terms in enumerate(pattern.sums):
         states = [weight.format(at(pattern, t, "s")) for t in terms]
@@ -431,11 +424,11 @@ def _sums(pattern: Pattern, weight: str, rate: Callable[[Term, int], str], advan
         body.append(f"values[v + _k{e}] = {sum_of(products)}")
         number += len(terms)
     body += [f"v += _k{len(pattern.sums)}", f"s += children.last * _k{pattern.width}", *advance]
-    return ["for _ in range(grid.starts[i], grid.ends[i]):", *(f"    {line}" for line in body)]
+    return ["for _ in range(grid.starts[i], grid.stops[i]):", *(f"    {line}" for line in body)]
 
 
 def prolong(width: int, last: int) -> str:
-    """Return the corrections of a row of cells of so many slots, ``last`` of which make one."""
+    """Return the corrections of a row of cells with ``width`` slots, ``last`` of which make one coarse cell."""
     lines = [f"while remaining >= _k{last}:"]
     body = [f"_c{r} = coarse[t + _k{r}]" for r in range(width)]
     body += [f"x[s + _k{c * width + r}] *= _c{r}" for c in range(last) for r in range(width)]
@@ -454,15 +447,15 @@ class Equation(NamedTuple):
     Attributes
     ----------
     arrays
-        What its argument of that name consists of.
+        The arrays in its argument ``equations``.
     first, term
-        The first number of a sum, and the one for an entry, given the other state and the rate.
+        The first number of a sum, and a term for an entry, given the other state and the rate.
     begin, value
-        A statement before them, and what the state becomes.
+        A statement before them, and the new value of the state.
     flows
-        Whether every cell has flows of its own.
+        Whether every cell has its own flows.
     slot
-        Which of ``arrays`` has a number for each slot of a kind.
+        The array with a number for each slot of a kind.
     """
 
     arrays: str
@@ -540,13 +533,13 @@ def _side_by_side(patterns: Sequence[Pattern], equation: Equation) -> str:
             for n in range(TOGETHER):
                 row = plus("row", -n if backward else n)
                 done = f"plan.lag * _k{TOGETHER - 1 - n}"
-                cell = f"(grid.ends[k] - _k1 - {done})" if backward else f"(grid.starts[k] + {done})"
+                cell = f"(grid.stops[k] - _k1 - {done})" if backward else f"(grid.starts[k] + {done})"
                 begin.append(f"_s{n} = (({row}) * grid.cells + {cell}) * grid.width")
                 begin += _read(pattern, n, backward)
                 first = f"({cell} - grid.starts[k]) * _k{pattern.size}"
                 begin += [f"_v{n} = value_begin[{row}] + before[k] + {first}"] if equation.flows else []
                 body += _cell(pattern, equation, n, backward)
-            count = f"grid.ends[k] - grid.starts[k] - plan.lag * _k{TOGETHER - 1}"
+            count = f"grid.stops[k] - grid.starts[k] - plan.lag * _k{TOGETHER - 1}"
             lines += [name, *_loop(begin, f"range(_k0, {count})", body)]
         return lines
 
@@ -559,7 +552,7 @@ def _loop(begin: list[str], numbers: str, body: list[str]) -> list[str]:
 
 
 def _preamble(pattern: Pattern, equation: Equation) -> list[str]:
-    """Return statements for what all cells of a kind have in common."""
+    """Return statements for the values that all cells of a kind share."""
     lines = [f"{equation.arrays} = equations", *rows(pattern)]
     if not equation.flows:
         lines += [f"_q{e} = rate[_b + _k{e}]" for e in range(pattern.size)]
@@ -568,7 +561,7 @@ def _preamble(pattern: Pattern, equation: Equation) -> list[str]:
 
 
 def _cell(pattern: Pattern, equation: Equation, n: int, backward: bool) -> list[str]:
-    """Return a sweep of one cell of the row number n of several."""
+    """Return a sweep of one cell of row ``n`` of several."""
     body, sums, number = [f"_p{d} = _s{n} + _w{d}" for d in range(len(pattern.leads))], [], 0
     for r, terms in enumerate(pattern.sums):
         numbers, state = range(number, number + len(terms)), plus(f"_s{n}", r)
@@ -588,7 +581,7 @@ def _cell(pattern: Pattern, equation: Equation, n: int, backward: bool) -> list[
 
 
 def _state(pattern: Pattern, term: Term, r: int, n: int, backward: bool) -> str:
-    """Return the number of the state of a term of slot r: just computed, of the cell before, or read."""
+    """Return the number of the state of a term of slot r: just computed, of the previous cell, or read."""
     slot = term.offset
     if not any(term.lead):
         if slot in (range(r + 1, pattern.width) if backward else range(r)):
@@ -599,12 +592,12 @@ def _state(pattern: Pattern, term: Term, r: int, n: int, backward: bool) -> str:
 
 
 def _ahead(pattern: Pattern, backward: bool) -> int:
-    """Return how many states the cell that is swept is ahead of the one before it."""
+    """Return the number of states between the swept cell and the previous one, with a sign."""
     return -pattern.width if backward else pattern.width
 
 
 def _reused_slots(pattern: Pattern, backward: bool) -> list[int]:
-    """Return the slots of the cell before that a cell reads."""
+    """Return the slots of the previous cell that a cell reads."""
     offsets = [t.offset for terms in pattern.sums for t in terms if not any(t.lead)]
     before = {offset + _ahead(pattern, backward) for offset in offsets}
     return sorted(before & set(range(pattern.width)))

@@ -1,6 +1,11 @@
-"""The loops that choose aggregates of states and find the flows between them, as templates of kernels.
+"""Kernels of aggregation multigrid with matrices: choice of aggregates, flows between them, sweeps, and elimination.
 
-@@ The loops of aggregation multigrid, as templates of kernels; `markov.multigrid.kernels.cycle_kernels` is their cycle.
+1. `match` pairs states with strong exchange, `merge` gives the pattern of the aggregates' matrix.
+2. A cycle (`markov.multigrid.kernels.cycle_kernels`) sweeps a level (`sweep`), sums its flows between aggregates
+   (`restrict`), solves the next level, and multiplies each state by the factor of its aggregate (`ascend`).
+3. The last level is eliminated without subtractions (`eliminate`).
+
+All numbers are positive, and only added, multiplied and divided: no digits cancel.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -37,14 +42,14 @@ STRONG_RATIO = 0.25
 
 
 class Pattern(NamedTuple):
-    """Where the entries of a matrix are, by rows."""
+    """The positions of a matrix's entries, by rows."""
 
     indptr: Any
     indices: Any
 
 
 class Aggregates(NamedTuple):
-    """The label of each state, the states by label, and where each label begins."""
+    """The label of each state, the states by label, and the first state of each label."""
 
     labels: Any
     order: Any
@@ -52,7 +57,7 @@ class Aggregates(NamedTuple):
 
 
 def moves(component, indptr, indices, flows):
-    """Return the flow of the transitions that change a component, and of those that do by one."""
+    """Return the flow of the transitions that change a component, and of those by a step of one."""
     total = 0.0
     by_one = 0.0
     for s in range(len(component)):
@@ -67,12 +72,12 @@ def moves(component, indptr, indices, flows):
 
 
 def match(pattern, flows, mass, min_share, strongest, labels):
-    """Pair each state with its most strongly coupled neighbour that is free.
+    """Pair each state with its most strongly coupled unpaired neighbour.
 
-    The coupling is the exchange relative to the smaller mass; what is below a share ``min_share`` of the
-    strongest of either, now or ``strongest`` before, does not count. A state with a neighbour four times
-    as strong that is not free joins the pair of that one. Returns the number of labels; they are -1
-    before.
+    The coupling is the exchange relative to the smaller mass. Couplings below a share ``min_share`` of the strongest
+    coupling of either state, now or ``strongest`` before, do not count. A state with a paired neighbour whose
+    coupling is
+    four times as strong joins that pair. Returns the number of labels; labels are -1 before.
     """
     indptr, indices = pattern.indptr, pattern.indices
     for s in range(len(labels)):
@@ -109,10 +114,11 @@ def match(pattern, flows, mass, min_share, strongest, labels):
 
 
 def merge(aggregates, pattern, target, coarse, entry_of):
-    """Find the entries of the aggregates, and of which of them each entry is a part.
+    """Write the pattern of the aggregates, and the coarse entry of each entry.
 
-    ``aggregates`` has the label of each state, the states by aggregate (``order``) and where each aggregate begins
-    (``bounds``). ``coarse`` gets the pattern of the aggregates. ``target`` gets -1 for entries within an aggregate;
+    ``aggregates`` has the label of each state, the states by aggregate (``order``) and the first state of each
+    aggregate
+    (``bounds``). ``coarse`` gets the pattern of the aggregates. ``target`` gets -1 for entries within an aggregate.
     ``entry_of`` is -1 for each aggregate before. Returns the number of entries.
     """
     labels, order, bounds = aggregates.labels, aggregates.order, aggregates.bounds
@@ -149,17 +155,18 @@ class Flows(NamedTuple):
     Attributes
     ----------
     indptr, indices, values
-        State s has the entries ``indptr[s] .. indptr[s + 1] - 1``, which say what it takes from the state
-        ``indices[k]`` per unit of that one's ``x``.
+        State s has the entries ``indptr[s] .. indptr[s + 1] - 1``: inflows from the state ``indices[k]`` per unit of
+        that
+        state's ``x``.
     target
-        The entry of the next level that each entry is part of, or, within an aggregate, one of several dummy
+        The entry of the next level that contains each entry; for entries within an aggregate, one of several dummy
         entries at the end.
     parent
         Aggregate of each state: a state of the next level.
     scale, x
         One over the flow out of each state, and its factor.
     dense
-        Room for the last level as a matrix.
+        Buffer for the last level as a matrix.
     """
 
     indptr: NDArray[np.int64]
@@ -209,7 +216,7 @@ def sweep(low, high, backward, flows):
 
 
 def restrict(low, high, end, flows):
-    """Sum the flows between aggregates: the states low .. high - 1 are those of high .. end - 1."""
+    """Sum the flows between aggregates: the states low .. high - 1 have the aggregates high .. end - 1."""
     x, values, scale = flows.x, flows.values, flows.scale
     for k in range(flows.indptr[high], flows.indptr[end]):
         values[k] = 0.0
@@ -271,7 +278,7 @@ def eliminate(low, high, flows):
 
 
 HELPERS = sweep, restrict, eliminate, descend, solve_coarsest, ascend
-"""What `markov.multigrid.kernels.cycle_kernels.cycle` calls, each after what it calls."""
+"""Functions of `markov.multigrid.kernels.cycle_kernels.cycle`, in the order of their definition."""
 
 
 def compare(flow, residual, flows, residuals, products):

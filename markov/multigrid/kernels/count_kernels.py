@@ -1,4 +1,9 @@
-"""Rates that depend on counts, as templates: those of a cell are written to their places before they are read."""
+"""Kernels for rates that depend on counts: the rates of a cell are written before they are read.
+
+`at_row` and `at_cell` have the names of the functions in `markov.multigrid.kernels.rate_kernels`, and replace them.
+A row adds its terms to the constants, and a cell adds the terms along the last axis, in this fixed order: all kernels
+read the same float64.
+"""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
@@ -28,20 +33,20 @@ __all__ = [
 
 
 class VaryingNumbers(NamedTuple):
-    """Numbers of which some depend on the cell: rates of entries, or out of slots.
+    """Rates of entries, or out of slots, some of which depend on the cell.
 
     Attributes
     ----------
     values
-        All of them; those that vary are written to.
+        All numbers; varying numbers are overwritten.
     row_values
-        What those to which a cell adds are without it.
+        The numbers with cell terms, without these terms.
     varied_first, row_first, cell_first
-        The first one of each kind, and one more, of those that vary; of what rows add, by axis; of what cells add.
+        First index of each kind, and the total: of varying numbers, of row terms by axis, and of cell terms.
     varied, constant
-        Which vary, and what they are without what is added.
-    row_target, row_place, cell_target, cell_place
-        To which of ``values`` is added, and from which place in the curves on.
+        Indices of the varying numbers, and their constant parts.
+    row_target, row_offset, cell_target, cell_offset
+        Index into ``values`` and offset into the curves of each term.
     """
 
     values: Vector
@@ -58,22 +63,21 @@ class VaryingNumbers(NamedTuple):
 
 
 class CountTable(NamedTuple):
-    """The curves of all rates that depend on counts, and what they are added to.
+    """The curves of all rates that depend on counts, and the numbers that they are added to.
 
     Attributes
     ----------
-    strides, ends, factors
-        Per axis but the last: how many rows have the same coordinate, the number of coordinates, and by how much
-        one counts.
+    strides, sizes, factors
+        Per axis but the last: rows with the same coordinate, number of coordinates, and step of the coordinate.
     factor
-        By how much a cell along the last axis counts.
+        Step of the coordinate along the last axis.
     rates, exits
         Of entries, and out of slots.
     """
 
     curves: Vector
     strides: Numbers
-    ends: Numbers
+    sizes: Numbers
     factors: Numbers
     factor: np.uint64
     rates: VaryingNumbers
@@ -81,11 +85,11 @@ class CountTable(NamedTuple):
 
 
 def row_terms(table, counts, kind, row):
-    """Write what the numbers of a kind are in a row, without what its cells add."""
+    """Write the numbers of a kind in a row, without cell terms."""
     for i in range(table.varied_first[kind], table.varied_first[kind + ONE]):
         table.values[table.varied[i]] = table.constant[i]
     for axis in range(ZERO, ZERO + len(counts.strides)):
-        coordinate = row // counts.strides[axis] % counts.ends[axis] * counts.factors[axis]
+        coordinate = row // counts.strides[axis] % counts.sizes[axis] * counts.factors[axis]
         n = kind * len(counts.strides) + axis
         for i in range(table.row_first[n], table.row_first[n + ONE]):
             table.values[table.row_target[i]] += counts.curves[table.row_offset[i] + coordinate]
@@ -94,14 +98,14 @@ def row_terms(table, counts, kind, row):
 
 
 def cell_terms(table, curves, kind, coordinate):
-    """Write what the numbers of a kind are in a cell of the row that was written last."""
+    """Write the numbers of a kind in a cell of the row that was written last."""
     for i in range(table.cell_first[kind], table.cell_first[kind + ONE]):
         offset = table.cell_offset[i] + coordinate
         table.values[table.cell_target[i]] = table.row_values[i] + curves[offset]
 
 
 def at_row(counts, kind, row):
-    """Write the rates of a kind of cells in a row, without what its cells add."""
+    """Write the rates of a kind of cells in a row, without cell terms."""
     row_terms(counts.rates, counts, kind, row)
     row_terms(counts.exits, counts, kind, row)
 
@@ -113,7 +117,7 @@ def at_cell(counts, kind, cell):
 
 
 def cells_by_counts(run, grid, plan, equations, backward, x):
-    """Sweep some cells of a row and segment; as `sweep_kernels.cells_by_rates`."""
+    """Sweep the cells ``low`` up to ``high`` of a segment, as `sweep_kernels.cells_by_rates` does."""
     row, k, low, high = run
     rate, exit_rate, source, counts = equations
     kind = grid.numbers[k]
@@ -135,7 +139,7 @@ def cells_by_counts(run, grid, plan, equations, backward, x):
 
 
 def cells_by_counted_costs(run, grid, plan, equations, backward, h):
-    """Solve the equations of cells as `finest_kernels.cells_by_costs` does."""
+    """Solve the equations of cells as `hitting_time_kernels.cells_by_costs` does."""
     row, k, low, high = run
     rate, exit_rate, counts, costs, levels, reference = equations
     kind = grid.numbers[k]

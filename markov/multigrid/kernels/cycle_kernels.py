@@ -1,10 +1,10 @@
-"""One cycle over the levels of a hierarchy with matrices, as a template of kernels, whatever is solved for.
+"""One W-cycle over levels with matrices, for any equation.
 
-All levels lie one behind the other in the same arrays; states and entries are numbered through. What is done on a level
-are three functions that are compiled in: ``descend`` sweeps and restricts, ``solve_coarsest`` solves the last level, and
-``ascend`` corrects the level above and sweeps. `markov.multigrid.kernels.aggregation_kernels` has those for the stationary
-distribution, `markov.multigrid.kernels.linear_kernels` those for linear equations. Levels of grids, whose sweeps are
-calls of their own, follow the same schedule in `markov.multigrid.cycles`.
+The levels are concatenated in the same arrays, with states and entries numbered consecutively. Three functions are
+compiled in: ``descend`` sweeps and restricts, ``solve_coarsest`` solves the last level, and ``ascend`` corrects the
+next finer level and sweeps. `markov.multigrid.kernels.aggregation_kernels` has these for the stationary distribution,
+`markov.multigrid.kernels.linear_kernels` for linear equations. `markov.multigrid.cycle.w_cycle` is the same schedule
+for grids.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -22,19 +22,20 @@ __all__ = ["Schedule", "cycle"]
 
 
 class Schedule(NamedTuple):
-    """In which order the levels are visited.
+    """The order in which levels are visited.
 
     Attributes
     ----------
     first
-        First state of each level, and one more.
+        First state of each level, and the total.
     remaining
-        Visits that are left to each level: room for the kernel. That of the first level is its visits in a row at
+        Buffer for the remaining visits to each level. The entry of the first level is its number of consecutive
+        visits in
         the first cycle, and 0 afterwards.
     repeats
-        Visits in a row to each level.
+        Consecutive visits to each level.
     sweeps
-        On each level but the last, before a correction and after it.
+        On each level but the last, before and after a correction.
     """
 
     first: NDArray[np.int64]

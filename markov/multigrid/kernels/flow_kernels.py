@@ -1,7 +1,8 @@
-"""The loops over the flows between the cells of a grid, as templates of kernels.
+"""Kernels for the flows between the cells of a grid.
 
-On the finest grid entries have rates; on a coarse one each cell has flows of its own, one after the other from
-``values[value_begin[row]]`` on. A call does the rows of a span: those from the first up to the second number.
+On the finest grid entries have rates. On a coarse grid each cell has its own flows, stored consecutively from
+``values[value_begin[row]]`` on. A call processes the rows of a span: from its first number up to its second.
+A flow of a coarse grid is the sum of its parts in a fixed order; each part is a flow times the x of its state.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -35,7 +36,7 @@ __all__ = [
 
 
 class FinerFlows(NamedTuple):
-    """The flows of a finer grid: where those of each row begin, room for one place per row of a coarse one, and x."""
+    """First flow of each row of a finer grid, all its flows, a buffer of indices per coarse row, and x."""
 
     begin: NDArray[np.uint64]
     values: NDArray[np.floating[Any]]
@@ -44,21 +45,21 @@ class FinerFlows(NamedTuple):
 
 
 class Weighted(NamedTuple):
-    """Numbers of states by which their flows are weighted, and the least of them that counts."""
+    """Numbers of states by which their flows are weighted, and the minimum weight."""
 
     x: NDArray[np.floating[Any]]
     minimum: float
 
 
 class WeightedRates(NamedTuple):
-    """Rates of transitions, and the states by which they are weighted."""
+    """Rates of transitions, and the weights of their states."""
 
     rates: SlotRates
     weighted: Weighted
 
 
 def weight(x, minimum):
-    """Return what a flow out of a state of probability x is weighted by."""
+    """Return the weight of a flow out of a state of probability x."""
     return x
 
 
@@ -78,7 +79,7 @@ def restrict_rates(span, grid, children, parts, fine, values):
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             at_row(rates.counts, kind, coarse)
-            for cell in range(grid.starts[i], grid.ends[i]):
+            for cell in range(grid.starts[i], grid.stops[i]):
                 at_cell(rates.counts, kind, cell)
                 for e in range(parts.begins[kind], parts.begins[kind + ONE]):
                     total = 0.0
@@ -93,7 +94,7 @@ def restrict_rates(span, grid, children, parts, fine, values):
 def restrict(span, grid, children, parts, fine, values):
     """Sum the flows between the cells of the next coarse grid, entry by entry.
 
-    As `restrict_rates`, but a part is a flow of those that the coarse cell has in one of its rows of cells.
+    As `restrict_rates`, but a part is one of the flows of the finer grid in a row of the coarse cell's children.
     """
     x = fine.x
     for coarse in range(span[0], span[1]):
@@ -108,7 +109,7 @@ def restrict(span, grid, children, parts, fine, values):
             if parts.special[kind] > ZERO:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
-            for _ in range(grid.starts[i], grid.ends[i]):
+            for _ in range(grid.starts[i], grid.stops[i]):
                 for e in range(parts.begins[kind], parts.begins[kind + ONE]):
                     total = 0.0
                     for p in range(parts.part_begin[e], parts.part_begin[e + ONE]):
@@ -122,7 +123,7 @@ def restrict(span, grid, children, parts, fine, values):
 
 
 def outflows(span, grid, frequent, values, scale):
-    """Add the flows out of each state to ``scale``: those into the states of some rows."""
+    """Add the flows into the states of rows to ``scale`` of their sources."""
     for s, r, v in flow_slots(span, grid, frequent):
         first = grid.begin[r]
         for e in range(first, grid.begin[r + ONE]):

@@ -1,11 +1,8 @@
-"""The loops over the finest grid of hitting times, as templates of kernels.
+"""Kernels of hitting times on grids: sweeps, restriction of the residual, and corrections.
 
-Tables are of transitions by source. Hitting times may be in float32: what is computed from them is in float64.
-
-@@ The loops over the coarse grids of hitting times, as templates of kernels.
-
-Tables are of transitions by source. Shares of flows, corrections and right-hand sides may be in
-float32: what is computed from them is in float64.
+Transitions are stored by source. On the finest grid the unknown is h with Q h = -costs; on a coarse grid it is the
+amount added to each aggregate, whose equation is divided by its outflow. Numbers may be in float32, and every
+computation is in float64. No rounding error matters here: `markov.multigrid.kernels.proof_kernels` checks the result.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -48,7 +45,7 @@ class Weights(NamedTuple):
     pi
         Probabilities.
     minimum
-        Probabilities that are less, and not zero, have this weight.
+        Minimum weight of states with positive probability.
     costs, levels
         The cost of each level, and the level of each state.
     """
@@ -60,9 +57,9 @@ class Weights(NamedTuple):
 
 
 class Leaking(NamedTuple):
-    """The equations of the finest grid: rates of entries, and the counts on which they depend, and weights.
+    """The equations of the finest grid: rates of entries, the counts on which they depend, and weights.
 
-    A flow ``leak`` out of the state ``reference`` ends there.
+    The reference has an additional flow ``leak`` that leaves the chain.
     """
 
     rate: NDArray[np.float64]
@@ -73,9 +70,9 @@ class Leaking(NamedTuple):
 
 
 def cost_levels(minimum, largest, pi, levels):
-    """Set levels of costs: how often a weight, over the largest, is divided by 256, and at most 255.
+    """Set levels of costs: the number of times that weight / largest is divided by 256, at most 255.
 
-    The weight of a state is its probability, and not less than ``minimum``.
+    The weight of a state is its probability, at least ``minimum``.
     """
     for s in range(len(levels)):
         _, exponent = math.frexp(max(pi[s], minimum) / largest)
@@ -83,15 +80,16 @@ def cost_levels(minimum, largest, pi, levels):
 
 
 def weight(x, minimum):
-    """Return what a flow out of a state of probability x is weighted by: x, and not less than ``minimum``."""
+    """Return the weight of a flow out of a state of probability x: x, at least ``minimum``, and zero for zero."""
     return max(x, minimum) if x > 0.0 else 0.0
 
 
 def cells_by_costs(run, grid, plan, equations, backward, h):
-    """Solve the equations of some cells of a row and segment: those from ``low`` up to ``high``.
+    """Solve the equations of the cells ``low`` up to ``high`` of a segment.
 
-    Rates are those out of a state over their sum, ``scale`` is one over that. As much as flows out of
-    the state ``reference`` to others ends there.
+    Rates are those out of a state over their sum; ``scale`` is one over the sum. The reference has a leak as large
+    as its
+    flow to other states.
     """
     row, k, low, high = run
     rate, scale, costs, levels, reference = equations
@@ -110,7 +108,7 @@ def cells_by_costs(run, grid, plan, equations, backward, h):
 def restrict_rate_residual(span, sums, restriction, equations, h):
     """Restrict the residual: sum it over the cells of the first coarse grid, by the weights of the equations.
 
-    The sums are divided by the flows out of the cells. ``sums`` is for those of one coarse row.
+    The sums are divided by the flows out of the cells. ``sums`` is a buffer for one coarse row.
     """
     children, grid, frequent, target = restriction
     counts = equations.counts
@@ -138,7 +136,7 @@ UNDERFLOW_GUARD = 1e-300
 class Equations(NamedTuple):
     """The equations of a coarse grid: the shares of each flow, right-hand sides, and the flow out of each state.
 
-    A flow ``leak`` out of the state ``reference`` ends there.
+    The reference has an additional flow ``leak`` that leaves the chain.
     """
 
     values: Narrow
@@ -149,16 +147,16 @@ class Equations(NamedTuple):
 
 
 class Aggregates(NamedTuple):
-    """Where the states of a grid belong in the next coarse one.
+    """The aggregates of a grid's states in the next coarse grid.
 
     Attributes
     ----------
     aggregate_of_cell
-        The first state of the aggregates of each cell of a row, counted from the first one of a coarse row.
+        The first state of the aggregates of each cell of a row, counted from the first state of a coarse row.
     states
         States of a coarse row.
     out, right
-        Flow out of each aggregate, and what its equation gets.
+        Flow out of each aggregate, and the right-hand side of its equation.
     """
 
     aggregate_of_cell: NDArray[np.uint64]
@@ -168,7 +166,7 @@ class Aggregates(NamedTuple):
 
 
 def add(span, grid, children, aggregate_of_cell, coarse, h):
-    """Add to each state the amount of its cell."""
+    """Add to each state the amount of its aggregate."""
     for row in range(span[0], span[1]):
         for c in range(ZERO, ZERO + children.rows.shape[1]):
             if not children.present[row, c]:
@@ -182,7 +180,7 @@ def add(span, grid, children, aggregate_of_cell, coarse, h):
 
 
 def cells_by_shares(run, grid, plan, equations, backward, h):
-    """Solve the equations of some cells of a row and segment of a coarse grid.
+    """Solve the equations of the cells ``low`` up to ``high`` of a segment of a coarse grid.
 
     By differences: shares in float32 need not sum to one.
     """
@@ -208,9 +206,9 @@ def cells_by_shares(run, grid, plan, equations, backward, h):
 
 
 def restrict_residual(span, sums, restriction, equations, h):
-    """Restrict the residual: sum it over the cells of the next coarse grid, over its flows out.
+    """Restrict the residual: sum it over the cells of the next coarse grid, divided by their flows out.
 
-    ``sums`` is for the sums of one coarse row.
+    ``sums`` is a buffer for one coarse row.
     """
     children, grid, frequent, target = restriction
     counts = ()

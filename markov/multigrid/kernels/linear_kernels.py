@@ -1,11 +1,11 @@
-"""The loops of multigrid for linear equations of a chain, as templates; `markov.multigrid.kernels.cycle_kernels` is their cycle.
+"""Kernels of multigrid for linear equations of a chain, for the cycle of `markov.multigrid.kernels.cycle_kernels`.
 
 How a cycle differs from the textbook's:
 
-1. The first level has rows of its own, and one number on the diagonal besides them.
-2. Where x is zero, a first sweep, in turn, reads states before each one alone, and leaves a residual of those behind it:
-   if rows are ordered, half of the entries each.
-3. On the other levels the unknown is what is to be added to each aggregate, divided by the flow out of it.
+1. The first level has rows of its own, and one additional number on the diagonal.
+2. If x is zero, a first Gauss-Seidel sweep reads only the entries below the diagonal, and its residual has only the
+   entries above it: half of the entries each, if rows are ordered.
+3. On the other levels the unknown is the amount added to each aggregate, divided by the flow out of it.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -50,15 +50,15 @@ class Finest(NamedTuple):
     Attributes
     ----------
     rows, columns, entries
-        Of A as in CSR.
+        Of A in CSR.
     diagonal_offset
-        What A has on the diagonal besides.
+        Additional number on the diagonal of A.
     middle
-        The first entry behind the diagonal of each row.
+        The first entry above the diagonal of each row.
     damping
-        Less one over the diagonal of A, which is negative.
-    into, out
-        What a state leaves goes, times ``restriction``, to its aggregate, by whose x its own changes, times ``prolongation``.
+        Minus one over the diagonal of A, which is negative.
+    restriction, prolongation
+        Weight of a state's residual in its aggregate, and of the aggregate's x in the correction of the state.
     """
 
     rows: Index
@@ -77,11 +77,11 @@ class Coarser(NamedTuple):
     Attributes
     ----------
     indptr, indices, values
-        As in CSR.
+        In CSR.
     middles
-        The first entry behind the diagonal of each row.
+        The first entry above the diagonal of each row.
     parent
-        Aggregate of each state, of the first level too.
+        Aggregate of each state, of the first level as well.
     scale
         One over the flow out of each state.
     inverse
@@ -142,7 +142,7 @@ def solve_coarsest(schedule, levels):
 
 
 def ascend(level, schedule, levels):
-    """Correct a level by what is added to its aggregates, and sweep it backward."""
+    """Correct a level by the amounts of its aggregates, and sweep it backward."""
     finest, coarse = levels
     low, high = schedule.first[level], schedule.first[level + 1]
     if level == 0:
@@ -200,7 +200,7 @@ def restrict(low, high, coarse):
 
 
 def sweep_first_from_zero(n, finest, coarse):
-    """Solve the equations of the first level in turn, where x is zero."""
+    """Solve the equations of the first level in turn, from x = 0."""
     x = coarse.x
     for s in range(n):
         total = coarse.right[s]
@@ -210,7 +210,7 @@ def sweep_first_from_zero(n, finest, coarse):
 
 
 def restrict_first_after_zero(n, finest, coarse):
-    """Add the residuals that `sweep_first_from_zero` leaves to the equations of their aggregates."""
+    """Add the residuals after `sweep_first_from_zero` to the equations of the aggregates."""
     for s in range(n):
         residual = 0.0
         for k in range(finest.middle[s], finest.rows[s + 1]):
@@ -219,7 +219,7 @@ def restrict_first_after_zero(n, finest, coarse):
 
 
 def sweep_from_zero(low, high, coarse):
-    """Solve the equations of the states low .. high - 1 in turn, where x is zero."""
+    """Solve the equations of the states low .. high - 1 in turn, from x = 0."""
     x = coarse.x
     for s in range(low, high):
         total = coarse.right[s]
@@ -229,7 +229,7 @@ def sweep_from_zero(low, high, coarse):
 
 
 def restrict_after_zero(low, high, coarse):
-    """Add the residuals that `sweep_from_zero` leaves to the equations of their aggregates."""
+    """Add the residuals after `sweep_from_zero` to the equations of the aggregates."""
     for s in range(low, high):
         residual = 0.0
         for k in range(coarse.middles[s], coarse.indptr[s + 1]):
@@ -237,15 +237,13 @@ def restrict_after_zero(low, high, coarse):
         coarse.right[coarse.parent[s]] += residual
 
 
-HELPERS = (
-    sweep_from_zero, sweep_first_from_zero, restrict_after_zero, restrict_first_after_zero, sweep, sweep_first, restrict, restrict_first, descend,
-    solve_coarsest, ascend,
-)  # fmt: skip
-"""What `markov.multigrid.kernels.cycle_kernels.cycle` calls, each after what it calls."""
+FIRST_LEVEL = sweep_first_from_zero, restrict_first_after_zero, sweep_first, restrict_first
+HELPERS = *FIRST_LEVEL, sweep_from_zero, restrict_after_zero, sweep, restrict, descend, solve_coarsest, ascend
+"""Functions of `markov.multigrid.kernels.cycle_kernels.cycle`, in the order of their definition."""
 
 
 def find_upper_entries(low, high, indptr, indices, middles):
-    """Write where the entries behind the diagonal begin in each row, and return whether all rows ascend."""
+    """Write the first entry above the diagonal of each row, and return whether all rows ascend."""
     ordered = True
     for s in range(low, high):
         before, place = -1, indptr[s + 1]
@@ -261,7 +259,7 @@ def find_upper_entries(low, high, indptr, indices, middles):
 
 
 def multiply(rows, columns, entries, diagonal_offset, x, product):
-    """Write A x, for A with a number of its own on the diagonal."""
+    """Write A x, for A with an additional number on the diagonal."""
     for s in range(len(x)):
         total = diagonal_offset * x[s]
         for k in range(rows[s], rows[s + 1]):
@@ -272,7 +270,7 @@ def multiply(rows, columns, entries, diagonal_offset, x, product):
 def transpose(low, high, source, target):
     """Write the transposed entries of the states low .. high - 1, in rows from ``rows[low]`` on.
 
-    ``source`` and ``target`` are rows, columns and entries; the rows found are zero behind the entry ``low``.
+    ``source`` and ``target`` are rows, columns and entries; the target's rows behind the entry ``low`` are zero before.
     """
     indptr, indices, values = source
     rows, columns, entries = target
@@ -293,9 +291,9 @@ def transpose(low, high, source, target):
 
 
 def step_products(residual, change, former, weights, products):
-    """Multiply with each other, weighted: rest, change, and the change of each former step.
+    """Multiply with each other, weighted: the residual, the change, and the change of each former step.
 
-    ``products`` gets rest rest, rest change, change change, and change former for each of them.
+    ``products`` gets residual residual, residual change, change change, and change former for each former step.
     """
     size, along, length = 0.0, 0.0, 0.0
     for s in range(len(residual)):
@@ -312,9 +310,9 @@ def step_products(residual, change, former, weights, products):
 
 
 def advance(solution, step_and_change, former, shares, length):
-    """Take from a step its shares of the former ones, and go along it.
+    """Subtract shares of former steps from a step, and add ``length`` times the step to the solution.
 
-    The solution is x and its residual; ``former`` are steps and what they change of the residual.
+    The solution is x and its residual; ``former`` are steps and their changes of the residual.
     """
     x, residual = solution
     step, change = step_and_change

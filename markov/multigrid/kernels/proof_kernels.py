@@ -1,7 +1,13 @@
-"""The loops that check hitting times on a grid, and weigh a residual by them, as templates of kernels.
+"""Kernels of the error bound on a grid: they check hitting times h, raise them, and weigh the residual x Q by them.
 
-Tables are of transitions by source for the drift, by target for the misfit.
-Hitting times may be in float32: what is computed from them is in float64, with its rounding errors.
+1. `drift` bounds max (Q h)(s) from above, by transitions by source. The proof needs (Q h)(s) <= -c in all recurrent
+   states but the reference.
+2. `raise_failing` raises h in the states that violate this.
+3. `misfit` bounds the sums of (x Q)+ h and (x Q)- h from above, by transitions by target.
+
+h may be in float32; all computations are in float64. Rounding errors are bounded where they occur: a sum of m products
+has an error of at most 1.1 (m + k) U times the sum of their absolute values, with k further roundings per term
+(`docs/error-constants.toml` has the inequalities). Results are rounded up accordingly.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -40,11 +46,11 @@ __all__ = [
 ROUNDINGS = 4  # of a drift, beside one for each transition
 
 TINY = 1e-300
-"""More than rounding takes from products that underflow: of numbers from 1e-280 on, in their last digits only."""
+"""More than the rounding error of products that underflow: with factors of at least 1e-280 only last digits do."""
 
 
 class ExactRates(NamedTuple):
-    """Rates of entries and out of slots, and what the latter lack of the sum by rounding."""
+    """Rates of entries and out of slots, and the rounding errors of the latter as sums of rates."""
 
     rate: NDArray[np.float64]
     exit_rate: NDArray[np.float64]
@@ -52,16 +58,16 @@ class ExactRates(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """A ring of states that are to be looked at.
+    """A ring buffer of states to visit.
 
     Attributes
     ----------
     states
-        Room for ``size`` of them.
+        Buffer for ``size`` states.
     length
-        How many are there at first.
-    full, most
-        Of how many in it, and after how many that were looked at, it is given up.
+        Number of states in it at first.
+    max_length, max_visits
+        Lengths of the queue, and numbers of visits, at which raising is given up.
     """
 
     states: NDArray[np.uint64]
@@ -72,16 +78,16 @@ class Queue(NamedTuple):
 
 
 class Raising(NamedTuple):
-    """Which states are raised, and how far.
+    """Which states are raised, and by how much.
 
     Attributes
     ----------
     limit, aim
-        Up to which drift a state is left, and to which, times its costs, it is raised.
+        Drift above which a state is raised, and the drift after that, relative to its costs.
     queued
-        The mark of those queued.
+        The mark of queued states.
     marked
-        Those that count.
+        The recurrent states.
     into
         The grid of the transitions into each state.
     """
@@ -94,7 +100,7 @@ class Raising(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """Hitting times, which of their states count, and the drift up to which one is left."""
+    """Hitting times, the marks of recurrent states, and the drift above which a state fails."""
 
     h: NDArray[np.floating[Any]]
     marked: Marked
@@ -102,7 +108,7 @@ class Checked(NamedTuple):
 
 
 class Heights(NamedTuple):
-    """Hitting times over the least of them, which weigh a misfit, and which of their states count."""
+    """Hitting times with their minimum, which weigh a misfit, and the marks of recurrent states."""
 
     h: NDArray[np.floating[Any]]
     minimum: float
@@ -112,8 +118,8 @@ class Heights(NamedTuple):
 def drift(span, failing, grid, frequent, equations, checked):
     """Return the largest (Q h)(s), rounded up, of the marked states but the reference.
 
-    NaN if any of them is NaN. Also returned is in how many of them it is above ``limit``;
-    ``failing`` are the first of these, as many as it has room for.
+    NaN if any of them is NaN. The second result is the number of states above ``limit``;
+    ``failing`` gets the first of these states, up to its length.
     """
     h, marked, limit = checked
     counts = equations.counts
@@ -177,7 +183,7 @@ def misfit(span, grid, rates, heights, x):
 def misfit_exactly(span, grid, rates, heights, x):
     """Return the first two sums of `misfit` with each (x Q)(s) in double-double.
 
-    What rounding takes from products and sums is added up beside them; what it takes from that is in the bound.
+    The rounding errors of products and sums are summed beside them; the rounding errors of that sum are in the bound.
     """
     h, minimum, marked = heights
     counts = ()
@@ -208,9 +214,9 @@ def misfit_exactly(span, grid, rates, heights, x):
 
 
 def raise_failing(queue, grid, rates, equations, rule, h):
-    """Raise h until (Q h)(s) is at most a limit in the states that are queued, and in those that lead to raised ones.
+    """Raise h until (Q h)(s) is at most a limit in the queued states, and in states that lead to raised states.
 
-    Return how many states were left in the queue.
+    Return the number of states that remain in the queue.
 
     Raising h in a state lowers Q h there and raises it only in states with a transition into it: these are queued then.
     """

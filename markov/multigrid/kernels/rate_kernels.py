@@ -1,4 +1,4 @@
-"""Rates that are the same in all cells of a kind: nothing is to be written before a cell is looked at.
+"""Rates that are the same in all cells of a kind: nothing is written before a cell is processed.
 
 `markov.multigrid.kernels.count_kernels` has functions of the same names for rates that depend on counts.
 """

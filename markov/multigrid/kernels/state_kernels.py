@@ -1,4 +1,4 @@
-"""The loops over the states of a grid that say which of them count, and where they are, as templates."""
+"""Kernels over the states of a grid: which are reached and recurrent, and the order of states in the space."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
@@ -19,16 +19,16 @@ __all__ = ["Digits", "SlotIndex", "clear_unmarked", "count_entries", "fill", "fo
 
 
 class Digits(NamedTuple):
-    """The values of the components of the state that is looked at, each counted from its least.
+    """The component values of the current state, each minus its minimum.
 
     Attributes
     ----------
     values
-        They go up as states do.
+        They increase in the order of states.
     size
-        How many values each has.
+        Number of values of each component.
     weight, ahead
-        By how much the number of the combination, and that of the row, grows with each value.
+        Increase of the combination's number, and of the row's number, per unit of each value.
     """
 
     values: Signed
@@ -38,18 +38,18 @@ class Digits(NamedTuple):
 
 
 class SlotIndex(NamedTuple):
-    """Where the combinations of other components are in the cells of a grid.
+    """Positions of the combinations of other components in the cells of a grid.
 
     Attributes
     ----------
     along
         The component along which rows lie.
     lead, shift
-        By how many rows, and by how many cells of a row, states of each combination are moved.
-    ends, width
+        Number of rows, and of cells of a row, by which states of each combination are shifted.
+    cells, width
         Cells of a row, slots of a cell.
     row_kind, rows
-        As in `markov.multigrid.kernels.tables.Cells`, with a sign.
+        As in `markov.multigrid.kernels.tables.Cells`, but signed.
     slot
         Of each combination in each kind of cell, -1: none.
     """
@@ -65,7 +65,7 @@ class SlotIndex(NamedTuple):
 
 
 def spread(span, grid, backward, old, new, marks):
-    """Add the bit ``new`` to states that one with it leads to and that have ``old``; count them."""
+    """Add the bit ``new`` to states that have ``old`` and a transition from a state with ``new``; count them."""
     n_marked = 0
     for n in range(span[0], span[1]):
         row = span[1] - ONE - n if backward else n
@@ -75,9 +75,9 @@ def spread(span, grid, backward, old, new, marks):
         for i in range(first, last + ONE):
             k = last - (i - first) if backward else i
             base = grid.numbers[k] * grid.width
-            cell = grid.ends[k] - ONE if backward else grid.starts[k]
+            cell = grid.stops[k] - ONE if backward else grid.starts[k]
             s = (row * grid.cells + cell) * grid.width
-            for _ in range(grid.starts[k], grid.ends[k]):
+            for _ in range(grid.starts[k], grid.stops[k]):
                 for m in range(ZERO, grid.width):
                     r = grid.width - ONE - m if backward else m
                     if marks[s + r] & new:
@@ -94,9 +94,9 @@ def spread(span, grid, backward, old, new, marks):
 
 
 def follow(grid, stack, old, new, marks):
-    """Do what `spread` does state by state: from each that has the bit on, as far as transitions lead.
+    """Mark as `spread` does, but state by state: from each marked state along all paths.
 
-    ``stack`` is room for states that are yet to be followed; where it is full they are left to another run.
+    ``stack`` is a buffer for the states to follow. States that do not fit are left to the next pass.
     """
     n_marked = 0
     for s in range(ZERO, ZERO + len(marks)):
@@ -123,14 +123,14 @@ def follow(grid, stack, old, new, marks):
 
 
 def fill(span, grid, present, bit, marks):
-    """Set the marks of the slots that are occupied in each kind of cell to a bit, others to none."""
+    """Set the marks of occupied slots of each kind of cell to a bit, and all other marks to zero."""
     counts = ()
     for s, r in slots(span, grid, counts):
         marks[s] = bit if present[r] else 0
 
 
 def count_entries(span, grid, bit, marks):
-    """Return how many states have a mark, and how many transitions lead out of them."""
+    """Return the number of marked states, and of transitions out of them."""
     counts = ()
     states = 0
     n_entries = ZERO
@@ -149,9 +149,9 @@ def clear_unmarked(span, row_states, bit, marks, x):
 
 
 def survey(begin, count, digits, index, marked, results):
-    """Find the states with a mark among ``count`` numbers of the space; return how many.
+    """Find the marked states among ``count`` numbers of the space; return their number.
 
-    ``results`` gets their numbers in the space, and their places in the grid.
+    ``results`` gets their numbers in the space, and their indices in the grid.
     """
     numbers, indices = results
     values = digits.values

@@ -1,19 +1,19 @@
-"""Gauss-Seidel sweeps over the cells of a grid, as templates of kernels.
+"""Gauss-Seidel sweeps over the cells of a grid.
 
-A call sweeps the rows of a span. The finest grid and coarse ones share the order of a sweep; what
-differs is where rates come from. ``own`` is what a grid has for that: rates of the entries of a kind, and
-what always flows into its slots, on the finest; on a coarse one how many flows a row has before each segment,
-where the flows of each row begin, the flows, the scale of each state, and what always flows into the slots.
+A call sweeps the rows of a span. The finest and the coarse grids share the order of a sweep, and differ in
+``equations``. On the finest grid these are rates of the entries of a kind, and the source of each slot. On a coarse
+grid they are the number of flows before each segment, the first flow of each row, the flows, the scale of each state,
+and the source of each slot.
 
 How this differs from a sweep of one row after another:
 
 1. Where statements are spliced in, ``together`` rows of one kind are swept side by side, so that no sum waits for the
-   one before it.
-2. Each row is ``lag`` cells ahead of the next, so far that what those cells read is what it would be if one row were
-   swept after another.
-3. Before and after the middle of a segment each row goes as far as its turn is.
-4. Only transitions that are not written out, and lead to a near row by more cells (where states are moved along an
-   axis), may find a neighbour swept earlier or later.
+   previous one.
+2. Each row is ``lag`` cells ahead of the next: the next row reads the same values as if rows were swept one after
+   another.
+3. Before and after the middle of a segment, rows are swept one by one.
+4. Only transitions that are not unrolled, and lead to a near row by more cells (after a shift along an axis), may read
+   a neighbour that was swept earlier or later.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -33,16 +33,16 @@ __all__ = ["SweepPlan", "cells_by_flows", "cells_by_rates", "sweep"]
 
 
 class SweepPlan(NamedTuple):
-    """How often, and in which groups, the cells of a grid are swept.
+    """Number of sweeps, and groups, of the cells of a grid.
 
     Attributes
     ----------
     repeats
         Sweeps of a cell of each kind.
-    special, alone
+    special, excluded_row
         As in `markov.multigrid.kernels.tables.Frequent`.
     together, lag
-        Rows that are swept side by side, and by how many cells each is ahead of the next.
+        Rows that are swept side by side, and the number of cells by which each precedes the next.
     """
 
     repeats: NDArray[np.uint64]
@@ -53,7 +53,7 @@ class SweepPlan(NamedTuple):
 
 
 def identical_rows(grid, plan, remaining, row, backward):
-    """Return how many of the rows ``remaining``, from one on, are swept side by side: ``together``, or one."""
+    """Return the number of rows that are swept side by side, out of ``remaining``: ``together``, or one."""
     group = ONE
     while group < plan.together and group < remaining:
         other = row - group if backward else row + group
@@ -65,9 +65,9 @@ def identical_rows(grid, plan, remaining, row, backward):
 
 
 def cells_by_rates(run, grid, plan, equations, backward, x):
-    """Sweep some cells of a row and segment: those from ``low`` up to ``high``.
+    """Sweep the cells ``low`` up to ``high`` of a segment.
 
-    Rates, and what always flows in, are those into a state over the rate out of it.
+    Rates and sources are divided by the rate out of the state.
     """
     row, k, low, high = run
     rate, source = equations
@@ -86,7 +86,7 @@ def cells_by_rates(run, grid, plan, equations, backward, x):
 
 
 def cells_by_flows(run, grid, plan, equations, backward, x):
-    """Sweep some cells of a row and segment, which have flows of their own."""
+    """Sweep the cells ``low`` up to ``high`` of a segment, which have their own flows."""
     row, k, low, high = run
     before, value_begin, values, scale, source = equations
     number = grid.numbers[k]
@@ -108,7 +108,7 @@ def cells_by_flows(run, grid, plan, equations, backward, x):
 
 
 def sweep(span, grid, plan, equations, backward, x):
-    """Solve the equation of each state of some rows in turn; cells of frequent kinds as spliced in."""
+    """Solve the equation of each state of rows in turn; cells of frequent kinds by spliced statements."""
     top, bottom = span
     rows = bottom - top
     n = ZERO
@@ -124,7 +124,7 @@ def sweep(span, grid, plan, equations, backward, x):
             until = begun + ONE if middle else begun
             while until < count:  # on to a segment that has a middle
                 k = grid.first[kind] + (count - ONE - until if backward else until)
-                long = grid.ends[k] - grid.starts[k] > plan.lag * group
+                long = grid.stops[k] - grid.starts[k] > plan.lag * group
                 if group > ONE and plan.special[grid.numbers[k]] > ZERO and long:
                     break
                 until += ONE
@@ -133,7 +133,7 @@ def sweep(span, grid, plan, equations, backward, x):
                 for i in range(begun, min(until + ONE, count)):
                     k = grid.first[kind] + (count - ONE - i if backward else i)
                     low = grid.starts[k]
-                    high = grid.ends[k]
+                    high = grid.stops[k]
                     if middle and i == begun:
                         ahead = plan.lag * g
                         low, high = (low, low + ahead) if backward else (high - ahead, high)

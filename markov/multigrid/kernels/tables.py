@@ -1,4 +1,4 @@
-"""What the kernels of grids take, as records: cells and transitions, rates, aggregates, unknowns.
+"""Records for the kernels of grids: cells and transitions, rates, aggregates, unknowns.
 
 All whole numbers are unsigned: a signed index costs a comparison each time. Negative steps wrap.
 """
@@ -34,7 +34,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 class Cells(NamedTuple):
-    """The cells of a grid in rows, and where their transitions lead.
+    """The cells of a grid in rows, and the targets of their transitions.
 
     Attributes
     ----------
@@ -42,23 +42,23 @@ class Cells(NamedTuple):
         The kind of each row: a list of segments of cells of one kind.
     rows
         The kinds of the cells of each kind of row.
-    first, starts, ends, numbers
-        The first segment of each kind of row, and one more; the first cell of each segment, the one after
+    first, starts, stops, numbers
+        The first segment of each kind of row, and the total; first cell of each segment, the cell after
         its last, and its kind.
     cells, width
         Cells of a row, and slots of a cell.
     begin, step
         Slot r of a cell of kind k has the entries ``begin[k * width + r]`` up to ``begin[k * width + r + 1]``;
-        the other state of entry e is ``step[e]`` further on.
+        the number of the other state of entry e is greater by ``step[e]``.
     value_begin
-        Where the flows of each row begin, on grids whose cells have flows of their own.
+        First flow of each row, on grids whose cells have their own flows.
     """
 
     row_kind: Numbers
     rows: Numbers
     first: Numbers
     starts: Numbers
-    ends: Numbers
+    stops: Numbers
     numbers: Numbers
     cells: np.uint64
     width: np.uint64
@@ -68,21 +68,21 @@ class Cells(NamedTuple):
 
 
 def as_unsigned(numbers: Any) -> NDArray[np.uint64]:
-    """Return whole numbers as the kernels take them: negative ones wrap."""
+    """Return whole numbers as uint64; negative ones wrap."""
     return np.ascontiguousarray(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
 
 
 def cells_of(grid: Grid) -> Cells:
     """Return the tables of a grid for the kernels."""
     first, starts, numbers = grid.segments
-    segment_ends = np.append(starts[1:], 0)
-    segment_ends[first[1:] - 1] = grid.shape[-1]
+    stops = np.append(starts[1:], 0)
+    stops[first[1:] - 1] = grid.shape[-1]
     return Cells(
         row_kind=as_unsigned(grid.row_kind),
         rows=as_unsigned(grid.rows),
         first=as_unsigned(first),
         starts=as_unsigned(starts),
-        ends=as_unsigned(segment_ends),
+        stops=as_unsigned(stops),
         numbers=as_unsigned(numbers),
         cells=np.uint64(grid.shape[-1]),
         width=np.uint64(grid.width),
@@ -93,7 +93,7 @@ def cells_of(grid: Grid) -> Cells:
 
 
 class Frequent(NamedTuple):
-    """The pattern of each kind that is written out, from 1 on (0: none), and a row where none is."""
+    """The 1-based pattern of each kind that is unrolled (0: none), and a row without unrolled cells."""
 
     special: Numbers
     excluded_row: np.uint64
@@ -108,7 +108,7 @@ class SlotRates(NamedTuple):
 
 
 class Children(NamedTuple):
-    """The rows of a finer grid that make up each coarse row, and whether they are there.
+    """The rows of a finer grid that make up each coarse row, and whether they exist.
 
     Attributes
     ----------
@@ -128,16 +128,16 @@ class Children(NamedTuple):
 
 
 class Restriction(NamedTuple):
-    """Where numbers of the states of a grid are summed: in the cells of the next coarse one.
+    """The coarse cells to which numbers of a grid's states are summed.
 
     Attributes
     ----------
     children
         The rows that make up each coarse row.
     grid, frequent
-        The grid, and its patterns that are written out.
+        The grid, and its unrolled patterns.
     target
-        Where its states belong, and what is written.
+        The aggregates of its states, and the arrays that are written.
     """
 
     children: Children
@@ -147,7 +147,7 @@ class Restriction(NamedTuple):
 
 
 class PartTable(NamedTuple):
-    """The flows that make up those of a coarse grid.
+    """The parts of the flows of a coarse grid.
 
     Attributes
     ----------
@@ -156,11 +156,11 @@ class PartTable(NamedTuple):
     begins, part_begin
         Coarse cells of kind k have the entries from ``begins[k]`` on, entry e the parts from ``part_begin[e]`` on.
     source
-        The state of each part, counted from the first one of the coarse cell.
+        The state of each part, counted from the first state of the coarse cell.
     flow, line
-        Its number among the flows that the coarse cell has in one of its rows of cells, and that row.
+        Its number among the flows in one row of the coarse cell's children, and that row.
     spans
-        How many flows a coarse cell of each kind has in each of its rows of cells.
+        Number of flows in each row of the children of a coarse cell, for each kind.
     """
 
     special: Numbers
@@ -173,7 +173,7 @@ class PartTable(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """Marks of states, and the bit of them that counts."""
+    """Marks of states, and the bit that selects states."""
 
     bit: int
     marks: NDArray[np.uint8]

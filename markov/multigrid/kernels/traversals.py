@@ -1,7 +1,7 @@
-"""The orders in which kernels pass the states of a grid, as generators that become part of their loops.
+"""The orders in which kernels pass the states of a grid, as generators that are inlined into their loops.
 
-``unrolled`` stands for statements for the cells of frequent kinds, which pass a segment at a time. A kernel that has
-none splices in ``pass``. Rates that depend on counts are written before a cell is reached.
+``unrolled`` stands for statements for the cells of frequent kinds, which process a segment at a time. A kernel without
+unrolled cells splices in ``pass``. Rates that depend on counts are written before a cell is reached.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -15,7 +15,7 @@ __all__ = ["child_slots", "flow_slots", "other_slots", "slots"]
 
 
 def slots(span, grid, counts):
-    """Yield each state of the rows of a span, and its slot among those of all kinds."""
+    """Yield each state of the rows of a span, and its slot among the slots of all kinds."""
     for row in range(span[0], span[1]):
         kind = grid.row_kind[row]
         s = row * grid.cells * grid.width
@@ -23,7 +23,7 @@ def slots(span, grid, counts):
             number = grid.numbers[k]
             base = number * grid.width
             at_row(counts, number, row)
-            for cell in range(grid.starts[k], grid.ends[k]):
+            for cell in range(grid.starts[k], grid.stops[k]):
                 at_cell(counts, number, cell)
                 for r in range(base, base + grid.width):
                     yield s, r
@@ -31,7 +31,7 @@ def slots(span, grid, counts):
 
 
 def other_slots(span, grid, frequent, counts):
-    """Yield what `slots` does, without the cells of frequent kinds."""
+    """Yield the same as `slots`, without the cells of frequent kinds."""
     for row in range(span[0], span[1]):
         kind = grid.row_kind[row]
         s = row * grid.cells * grid.width
@@ -42,7 +42,7 @@ def other_slots(span, grid, frequent, counts):
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             at_row(counts, number, row)
-            for cell in range(grid.starts[k], grid.ends[k]):
+            for cell in range(grid.starts[k], grid.stops[k]):
                 at_cell(counts, number, cell)
                 for r in range(base, base + grid.width):
                     yield s, r
@@ -50,7 +50,7 @@ def other_slots(span, grid, frequent, counts):
 
 
 def flow_slots(span, grid, frequent):
-    """Yield what `other_slots` does, with the first flow of each state of a grid whose cells have their own."""
+    """Yield the same as `other_slots`, and the first flow of each state, for grids whose cells have their own flows."""
     for row in range(span[0], span[1]):
         kind = grid.row_kind[row]
         v = grid.value_begin[row]
@@ -61,7 +61,7 @@ def flow_slots(span, grid, frequent):
             if frequent.special[number] > ZERO and row != frequent.excluded_row:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
-            for _ in range(grid.starts[k], grid.ends[k]):
+            for _ in range(grid.starts[k], grid.stops[k]):
                 for r in range(base, base + grid.width):
                     yield s, r, v
                     v += grid.begin[r + ONE] - grid.begin[r]
@@ -71,8 +71,8 @@ def flow_slots(span, grid, frequent):
 def child_slots(coarse, children, grid, frequent, target, counts):
     """Yield the states of the rows that make up a coarse row.
 
-    Each with its slot among those of all kinds, its first flow where cells have their own, and the place in the coarse
-    row of its aggregate: ``target.under`` has that of each cell of a row.
+    Each with its slot among the slots of all kinds, its first flow if cells have their own, and the position of its
+    aggregate in the coarse row, by ``target.aggregate_of_cell`` for each cell of a row.
     """
     for c in range(ZERO, ZERO + children.rows.shape[1]):
         if not children.present[coarse, c]:
@@ -88,7 +88,7 @@ def child_slots(coarse, children, grid, frequent, target, counts):
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             at_row(counts, number, row)
-            for cell in range(grid.starts[k], grid.ends[k]):
+            for cell in range(grid.starts[k], grid.stops[k]):
                 at_cell(counts, number, cell)
                 t = target.aggregate_of_cell[cell]
                 for m in range(ZERO, grid.width):

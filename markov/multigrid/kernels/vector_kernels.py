@@ -1,8 +1,6 @@
-"""Arithmetic with numbers over the states of a grid, as templates of kernels.
+"""Kernels for vectors over the states of a grid: arithmetic, and the balance of flows on the finest grid.
 
-A call does the rows of a span, which have ``row_states`` states apiece.
-
-@@ The loops that compare what flows in with what flows out on the finest grid, as templates of kernels.
+A call processes the rows of a span, with ``row_states`` states each.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -28,7 +26,7 @@ def reset(span, row_states, scale, x):
 
 
 def invert(span, row_states, scale):
-    """Set ``scale`` to one over what it is."""
+    """Replace ``scale`` by its inverse."""
     for s in range(span[0] * row_states, span[1] * row_states):
         scale[s] = 1.0 / max(scale[s], TINY)
 
@@ -40,7 +38,7 @@ def overcorrect(span, row_states, x):
 
 
 class Shares(NamedTuple):
-    """What parts of the differences to two other vectors are added, and the least part of an entry that stays."""
+    """Shares of the differences to two other vectors, and the minimum of an entry relative to its old value."""
 
     a: float
     b: float
@@ -48,7 +46,7 @@ class Shares(NamedTuple):
 
 
 def blend(span, row_states, shares, x, y, z):
-    """Set x to x + a (y - x) + b (z - x), at least ``minimum`` times what it was; z to x, as it was."""
+    """Set x to x + a (y - x) + b (z - x), at least ``minimum`` times its old value, and z to the old x."""
     a, b, minimum = shares
     for s in range(span[0] * row_states, span[1] * row_states):
         before = x[s]
@@ -67,7 +65,7 @@ UNDERFLOW_GUARD = 1e-300
 
 
 def balance(span, grid, frequent, rates, x):
-    """Return |what flows in less what flows out|, what flows out, and x, each summed."""
+    """Return the sums of |inflow - outflow|, of outflow, and of x."""
     counts = rates.counts
     off = 0.0
     flow = 0.0
@@ -84,7 +82,7 @@ def balance(span, grid, frequent, rates, x):
 
 
 def imbalance(span, grid, rates, marked, x):
-    """Return the largest quotient of what flows into a marked state and what flows out of it."""
+    """Return the maximum of inflow / outflow over the marked states."""
     counts = rates.counts
     largest = 0.0
     for s, r in slots(span, grid, counts):
@@ -97,7 +95,7 @@ def imbalance(span, grid, rates, marked, x):
 
 
 def compare(span, grid, rates, x, y, z):
-    """Multiply residuals: of x, and of the differences of y and z to it, weighted by 1 / flow."""
+    """Return the scalar products of the residuals of x, y - x and z - x, weighted by 1 / outflow."""
     counts = rates.counts
     g11 = g12 = g22 = b1 = b2 = 0.0
     for s, r in slots(span, grid, counts):

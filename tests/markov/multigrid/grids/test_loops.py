@@ -294,7 +294,7 @@ def test_rows_side_by_side_are_swept_as_one_after_another(interpreted, rates):
     loops, _ = two_levels(layout, unroll=False)
     written, finest = two_levels(layout, unroll=True)
     cells, special = finest.cells, finest.frequent.special
-    wide = cells.ends - cells.starts > 4
+    wide = cells.stops - cells.starts > 4
     assert np.any(wide & (special[cells.numbers] > 0))  # four rows have a middle
     for a, b in zip(written, loops, strict=True):
         assert a == pytest.approx(b, rel=1e-13, abs=0.0)  # sums in another order
