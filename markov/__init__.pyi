@@ -6,7 +6,7 @@ from .analysis.lumping import lump
 from .analysis.optima import best
 from .analysis.relaxation import autocovariance, mixing_time
 from .analysis.sampling import paths
-from .analysis.thresholds import pause_thresholds
+from .analysis.thresholds import PausedPort, pause_thresholds
 from .chains import MarkovChain
 from .driver import stationary, stationary_by_class
 from .exploration import explore
@@ -75,6 +75,7 @@ __all__ = [
     "Panel",
     "PauseChain",
     "PauseTandem",
+    "PausedPort",
     "PhaseQueue",
     "PhaseType",
     "Polling",

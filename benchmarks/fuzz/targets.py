@@ -80,7 +80,7 @@ WITHOUT_ARGUMENTS = {"OverflowChain", "chips", "cases", "ledger", "overview", "v
 def _markov() -> dict[str, dict[str, Any]]:
     import networkx as nx
 
-    from markov import MAP, MM1K, ObservedPath, PauseTandem, PhaseType, explore, stationary
+    from markov import MAP, MM1K, ObservedPath, PausedPort, PauseTandem, PhaseType, explore, stationary
 
     machine = explore(lambda n, q: [(1 - n, q.a)], start=0, params={"a": 1.0})
     seen = ObservedPath([0.0, 1.0], [0, 1], end=2.0)
@@ -96,13 +96,7 @@ def _markov() -> dict[str, dict[str, Any]]:
     )
     (folder / "a.xml").write_text(SBML)
     (folder / "a.jani").write_text(JANI)
-    pause = {
-        "link_rate": 100.0,
-        "bottleneck_rate": 15.0,
-        "rtt": 1.0,
-        "buffers": (4, 6),
-        "levels": (2,),
-    }
+    port = {"link_rate": 100.0, "bottleneck_rate": 15.0, "rtt": 1.0, "buffers": (4, 6)}
     return {
         "MAP": {"D0": [[-2.0]], "D1": [[2.0]]},
         "PhaseType": {"alpha": [0.25, 0.75], "T": [[-3.0, 1.5], [0.0, -1.0]]},
@@ -126,7 +120,8 @@ def _markov() -> dict[str, dict[str, Any]]:
         "mixing_time": {"model": two, "start": 1},
         "passage": {"model": two, "to": 1, "start": 0},
         "paths": {"model": np.array(two), "duration": 2.0, "start": 0, "seed": 1},
-        "pause_thresholds": pause,
+        "PausedPort": port,
+        "pause_thresholds": {"port": PausedPort(**port), "levels": (2,)},
         "phase_type_of": {"mean": 2.0, "scv": 0.5},
         "quasi_stationary": {"model": [[-1.0, 1.0, 0.0], [1.0, -2.0, 1.0], [0.0, 0.0, 0.0]]},
         "read_explicit": {"path": folder / "two.tra"},

@@ -1,1 +1,1 @@
-"""What is computed from chains and answers: optima, sensitivities, lumping, sampling, comparisons."""
+"""Analyses of chains and answers: optima, gradients, lumping, sampling, relaxation, comparisons, pause thresholds."""

@@ -31,8 +31,8 @@ MAX_PANELS = 6
 class AnswerComparison(SideBySide[Stationary]):
     """Stationary distributions side by side, as `hopflow.compare` returns them.
 
-    Labels and rewards have the bound of `Stationary.bound` where the distribution has one; other measures are its
-    values without.
+    Labels and rewards have the bound of `Stationary.bound` if the distribution has one; other measures are values
+    without a bound.
 
     Attributes
     ----------
@@ -43,8 +43,8 @@ class AnswerComparison(SideBySide[Stationary]):
     --------
     >>> from hopflow import compare
     >>> from markov import PauseTandem, stationary
-    >>> found = compare(*(stationary(PauseTandem(high_threshold=high)) for high in (10, 20)))
-    >>> found.to_xarray().throughput.values.round(2).tolist(), len(found.summary())
+    >>> comparison = compare(*(stationary(PauseTandem(high_threshold=high)) for high in (10, 20)))
+    >>> comparison.to_xarray().throughput.values.round(2).tolist(), len(comparison.summary())
     ([13.13, 13.11], 13)
     """
 
@@ -52,7 +52,7 @@ class AnswerComparison(SideBySide[Stationary]):
 
     @staticmethod
     def names_of(results: Sequence[Stationary]) -> list[str]:
-        """Return the models, and what a chain without one was made of."""
+        """Return the models, or the origins of chains without a model."""
         return [a.chain.how if a.chain.model is None else repr(a.chain.model) for a in results]
 
     @cached_property
@@ -61,13 +61,13 @@ class AnswerComparison(SideBySide[Stationary]):
         return {label: _column(answer) for label, answer in self.compared.items()}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the marginal distributions, those of a component of all answers in one panel.
+        """Draw the marginal distributions of all answers, one panel per component.
 
         Parameters
         ----------
         ax
             Axes to draw only the first component on; None makes a new figure, with at most six
-            components, first those of more than two values.
+            components, components of more than two values first.
 
         Returns
         -------
@@ -75,9 +75,9 @@ class AnswerComparison(SideBySide[Stationary]):
         """
         marginals = {label: _marginals(answer) for label, answer in self.compared.items()}
         counts: dict[str, int] = {}
-        for each in marginals.values():
-            for name, (places, _) in each.items():
-                counts[name] = max(counts.get(name, 0), len(places))
+        for by_component in marginals.values():
+            for name, (values, _) in by_component.items():
+                counts[name] = max(counts.get(name, 0), len(values))
         names = sorted(counts, key=lambda name: counts[name] <= 2)[:MAX_PANELS]
         if ax is None:
             _, panels = figure(6.4, 1.2 + 2.2 * len(names), nrows=len(names), squeeze=False)
@@ -85,9 +85,9 @@ class AnswerComparison(SideBySide[Stationary]):
         else:
             names, axes = names[:1], [ax]
         for name, panel in zip(names, axes, strict=True):
-            for label, each in marginals.items():
-                if name in each:
-                    panel.plot(*each[name], ".-", ms=4, lw=0.9, label=label)
+            for label, by_component in marginals.items():
+                if name in by_component:
+                    panel.plot(*by_component[name], ".-", ms=4, lw=0.9, label=label)
             panel.set(xlabel=name, ylabel="probability", ylim=(0.0, None))
             panel.xaxis.get_major_locator().set_params(integer=True)
         axes[0].legend(frameon=False, fontsize=8)
@@ -101,8 +101,8 @@ class AnswerComparison(SideBySide[Stationary]):
         TypeError
             Always; ``transient(model, times)`` has distributions over time.
         """
-        said = "a stationary distribution does not change in time"
-        raise TypeError(f"animate: {said}; transient(model, times).plot() shows how one comes to it")
+        reason = "a stationary distribution does not change in time"
+        raise TypeError(f"animate: {reason}; transient(model, times).plot() shows how one comes to it")
 
     def to_xarray(self) -> xr.Dataset:
         """Return the models' measures, with ``chain`` as their first dimension.
@@ -118,28 +118,29 @@ class AnswerComparison(SideBySide[Stationary]):
 
 
 def _marginals(answer: Stationary) -> dict[str, tuple[Any, NDArray[np.float64]]]:
-    """Return values and probabilities of each component; of a chain without, those of its states."""
-    found = answer.chain.marginals(answer.pi)
-    if found is None:
+    """Return values and probabilities by component; for a chain without components by state."""
+    marginals = answer.chain.marginals(answer.pi)
+    if marginals is None:
         return {"state": (range(len(answer.pi)), answer.pi)}
     return {
         name: (list(values if isinstance(values, range) else range(len(values))), marginal)
-        for name, (values, marginal) in found.items()
+        for name, (values, marginal) in marginals.items()
     }
 
 
 def _column(answer: Stationary) -> dict[str, str]:
+    """Return the rows of an answer as text."""
     rows, chain = {}, answer.chain
-    known: Collection[str] = ()
+    with_bound: Collection[str] = ()
     if answer.proof is not None and chain.model is not None:
-        known = functionals(chain.model, chain.state_blocks())
+        with_bound = functionals(chain.model, chain.state_blocks())
     for name, (_, value, about) in answer._measures.items():
         unit = about.get("units", "1")
-        if name in known:
+        if name in with_bound:
             bounds = answer.bound(name)
-            cells: Iterable[str] = map(_shown, bounds if isinstance(bounds, list) else [bounds])
+            cells: Iterable[str] = map(_text_with_error, bounds if isinstance(bounds, list) else [bounds])
         else:
-            cells = (f"{each:.6g}" for each in np.ravel(value))
+            cells = (f"{entry:.6g}" for entry in np.ravel(value))
         rows[name if unit in ("1", "") else f"{name} ({unit})"] = ", ".join(cells)
     proved = math.isfinite(answer.error_bound)
     return rows | {
@@ -151,6 +152,6 @@ def _column(answer: Stationary) -> dict[str, str]:
     }
 
 
-def _shown(found: Bounded) -> str:
-    error = f" ± {found.error:.1g}" if math.isfinite(found.error) else ", no bound proved"
-    return f"{found.value:.6g}{error}"
+def _text_with_error(number: Bounded) -> str:
+    error = f" ± {number.error:.1g}" if math.isfinite(number.error) else ", no bound proved"
+    return f"{number.value:.6g}{error}"

@@ -1,6 +1,6 @@
-"""A stationary measure as a function that JAX differentiates: by one solution of Poisson's equation.
+"""A stationary measure as a function that JAX differentiates, by one solution of Poisson's equation.
 
-The reverse of `stationary` is the transposed equation behind `Sensitivity`, so that the derivatives by all
+The reverse mode of `stationary` is the transposed equation of `Sensitivity`, so that the derivatives by all
 parameters together cost about as much as the measure.
 """
 
@@ -31,28 +31,28 @@ def differentiable(
     Parameters
     ----------
     model
-        A `ChainModel`, a model from a file, or what `explore` returns.
+        A `ChainModel`, a model from a file, or a result of `explore`.
     of
         Name of a label or reward of the model.
     tolerance
-        Of the derivatives, as for `Stationary.sensitivity`.
+        Tolerance of the derivatives, as for `Stationary.sensitivity`.
     side
-        ``"left"`` or ``"right"``: derivatives from below or above, which exist at kinks too.
+        ``"left"`` or ``"right"``: derivatives from below or above, which exist also at kinks.
 
     Returns
     -------
     callable
-        From a mapping of names of parameters to numbers, or to arrays of shape (entries,) of those
-        with several entries, to the measure: an array of shape () or, of a measure of each queue,
-        (queues,). Other parameters are those of ``model``. It works under `jax.grad`, `jax.jit`,
-        `jax.vmap` (one after the other) and `jax.jacrev`; derivatives are first ones only.
+        Takes a mapping from names of parameters to numbers, or to arrays of shape (entries,) for parameters
+        with several entries, and returns the measure: an array of shape (), or of shape (queues,) for a measure by
+        queue. Other parameters have their values in ``model``. It works under `jax.grad`, `jax.jit`,
+        `jax.vmap` (sequentially) and `jax.jacrev`, for first derivatives only.
 
     Raises
     ------
     ValueError
-        For an unknown measure or parameter, an array of another length; and, when derivatives are
-        asked for, as `Stationary.sensitivity` does: `NoDerivativeError` at a kink. Under `jax.jit` JAX
-        raises an error of its own that quotes it.
+        For an unknown measure or parameter, and an array of another length; from derivatives as
+        `Stationary.sensitivity`: `NoDerivativeError` at a kink. Under `jax.jit` JAX raises another error, which quotes
+        it.
 
     Notes
     -----
@@ -72,39 +72,42 @@ def differentiable(
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     instance("of", of, str, "the name of a label or reward")
     choice("side", side, (None, "left", "right"))
-    how = {"of": of, "tolerance": tolerance, "side": side}
+    options = {"of": of, "tolerance": tolerance, "side": side}
     chain = as_chain(model)
     model = chain.model
     if model is None:
         raise ValueError("model: it is given by its matrix and has no parameters")
-    known = parameters_of(model)
+    defaults = parameters_of(model)
     try:
         shape = np.shape(stationary(chain)[of])
     except KeyError as error:
         raise ValueError(*error.args) from None
     jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
 
-    result: Any = jax.ShapeDtypeStruct
+    array_type: Any = jax.ShapeDtypeStruct
 
-    def value(parameters: Mapping[str, Any]) -> Any:
-        return np.asarray(stationary(_changed(model, parameters))[of], dtype=np.float64)
+    def solve(parameters: Mapping[str, Any]) -> Any:
+        """Return the answer at these values of the parameters."""
+        values = {name: np.asarray(value).tolist() for name, value in parameters.items()}
+        return stationary(model.replace(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()}))
 
-    def value_and_slopes(parameters: Mapping[str, Any]) -> Any:
-        answer = stationary(_changed(model, parameters))
-        slopes = {name: _slopes(answer, name, np.shape(at), how, shape) for name, at in parameters.items()}
+    def evaluate(parameters: Mapping[str, Any]) -> Any:
+        return np.asarray(solve(parameters)[of], dtype=np.float64)
+
+    def evaluate_with_slopes(parameters: Mapping[str, Any]) -> Any:
+        answer = solve(parameters)
+        slopes = {name: _slopes(answer, name, np.shape(value), options, shape) for name, value in parameters.items()}
         return np.asarray(answer[of], dtype=np.float64), slopes
 
-    def shapes(parameters: Mapping[str, Any]) -> Any:
-        return {name: result(shape + np.shape(at), np.float64) for name, at in parameters.items()}
-
-    whole = result(shape, np.float64)
+    measure_type = array_type(shape, np.float64)
 
     @jax.custom_vjp
     def measure(parameters: Any) -> Any:
-        return _run(value, whole, parameters)
+        return _call(evaluate, measure_type, parameters)
 
     def forward(parameters: Any) -> Any:
-        return _run(value_and_slopes, (whole, shapes(parameters)), parameters)
+        slope_types = {name: array_type(shape + np.shape(value), np.float64) for name, value in parameters.items()}
+        return _call(evaluate_with_slopes, (measure_type, slope_types), parameters)
 
     def backward(slopes: Any, cotangent: Any) -> Any:
         axes = len(shape)
@@ -112,53 +115,38 @@ def differentiable(
 
     measure.defvjp(forward, backward)
 
-    def checked(parameters: Mapping[str, Any]) -> Any:
-        given = {name: jax.numpy.asarray(at, dtype=np.float64) for name, at in parameters.items()}
-        for name, at in given.items():
-            _check(name, at.shape, known)
-        return measure(given)
+    def measure_of(parameters: Mapping[str, Any]) -> Any:
+        arrays = {name: jax.numpy.asarray(value, dtype=np.float64) for name, value in parameters.items()}
+        for name, array in arrays.items():
+            if name not in defaults:
+                raise ValueError(f"parameter = {name!r}: must be one of {', '.join(defaults) or 'none'}")
+            expected = np.shape(defaults[name])
+            if array.shape != expected:
+                raise ValueError(f"{name}: an array of shape {expected} is expected, not of {array.shape}")
+        return measure(arrays)
 
-    return checked
+    return measure_of
 
 
-def _run(function: Callable[[Any], Any], shapes: Any, parameters: Any) -> Any:
-    """Call a function of concrete parameters; while JAX traces, leave the call to the computation."""
+def _call(function: Callable[[Any], Any], types: Any, parameters: Any) -> Any:
+    """Call a function of concrete parameters; while JAX traces, insert the call into the computation."""
     import jax
 
-    if any(isinstance(at, jax.core.Tracer) for at in parameters.values()):
-        return jax.pure_callback(function, shapes, parameters, vmap_method="sequential")
+    if any(isinstance(value, jax.core.Tracer) for value in parameters.values()):
+        return jax.pure_callback(function, types, parameters, vmap_method="sequential")
     return jax.tree.map(jax.numpy.asarray, function(parameters))
-
-
-def _check(name: str, shape: tuple[int, ...], known: Mapping[str, Any]) -> None:
-    if name not in known:
-        raise ValueError(f"parameter = {name!r}: must be one of {', '.join(known) or 'none'}")
-    expected = np.shape(known[name])
-    if shape != expected:
-        raise ValueError(f"{name}: an array of shape {expected} is expected, not of {shape}")
-
-
-def _changed(model: Any, parameters: Mapping[str, Any]) -> Any:
-    return model.replace(**{name: _python(at) for name, at in parameters.items()})
-
-
-def _python(at: Any) -> Any:
-    found = np.asarray(at).tolist()
-    return tuple(found) if isinstance(found, list) else found
 
 
 def _slopes(
     answer: Any,
     name: str,
     entries: tuple[int, ...],
-    how: Mapping[str, Any],
+    options: Mapping[str, Any],
     shape: tuple[int, ...],
 ) -> Any:
     """Return the derivatives by one parameter, of shape ``shape + entries``."""
-    names = [f"{name}[{k}]" for k in range(entries[0])] if entries else [name]
-    found = []
-    for each in names:
-        slopes = answer.sensitivity(each, **how)
-        rows = slopes if isinstance(slopes, list) else [slopes]
-        found.append([row.derivative for row in rows])
-    return np.array(found).T.reshape(shape + entries)
+    derivatives = []
+    for entry in [f"{name}[{k}]" for k in range(entries[0])] if entries else [name]:
+        slopes = answer.sensitivity(entry, **options)
+        derivatives.append([slope.derivative for slope in (slopes if isinstance(slopes, list) else [slopes])])
+    return np.array(derivatives).T.reshape(shape + entries)

@@ -1,7 +1,7 @@
-"""The best value of a parameter of a chain, among given ones or in an interval.
+"""The best value of a parameter of a chain, from a list of values or in an interval.
 
-Among given values every chain is solved, and the bounds of the objective say whether the best one is
-certain. In an interval the derivative of `Stationary.sensitivity` is followed from the best points
+For a list of values every chain is solved, and the bounds of the objective decide whether the best value is
+certain. In an interval searches follow the derivative of `Stationary.sensitivity` from the best points
 of a grid (sequential least squares; D. Kraft, DFVLR-FB 88-28, 1988).
 """
 
@@ -35,44 +35,63 @@ if TYPE_CHECKING:
 
 __all__ = ["Best", "best"]
 
-GRID = 9
-"""Points of an interval that are tried before the derivative is followed."""
-STARTS = 2
-"""How many of them it is followed from."""
-GEOMETRIC = 20.0
+GRID_POINTS = 9
+"""Points of an interval that are tried before the searches."""
+SEARCHES = 2
+"""Number of searches, from the best points of the grid."""
+MIN_RATIO_FOR_GEOMETRIC_GRID = 20.0
 """Ratio of the ends of an interval from which its grid is geometric."""
 
-INSIDE = 1e-9
-"""How far inside of a limit a search stays, relative to it."""
+LIMIT_MARGIN = 1e-9
+"""Distance of a search from a limit, relative to it."""
 
 Limits = Mapping[str, tuple[float | None, float | None]]
 
 
 class _Point(NamedTuple):
+    """A value of the parameter with its answer, objective and measures under limits, and whether these are met."""
+
     value: Any
     answer: Stationary
     objective: Bounded
-    limited: tuple[Bounded, ...]
+    measures: tuple[Bounded, ...]
     allowed: bool
+
+    def excess(self, limits: Limits) -> float:
+        """Return by how much the measures exceed their limits, relative to these."""
+        total = 0.0
+        for measure, (low, high) in zip(self.measures, limits.values(), strict=True):
+            for side, limit in ((1.0, low), (-1.0, high)):
+                if limit is not None:
+                    total += max(0.0, side * (limit - measure.value)) / (abs(limit) or 1.0)
+        return total
+
+    def is_clear(self, limits: Limits) -> bool:
+        """Return whether the bounds decide for every limit whether it is met."""
+        return not any(
+            limit is not None and measure.lower < limit < measure.upper
+            for measure, pair in zip(self.measures, limits.values(), strict=True)
+            for limit in pair
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Best(Result):
-    """The best value of a parameter, with the chain's answer there.
+    """The best value of a parameter, with the chain's answer for it.
 
     Attributes
     ----------
     parameter, of
         Names of the parameter and of the measure.
     value
-        Of the parameter.
+        Best value of the parameter.
     objective
-        The measure there, `Bounded`, in its unit.
+        The measure for this value, `Bounded`, in its unit.
     answer
-        The `Stationary` distribution there.
+        The `Stationary` distribution for this value.
     certain
         Whether the bounds of the measures exclude every other value that was tried. In an interval it
-        is False: what lies between the points tried is not excluded.
+        is False, since values between the points are not excluded.
     rivals
         The other values that the bounds do not exclude.
     table
@@ -82,8 +101,8 @@ class Best(Result):
     Examples
     --------
     >>> from markov import PauseTandem, best
-    >>> found = best(PauseTandem(), "high_threshold", among=[15, 18], maximize="throughput")
-    >>> found.value, found.rivals, found.table.allowed.values.tolist()
+    >>> optimum = best(PauseTandem(), "high_threshold", among=[15, 18], maximize="throughput")
+    >>> optimum.value, optimum.rivals, optimum.table.allowed.values.tolist()
     (18, (), [True, True])
     """
 
@@ -97,13 +116,14 @@ class Best(Result):
     table: xr.Dataset
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the table: the measures of every value that was tried."""
+        """Return the table: the measures over all values tried."""
         return self.table
 
     def summary(self) -> dict[str, object]:
-        """Return the best value, the measure there, and what else may be best."""
+        """Return the best value, its measures, and the other values that may be best."""
+        row = list(self.table[self.parameter].to_numpy()).index(self.value)
         limits = {
-            str(name): f"{float(self.table[name][self._place]):.6g}"
+            str(name): f"{float(self.table[name][row]):.6g}"
             for name in self.table.data_vars
             if name not in (self.of, "lower", "upper", "allowed")
         }
@@ -117,12 +137,8 @@ class Best(Result):
             "values tried": f"{self.table.sizes[self.parameter]}, {int(self.table.allowed.sum())} allowed",
         }
 
-    @property
-    def _place(self) -> int:
-        return list(self.table[self.parameter].to_numpy()).index(self.value)
-
     def plot(self, ax: Any = None) -> Any:
-        """Draw the measure over the values tried, open where a limit forbids them; return the Axes."""
+        """Draw the measure over the values tried, open if a limit forbids them; return the Axes."""
         if ax is None:
             _, ax = figure()
         x, y = self.table[self.parameter].to_numpy(), self.table[self.of].to_numpy()
@@ -154,19 +170,19 @@ def best(
     Parameters
     ----------
     model
-        A `ChainModel`, or what `explore` found, with parameters.
+        A `ChainModel`, or a result of `explore`, with parameters.
     parameter
-        Name of one of them.
+        Name of a parameter.
     among
-        The values to try, each of them; strings such as ``"40ms"`` for a parameter with a unit.
+        All values to try; strings such as ``"40ms"`` for a parameter with a unit.
     between
-        In place of them, the ends of an interval of a parameter that does not change the states. A
-        local optimum is found: the best of two searches that begin at the best of nine points.
+        Instead of ``among``, the ends of an interval of a parameter that does not change the states. The
+        result is a local optimum: the best of two searches, which begin at the best of nine points.
     maximize, minimize
-        Name of a label or reward, one of the two; of one for each queue an entry,
+        Name of a label or reward, one of the two. For a measure by queue an entry,
         ``"loss_rate[0]"`` as in Python.
     subject_to
-        The least and the most that other measures may be, None where there is no limit:
+        Minimum and maximum of other measures, None for no limit:
         ``{"pause_fraction": (None, 0.1)}``.
     method
         As for `stationary`.
@@ -178,16 +194,15 @@ def best(
     Raises
     ------
     ValueError
-        For an unknown parameter or measure, or limits that no value meets; the message has the value
-        that comes nearest.
+        For an unknown parameter or measure, or limits that no value meets; the message has the nearest value.
     ConvergenceError, NotSolvedError
-        When a chain is not solved.
+        If a chain is not solved.
 
     Examples
     --------
     >>> from markov import PauseTandem, best
-    >>> found = best(PauseTandem(), "high_threshold", among=range(11, 21), maximize="throughput")
-    >>> found.value, found.certain
+    >>> optimum = best(PauseTandem(), "high_threshold", among=range(11, 21), maximize="throughput")
+    >>> optimum.value, optimum.certain
     (18, True)
 
     With at most 5 % of the time paused:
@@ -198,32 +213,72 @@ def best(
     ... ).value
     20
     """
-    sign, of = _direction(maximize, minimize)
+    if (maximize is None) == (minimize is None):
+        raise ValueError("maximize, minimize: one of the two is expected")
+    of, sign = (maximize, 1.0) if minimize is None else (minimize, -1.0)
+    if not isinstance(of, str):
+        direction = "maximize" if minimize is None else "minimize"
+        raise ValueError(f"{direction} = {of!r}: the name of a measure is expected")  # noqa: TRY004
     limits = _limits(subject_to)
-    base = _base(model)
+    base: Any = model if hasattr(model, "replace") and hasattr(model, "params") else as_chain(model).model
+    if base is None:
+        raise ValueError(f"model = {model!r}: a generator has no parameters; give rules")
     if (among is None) == (between is None):
         raise ValueError("among, between: one of the two is expected")
+    names = parameters_of(base)
+    untyped: Any = parameter
+    if not isinstance(untyped, str) or untyped not in names:
+        raise ValueError(f"parameter = {format_value(parameter)}: must be one of {', '.join(names) or 'none'}")
 
-    def at(value: Any) -> _Point:
+    def solve(value: Any) -> _Point:
         answer = stationary(base.replace(**{parameter: value}), method)
-        limited = tuple(_bound(answer, name) for name in limits)
-        allowed = all(map(_within, limited, limits.values()))
-        return _Point(value, answer, _bound(answer, of), limited, allowed)
+        measures = tuple(_bound(answer, name) for name in limits)
+        allowed = all(
+            (low is None or measure.value >= low) and (high is None or measure.value <= high)
+            for measure, (low, high) in zip(measures, limits.values(), strict=True)
+        )
+        return _Point(value, answer, _bound(answer, of), measures, allowed)
 
-    _known(base, parameter)
     if among is not None:
-        points = [at(value) for value in progress_bar(_values(base, parameter, among), desc="best")]
+        points = [solve(value) for value in progress_bar(_values(base, parameter, among), desc="best")]
     else:
-        ends = _interval(base, parameter, between)
-        points = _searched(at, parameter, of, sign, limits, ends)
-    found = _result(points, parameter, of, sign, limits, enumerated=among is not None)
+        interval = _interval(base, parameter, between)
+        points = _search(solve, parameter, of, sign, limits, interval)
+    allowed_points = [point for point in points if point.allowed]
+    if not allowed_points:
+        nearest = min(points, key=lambda point: point.excess(limits))
+        values = ", ".join(f"{name} = {m.value:.6g}" for name, m in zip(limits, nearest.measures, strict=True))
+        raise ValueError(
+            f"subject_to = {dict(limits)!r}: no value that was tried meets it; nearest is "
+            f"{parameter} = {nearest.value!r} with {values}"
+        )
+    optimum = max(allowed_points, key=lambda point: sign * point.objective.value)
+    worst_case = min(sign * optimum.objective.lower, sign * optimum.objective.upper)
+    rivals = tuple(
+        point.value
+        for point in allowed_points
+        if point is not optimum and max(sign * point.objective.lower, sign * point.objective.upper) >= worst_case
+    )
+    table = _table(points, parameter, of, limits)
     if unit := sweep_values(base, parameter, ()).unit:
-        found.table[parameter].attrs["units"] = unit
-    return found
+        table[parameter].attrs["units"] = unit
+    return Best(
+        parameter=parameter,
+        of=of,
+        value=optimum.value,
+        objective=optimum.objective,
+        answer=optimum.answer,
+        certain=among is not None
+        and not rivals
+        and math.isfinite(optimum.objective.error)
+        and all(point.is_clear(limits) for point in points),
+        rivals=rivals,
+        table=table,
+    )
 
 
 def _values(base: Any, parameter: str, among: Any) -> list[Any]:
-    """Return the values to try, each of which the model takes."""
+    """Return the values to try, after checking that the model takes them."""
     if isinstance(among, (str, bytes)) or not isinstance(unwrap_scalar(among), Iterable):
         raise ValueError(f"among = {format_value(among)}: values to try are expected")  # noqa: TRY004
     values = list(among)
@@ -237,37 +292,6 @@ def _values(base: Any, parameter: str, among: Any) -> list[Any]:
     return sweep_values(base, parameter, values).values
 
 
-def _result(points: list[_Point], parameter: str, of: str, sign: float, limits: Limits, *, enumerated: bool) -> Best:
-    allowed = [point for point in points if point.allowed]
-    if not allowed:
-        near = min(points, key=lambda point: _excess(point, limits))
-        said = ", ".join(f"{name} = {found.value:.6g}" for name, found in zip(limits, near.limited, strict=True))
-        raise ValueError(
-            f"subject_to = {dict(limits)!r}: no value that was tried meets it; nearest is "
-            f"{parameter} = {near.value!r} with {said}"
-        )
-    top = max(allowed, key=lambda point: sign * point.objective.value)
-    least = min(sign * top.objective.lower, sign * top.objective.upper)
-    rivals = tuple(
-        point.value
-        for point in allowed
-        if point is not top and max(sign * point.objective.lower, sign * point.objective.upper) >= least
-    )
-    return Best(
-        parameter=parameter,
-        of=of,
-        value=top.value,
-        objective=top.objective,
-        answer=top.answer,
-        certain=enumerated
-        and not rivals
-        and math.isfinite(top.objective.error)
-        and all(_clear(point, limits) for point in points),
-        rivals=rivals,
-        table=_table(points, parameter, of, limits),
-    )
-
-
 def _table(points: list[_Point], parameter: str, of: str, limits: Limits) -> xr.Dataset:
     import xarray as xr
 
@@ -279,68 +303,70 @@ def _table(points: list[_Point], parameter: str, of: str, limits: Limits) -> xr.
     for k, name in enumerate(limits):
         if name != of:
             about = points[0].answer.measures[_entry(name)[0]].attrs
-            columns[name] = parameter, [point.limited[k].value for point in points], about
+            columns[name] = parameter, [point.measures[k].value for point in points], about
     columns["allowed"] = parameter, [point.allowed for point in points]
     values = axis([point.value for point in points])
     return xr.Dataset(columns, coords={parameter: (parameter, values)})
 
 
-def _searched(
-    at: Callable[[Any], _Point],
+def _search(
+    solve: Callable[[Any], _Point],
     parameter: str,
     of: str,
     sign: float,
     limits: Limits,
     interval: tuple[float, float],
 ) -> list[_Point]:
-    """Return the points of a grid and of searches that begin at the best of them, ascending."""
+    """Return the points of a grid and of searches that begin at the best of them, ascending.
+
+    The searches have the interval scaled to 0 .. 1, and keep a small distance to the limits.
+    """
     from scipy import optimize
 
-    search: Any = optimize.minimize  # its stubs want more than it takes
+    minimize: Any = optimize.minimize  # its stubs require more than it needs
 
     low, high = interval
     width = high - low
-    spread = np.geomspace if low > 0.0 and high / low >= GEOMETRIC else np.linspace
-    tried = {float(value): at(float(value)) for value in spread(low, high, GRID)}
+    spread = np.geomspace if low > 0.0 and high / low >= MIN_RATIO_FOR_GEOMETRIC_GRID else np.linspace
+    tried = {float(value): solve(float(value)) for value in spread(low, high, GRID_POINTS)}
 
     def point(x: Any) -> _Point:
         value = min(max(low + width * float(x[0]), low), high)
         if value not in tried:
-            tried[value] = at(value)
+            tried[value] = solve(value)
         return tried[value]
 
     def slope(x: Any, name: str) -> float:
-        """Return a direction of search: at a kink the mean of both sides."""
+        """Return the derivative of a measure by x, at a kink the mean of both sides."""
         measure, entry = _entry(name)
         try:
             sides = [point(x).answer.sensitivity(parameter, of=measure)]
         except NoDerivativeError as error:
-            sides = [found for found in (error.left, error.right) if found is not None]
-        each = [found[entry or 0] if isinstance(found, list) else found for found in sides]
-        return width * sum(found.derivative for found in each) / max(len(each), 1)
+            sides = [side for side in (error.left, error.right) if side is not None]
+        slopes = [side[entry or 0] if isinstance(side, list) else side for side in sides]
+        return width * sum(sensitivity.derivative for sensitivity in slopes) / max(len(slopes), 1)
 
-    def condition(k: int, name: str, side: float, end: float) -> dict[str, Any]:
-        """Return that a measure is within a limit, by a little."""
-        size = abs(end) or 1.0
+    def constraint(k: int, name: str, side: float, limit: float) -> dict[str, Any]:
+        size = abs(limit) or 1.0
         return {
             "type": "ineq",
-            "fun": lambda x: side * (point(x).limited[k].value - end) / size - INSIDE,
+            "fun": lambda x: side * (point(x).measures[k].value - limit) / size - LIMIT_MARGIN,
             "jac": lambda x: [side * slope(x, name) / size],
         }
 
     order = sorted(tried.values(), key=lambda p: (not p.allowed, -sign * p.objective.value))
     size = max(abs(p.objective.value) for p in order) or 1.0
-    for start in order[:STARTS]:
-        search(
+    for start in order[:SEARCHES]:
+        minimize(
             lambda x: -sign * point(x).objective.value / size,
             [(start.value - low) / width],
             jac=lambda x: [-sign * slope(x, of) / size],
             bounds=[(0.0, 1.0)],
             constraints=[
-                condition(k, name, side, end)
-                for k, (name, ends) in enumerate(limits.items())
-                for side, end in zip((1.0, -1.0), ends, strict=True)
-                if end is not None
+                constraint(k, name, side, limit)
+                for k, (name, pair) in enumerate(limits.items())
+                for side, limit in zip((1.0, -1.0), pair, strict=True)
+                if limit is not None
             ],
             method="SLSQP",
             options={"ftol": 1e-13, "maxiter": 40},
@@ -348,93 +374,47 @@ def _searched(
     return [tried[value] for value in sorted(tried)]
 
 
-def _direction(maximize: str | None, minimize: str | None) -> tuple[float, str]:
-    if (maximize is None) == (minimize is None):
-        raise ValueError("maximize, minimize: one of the two is expected")
-    of = maximize if minimize is None else minimize
-    name = "maximize" if minimize is None else "minimize"
-    if not isinstance(of, str):
-        raise ValueError(f"{name} = {of!r}: the name of a measure is expected")  # noqa: TRY004
-    return (1.0 if minimize is None else -1.0), of
-
-
 def _limits(subject_to: Any) -> Limits:
+    """Return the limits by name of the measure."""
     if subject_to is None:
         return {}
     if not isinstance(subject_to, Mapping):
-        said = "must name measures and their (least, most)"
-        raise ValueError(f"subject_to = {subject_to!r}: {said}")  # noqa: TRY004
-    for name, ends in subject_to.items():
-        if not isinstance(ends, (tuple, list)) or len(ends) != 2:
-            raise ValueError(f"subject_to[{name!r}] = {ends!r}: must be (least, most)")
-        known = [float(number(f"subject_to[{name!r}]", end)) for end in ends if end is not None]
-        if not known or known != sorted(known):
-            raise ValueError(f"subject_to[{name!r}] = {ends!r}: must have least <= most, not both None")
+        expected = "must name measures and their (least, most)"
+        raise ValueError(f"subject_to = {subject_to!r}: {expected}")  # noqa: TRY004
+    for name, pair in subject_to.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ValueError(f"subject_to[{name!r}] = {pair!r}: must be (least, most)")
+        numbers = [float(number(f"subject_to[{name!r}]", limit)) for limit in pair if limit is not None]
+        if not numbers or numbers != sorted(numbers):
+            raise ValueError(f"subject_to[{name!r}] = {pair!r}: must have least <= most, not both None")
     return dict(subject_to)
 
 
 def _interval(base: Any, parameter: str, between: Any) -> tuple[float, float]:
+    """Return the ends of an interval, in the unit of the parameter."""
     if not isinstance(between, Sequence) or isinstance(between, str) or len(between) != 2:
         raise ValueError(f"between = {between!r}: must be the two ends of an interval")
-    ends = sweep_values(base, parameter, between).values
-    low, high = (float(number("between", end)) for end in ends)
+    low, high = (float(number("between", value)) for value in sweep_values(base, parameter, between).values)
     if not low < high:
         raise ValueError(f"between = {between!r}: the first end must be below the second")
     return low, high
 
 
-def _base(model: Any) -> Any:
-    known = hasattr(model, "replace") and hasattr(model, "params")
-    base = model if known else as_chain(model).model
-    if base is None:
-        raise ValueError(f"model = {model!r}: a generator has no parameters; give rules")
-    return base
-
-
-def _known(model: Any, parameter: Any) -> None:
-    names = parameters_of(model)
-    if not isinstance(parameter, str) or parameter not in names:
-        known = ", ".join(names) or "none"
-        raise ValueError(f"parameter = {format_value(parameter)}: must be one of {known}")
-
-
 def _entry(name: str) -> tuple[str, int | None]:
+    """Return name and index of an entry of a measure, such as ``"loss_rate[0]"``."""
     match = re.fullmatch(r"(.+)\[(\d+)\]", name)
     return (match[1], int(match[2])) if match else (name, None)
 
 
 def _bound(answer: Stationary, name: str) -> Bounded:
+    """Return a measure, or an entry of one, with its bound."""
     measure, entry = _entry(name)
-    found = answer.bound(measure)
-    if not isinstance(found, list):
+    bounds = answer.bound(measure)
+    if not isinstance(bounds, list):
         if entry is not None:
             raise ValueError(f"{name!r}: {measure} is one number, without entries")
-        return found
-    if entry is None or entry >= len(found):
-        entries = ", ".join(f"{measure}[{k}]" for k in range(len(found)))
+        return bounds
+    if entry is None or entry >= len(bounds):
+        entries = ", ".join(f"{measure}[{k}]" for k in range(len(bounds)))
         raise ValueError(f"{name!r}: must be one of {entries}")
-    return found[entry]
-
-
-def _within(found: Bounded, ends: tuple[float | None, float | None]) -> bool:
-    least, most = ends
-    return (least is None or found.value >= least) and (most is None or found.value <= most)
-
-
-def _clear(point: _Point, limits: Limits) -> bool:
-    """Return whether the bounds leave no doubt on which side of each limit a point is."""
-    return not any(
-        end is not None and found.lower < end < found.upper
-        for found, ends in zip(point.limited, limits.values(), strict=True)
-        for end in ends
-    )
-
-
-def _excess(point: _Point, limits: Limits) -> float:
-    """Return how far a point is outside of the limits, relative to them."""
-    beyond = 0.0
-    for found, (least, most) in zip(point.limited, limits.values(), strict=True):
-        for side, end in ((1.0, least), (-1.0, most)):
-            if end is not None:
-                beyond += max(0.0, side * (end - found.value)) / (abs(end) or 1.0)
-    return beyond
+    return bounds[entry]

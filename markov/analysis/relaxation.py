@@ -1,4 +1,4 @@
-"""How long a chain remembers: autocovariance of a measure, and time to near its stationary distribution."""
+"""Relaxation of a chain: autocovariance of a measure, and mixing time."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 __all__ = ["autocovariance", "mixing_time"]
 
 TOLERANCE = 1e-12
-ACCURACY = 1e-9
-"""Relative width of the interval in which a mixing time is found."""
+MIXING_TIME_ACCURACY = 1e-9
+"""Relative width of the interval that brackets a mixing time."""
 
 
 @quantities(lags="time")
 def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike) -> xr.Dataset:
-    """Return the covariance of a reward with itself some time later, in the stationary chain.
+    """Return the covariance of a reward with its value a time later, in the stationary chain.
 
     Parameters
     ----------
     answer
         A `Stationary` distribution, with a bound on its error.
     measure
-        Name of a label or reward of the model, one number for each state; or such numbers f, shape
+        Name of a label or reward of the model with one number per state; or such numbers f, shape
         (states,).
     lags
         Times t in s, >= 0, ascending, shape (lags,).
@@ -60,8 +60,8 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     A machine that fails at rate 1 and is repaired at rate 3 forgets at rate 4:
 
     >>> from markov import autocovariance, stationary
-    >>> found = autocovariance(stationary([[-1.0, 1.0], [3.0, -3.0]]), [1.0, 0.0], [0.0, 0.25])
-    >>> found.covariance.values.round(6).tolist()  # 3/16, 3/16 e^-1
+    >>> result = autocovariance(stationary([[-1.0, 1.0], [3.0, -3.0]]), [1.0, 0.0], [0.0, 0.25])
+    >>> result.covariance.values.round(6).tolist()  # 3/16, 3/16 e^-1
     [0.1875, 0.068977]
     """
     import xarray as xr
@@ -77,19 +77,19 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     g = mean.of - centre.value
     jumps = Uniformized(chain.irreducible(answer._class))
     check_horizon("lags", jumps, float(moments[-1]))
-    size, later, error, before = float(np.abs(g).max()), g, 0.0, 0.0
-    off = 2.0 * answer.error_bound * size + centre.error**2 / max(size, 1e-300)
-    found, errors = np.empty(len(moments)), np.empty(len(moments))
+    size, later, error, previous = float(np.abs(g).max()), g, 0.0, 0.0
+    error_of_mean = 2.0 * answer.error_bound * size + centre.error**2 / max(size, 1e-300)
+    covariance, errors = np.empty(len(moments)), np.empty(len(moments))
     for k, moment in enumerate(moments.tolist()):
-        step = jumps.expectation(later, moment - before, TOLERANCE / len(moments))
-        later, error, before = step.values, error + step.error, moment
-        found[k] = float((pi * g) @ later)
-        errors[k] = size * (error + off)
+        step = jumps.expectation(later, moment - previous, TOLERANCE / len(moments))
+        later, error, previous = step.values, error + step.error, moment
+        covariance[k] = float((pi * g) @ later)
+        errors[k] = size * (error + error_of_mean)
     variance = float((pi * g) @ g)
-    correlation = found / variance if variance > 0.0 else np.full(len(moments), np.nan)
+    correlation = covariance / variance if variance > 0.0 else np.full(len(moments), np.nan)
     return xr.Dataset(
         {
-            "covariance": ("lag", found),
+            "covariance": ("lag", covariance),
             "error": ("lag", errors),
             "correlation": ("lag", correlation),
         },
@@ -98,22 +98,22 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
 
 
 def mixing_time(model: Any, within: float = 0.01, *, start: Any = None) -> Bounded:
-    """Return after which time a chain is near its stationary distribution.
+    """Return the time after which a chain is near its stationary distribution.
 
     Parameters
     ----------
     model
-        A `ChainModel`, a `MarkovChain`, what `explore` found, or a generator, with one recurrent class.
+        A `ChainModel`, a `MarkovChain`, a result of `explore`, or a generator, with one recurrent class.
     within
-        Total-variation distance that is near enough.
+        Total-variation distance that counts as near.
     start
         A state or a distribution; None: the start of the model.
 
     Returns
     -------
     Bounded
-        The time in s (or the unit of the rates): with it, bounds between which the distance falls
-        below ``within``, errors of both distributions included.
+        The time in s (or the unit of the rates), with bounds between which the distance falls
+        below ``within``. They include the errors of both distributions.
 
     Raises
     ------
@@ -125,40 +125,36 @@ def mixing_time(model: Any, within: float = 0.01, *, start: Any = None) -> Bound
     A machine that fails at rate 1 and is repaired at rate 3, at first in repair: 3/4 e^(-4 t) = 0.01.
 
     >>> from markov import mixing_time
-    >>> found = mixing_time([[-1.0, 1.0], [3.0, -3.0]], 0.01, start=1)
-    >>> round(found.value, 6)  # log(75) / 4
+    >>> round(mixing_time([[-1.0, 1.0], [3.0, -3.0]], 0.01, start=1).value, 6)  # log(75) / 4
     1.079372
     """
     within = one_number("within", within, above=0.0, below=1.0)
     chain = as_chain(model)
     vector = distribution(chain, start)
     answer = stationary(chain)
-    least = answer.error_bound + TOLERANCE
-    if not within > 10.0 * least:
-        raise ValueError(f"within = {within:g}: must be well above the errors, {least:.1e}")
-    return _crossing(Uniformized(chain.Q), vector, answer, within)
+    errors = answer.error_bound + TOLERANCE
+    if not within > 10.0 * errors:
+        raise ValueError(f"within = {within:g}: must be well above the errors, {errors:.1e}")
+    jumps = Uniformized(chain.Q)
 
-
-def _crossing(jumps: Uniformized, vector: Vector, answer: Stationary, within: float) -> Bounded:
-    """Return when the distance to the limit, which never grows, falls below a number."""
-
-    def distance(there: Vector) -> float:
-        return 0.5 * float(np.abs(there - answer.pi).sum())
+    def distance(probabilities: Vector) -> float:
+        return 0.5 * float(np.abs(probabilities - answer.pi).sum())
 
     if distance(vector) <= within or jumps.rate == 0.0:
         return Bounded(0.0, 0.0, 0.0)
-    at, error, step, surely, doubling = 0.0, 0.0, 1.0 / jumps.rate, 0.0, True
-    while doubling or step > ACCURACY * (at + step):
-        found = jumps.distribution(vector, step, TOLERANCE)
-        if (near := distance(found.values)) > within:
-            vector, at, error = found.values, at + step, error + found.error
-            surely = at if near - error - answer.error_bound > within else surely
+    # The distance never grows: steps double until it is below the limit, then they halve.
+    time, error, step, lower, doubling = 0.0, 0.0, 1.0 / jumps.rate, 0.0, True
+    while doubling or step > MIXING_TIME_ACCURACY * (time + step):
+        later = jumps.distribution(vector, step, TOLERANCE)
+        if (remaining := distance(later.values)) > within:
+            vector, time, error = later.values, time + step, error + later.error
+            lower = time if remaining - error - answer.error_bound > within else lower
         else:
             doubling = False
         step *= 2.0 if doubling else 0.5
-    value = at + step
+    value = time + step
     while True:
-        found = jumps.distribution(vector, step, TOLERANCE)
-        if distance(found.values) + error + found.error + answer.error_bound <= within:
-            return Bounded(value, surely, at + step)
+        later = jumps.distribution(vector, step, TOLERANCE)
+        if distance(later.values) + error + later.error + answer.error_bound <= within:
+            return Bounded(value, lower, time + step)
         step *= 2.0

@@ -165,9 +165,9 @@ class InfiniteStationary(Stationary):
         height = height_of(problem.sets, truncation, lyapunov, 1.0 + np.abs(values))
         return mean_between(sides_of(truncation.rates, step.pi, step.solver, height), step.pi, values)
 
-    def states_at(self, index: int) -> Any:
+    def states_at(self, place: int) -> Any:
         """Return a state by its index in ``pi``."""
-        (state,) = self.chain.table.plain([index])
+        (state,) = self.chain.table.plain([place])
         return self.infinite.hull.layout.calls.known(state)
 
     @cached_property

@@ -8,7 +8,7 @@ finite sets from small to large:
    (`markov.generators.unbounded.runs`). In a part the drift of a term is a polynomial of the offsets y >= 0.
 2. A drift is negative where all of its coefficients are negative, once products of facts of the part (polynomials >= 0
 in
-   the part) with unknown factors >= 0 are add_terms. That is a linear program in the coefficients of V and these factors.
+   the part) with unknown factors >= 0 are added. That is a linear program in the coefficients of V and these factors.
 3. Its solution is rounded to fractions and checked in exact arithmetic, so that no rounding of the solver enters.
 4. In a sample of states of every part, the moves computed with polynomials are compared with plain Python.
 """

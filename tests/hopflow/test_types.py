@@ -29,7 +29,7 @@ hopflow.Replay(times=["1s", "2s"])
 hopflow.DelayTrace("a->b", times=["0s", 1.0], delays=["1ms", "2ms"])
 hopflow.Packets(loss={"a->b": "1%"})
 hopflow.transient(hopflow.MM1K(1.0, 2.0, 3), ["100ms", "1s"])
-hopflow.pause_thresholds(link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="1ms", buffers=("20pkt", "60pkt"), thresholds=["48pkt"])
+hopflow.pause_thresholds(hopflow.PausedPort("10Gbps", "5Gbps", ("20pkt", "60pkt"), "1ms"), thresholds=["48pkt"])
 hopflow.Replay(times=5)
 reveal_type(hopflow.Link("a", "b", 1.0, 1.0, 1.0).rate)
 """

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from markov import PauseTandem, best, explore, pause_thresholds, stationary, sweep
+from markov import PausedPort, PauseTandem, best, explore, pause_thresholds, stationary, sweep
 from tests.surface import for_each
 
 # The best value of a parameter: against closed forms, and against every value tried.
@@ -115,11 +115,11 @@ def test_the_table_of_a_result_says_what_was_tried():
 # Recommended pause thresholds: what the chains at each threshold say.
 
 
-PORT = {"link_rate": 100.0, "bottleneck_rate": 15.0, "rtt": 1.0, "buffers": (10, 20)}
+PORT = PausedPort(link_rate=100.0, bottleneck_rate=15.0, rtt=1.0, buffers=(10, 20))
 
 
 def test_each_row_of_the_table_is_the_chain_of_its_threshold():
-    found = pause_thresholds(**PORT, load=2.0, levels=(3,), thresholds=(12,))
+    found = pause_thresholds(PORT, load=2.0, levels=(3,), thresholds=(12,))
     model = PauseTandem(high_threshold=12, paused_rate=0.0, arrival_rates=(30.0, 15.0, 10.0), rtt=1.0)
     answer, row = stationary(model), found.table.sel(levels=3, threshold=12)
     assert float(row.throughput) == pytest.approx(answer.throughput, rel=1e-13)
@@ -130,7 +130,7 @@ def test_each_row_of_the_table_is_the_chain_of_its_threshold():
 
 
 def test_the_range_keeps_throughput_and_leaves_room_for_late_messages():
-    found = pause_thresholds(**PORT, levels=(2, 4), within=0.003, response=0.02)
+    found = pause_thresholds(PORT, levels=(2, 4), within=0.003, response=0.02)
     assert found.ceiling == 18  # two packets arrive in 0.02 s
     table = found.table.sel(threshold=found.table.threshold <= found.ceiling)
     good = (table.throughput >= 0.997 * table.throughput.max("threshold")).all("levels")
@@ -149,7 +149,7 @@ def test_as_many_pauses_begin_as_end():
 
 
 def test_a_table_a_picture_and_units():
-    found = pause_thresholds(**PORT, levels=(2,), thresholds=(10, 15))
+    found = pause_thresholds(PORT, levels=(2,), thresholds=(10, 15))
     assert "recommended threshold" in found.summary()
     assert len(found.plot().lines) == 1
     assert found.table.delay.attrs["units"] == "s"
@@ -157,7 +157,7 @@ def test_a_table_a_picture_and_units():
 
 def test_the_change_of_throughput_is_said_at_both_ends_of_the_range():
     """Also where it is a loss, which the best threshold of the range hides."""
-    found = pause_thresholds(**PORT, levels=(2, 4), thresholds=(8, 14, 19), within=0.3)
+    found = pause_thresholds(PORT, levels=(2, 4), thresholds=(8, 14, 19), within=0.3)
     assert (found.low, found.high) == (8, 19)
     change = 100.0 * (found.table.throughput / found.table.throughput.sel(threshold=20) - 1.0)
     at = {n: sorted(change.sel(threshold=n).to_numpy()) for n in (8, 19)}
@@ -167,7 +167,7 @@ def test_the_change_of_throughput_is_said_at_both_ends_of_the_range():
 
 
 def test_that_pausing_changes_hardly_anything_is_said_of_the_whole_range():
-    found = pause_thresholds(**PORT, load=0.4, levels=(2, 3), thresholds=(18, 19))
+    found = pause_thresholds(PORT, load=0.4, levels=(2, 3), thresholds=(18, 19))
     assert found.summary()["pausing changes"].endswith("against no pauses: hardly any")
     table = found.table.copy(deep=True)
     table.throughput.loc[{"threshold": 18}] *= [1.0 - 4e-4, 1.0 + 1e-5]
@@ -176,11 +176,12 @@ def test_that_pausing_changes_hardly_anything_is_said_of_the_whole_range():
 
 
 def test_one_level_stands_for_senders_that_do_not_react() -> None:
-    given = {name: value for name, value in PORT.items() if name != "rtt"}
-    found = pause_thresholds(**given, levels=(1,), load="80%", thresholds=(12,))
-    assert found.table.equals(pause_thresholds(**given, rtt=7.0, levels=(1,), load="80%", thresholds=(12,)).table)
+    port = dataclasses.replace(PORT, rtt=None)
+    found = pause_thresholds(port, levels=(1,), load="80%", thresholds=(12,))
+    slow = dataclasses.replace(PORT, rtt=7.0)
+    assert found.table.equals(pause_thresholds(slow, levels=(1,), load="80%", thresholds=(12,)).table)
     with pytest.raises(ValueError, match=r"rtt = None: must be given with levels = \(1, 2\)"):
-        pause_thresholds(**given, levels=(1, 2))
+        pause_thresholds(port, levels=(1, 2))
     (model,) = found.models
     assert model.arrival_rates == (0.8 * model.bottleneck_rate,)
     alone = stationary(model.replace(high_threshold=12)).throughput
@@ -188,20 +189,16 @@ def test_one_level_stands_for_senders_that_do_not_react() -> None:
 
 
 def test_percentages_are_parts_of_the_ports_buffer():
-    found = pause_thresholds(**PORT, levels=(2,), thresholds=("50%", "78%", "90 %", "12pkt"))
+    found = pause_thresholds(PORT, levels=(2,), thresholds=("50%", "78%", "90 %", "12pkt"))
     assert found.table.threshold.values.tolist() == [10, 12, 15, 18, 20]
     assert "several percentage points" in found.summary()["error of the model"]
     assert "lost (%) " in found.summary()["no pauses"]
     with pytest.raises(ValueError, match=r"^thresholds = '80 perc'"):
-        pause_thresholds(**PORT, thresholds=("80 perc",))
+        pause_thresholds(PORT, thresholds=("80 perc",))
 
 
 @for_each(
     [
-        ({"bottleneck_rate": 200.0}, "bottleneck_rate = 200"),
-        ({"rtt": 5000.0}, "rtt = 5000"),
-        ({"buffers": 20}, "buffers = 20"),
-        ({"buffers": [20, [60, 70]]}, r"buffers = \[20, \[60, 70\]\]: must be two numbers"),
         ({"response": 0.5}, "50 packets arrive before a pause takes effect"),
         ({"levels": (0,)}, "levels = 0"),
         ({"load": 80}, r"load = 80: .* <= 10; over the bottleneck's rate; '80%' is 0.8"),
@@ -225,44 +222,67 @@ def test_percentages_are_parts_of_the_ports_buffer():
 )
 def test_bad_input_of_thresholds_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
-        pause_thresholds(**{**PORT, **change})
+        pause_thresholds(PORT, **change)
+
+
+@for_each(
+    [
+        ({"bottleneck_rate": 200.0}, "bottleneck_rate = 200"),
+        ({"rtt": 5000.0}, "rtt = 5000"),
+        ({"rtt": 0.0}, "rtt = 0"),
+        ({"buffers": 20}, "buffers = 20"),
+        ({"buffers": [20, [60, 70]]}, r"buffers = \[20, \[60, 70\]\]: must be two numbers"),
+        ({"buffers": (6.5, 17)}, r"buffers\[0\] = 6.5: must be a whole number"),
+    ]
+)
+def test_bad_input_of_a_paused_port_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(PORT, **change)
+
+
+def test_the_keywords_of_a_port_work_for_another_release() -> None:
+    new = pause_thresholds(PORT, levels=(2,), thresholds=(12,))
+    with pytest.warns(DeprecationWarning, match=r"write pause_thresholds\(port=PausedPort\(link_rate=100.0"):
+        old = pause_thresholds(**dataclasses.asdict(PORT), levels=(2,), thresholds=(12,))
+    assert old.table.equals(new.table)
+    with pytest.raises(TypeError, match="port and rtt were given"):
+        pause_thresholds(port=PORT, rtt=1.0)
 
 
 def test_a_threshold_without_headroom_is_refused_with_the_reason() -> None:
+    port = PausedPort(link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(20, 20))
     with pytest.raises(
         ValueError,
         match=r"thresholds = 20.*in 1\.\.\d+ \(\d+ of 20 packets arrive until a pause takes",
     ):
-        pause_thresholds(
-            link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(20, 20), response="2us", thresholds=(10, 20),
-        )  # fmt: skip
+        pause_thresholds(port, response="2us", thresholds=(10, 20))
 
 
 def test_a_threshold_is_not_called_safe_without_a_response_time() -> None:
-    ends = {
-        "link_rate": 1e4, "bottleneck_rate": 5e3, "rtt": 2e-4, "buffers": (5, 10), "thresholds": (5, 8),
-        "levels": (2,),
-    }  # fmt: skip
+    port = PausedPort(link_rate=1e4, bottleneck_rate=5e3, rtt=2e-4, buffers=(5, 10))
     without, given = (
-        str(pause_thresholds(**ends, response=response).summary()["highest safe threshold"]) for response in (0.0, 2e-4)
+        str(
+            pause_thresholds(port, response=response, levels=(2,), thresholds=(5, 8)).summary()[
+                "highest safe threshold"
+            ]
+        )
+        for response in (0.0, 2e-4)
     )
     assert without.startswith("9, only if a pause takes effect within one packet: response=")
     assert given == "8 (2 packets arrive before a pause takes effect)"
 
 
 def test_a_low_threshold_that_loses_several_times_as_much_is_named() -> None:
-    port = {
-        "link_rate": "10Gbps", "bottleneck_rate": "5Gbps", "buffers": (50, 200), "levels": (1,), "load": "98%",
-        "thresholds": (14, 194),
-    }  # fmt: skip
-    found = pause_thresholds(**port)
+    port = PausedPort(link_rate="10Gbps", bottleneck_rate="5Gbps", buffers=(50, 200))
+    limits = {"levels": (1,), "load": "98%", "thresholds": (14, 194)}
+    found = pause_thresholds(port, **limits)
     loss = found.table.loss_probability.isel(levels=0)
     times = float(loss.sel(threshold=14) / loss.sel(threshold=200))
     assert found.low == 14
     assert f"at 14 up to {times:.3g} times" in found.summary()["more is lost"]
     assert found.summary()["more is lost"].endswith("; most_loss= limits it")
     assert "losses are" not in found.summary()
-    assert "more is lost" not in pause_thresholds(**port, most_loss=1e-3).summary()
+    assert "more is lost" not in pause_thresholds(port, **limits, most_loss=1e-3).summary()
 
 
 def test_losses_of_the_chain_are_said_not_to_be_those_of_tcp() -> None:
@@ -270,9 +290,8 @@ def test_losses_of_the_chain_are_said_not_to_be_those_of_tcp() -> None:
     from dfcmodel import FIFO, Flow, Link, Packets, Pause, Scenario, simulate
     from responsefn import NewReno
 
-    advice = pause_thresholds(
-        link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(20, 60), response="6.86us", thresholds=(30,),
-    )  # fmt: skip
+    port = PausedPort(link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(20, 60))
+    advice = pause_thresholds(port, response="6.86us", thresholds=(30,))
     rows = list(advice.summary())
     assert rows.index("losses are") == rows.index("no pauses") + 1
     assert "not of TCP" in str(advice.summary()["losses are"])
@@ -294,27 +313,26 @@ def test_losses_of_the_chain_are_said_not_to_be_those_of_tcp() -> None:
 
 
 def test_a_range_with_more_losses_than_without_pauses_is_that_of_the_chain() -> None:
-    found = pause_thresholds(
-        link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(50, 200), levels=(1, 2), load=0.98, thresholds=(14,),
-    )  # fmt: skip
+    port = PausedPort(link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(50, 200))
+    found = pause_thresholds(port, levels=(1, 2), load=0.98, thresholds=(14,))
     assert str(found.summary()["more is lost"]).endswith("without pauses; in this chain")
 
 
 def test_thresholds_take_sizes_in_bytes_as_whole_packets_that_fit() -> None:
     """10 kB are 6.7, 25.5 kB 17 and 20 kB 13.3 packets of 1500 bytes."""
-    port = {"link_rate": 100.0, "bottleneck_rate": 15.0, "rtt": 1.0, "levels": (2,)}
-    sizes = pause_thresholds(**port, buffers=("10 kB", "25.5kB"), thresholds=["20kB", "50%"])
-    packets = pause_thresholds(**port, buffers=(6, 17), thresholds=[13, 8])
+    in_bytes = dataclasses.replace(PORT, buffers=("10 kB", "25.5kB"))
+    in_packets = dataclasses.replace(PORT, buffers=(6, 17))
+    assert in_bytes == in_packets
+    sizes = pause_thresholds(in_bytes, levels=(2,), thresholds=["20kB", "50%"])
+    packets = pause_thresholds(in_packets, levels=(2,), thresholds=[13, 8])
     assert sizes.models == packets.models
     np.testing.assert_array_equal(sizes.table.threshold, packets.table.threshold)
-    with pytest.raises(ValueError, match=r"buffers\[0\] = 6.5: must be a whole number"):
-        pause_thresholds(**port, buffers=(6.5, 17))
 
 
 def test_thresholds_of_a_large_buffer_are_refused_before_work_with_a_way_out() -> None:
     port = {"link_rate": "40Gbps", "bottleneck_rate": "10Gbps", "rtt": "1ms"}
     message = r"buffers = \(200, 8000\): 1.29e\+07 states .* must be at most 4e\+06; write buffers=\(61, 8000\)"
     with pytest.raises(ValueError, match=message):
-        pause_thresholds(**port, buffers=(200, "12MB"))
+        pause_thresholds(PausedPort(**port, buffers=(200, "12MB")))
     with pytest.raises(ValueError, match="write fewer levels, or packets of more bytes"):
-        pause_thresholds(**port, buffers=(2, 500_000))
+        pause_thresholds(PausedPort(**port, buffers=(2, 500_000)))
