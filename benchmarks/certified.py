@@ -29,8 +29,7 @@ from benchmarks.outside.rows import Question, shown, suites
 from hopflow.text_files import write_rows
 from markov import stationary
 from markov.files import FileError, FileModel, read_prism
-from markov.files.parsing.property_parsing import parse_properties, parse_property
-from markov.files.properties.queries import Operator
+from markov.files.queries import Operator, parse_properties, parse_property
 from markov.proofs.checker import CertificateError, check, rounded_up
 from markov.proofs.long_runs import write_long_run
 from markov.proofs.sources import source_of

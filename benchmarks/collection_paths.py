@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import beta
 
-from markov.files.columns import Columns
-from markov.files.properties.queries import Operator
-from markov.files.properties.unlisted import Unlisted
-from markov.files.states.moves import moves_of
-from markov.files.states.state_space import OutsideError, transitions
+from markov.files.language import Columns
+from markov.files.properties import Unlisted
+from markov.files.queries import Operator
+from markov.files.search import OutsideError, transitions
+from markov.files.transitions import moves_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.files import FileModel
-    from markov.files.binding import Instance
+    from markov.files.program import Instance
 
 __all__ = ["agrees", "hits"]
 

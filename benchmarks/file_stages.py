@@ -23,9 +23,9 @@ from benchmarks.instructions import START, STOP, ask, callgrind
 from benchmarks.outside.rows import suites
 from benchmarks.time_and_passage import FILES
 from markov import read_prism
-from markov.files.states.moves import moves_of
-from markov.files.states.table_search import TableSearch
-from markov.files.states.tables import tabulate
+from markov.files.search import TableSearch
+from markov.files.tables import tabulate
+from markov.files.transitions import moves_of
 
 RUNS = 5
 KANBAN = {f"kanban {tickets}": tickets for tickets in (2, 3, 4, 5)}

@@ -30,7 +30,7 @@ from markov import (
     stationary,
 )
 from markov.chains import MarkovChain
-from markov.files.parsing.prism_parsing import parse_prism
+from markov.files.prism import parse_prism
 from markov.methods.exact import exact_distribution
 from markov.time.passage_times import PassageTime
 from markov.time.squaring import Evolution, Evolved

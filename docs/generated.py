@@ -584,7 +584,7 @@ def readers() -> str:
 
 def prism_grammar() -> str:
     """Return the constructs of the PRISM language, and which of them are read."""
-    from markov.files.parsing.prism_grammar import GRAMMAR
+    from markov.files.prism import GRAMMAR
 
     rows = (
         (
@@ -600,7 +600,7 @@ def prism_grammar() -> str:
 
 def expression_functions() -> str:
     """Return the functions of the expressions of model files, by their names in the languages."""
-    from markov.files.functions import FUNCTIONS
+    from markov.files.language import FUNCTIONS
     from markov.proofs.prism_expressions import EXACT
 
     exact = {name for entry in EXACT for name in (entry.prism, entry.jani) if name}
@@ -770,32 +770,30 @@ def _trace_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
 
 def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     import markov
-    from markov.files import umb_reading
-    from markov.files.parsing import jani_expressions, tokens
-    from markov.files.reactions import elements, formulas
+    from markov.files import formulas, jani, parsing, umb
     from markov.results import Stationary
 
-    texts = f"{_size(tokens.MAX_BYTES)} of text."
+    texts = f"{_size(parsing.MAX_BYTES)} of text."
     yield _reader(
         "Models in the PRISM language", markov.read_prism, formats="Text, `ctmc`; properties in CSL. A `dtmc` is parsed, and refused where its chain or a property is asked for.",
         used="[The language](#the-prism-language), as the table below says, with its [functions](#functions-of-expressions).", skipped="Comments.",
         notes=section(markov.read_prism, "Notes"), limits=texts,
     )  # fmt: skip
-    keys = "; ".join(f"`{kind}`: {_names(names.split())}" for kind, names in jani_expressions.KEYS.items())
+    keys = "; ".join(f"`{kind}`: {_names(names.split())}" for kind, names in jani.KEYS.items())
     yield _reader(
         "Models in JANI", markov.read_jani, formats="JSON, `ctmc`, with properties.", used=f"Keys of {keys}.",
         skipped="`comment` in every object, `metadata` of the model.", notes=section(markov.read_jani, "Notes"), limits=texts,
     )  # fmt: skip
-    levels = ", ".join(f"level {level} versions {', '.join(versions)}" for level, versions in elements.VERSIONS.items())
+    levels = ", ".join(f"level {level} versions {', '.join(versions)}" for level, versions in formulas.VERSIONS.items())
     used = "; ".join(
-        f"`{tag}`: {_names(fields.used.split())}" for tag, fields in elements.FIELDS.items() if fields.used
+        f"`{tag}`: {_names(fields.used.split())}" for tag, fields in formulas.FIELDS.items() if fields.used
     )
     skipped = "; ".join(
         f"`{tag}`: {_names(fields.skipped.split() + fields.skipped_elements.split())}"
-        for tag, fields in elements.FIELDS.items()
+        for tag, fields in formulas.FIELDS.items()
         if fields.skipped or fields.skipped_elements
     )
-    always = _names((elements.ALWAYS_SKIPPED.skipped + " " + elements.ALWAYS_SKIPPED.skipped_elements).split())
+    always = _names((formulas.ALWAYS_SKIPPED.skipped + " " + formulas.ALWAYS_SKIPPED.skipped_elements).split())
     operators = _names(
         sorted(
             {
@@ -823,7 +821,7 @@ def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     )  # fmt: skip
     yield _reader(
         "Chains listed by states", markov.read_explicit, formats="`.tra` with `.sta`, `.lab`, `.srew` and `.trew` (or `1.srew`, `1.trew`, `2.srew`, ... after its name) beside it; `.umb`; `.mtx` (Matrix Market).",
-        skipped=f"Comments, except for PRISM's first ones with the kind of model and the names of rewards; the action after a rate in `.tra`; of `.umb`, what a Markov chain does not need: members that begin with {_names(umb_reading.SKIPPED)}, except for {_names((*umb_reading.REQUIRED, *umb_reading.REQUIRED_FOLDERS))}.",
+        skipped=f"Comments, except for PRISM's first ones with the kind of model and the names of rewards; the action after a rate in `.tra`; of `.umb`, what a Markov chain does not need: members that begin with {_names(umb.SKIPPED)}, except for {_names((*umb.REQUIRED, *umb.REQUIRED_FOLDERS))}.",
         not_read="`.drn` of Storm.", notes=section(markov.read_explicit, "Notes"), limits=texts,
     )  # fmt: skip
     yield _reader(

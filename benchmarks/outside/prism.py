@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.outside.rows import Question
 from markov.files import FileError, FileModel, read_prism
-from markov.files.parsing.property_parsing import parse_properties
+from markov.files.queries import parse_properties
 
 LINE = re.compile(r"^\s*//\s*RESULT\s*(?:\(([^)]*)\))?\s*:\s*(.*?)\s*$")
 TYPE = re.compile(r"^\s*(ctmc|stochastic)\b", re.MULTILINE)
@@ -120,7 +120,7 @@ def _value(text: str, given: dict[str, Any]) -> Any:
 
 def _fraction(text: str, given: dict[str, Any]) -> Fraction:
     """Return an arithmetic expression of + - * / ^ and constants, exactly."""
-    from markov.files.parsing.property_parsing import parse_property
+    from markov.files.queries import parse_property
 
     for name, value in given.items():
         text = re.sub(rf"\b{name}\b", f"({value})", text)

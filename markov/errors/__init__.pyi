@@ -3,7 +3,7 @@ from hopflow.errors import RuleError, RuleWarning
 from hopflow.results import ConvergenceError, UndecidedError
 
 from ..computing.memory import TooLargeError
-from ..files.errors import FileError
+from ..files.language import FileError
 from ..phases.sample_fits import FitWarning
 from ..sensitivities.results import NoDerivativeError
 

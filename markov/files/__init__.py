@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from markov.files.errors import FileError
 from markov.files.explicit import (
     ExplicitModel,
     from_networkx,
@@ -10,9 +9,10 @@ from markov.files.explicit import (
     to_networkx,
     write_explicit,
 )
+from markov.files.language import FileError
 from markov.files.models import FileModel, read_jani, read_prism
-from markov.files.properties.answers import PropertyResult
-from markov.files.reactions.sbml import read_sbml
+from markov.files.properties import PropertyResult
+from markov.files.sbml import read_sbml
 
 __all__ = [
     "ExplicitModel",

@@ -30,12 +30,10 @@ from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal, with_diagonal
 from markov.computing.memory import check_room
-from markov.files.errors import FileError
-from markov.files.listed import ListedChain
-from markov.files.listed_models import model_from_chain
-from markov.files.parsing.tokens import decimal, read_text
-from markov.files.umb_reading import read_umb
-from markov.files.umb_writing import write_umb
+from markov.files.language import FileError
+from markov.files.listed import ListedChain, model_from_chain
+from markov.files.parsing import decimal, read_text
+from markov.files.umb import read_umb, write_umb
 from markov.generators.building import Built
 from markov.models.measures import functionals
 from markov.models.spaces import Space
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.files.models import FileModel
-    from markov.files.properties.answers import PropertyResult
+    from markov.files.properties import PropertyResult
 
     Vector = NDArray[np.float64]
 

@@ -1,12 +1,14 @@
-"""A model read from a file: its chain, and the values of its properties."""
+"""Models of files: reachable states, chain, rewards, events at given times, and values of properties."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -16,32 +18,363 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, deliver, same
 from hopflow.units import quantities
 from markov.chains import MarkovChain
+from markov.computing.graphs import leads_to
 from markov.computing.memory import TooLargeError
 from markov.computing.rate_range import rates_in_range
 from markov.computing.time_limits import MAX_SECONDS, time_limit
-from markov.files.binding import Instance, constants_of, instantiate
-from markov.files.errors import FileError
-from markov.files.parsing.jani import parse_jani
-from markov.files.parsing.prism_parsing import parse_prism
-from markov.files.parsing.property_parsing import parse_properties, parse_property
-from markov.files.program import Program
-from markov.files.properties.answers import PropertyResult, answer_property
-from markov.files.properties.checking import Definitions, Evaluation
-from markov.files.properties.csl import Checker
-from markov.files.properties.queries import Operator, Properties, has_times
-from markov.files.properties.unlisted import Unlisted
-from markov.files.resets import explore_with_resets
-from markov.files.rewards import rewards_of
-from markov.files.states.state_space import StateSpace, explore
-from markov.files.values import Value, constant
-from markov.files.views import chain_of
-from markov.generators.building import MAX_STATES
+from markov.files.csl import Checker
+from markov.files.jani import parse_jani
+from markov.files.language import FileError, Value, boolean, constant, names_in
+from markov.files.prism import parse_prism
+from markov.files.program import NUMBER_BITS, Instance, Program, constants_of, instantiate
+from markov.files.properties import Definitions, Evaluation, PropertyResult, Unlisted, answer_property
+from markov.files.queries import Operator, Properties, has_times, parse_properties, parse_property
+from markov.files.rules import field_names
+from markov.files.search import StateSpace, explore
+from markov.generators.building import MAX_STATES, Built
+from markov.models.bare import named_state
+from markov.models.functions import elementwise
+from markov.models.rules import ChainModel
+from markov.models.spaces import Space
 from markov.time.exponentials import TimedJump
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FileModel", "read_jani", "read_prism"]
+    from markov.files.program import Reset
+    from markov.files.search import StateSpace
+
+__all__ = ["FileModel", "MeasuredByPlace", "chain_of", "explore_with_resets", "read_jani", "read_prism", "rewards_of"]
+
+# --------------------------------------------------------------------------------------------- rewards
+
+
+def rewards_of(name: str, program: Program, state_space: StateSpace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return rewards per second without and with rewards of transitions, shape (states,) each.
+
+    Raises
+    ------
+    FileError
+        If a reward is a truth value, or not finite in a state that earns it.
+    """
+    c, scope = state_space.columns, state_space.instance.scope
+    state_rewards, transition_rewards = np.zeros(c.count), np.zeros(c.count)
+    for item in program.rewards[name]:
+        location = program.file, item.line
+        guard = boolean(scope.value(item.guard), location, "the condition of a reward")
+        value = scope.value(item.value)
+        if value.kind == "bool":
+            raise FileError(location, "a reward is a truth value: must be a number")
+        with np.errstate(all="ignore"):
+            holds = np.flatnonzero(np.broadcast_to(np.asarray(guard.run(c)), c.count))
+            part = np.broadcast_to(np.asarray(value.run(c.take(holds)), float), len(holds))
+        if not np.isfinite(part).all():
+            raise FileError(location, "a reward that is no finite number")
+        if item.action is None:
+            state_rewards[holds] += part
+        else:
+            transition_rewards[holds] += part * state_space.action_rates[item.action][holds]
+    if name in program.steps:
+        transition_rewards += state_space.gains[list(program.steps).index(name)]
+    return state_rewards, state_rewards + transition_rewards
+
+
+# ------------------------------------------------------------------------------- events at given times
+
+
+def explore_with_resets(instance: Instance, max_states: int) -> tuple[StateSpace, tuple[TimedJump, ...]]:
+    """Return the states reachable from the start and the events, and the events as jumps between them.
+
+    Each event happens once. Its values are computed in the states that are possible at its time, after the earlier
+    events.
+
+    Raises
+    ------
+    FileError
+        If a time is not a positive number, two events at one time assign the same variable or their order
+        matters, or a value is out of its range.
+    TooLargeError
+        If there are more than ``max_states`` states.
+    """
+    if any(r.is_window for r in instance.ranges):
+        message = f"events at given times: the variables have more than 2^{NUMBER_BITS} combinations"
+        raise FileError((instance.program.file, None), message)
+    simultaneous: dict[tuple[float, bool], list[Reset]] = {}
+    for reset in instance.program.resets:
+        simultaneous.setdefault((_time(reset, instance), reset.after), []).append(reset)
+    for (time, _), resets in simultaneous.items():
+        _check_order(instance, time, resets)
+    result = explore(instance, max_states)
+    numbers = result.columns.states
+    assert numbers is not None
+    sources, extra = numbers[result.initial], numbers[:0]
+    steps: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # states before an event, and after it
+    ordered = sorted(simultaneous)
+    for moment in ordered:
+        before = _reachable(result, sources)
+        after = _targets(result, before, simultaneous[moment])
+        steps.append((before, after))
+        sources = np.unique(after)
+        new = np.setdiff1d(sources, numbers)
+        if len(new):
+            extra = np.union1d(extra, new)
+            result = explore(instance, max_states, extra)
+            assert result.columns.states is not None
+            numbers = result.columns.states
+    jumps = []
+    for moment, (before, after) in zip(ordered, steps, strict=True):
+        targets = np.full(len(numbers), -1, dtype=np.int64)
+        targets[np.searchsorted(numbers, before)] = np.searchsorted(numbers, after)
+        jumps.append(TimedJump(*moment, targets))
+    return result, tuple(jumps)
+
+
+def _check_order(instance: Instance, time: float, resets: list[Reset]) -> None:
+    """Refuse simultaneous events whose result depends on their order, which SBML does not define without priorities."""
+    location = instance.program.file, None
+    names = [change.name for reset in resets for change in reset.changes]
+    if len(names) > len(set(names)):
+        raise FileError(location, f"events at time {time:g} assign the same variable: their order is not given")
+    formulas = instance.program.formulas
+    for first, other in permutations(resets, 2):
+        assigned = {change.name for change in other.changes}
+        used: set[str] = set()
+        unvisited = {name for change in first.changes for name in names_in(change.value)}
+        while unvisited:
+            used |= unvisited
+            unvisited = {part for name in unvisited & formulas.keys() for part in names_in(formulas[name])} - used
+        if first.at_execution and used & assigned:
+            message = f"{first.name} has useValuesFromTriggerTime = false and uses {min(used & assigned)!r}"
+            raise FileError(
+                location, f"{message}, which {other.name} assigns at the same time: their order is not given"
+            )
+
+
+def _time(reset: Reset, instance: Instance) -> float:
+    value = instance.scope.value(reset.time)
+    time = float(value.single()) if value.fixed and value.kind != "bool" else math.nan
+    if not 0.0 < time < math.inf:
+        message = f"an event at time {time:g}: must be > 0, and finite"
+        raise FileError((instance.program.file, None), message)
+    return time
+
+
+def _reachable(result: StateSpace, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the states reachable from the first states."""
+    numbers = result.columns.states
+    assert numbers is not None
+    marks = np.zeros(len(numbers), dtype=bool)
+    marks[np.searchsorted(numbers, first)] = True
+    reached: NDArray[np.int64] = numbers[leads_to(result.Q, marks)]
+    return reached
+
+
+def _targets(result: StateSpace, before: NDArray[np.int64], resets: list[Reset]) -> NDArray[np.int64]:
+    """Return the numbers of the states after events.
+
+    A value of a formula above its limit leads to the state outside of the limits, as a reaction would.
+    """
+    instance = result.instance
+    assert result.columns.states is not None
+    c = result.columns.take(np.searchsorted(result.columns.states, before))
+    index = {r.name: k for k, r in enumerate(instance.ranges)}
+    codes = c.codes.copy()
+    is_outside, exceeds = _beyond_limits(codes, index), np.zeros(c.count, dtype=bool)
+    for reset in resets:
+        for change in reset.changes:
+            k = index[change.name]
+            r = instance.ranges[k]
+            assigned = instance.scope.value(change.value)
+            values = np.broadcast_to(np.asarray(assigned.run(c), dtype=float), c.count)
+            above = (values > r.limits[1]) & bool(reset.exceeding) & ~is_outside
+            wrong = (
+                ~((values >= r.limits[0]) & ((values <= r.limits[1]) | above) & (values == np.floor(values)))
+                & ~is_outside
+            )
+            if assigned.kind == "bool" or wrong.any():
+                message = f"an event assigns {values[wrong][:1]} to {r.name!r}: "
+                message += f"must be a whole number from {r.low} to {r.high}"
+                raise FileError((instance.program.file, None), message)
+            exceeds |= above
+            codes[k] = np.where(is_outside | above, codes[k], values)
+    for reset in resets:
+        for change in reset.exceeding:
+            codes[index[change.name], exceeds] = instance.scope.value(change.value).single()
+    return instance.numbers(codes)
+
+
+def _beyond_limits(codes: NDArray[np.int64], index: dict[str, int]) -> NDArray[np.bool_]:
+    """Return whether limits have been exceeded in each state: such a state does not change."""
+    if "outside" not in index:
+        return np.zeros(codes.shape[1], dtype=bool)
+    return np.asarray(codes[index["outside"]] == 1)
+
+
+# ---------------------------------------------------------------------------------- measures of a file
+
+
+class MeasuredByPlace(ChainModel):
+    """A chain model whose labels and rewards are arrays over the states of a file, read by the index of a state.
+
+    A subclass has ``_labels`` and ``_rewards``, arrays of shape (states,) by name, and ``_places``.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def _labels(self) -> Mapping[str, NDArray[Any]]: ...
+
+        @property
+        def _rewards(self) -> Mapping[str, NDArray[Any]]: ...
+
+    def _indices(self, s: Any) -> Any:
+        """Return the indices of states in the file, from a ``State`` of numbers or arrays."""
+        raise NotImplementedError
+
+    @elementwise
+    def labels(self, s: Any) -> Mapping[str, Any]:
+        """Return whether states are in the sets that the file names."""
+        indices = self._indices(s)
+        return {name: values[indices] for name, values in self._labels.items()}
+
+    @elementwise
+    def rewards(self, s: Any) -> Mapping[str, Any]:
+        """Return the rewards per second of the file, including rewards of transitions."""
+        indices = self._indices(s)
+        return {name: values[indices] for name, values in self._rewards.items()}
+
+
+# ------------------------------------------------------------------------------------ chain of a model
+
+
+class Source(Protocol):
+    """Interface of `FileModel` used by a chain."""
+
+    program: Program
+    instance: Instance
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+
+    @property
+    def state_space(self) -> StateSpace:
+        """The states and the rates between them."""
+
+    def label_values(self, name: str) -> Value | None:
+        """Return the values of a label of the file in the states."""
+
+    def with_constants(self, changes: dict[str, Any]) -> Any:
+        """Return the model with changed values of constants."""
+
+    def rewards(self, name: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rewards per second, without and with rewards of transitions."""
+
+
+class FileChain(MeasuredByPlace):
+    """Chain model of a file: start, labels and rewards.
+
+    Parameters
+    ----------
+    source
+        The model of the file.
+    """
+
+    def __init__(self, source: Source) -> None:
+        ranges = source.state_space.instance.ranges
+        fields = field_names([r.name for r in ranges])
+        codes = source.state_space.columns.codes
+        values = {
+            field: [False, True] if r.kind == "bool" else range(int(c.min()), int(c.max()) + 1)
+            for field, r, c in zip(fields, ranges, codes, strict=True)
+        }
+        self._set(source, values)
+
+    def _set(self, source: Source, values: Mapping[str, Any]) -> None:
+        state = named_state("State", tuple(values))
+        attributes = {"State": state, "source": source, "params": None, "_values": values}
+        for name, value in attributes.items():
+            object.__setattr__(self, name, value)
+
+    def space(self) -> Mapping[str, Any]:
+        """Return the values of the variables in reachable states."""
+        values: Mapping[str, Any] = self._values
+        return values
+
+    def start(self) -> Any:
+        """Return the initial state; None if there are several."""
+        state_space = self.source.state_space
+        if len(state_space.initial) != 1:
+            return None
+        codes = state_space.columns.codes[:, state_space.initial[0]]
+        ranges = state_space.instance.ranges
+        return self.State(*(bool(c) if r.kind == "bool" else int(c) for r, c in zip(ranges, codes, strict=True)))
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The constants of the file by name."""
+        return dict(self.source.instance.constants)
+
+    def replace(self, **changes: Any) -> Any:
+        """Return the model of the file with changed values of constants."""
+        return self.source.with_constants(changes)
+
+    def _indices(self, s: Any) -> Any:
+        """Return the indices of states in the file, from a ``State`` of numbers or arrays."""
+        codes = np.array(np.broadcast_arrays(*(np.asarray(v, dtype=np.int64) for v in s)))
+        return self.source.state_space.indices_of(codes)
+
+    @cached_property
+    def _labels(self) -> dict[str, NDArray[np.bool_]]:
+        source, c = self.source, self.source.state_space.columns
+        labels = {}
+        for name in source.program.labels:
+            value = source.label_values(name)
+            labels[name] = np.broadcast_to(np.asarray(value.run(c), dtype=bool), c.count)
+        return labels
+
+    @cached_property
+    def _rewards(self) -> dict[str, NDArray[np.float64]]:
+        names = enumerate(self.source.program.rewards, start=1)
+        return {name or f"reward {k}": self.source.rewards(name)[1] for k, name in names}
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        name: str = self.source.name
+        return name
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FileChain):
+            return NotImplemented
+        return self is other or self.source == other.source
+
+    def __hash__(self) -> int:
+        return hash((FileChain, self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_of, (self.source, self._values)
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+
+def _made_of(source: Source, values: Mapping[str, Any]) -> FileChain:
+    """Return the unpickled model; its states are explored again on first use."""
+    model = FileChain.__new__(FileChain)
+    model._set(source, values)
+    return model
+
+
+def chain_of(source: Source) -> MarkovChain:
+    """Return the chain of a file's model."""
+    state_space, model = source.state_space, FileChain(source)
+    codes = state_space.columns.codes
+    built = Built(Space(model.State, model.space()), codes, state_space.Q, f"read from {source.name}")
+    return MarkovChain.of_built(model, built)
+
+
+# ---------------------------------------------------------------------------------------------- models
 
 
 def read_prism(path: str | File, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> FileModel:

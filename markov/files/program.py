@@ -1,26 +1,56 @@
-"""A model as a file describes it: constants, variables, modules and rewards, not yet evaluated."""
+"""A model as a file describes it, and the same with values of its constants.
+
+A `Program` has constants, variables, modules and rewards as trees: PRISM, JANI and SBML files become the same program.
+An `Instance` has values of the constants, ranges and initial values of the variables, and the scope of names.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from markov.files.errors import FileError
-from markov.files.syntax import Expression
+import numpy as np
+
+from hopflow.checks import choice
+from markov.files.language import (
+    INT_LIMIT,
+    Chain,
+    Columns,
+    Expression,
+    FileError,
+    Name,
+    Scope,
+    Value,
+    boolean,
+    constant,
+    names_in,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
+    "NUMBER_BITS",
     "Assignment",
     "Branch",
     "Command",
     "Composition",
     "Constant",
+    "Instance",
     "Module",
     "Program",
+    "Range",
     "Reset",
     "RewardItem",
     "Transient",
     "Variable",
+    "constants_of",
+    "instantiate",
 ]
+
+# ---------------------------------------------------------------------------------- contents of a file
 
 
 @dataclass(frozen=True)
@@ -219,3 +249,407 @@ class Program:
         """Raise FileError if a name is declared already."""
         if name in self.names():
             raise FileError((self.file, line), f"{name!r} is defined twice")
+
+
+# ---------------------------------------------------------------------------- with values of constants
+
+
+FIRST_WINDOW = 2**12
+"""Distance of a variable without bounds from its initial value, in the first window."""
+FIRST_NUMBER_BITS = 40
+"""Bits of the numbers of states in the first windows, where all combinations of values would need more than 62."""
+WINDOW_GROWTH = 16
+"""Factor by which a window grows after a variable has left it."""
+SPARE_STEPS = 8
+"""Minimum margin of a window around the reached values, in steps on either side."""
+NUMBER_BITS = 62
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values of one variable: whole numbers from low to high, or false and true (0 and 1).
+
+    ``limits`` is the range in the file, infinite without a bound. ``low`` and ``high`` may be a narrower window:
+    states are numbered by it, and it grows when the variable leaves it. All changes are multiples of ``step``, as
+    are the distances of ``low`` and ``high`` from the initial value.
+    """
+
+    name: str
+    kind: str
+    low: int
+    high: int
+    start: int
+    line: int
+    limits: tuple[float, float]
+    step: int = 1
+
+    @property
+    def count(self) -> int:
+        """Number of values."""
+        return (self.high - self.low) // self.step + 1
+
+    def in_steps(self, differences: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return differences of values in units of the step; without a division for the usual step of one."""
+        return differences if self.step == 1 else differences // self.step
+
+    @property
+    def open(self) -> bool:
+        """Whether the file leaves at least one bound open."""
+        return math.inf in self.limits or -math.inf in self.limits
+
+    @property
+    def is_window(self) -> bool:
+        """Whether the file allows values beyond ``low`` and ``high``."""
+        return self.low - self.step >= self.limits[0] or self.high + self.step <= self.limits[1]
+
+    def within(self, below: float, above: float) -> Range:
+        """Return the range with these distances from the initial value, cut at the limits of the file."""
+        below, above = (FIRST_WINDOW if math.isinf(distance) else distance for distance in (below, above))
+        below = min(below, self.start - self.limits[0]) // self.step * self.step
+        above = min(above, self.limits[1] - self.start) // self.step * self.step
+        return replace(self, low=self.start - int(below), high=self.start + int(above))
+
+    def widen_around(self, low: int, high: int) -> Range:
+        """Return a range from low to high with half of its width on either side, cut at the limits of the file."""
+        margin = ((high - low) // self.step // 2 + SPARE_STEPS) * self.step
+        below = min(margin, low - self.limits[0]) // self.step * self.step
+        above = min(margin, self.limits[1] - high) // self.step * self.step
+        return replace(self, low=low - int(below), high=high + int(above))
+
+    def with_step(self, step: int) -> Range:
+        """Return the range with another step, which divides all changes of the variable."""
+        with_step = replace(self, step=step)
+        return with_step.within(self.start - self.low, self.high - self.start)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A program with values of its constants.
+
+    Attributes
+    ----------
+    program
+        Contents of the file.
+    constants
+        Values by name.
+    ranges
+        Ranges of the variables, in the order of the file; a single value for a variable that no command changes.
+    scope
+        Meanings of names.
+    weights
+        Increase of a state's number with a step of each variable; the last variable varies fastest.
+    shifts
+        Position of each variable's lowest bit in the number; None: the variables share bits, as they would need more
+        than 62.
+    escaped
+        Indices of the variables that left their windows in an evaluated state.
+    """
+
+    program: Program
+    constants: dict[str, Any]
+    ranges: tuple[Range, ...]
+    scope: Scope
+    weights: tuple[int, ...]
+    shifts: tuple[int, ...] | None
+    escaped: set[int] = field(default_factory=set, compare=False)
+
+    @property
+    def span(self) -> int:
+        """One more than the largest number of a state."""
+        return self.weights[0] * self.ranges[0].count if self.ranges else 1
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the numbers of states are distinct."""
+        return bool(self.span < 2**NUMBER_BITS)
+
+    def numbers(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of states by the values of their variables, shape (variables, ...)."""
+        pairs = zip(codes, self.ranges, self.weights, strict=True)
+        numbers = np.zeros(codes.shape[1:], dtype=np.int64)
+        for values, r, weight in pairs:
+            numbers += r.in_steps(values - r.low) * weight
+        return numbers
+
+    def with_names(self, symbols: Mapping[str, Value]) -> Instance:
+        """Return the instance with further names in its scope."""
+        scope = Scope(
+            self.program.file,
+            {**self.scope.symbols, **symbols},
+            self.program.formulas,
+            self.scope.labels,
+        )
+        return replace(self, scope=scope)
+
+    def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of the variables in the states of these numbers, shape (variables, states)."""
+        codes = np.empty((len(self.ranges), len(numbers)), dtype=np.int64)
+        for k, row in enumerate(codes):
+            self.code(k, numbers, row)
+        return codes
+
+    def code(self, k: int, numbers: NDArray[np.int64], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Return the values of one variable in the states of these numbers, shape (states,), in ``out`` if given."""
+        r = self.ranges[k]
+        if self.shifts is None:
+            out = np.floor_divide(numbers, self.weights[k], out=out)
+            out %= r.count
+        else:
+            out = np.right_shift(numbers, self.shifts[k], out=out)
+            out &= (1 << (r.count - 1).bit_length()) - 1
+        if r.step != 1:
+            out *= r.step
+        out += r.low
+        return out
+
+    def valid(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers that belong to a state."""
+        highest = np.array([[r.high] for r in self.ranges]).reshape(-1, 1)
+        return numbers[(self.codes(numbers) <= highest).all(axis=0)]
+
+    @property
+    def size(self) -> int:
+        """Number of states of the product space."""
+        return math.prod(r.count for r in self.ranges)
+
+    def location(self, line: int) -> tuple[str, int | None]:
+        """Return the location of a line: file and line."""
+        return self.program.location(line)
+
+    def narrow(self, width: int) -> Instance:
+        """Return the instance with windows of at most ``width`` on either side of the initial values."""
+        narrower = [
+            r.within(min(width, r.start - r.low), min(width, r.high - r.start)) if r.is_window else r
+            for r in self.ranges
+        ]
+        return _with_ranges(self.program, self.constants, narrower)
+
+    def widen_around(self, extremes: Sequence[tuple[int, int]]) -> Instance | None:
+        """Return the instance with windows twice as wide as these intervals of values; None if they exceed the numbers.
+
+        Only the windows of variables that have left theirs change.
+        """
+        wider = [
+            r.widen_around(low, high) if k in self.escaped and r.is_window else r
+            for k, (r, (low, high)) in enumerate(zip(self.ranges, extremes, strict=True))
+        ]
+        return _with_ranges(self.program, self.constants, wider) if _fits(wider) else None
+
+    def widen(self) -> Instance | None:
+        """Return the instance with wider windows of the escaped variables; None if they exceed the numbers."""
+        factor = WINDOW_GROWTH
+        while factor > 1:
+            wider = [
+                r.within(factor * (r.start - r.low + r.step), factor * (r.high - r.start + r.step))
+                if k in self.escaped and r.is_window
+                else r
+                for k, r in enumerate(self.ranges)
+            ]
+            if _fits(wider):
+                return _with_ranges(self.program, self.constants, wider)
+            factor //= 2
+        return None
+
+    def with_windows(self, windows: Sequence[tuple[int, int]]) -> Instance:
+        """Return the instance with these minimum and maximum values as windows."""
+        ranges = [replace(r, low=low, high=high) for r, (low, high) in zip(self.ranges, windows, strict=True)]
+        return _with_ranges(self.program, self.constants, ranges)
+
+
+def _fits(ranges: Iterable[Range]) -> bool:
+    return bool(math.prod(r.count for r in ranges) < 2**NUMBER_BITS)
+
+
+def instantiate(program: Program, overrides: Mapping[str, Any] | None = None) -> Instance:
+    """Return a program with values of its constants.
+
+    Parameters
+    ----------
+    program
+        Contents of a file.
+    overrides
+        Values of constants by name; they replace values in the file.
+
+    Raises
+    ------
+    FileError
+        If a constant has no value or a wrong value, a range is empty, or an initial value lies
+        outside of it.
+    ValueError
+        If there is no constant of that name.
+    """
+    constants = constants_of(program.file, program.constants, dict(overrides or {}))
+    scope = Scope(program.file, {name: constant(v) for name, v in constants.items()})
+    scope = Scope(program.file, scope.symbols, program.formulas)
+    ranges = [_range(v, scope) for v in program.variables.values()]
+    changed = {r.name for r in ranges} if program.start is not None else _assignment_targets(program)
+    narrowed = [
+        r if r.name in changed else replace(r, low=r.start, high=r.start, limits=(r.start, r.start)) for r in ranges
+    ]
+    if program.start is None and not program.resets:
+        steps = common_steps(program, narrowed, scope)
+        narrowed = [r.with_step(steps[r.name]) for r in narrowed]
+    return _with_ranges(program, constants, _first_windows(narrowed))
+
+
+def common_steps(program: Program, ranges: Sequence[Range], scope: Scope) -> dict[str, int]:
+    """Return a common divisor of all changes of each variable, by name."""
+    divisors = {r.name: 0 if r.kind == "int" and r.count > 1 else 1 for r in ranges}
+    starts = {r.name: r.start for r in ranges}
+    for module in program.modules.values():
+        for command in module.commands:
+            for change in (c for b in command.branches for c in b.changes):
+                name = module.renamed.get(change.name, change.name)
+                if divisors.get(name, 1) != 1:
+                    increment = _increment(change.value, name, module.renamed, scope, starts[name])
+                    divisors[name] = 1 if increment is None else math.gcd(divisors[name], increment)
+    return {name: step or 1 for name, step in divisors.items()}
+
+
+def _increment(tree: Expression, name: str, renamed: Mapping[str, str], scope: Scope, start: int) -> int | None:
+    """Return c of an assignment x + c, or c - start of an assignment of c; None for other assignments."""
+
+    def fixed(part: Expression) -> int | None:
+        used = {renamed.get(name, name) for name in names_in(part)}
+        if not used <= scope.symbols.keys():
+            return None
+        try:
+            value = scope.value(part, renamed)
+        except FileError:  # which is reported where the command is read
+            return None
+        return int(value.single()) if value.kind == "int" else None
+
+    if (constant_value := fixed(tree)) is not None:
+        return constant_value - start
+    if not isinstance(tree, Chain) or not isinstance(tree.first, Name):
+        return None
+    if renamed.get(tree.first.name, tree.first.name) != name:
+        return None
+    total = 0
+    for sign, part in tree.rest:
+        summand = fixed(part)
+        if sign not in ("+", "-") or summand is None:
+            return None
+        total += summand if sign == "+" else -summand
+    return total
+
+
+def _first_windows(ranges: list[Range]) -> list[Range]:
+    """Return windows whose combinations have distinct numbers."""
+    windows = list(ranges)
+    width = FIRST_WINDOW
+    while width > 1 and not math.prod(r.count for r in windows) < 2**FIRST_NUMBER_BITS:
+        if width == FIRST_WINDOW and _fits(windows):
+            return windows
+        width //= 2
+        windows = [r.within(width, width) for r in ranges]
+    return windows
+
+
+def _assignment_targets(program: Program) -> set[str]:
+    """Return the names of the variables that a command or a reset assigns."""
+    targets = {change.name for reset in program.resets for change in (*reset.changes, *reset.exceeding)}
+    for module in program.modules.values():
+        names = (c.name for command in module.commands for b in command.branches for c in b.changes)
+        targets.update(module.renamed.get(name, name) for name in names)
+    return targets
+
+
+def constants_of(
+    file: str,
+    declared: Mapping[str, Constant],
+    overrides: dict[str, Any],
+    other_symbols: Mapping[str, Value] | None = None,
+) -> dict[str, Any]:
+    """Return the values of constants, which may be defined by each other in any order."""
+    for name in overrides:
+        choice("constants", name, tuple(declared))
+    values: dict[str, Any] = {}
+    symbols: dict[str, Value] = dict(other_symbols or {})
+    formulas: dict[str, Expression] = {
+        name: c.value for name, c in declared.items() if c.value is not None and name not in overrides
+    }
+    scope = Scope(file, symbols, formulas)
+    for name, value in overrides.items():
+        values[name] = _convert_constant(value, declared[name], (file, declared[name].line))
+        symbols[name] = constant(values[name])
+    for name, constant_declaration in declared.items():
+        if name not in values:
+            location = file, constant_declaration.line
+            if constant_declaration.value is None:
+                message = f"constant {name!r} has no value: give constants={{{name!r}: ...}}, or --const {name}=..."
+                raise FileError(location, message)
+            value = scope.value(constant_declaration.value)
+            if not value.fixed:
+                raise FileError(location, f"constant {name!r} depends on the state")
+            values[name] = _convert_constant(value.single(), constant_declaration, location)
+            symbols[name] = constant(values[name])
+    return values
+
+
+def _convert_constant(value: Any, declaration: Constant, location: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    is_right = {"bool": isinstance(value, bool), "double": isinstance(value, (int, float))}
+    is_integer = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) != (declaration.kind == "bool") or not is_right.get(declaration.kind, is_integer):
+        raise FileError(location, f"constant {declaration.name!r} = {value!r}: must be {declaration.kind}")
+    if declaration.kind == "int" and abs(value) >= INT_LIMIT:
+        raise FileError(location, f"constant {declaration.name!r} = {value!r}: must be below 2^62")
+    return {"bool": bool, "double": float, "int": int}[declaration.kind](value)
+
+
+def _range(variable: Variable, scope: Scope) -> Range:
+    location = scope.file, variable.line
+
+    def constant_of(expression: Any, role: str, kind: str = "int") -> int:
+        value = scope.value(expression, variable.renamed)
+        if not value.fixed or value.kind != kind:
+            raise FileError(location, f"{role} of {variable.name!r}: must be a constant of type {kind}")
+        return int(value.single())
+
+    if variable.kind == "bool":
+        start = 0 if variable.start is None else constant_of(variable.start, "initial value", "bool")
+        return Range(variable.name, "bool", 0, 1, start, variable.line, (0, 1))
+    low = -math.inf if variable.low is None else constant_of(variable.low, "lowest value")
+    high = math.inf if variable.high is None else constant_of(variable.high, "highest value")
+    first = 0 if variable.low is None else int(low)
+    start = first if variable.start is None else constant_of(variable.start, "initial value")
+    if not low <= start <= high:
+        message = f"{variable.name!r}: initial value {start} outside of [{low}..{high}]"
+        raise FileError(location, message if low <= high else f"{variable.name!r}: no value in [{low}..{high}]")
+    initial_range = Range(variable.name, "int", start, start, start, variable.line, (low, high))
+    return initial_range.within(start - low, high - start)
+
+
+def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range]) -> Instance:
+    counts = [r.count for r in ranges]
+    symbols = {name: constant(value) for name, value in constants.items()}
+    for k, r in enumerate(ranges):
+        symbols[r.name] = _variable(k, r)
+    scope = Scope(program.file, symbols, program.formulas)
+
+    def label_value(name: str) -> Value | None:
+        if name not in program.labels:
+            return None
+        line = program.labels[name].line
+        return boolean(scope.value(program.labels[name]), (program.file, line), f'"{name}"')
+
+    scope.labels = label_value
+    widths = [(count - 1).bit_length() for count in counts]
+    shifts = tuple(sum(widths[k + 1 :]) for k in range(len(counts)))
+    if sum(widths) <= NUMBER_BITS:
+        weights = tuple(1 << shift for shift in shifts)
+        return Instance(program, constants, tuple(ranges), scope, weights, shifts)
+    weights = tuple(math.prod(counts[k + 1 :]) for k in range(len(counts)))
+    return Instance(program, constants, tuple(ranges), scope, weights, None)
+
+
+def _variable(k: int, r: Range) -> Value:
+    def value(c: Columns) -> Any:
+        return c.variable(k)
+
+    def truth(c: Columns) -> Any:
+        return c.variable(k) != 0
+
+    run = truth if r.kind == "bool" else value
+    return Value(r.kind, run, r.low, r.high, reads=frozenset([k]))

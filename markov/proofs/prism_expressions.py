@@ -236,7 +236,7 @@ EXACT = (
     ExactFunction(abs, "", "abs", 1), ExactFunction(sign, "", "sgn", 1), ExactFunction(remainder, "mod", "%", 2),
     ExactFunction(power, "pow", "pow", 2),
 )  # fmt: skip
-"""All functions of exact readers; it is independent of `markov.files.functions`, as these readers are."""
+"""All functions of exact readers; it is independent of `markov.files.language`, as these readers are."""
 FUNCTIONS = {entry.prism: entry.call for entry in EXACT if entry.prism}
 
 

@@ -7,7 +7,7 @@ from ..analysis.thresholds import ThresholdAdvice
 from ..exploration import InfiniteChain, Reachable
 from ..files.explicit import ExplicitModel
 from ..files.models import FileModel
-from ..files.properties.answers import PropertyResult
+from ..files.properties import PropertyResult
 from ..inference.estimates import Estimate
 from ..infinite.answers import InfiniteStationary
 from ..phases.arrivals import MapFit

@@ -28,7 +28,7 @@ from markov import stationary
 from markov.computing.double_double import DoubleDouble, excess, mean
 from markov.computing.matrices import exit_errors, with_diagonal
 from markov.computing.rounding import WIDE_U, U
-from markov.files.properties.enclosures import Estimate, calculate
+from markov.files.enclosures import Estimate, calculate
 from markov.infinite.bounds import most_merged
 from markov.methods.gth import MIN_ENTRY, MIN_PRODUCT
 from markov.models.means import Mean

@@ -12,11 +12,8 @@ import numpy as np
 import pytest
 
 from markov.errors import FileError
-from markov.files.columns import Columns
-from markov.files.functions import FUNCTIONS, function, names_of_language
-from markov.files.parsing.jani_expressions import JaniReader
-from markov.files.scopes import Scope
-from markov.files.values import Value
+from markov.files.jani import JaniReader
+from markov.files.language import FUNCTIONS, Columns, Scope, Value, function, names_of_language
 from markov.proofs.prism_expressions import EXACT
 from tests.markov.files.conftest import model_of
 

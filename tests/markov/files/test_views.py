@@ -18,7 +18,7 @@ from markov import MM1K, passage, read_jani, read_prism, stationary, transient
 from markov.errors import FileError
 from markov.files import FileModel
 from markov.files.listed import ListedChain
-from markov.files.rewards import rewards_of
+from markov.files.models import rewards_of
 from markov.models.bare import named_state
 from markov.models.spaces import Space
 from tests.dask_clusters import dask_client

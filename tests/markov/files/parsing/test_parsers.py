@@ -16,15 +16,12 @@ import pytest
 
 from markov import read_jani, read_prism, stationary, transient
 from markov.errors import FileError
-from markov.files.parsing.expression_parsing import ExpressionParser
-from markov.files.parsing.jani_expressions import JaniReader
-from markov.files.parsing.jani_properties import JaniProperties
-from markov.files.parsing.prism_grammar import GRAMMAR, Construct
-from markov.files.parsing.prism_parsing import parse_prism
-from markov.files.parsing.property_parsing import parse_properties, parse_property
-from markov.files.parsing.tokens import Cursor, tokenize
-from markov.files.properties import queries
-from markov.files.syntax import Chain, Label, Literal, Name
+from markov.files import queries
+from markov.files.jani import JaniProperties, JaniReader
+from markov.files.language import Chain, Label, Literal, Name
+from markov.files.parsing import Cursor, ExpressionParser, tokenize
+from markov.files.prism import GRAMMAR, Construct, parse_prism
+from markov.files.queries import parse_properties, parse_property
 from tests.markov.files.conftest import jani_queue, model_of
 from tests.surface import for_each
 

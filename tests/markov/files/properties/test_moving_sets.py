@@ -1,4 +1,4 @@
-"""Probabilities until a time on sets of states that move with the distribution, `growing` by compiled tables (`growing_kernels`): closed forms, listed chains, refusals."""
+"""Probabilities until a time on sets of states that move with the distribution, which grow by compiled tables: closed forms, listed chains, refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scipy.special import ive
 from hopflow import Status
 from markov import read_prism
 from markov.errors import FileError, RuleError
-from markov.files.states.growing import RowArrays
+from markov.files.growing import RowArrays
 from markov.time import moving
 from markov.time.chebyshev import chebyshev_weights
 from markov.time.kernels import moving as moving_kernels

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov.files.parsing.property_parsing import parse_property
-from markov.files.properties import csl
-from markov.files.properties.checking import Definitions, Evaluation
-from markov.files.properties.enclosures import (
+from markov.files import csl
+from markov.files.enclosures import (
     Estimate,
     Truth,
     calculate,
@@ -20,8 +18,9 @@ from markov.files.properties.enclosures import (
     probability,
     select,
 )
-from markov.files.properties.queries import Interval
-from markov.files.syntax import Literal
+from markov.files.language import Literal
+from markov.files.properties import Definitions, Evaluation
+from markov.files.queries import Interval, parse_property
 from markov.time import passage_times
 from tests.markov.files.conftest import QUEUE_BESIDE, model_of
 from tests.surface import for_each

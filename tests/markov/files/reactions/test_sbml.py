@@ -12,7 +12,7 @@ import pytest
 
 from markov import ChainModel, explore, passage, read_sbml, stationary, transient
 from markov.errors import FileError
-from markov.files.reactions.elements import FIELDS
+from markov.files.formulas import FIELDS
 
 # Reaction networks in SBML: against closed forms, the same rules in Python, and hostile files.
 

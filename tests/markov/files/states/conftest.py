@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov.files.states import state_space
-from markov.files.states.state_space import StateSpace
+from markov.files import search as state_space
+from markov.files.search import StateSpace
 
 LINE = """
 ctmc

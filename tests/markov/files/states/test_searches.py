@@ -12,13 +12,13 @@ import pytest
 
 from markov import read_prism, stationary
 from markov.errors import FileError, TooLargeError
-from markov.files.parsing.property_parsing import parse_property
-from markov.files.states import table_search, tables
-from markov.files.states.moves import moves_of
-from markov.files.states.rule_search import explore_by_rules
-from markov.files.states.state_rules import FileRules, StateExpressions
-from markov.files.states.table_arrays import table_arrays
-from markov.files.states.tables import TransitionTables, tabulate
+from markov.files import search as table_search
+from markov.files import tables
+from markov.files.queries import parse_property
+from markov.files.rules import FileRules, StateExpressions
+from markov.files.search import explore_by_rules
+from markov.files.tables import TransitionTables, table_arrays, tabulate
+from markov.files.transitions import moves_of
 from tests.markov.files.conftest import QUEUE, model_of
 from tests.markov.files.states.conftest import LINE, assert_equal
 

@@ -1,9 +1,13 @@
-"""The loops of a search by tables (`markov.files.states.table_arrays`), as templates of kernels.
+"""Loops of searches by tables (`markov.files.tables`), as templates of kernels.
 
-Reached states are bits, 64 consecutive numbers in a word. For large product spaces an open-addressing hash table stores
-the words with bits: ``keys`` has the number of the word, and a word without bits marks a free slot. ``mask`` is the
-length of the table less 1, or -1 without a table. The rank of a state among the reached states is the number of bits in
-earlier words, ``ranks``, plus the number of earlier bits in its word.
+Search for all states: reached states are bits, 64 consecutive numbers in a word. For large product spaces an
+open-addressing hash table stores the words with bits: ``keys`` has the number of the word, and a word without bits marks
+a free slot. ``mask`` is the length of the table less 1, or -1 without a table. The rank of a state among the reached
+states is the number of bits in earlier words, ``ranks``, plus the number of earlier bits in its word.
+
+Rows of requested states: states have indices in the order of their discovery, which do not change. ``slots`` is an
+open-addressing hash table of pairs: 1 + the index of a state, or 0, and the state's number in the product space. Four
+consecutive numbers share a cache line; ``mask`` is the length of the table less 1.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -13,17 +17,26 @@ from __future__ import annotations
 from numpy import uint64
 
 __all__ = [
+    "append",
+    "emit",
     "enter",
+    "enter_rows",
+    "expand_chosen",
     "gather",
     "index_of",
     "insert",
-    "locate",
+    "locate_state",
+    "locate_word",
     "look_up",
     "ones",
     "reach",
     "read",
+    "rehash",
     "write_rows",
 ]
+
+# ------------------------------------------------------------------------------------ search by tables
+
 
 SPREAD = 0x1E3779B97F4A7C15
 PAIRS, NIBBLES, BYTES = 0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F
@@ -58,7 +71,7 @@ def reach(progress, tables, reached, numbers):
                     progress[5] = 1
                     return
                 target = number + tables.changes[uint64(j)]
-                slot = uint64(locate(target >> 6, reached))
+                slot = uint64(locate_word(target >> 6, reached))
                 new = (rate > 0.0) & ((bits[slot] >> (target & 63)) & 1 == 0)
                 if mask >= 0 and bits[slot] == 0:
                     keys[slot] = target >> 6
@@ -165,7 +178,7 @@ def look_up(term, tables):
     return tables.indptr[uint64(entry)], tables.indptr[uint64(entry + 1)]
 
 
-def locate(word, reached):
+def locate_word(word, reached):
     """Return the slot of a word of bits, or the free slot for it."""
     if reached.mask < 0:
         return word
@@ -178,7 +191,7 @@ def locate(word, reached):
 
 def index_of(number, reached):
     """Return the rank of a state among the reached states."""
-    slot = uint64(locate(number >> 6, reached))
+    slot = uint64(locate_word(number >> 6, reached))
     return reached.ranks[slot] + ones(reached.bits[slot] & ~(-1 << (number & 63)))
 
 
@@ -193,7 +206,7 @@ def ones(word):
 def enter(words, bits, reached):
     """Enter bits of words into the hash table."""
     for k in range(len(words)):
-        slot = locate(words[k], reached)
+        slot = locate_word(words[k], reached)
         reached.bits[slot] |= bits[k]
         reached.keys[slot] = words[k]
 
@@ -213,3 +226,101 @@ def insert(begin, length, target, value, rows):
     indices[uint64(entry)] = target
     values[uint64(entry)] = value
     return length + 1
+
+
+# ---------------------------------------------------------------------------- rows of requested states
+
+
+def expand_chosen(progress, chosen, tables, states, rows):
+    """Write the rows of chosen states until the arrays are full; transitions with the same target are one entry.
+
+    ``progress`` counts the finished chosen states, all states, and the entries of the rows; its last entry is 1 if the
+    next chosen state has a faulty transition.
+    """
+    while (
+        progress[0] < len(chosen)
+        and progress[1] + tables.max_transitions <= len(states.numbers)
+        and progress[2] + tables.max_transitions <= len(rows.targets)
+        and 2 * (progress[1] + tables.max_transitions) <= states.mask + 1
+    ):
+        state = chosen[progress[0]]
+        number, count, start = states.numbers[state], progress[1], progress[2]
+        stop, leaving = start, 0.0
+        first, last = read(number, tables)
+        for c in range(first, last):
+            begin, end = gather(tables.chosen[c], tables)
+            for j in range(begin, end):
+                rate = tables.rates[j]
+                if not 0.0 <= rate < INFINITE:
+                    progress[1], progress[3] = count, 1
+                    return
+                if rate > 0.0 and tables.changes[j] != 0:
+                    count = emit(number + tables.changes[j], count, stop, states, rows)
+                    stop = append(start, stop, rate, rows)
+                    leaving += rate
+        rows.starts[state] = start
+        rows.degrees[state] = stop - start
+        rows.exits[state] = leaving
+        progress[0], progress[1], progress[2] = progress[0] + 1, count, stop
+
+
+def enter_rows(progress, chosen, edges, states, rows):
+    """Write the rows of chosen states from a list of transitions, by sources and numbers of targets.
+
+    ``progress`` as for `expand_chosen`. The arrays must have space for all rows.
+    """
+    edge, count, end = 0, progress[1], progress[2]
+    for k in range(len(chosen)):
+        begin, leaving = end, 0.0
+        while edge < len(edges.sources) and edges.sources[edge] == k:
+            count = emit(edges.numbers[edge], count, end, states, rows)
+            end = append(begin, end, edges.rates[edge], rows)
+            leaving += edges.rates[edge]
+            edge += 1
+        rows.starts[chosen[k]] = begin
+        rows.degrees[chosen[k]] = end - begin
+        rows.exits[chosen[k]] = leaving
+    progress[1], progress[2] = count, end
+
+
+def append(begin, end, rate, rows):
+    """Add a rate to a row, which begins at ``begin``, for the target stored at its end; return the new end."""
+    target = rows.targets[end]
+    for entry in range(begin, end):
+        if rows.targets[entry] == target:
+            rows.rates[entry] += rate
+            return end
+    rows.rates[end] = rate
+    rows.arrivals[target] += 1
+    return end + 1
+
+
+def emit(number, count, end, states, rows):
+    """Store the target of a transition by its number, as a new state if unknown; return the number of states."""
+    slot = locate_state(number, states.slots, states.mask)
+    target = states.slots[slot] - 1
+    if target < 0:
+        target = count
+        states.numbers[count] = number
+        states.slots[slot] = count + 1
+        states.slots[slot + 1] = number
+        count += 1
+    rows.targets[end] = target
+    return count
+
+
+def locate_state(number, slots, mask):
+    """Return the position of a state in ``slots``, or the free position for it."""
+    line = (number >> 2) * SPREAD
+    slot = (((line ^ (line >> 29)) << 2) | (number & 3)) & mask
+    while slots[2 * slot] != 0 and slots[2 * slot + 1] != number:
+        slot = (slot + 1) & mask
+    return 2 * slot
+
+
+def rehash(numbers, first, count, slots, mask):
+    """Enter the states from ``first`` on into an empty table."""
+    for s in range(first, count):
+        slot = locate_state(numbers[s], slots, mask)
+        slots[slot] = s + 1
+        slots[slot + 1] = numbers[s]

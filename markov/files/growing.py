@@ -12,18 +12,16 @@ import numpy as np
 
 from hopflow.kernels import make_kernel
 from markov.computing.memory import check_room
-from markov.files.columns import Columns
-from markov.files.states import growing_kernels as kernels
-from markov.files.states.moves import moves_of
-from markov.files.states.state_space import OutsideError, transitions
-from markov.files.states.table_arrays import table_arrays
-from markov.files.states.table_search import GATHER
-from markov.files.states.tables import TransitionTables, tabulate
+from markov.files import kernels
+from markov.files.language import Columns
+from markov.files.search import GATHER, OutsideError, transitions
+from markov.files.tables import TransitionTables, table_arrays, tabulate
+from markov.files.transitions import moves_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.files.binding import Instance
+    from markov.files.program import Instance
 
 __all__ = ["GrowingRows", "growing_rows"]
 
@@ -38,7 +36,7 @@ TargetConditions = Callable[[Any], tuple[Any, Any]]
 
 
 class _States(NamedTuple):
-    """States in the order of their discovery, and the table that finds them (`growing_kernels`)."""
+    """States in the order of their discovery, and the table that finds them."""
 
     numbers: NDArray[np.int64]
     slots: NDArray[np.int64]
@@ -128,7 +126,7 @@ class GrowingRows:
         self.mask = (1 << (min_slots - 1).bit_length()) - 1
         self.slots = np.zeros(2 * (self.mask + 1), dtype=np.int64)
         arguments = self.numbers, FIRST_STATE, self.count, self.slots, self.mask
-        make_kernel(kernels.rehash, helpers=(kernels.locate,))(*arguments)
+        make_kernel(kernels.rehash, helpers=(kernels.locate_state,))(*arguments)
 
     @property
     def capacity(self) -> int:
@@ -172,7 +170,7 @@ class GrowingRows:
             states_table = _States(self.numbers, self.slots, self.mask)
             arguments = progress, chosen, self.tables, states_table, self.rows
             if self._expand is None:
-                helpers = (*GATHER, kernels.locate, kernels.emit, kernels.append)
+                helpers = (*GATHER, kernels.locate_state, kernels.emit, kernels.append)
                 self._expand = make_kernel(kernels.expand_chosen, helpers=helpers)
             self._expand(*arguments)
             self.count, self.entries = int(progress[1]), int(progress[2])
@@ -225,7 +223,7 @@ class GrowingRows:
         progress = np.array([0, self.count, self.entries, 0])
         states_table = _States(self.numbers, self.slots, self.mask)
         arguments = progress, np.array([state]), _Edges(sources, targets, rates), states_table, self.rows
-        helpers = kernels.locate, kernels.emit, kernels.append
+        helpers = kernels.locate_state, kernels.emit, kernels.append
         make_kernel(kernels.enter_rows, helpers=helpers)(*arguments)
         first_new, begin = self.count, self.entries
         self.count, self.entries = int(progress[1]), int(progress[2])

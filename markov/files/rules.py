@@ -1,32 +1,68 @@
 """A program's commands as rules of one state, for chains whose variables have no bounds.
 
-`markov.files.states.commands` evaluates expressions over batches of states. In this module they are functions of one
+`markov.files.transitions` evaluates expressions over batches of states. In this module they are functions of one
 state, whose variables may be stand-ins for a box of states (`markov.generators.unbounded`).
 """
 
 from __future__ import annotations
 
+import keyword
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from markov.files.binding import Instance, instantiate
-from markov.files.errors import FileError
-from markov.files.functions import FUNCTIONS, is_plain, quotient
-from markov.files.names import field_names
-from markov.files.states.commands import NEGATIVE, NO_ONE_VALUE, TOO_FEW_MOLECULES, transient_changes
-from markov.files.states.moves import moves_of
-from markov.files.states.steps import initial_values, with_transient_names
-from markov.files.states.tables import groups_of
-from markov.files.syntax import Call, Chain, Choice, Expression, Label, Name, Negation
+from markov.files.language import (
+    FUNCTIONS,
+    Call,
+    Chain,
+    Choice,
+    Expression,
+    FileError,
+    Label,
+    Name,
+    Negation,
+    is_plain,
+    quotient,
+)
+from markov.files.program import Instance, instantiate
+from markov.files.tables import groups_of
+from markov.files.transitions import (
+    NEGATIVE,
+    NO_ONE_VALUE,
+    TOO_FEW_MOLECULES,
+    initial_values,
+    moves_of,
+    transient_changes,
+    with_transient_names,
+)
 from markov.models.bare import named_state
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
     from markov.files.program import Branch, Program
 
-__all__ = ["FileRules", "StateExpressions"]
+__all__ = ["FileRules", "StateExpressions", "field_names"]
+
+# ---------------------------------------------------------------------------------------------- fields
+
+
+def field_names(names: list[str]) -> list[str]:
+    """Return distinct field names of a NamedTuple for the names of variables."""
+    fields: list[str] = []
+    for name in names:
+        field = re.sub(r"\W", "_", name)
+        if not field.isidentifier() or field.startswith("_") or keyword.iskeyword(field):
+            field = f"v{field}"
+        while field in fields:
+            field += "_"
+        fields.append(field)
+    return fields
+
+
+# ------------------------------------------------------------------------------- expressions and rules
+
 
 Function = Callable[[Any], Any]
 """A function of one state."""

@@ -1,0 +1,701 @@
+"""SBML files: their elements, formulas from MathML to expressions, and the signs of kinetic laws."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.parsers import expat
+
+from hopflow.checks import count_of
+from markov.files.language import (
+    FUNCTIONS,
+    Call,
+    Chain,
+    Choice,
+    Expression,
+    FileError,
+    Literal,
+    Name,
+    Negation,
+    names_in,
+    names_of_language,
+    size_of,
+)
+from markov.files.parsing import decimal, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from markov.files.program import Instance
+
+__all__ = [
+    "CLOCK",
+    "FIELDS",
+    "Element",
+    "Formulas",
+    "Function",
+    "LawSigns",
+    "check_attributes",
+    "describe",
+    "model_of",
+    "vanishes",
+]
+
+# -------------------------------------------------------------------------------------------- elements
+
+
+MAX_ELEMENT_DEPTH = 200
+CORE = "http://www.sbml.org/sbml/level"
+MATHML = "http://www.w3.org/1998/Math/MathML"
+INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
+VERSIONS = {"2": "12345", "3": "12"}
+"""Levels that are read, with their versions."""
+
+
+class Fields(NamedTuple):
+    """Allowed contents of an element.
+
+    Attributes
+    ----------
+    used, skipped
+        Attributes.
+    elements, skipped_elements
+        Elements within it. ``math`` is read by `markov.files.formulas`.
+    """
+
+    used: str = ""
+    skipped: str = ""
+    elements: str = ""
+    skipped_elements: str = ""
+
+
+ALWAYS_SKIPPED = Fields("", "metaid sboTerm name", "", "notes annotation")
+"""Skipped in every element, as are elements and attributes of packages that are not required."""
+FIELDS: dict[str, Fields] = {
+    "sbml": Fields("level version", "", "model"),
+    "model": Fields(
+        "substanceUnits extentUnits timeUnits",
+        "id volumeUnits areaUnits lengthUnits",
+        "listOfFunctionDefinitions listOfUnitDefinitions listOfCompartments listOfSpecies listOfParameters "
+        "listOfInitialAssignments listOfRules listOfReactions listOfEvents",
+        "listOfCompartmentTypes listOfSpeciesTypes",
+    ),
+    "listOfFunctionDefinitions": Fields(elements="functionDefinition"),
+    "functionDefinition": Fields("id", "", "math"),
+    "listOfUnitDefinitions": Fields(elements="unitDefinition"),
+    "unitDefinition": Fields("id", "", "listOfUnits"),
+    "listOfUnits": Fields(elements="unit"),
+    "unit": Fields("kind exponent scale multiplier offset"),
+    "listOfCompartments": Fields(elements="compartment"),
+    "compartment": Fields("id size spatialDimensions", "constant units outside compartmentType"),
+    "listOfSpecies": Fields(elements="species"),
+    "species": Fields(
+        "id compartment initialAmount initialConcentration hasOnlySubstanceUnits boundaryCondition constant "
+        "substanceUnits",
+        "speciesType spatialSizeUnits charge",
+    ),
+    "listOfParameters": Fields(elements="parameter"),
+    "parameter": Fields("id value", "constant units"),
+    "listOfLocalParameters": Fields(elements="localParameter"),
+    "localParameter": Fields("id value", "units"),
+    "listOfInitialAssignments": Fields(elements="initialAssignment"),
+    "initialAssignment": Fields("symbol", "id", "math"),
+    "listOfRules": Fields(elements="assignmentRule"),
+    "assignmentRule": Fields("variable", "id", "math"),
+    "listOfReactions": Fields(elements="reaction"),
+    "reaction": Fields(
+        "id fast reversible", "compartment", "listOfReactants listOfProducts listOfModifiers kineticLaw"
+    ),
+    "listOfReactants": Fields(elements="speciesReference"),
+    "listOfProducts": Fields(elements="speciesReference"),
+    "listOfModifiers": Fields(elements="modifierSpeciesReference"),
+    "speciesReference": Fields("species stoichiometry", "id constant"),
+    "modifierSpeciesReference": Fields("species", "id"),
+    "kineticLaw": Fields("", "id", "math listOfParameters listOfLocalParameters"),
+    "listOfEvents": Fields(elements="event"),
+    "event": Fields("id useValuesFromTriggerTime", "", "trigger listOfEventAssignments"),
+    "trigger": Fields("initialValue", "id persistent", "math"),
+    "listOfEventAssignments": Fields(elements="eventAssignment"),
+    "eventAssignment": Fields("variable", "id", "math"),
+}  # fmt: skip
+"""Elements that are read, by their tag. All else is refused by its name."""
+
+
+class Element(ET.Element):
+    """An element with the line on which it begins and the namespace of its name."""
+
+    line = 1
+    space = ""
+
+    if TYPE_CHECKING:  # all elements of a tree are of this class
+
+        def __iter__(self) -> Iterator[Element]: ...
+        def __getitem__(self, key: Any) -> Any: ...
+        def iter(self, tag: Any = None) -> Any: ...  # noqa: D102
+        def findall(self, path: str, namespaces: Any = None) -> Any: ...  # noqa: D102
+
+
+def model_of(path: Path) -> tuple[Element, int]:
+    """Return the model in a file, after a check that everything is read or may be skipped, and the level of SBML.
+
+    Raises
+    ------
+    FileError
+        With the line, for files other than SBML, and attributes and elements that are not read.
+    """
+    root = _root(read_text(path), path.name)
+    level = root.get("level") or root.space.removeprefix(CORE)[:1]
+    if root.tag != "sbml" or not root.findall("model"):
+        raise FileError((path.name, 1), "no SBML: an element sbml with a model is expected")
+    version = root.get("version", VERSIONS.get(level, "?")[-1])
+    if version not in VERSIONS.get(level, "") or len(version) != 1:
+        message = f"level {level!r}, version {version!r} of SBML: must be level 2 or 3"
+        raise FileError((path.name, root.line), message)
+    packages = {}
+    for name, value in root.attrib.items():
+        space, _, attribute = name.rpartition("}")
+        if attribute == "required" and space:
+            packages[space] = value
+            if value not in ("false", "0"):
+                message = f"package {space} with required={value!r} is not read: it may change what the model means"
+                raise FileError((path.name, root.line), message)
+    _check(root, path.name, set(packages))
+    models = root.findall("model")
+    if len(models) > 1:
+        raise FileError((path.name, models[1].line), "a second model")
+    return models[0], int(level)
+
+
+def _root(text: str, file: str) -> Element:
+    """Return the tree of an XML text."""
+    parser = expat.ParserCreate(namespace_separator="}")
+    parser.buffer_text = True
+    top = Element("")
+    open_elements = [top]
+    texts: list[str] = []
+
+    def flush() -> None:
+        if texts:
+            element = open_elements[-1]
+            text = "".join(texts)
+            texts.clear()
+            if len(element):
+                element[-1].tail = text
+            else:
+                element.text = text
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        flush()
+        space, _, tag = name.rpartition("}")
+        element = Element(tag, attributes)
+        element.line, element.space = parser.CurrentLineNumber, space
+        if len(open_elements) > MAX_ELEMENT_DEPTH:
+            raise FileError((file, element.line), f"elements nested more than {MAX_ELEMENT_DEPTH} deep")
+        open_elements[-1].append(element)
+        open_elements.append(element)
+
+    def end(_name: str) -> None:
+        flush()
+        open_elements.pop()
+
+    def refuse(*_: object) -> None:
+        location = file, parser.CurrentLineNumber
+        raise FileError(location, "document types and entities are not read")
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = texts.append
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as error:
+        raise FileError((file, error.lineno), f"no XML: {error}") from None
+    root: Element = top[0]
+    return root
+
+
+def _check(element: Element, file: str, packages: set[str]) -> None:
+    """Refuse unsupported attributes and elements; remove skipped elements."""
+    fields = FIELDS[element.tag]
+    allowed = {*fields.used.split(), *fields.skipped.split(), *ALWAYS_SKIPPED.skipped.split()}
+    where = describe(element)
+    for name in element.attrib:
+        space = name.rpartition("}")[0]
+        if name not in allowed and space not in packages and space != INSTANCE:
+            raise FileError((file, element.line), f"{where}: attribute {name!r} is not read")
+    elements = fields.elements.split()
+    skipped = {*fields.skipped_elements.split(), *ALWAYS_SKIPPED.skipped_elements.split()}
+    for child in list(element):
+        if child.space in packages or child.tag in skipped:
+            element.remove(child)
+            continue
+        in_namespace = child.space in ("", MATHML) or child.space.startswith(CORE)
+        if child.tag not in elements or not in_namespace:
+            raise FileError((file, child.line), f"{where}: {describe(child)} is not read")
+        if child.tag != "math":
+            _check(child, file, packages)
+
+
+def describe(element: Element) -> str:
+    """Return an element as text: ``reaction 'die'``."""
+    name = element.get("id") or element.get("symbol") or element.get("variable")
+    return f"{element.tag} {name!r}" if name else element.tag
+
+
+# -------------------------------------------------------------------------------- from MathML to trees
+
+
+MAX_DEPTH = 60
+MAX_NODES = 10_000  # of a formula with the bodies of the functions that it calls
+TIME = "http://www.sbml.org/sbml/symbols/time"
+CLOCK = "time of the model"
+"""Name of the time in expressions: no name of a file has spaces."""
+CONSTANTS: dict[str, float] = {
+    "pi": math.pi, "exponentiale": math.e, "true": True, "false": False,
+}  # fmt: skip
+EMPTY: dict[str, float] = {"plus": 0, "times": 1, "and": True, "or": False, "xor": False}
+"""Values of operators without operands."""
+CHAINED = {"plus": "+", "times": "*", "and": "&", "or": "|", "xor": "!="}
+BINARY = {"minus": "-", "divide": "/", "neq": "!=", "implies": "=>"}
+ASCENDING = {"gt": ">", "geq": ">=", "lt": "<", "leq": "<=", "eq": "="}
+"""Comparisons, which may have more than two operands: each with the next."""
+UNARY_FUNCTIONS = {
+    word: name
+    for word, name in names_of_language("mathml").items()
+    if FUNCTIONS[name].arguments == 1 and word not in ("log", "root")
+}
+"""Functions of one number; ``log`` and ``root`` may have a qualifier."""
+OF_INVERSE = {"arcsec": "arccos", "arccsc": "arcsin", "arccot": "arctan",
+              "arcsech": "arccosh", "arccsch": "arcsinh", "arccoth": "arctanh"}  # fmt: skip
+INVERSE_OF = {
+    "sec": "cos",
+    "csc": "sin",
+    "cot": "tan",
+    "sech": "cosh",
+    "csch": "sinh",
+    "coth": "tanh",
+}
+SKIPPED = {"id", "class", "style", "xref", "encoding", "metaid"}
+"""Attributes of MathML that do not change a value; of ``cn`` also ``units``: SBML converts no units."""
+WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+USED = {"cn": {"type"}, "csymbol": {"definitionURL"}}
+
+
+class Function(NamedTuple):
+    """A function definition: the names of its parameters, and its body."""
+
+    parameters: tuple[str, ...]
+    body: Element
+
+
+def check_attributes(node: Element, where: str, refuse: Callable[[str, str], Exception]) -> None:
+    """Refuse attributes of MathML that may change a value and are not read."""
+    allowed = SKIPPED | USED.get(node.tag, set()) | ({"units"} if node.tag == "cn" else set())
+    for name in node.attrib:
+        if name.rpartition("}")[2] not in allowed:
+            raise refuse(where, f"{node.tag}: attribute {name!r} is not read")
+
+
+class Formulas:
+    """Reader of formulas.
+
+    Parameters
+    ----------
+    meanings
+        Expressions by names of species.
+    functions
+        Function definitions by their names.
+    refuse
+        Returns the error of a description and a reason.
+    timed
+        Whether formulas may depend on the time.
+    """
+
+    def __init__(
+        self,
+        meanings: Mapping[str, Expression],
+        functions: Mapping[str, Function],
+        refuse: Callable[[str, str], Exception],
+        *,
+        timed: bool = False,
+    ) -> None:
+        self.meanings, self.functions, self.refuse, self.timed = meanings, functions, refuse, timed
+        self._calls: list[str] = []
+        self._nodes = 0
+
+    def read(self, element: Element, where: str, local: Mapping[str, Expression] | None = None) -> Expression:
+        """Return the formula in an element; ``local`` are its local parameters."""
+        formulas = element.findall("math")
+        if len(formulas) != 1 or len(formulas[0]) != 1:
+            raise self.refuse(where, "one formula (math) is expected")
+        self._nodes = 0
+        check_attributes(formulas[0], where, self.refuse)
+        return self._tree(formulas[0][0], where, local or {}, 0)
+
+    def check_functions(self) -> None:
+        """Refuse unsupported contents of function definitions, called or not."""
+        for name, (parameters, body) in self.functions.items():
+            self._nodes = 0
+            local = {name_of_parameter: Name(name_of_parameter, body.line) for name_of_parameter in parameters}
+            self._calls.append(name)
+            self._tree(body, f"functionDefinition {name!r}", local, 0)
+            self._calls.pop()
+
+    def _tree(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
+        self._nodes += 1
+        if depth > MAX_DEPTH:
+            raise self.refuse(where, f"a formula is nested more than {MAX_DEPTH} deep")
+        if self._nodes > MAX_NODES:
+            raise self.refuse(where, f"more than {MAX_NODES:,} nodes with all calls")
+        check_attributes(node, where, self.refuse)
+        match node.tag:
+            case "ci":
+                name = (node.text or "").strip()
+                return local.get(name) or self.meanings.get(name) or Name(name, node.line)
+            case "cn":
+                return self._number(node, where)
+            case "csymbol" if node.get("definitionURL") == TIME and self.timed:
+                return Name(CLOCK, node.line)
+            case "csymbol":
+                message = "depends on the time" if node.get("definitionURL") == TIME else "is not read"
+                raise self.refuse(where, f"csymbol {node.get('definitionURL')!r} {message}")
+            case "piecewise":
+                return self._piecewise(node, where, local, depth)
+            case "semantics" if len(node):
+                return self._tree(node[0], where, local, depth + 1)
+            case "apply" if len(node):
+                return self._application(node, where, local, depth)
+        if node.tag in CONSTANTS:
+            return Literal(CONSTANTS[node.tag], node.line)
+        raise self.refuse(where, f"{node.tag} is not read")
+
+    def _piecewise(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
+        cases, otherwise = [], None
+        for part in node:
+            values = [self._tree(child, where, local, depth + 1) for child in part]
+            if part.tag == "piece" and len(values) == 2:
+                cases.append((values[1], values[0]))
+            elif part.tag == "otherwise" and len(values) == 1 and otherwise is None:
+                otherwise = values[0]
+            else:
+                raise self.refuse(where, f"piecewise: {part.tag} of {len(values)} is not read")
+        if otherwise is None:
+            raise self.refuse(where, "piecewise without otherwise has no value where no piece holds")
+        return Choice(tuple(cases), otherwise, node.line) if cases else otherwise
+
+    def _application(self, node: Element, where: str, local: Mapping[str, Expression], depth: int) -> Expression:
+        operator, line = node[0], node.line
+        check_attributes(operator, where, self.refuse)
+        qualifier: Any = None
+        parts = node[1:]
+        if parts and parts[0].tag in ("logbase", "degree"):
+            if parts[0].tag != {"log": "logbase", "root": "degree"}.get(operator.tag):
+                raise self.refuse(where, f"{operator.tag}: {parts[0].tag} is not read")
+            if len(parts[0]) != 1:
+                raise self.refuse(where, f"{parts[0].tag}: one value is expected")
+            qualifier = self._tree(parts[0][0], where, local, depth + 1)
+            parts = parts[1:]
+        operands = [self._tree(part, where, local, depth + 1) for part in parts]
+        if operator.tag == "ci":
+            return self._call((operator.text or "").strip(), operands, where, depth)
+        tree = self._operation(operator.tag, operands, line)
+        if tree is None and len(operands) == 1 and operator.tag == "log":
+            is_ten = isinstance(qualifier, Literal) and qualifier.value == 10
+            plain = qualifier is None or is_ten
+            tree = Call("log10", (operands[0],), line) if plain else Call("log", (operands[0], qualifier), line)
+        if tree is None and len(operands) == 1 and operator.tag == "root":
+            square = qualifier is None or (isinstance(qualifier, Literal) and qualifier.value == 2)
+            inverse = Chain(Literal(1.0, line), (("/", qualifier),), line)
+            tree = Call("sqrt", (operands[0],), line) if square else Call("pow", (operands[0], inverse), line)
+        if tree is None:
+            raise self.refuse(where, f"{operator.tag} with {count_of(len(operands), 'argument')} is not read")
+        return tree
+
+    @staticmethod
+    def _operation(name: str, operands: Sequence[Expression], line: int) -> Expression | None:
+        """Return an operator of MathML with its operands; None for unsupported operators."""
+        count = len(operands)
+        if name in ("minus", "not") and count == 1:
+            return Negation("-" if name == "minus" else "!", operands[0], line)
+        if name in CHAINED:
+            if not count:
+                return Literal(EMPTY[name], line)
+            rest = tuple((CHAINED[name], part) for part in operands[1:])
+            return Chain(operands[0], rest, line) if rest else operands[0]
+        if name in BINARY and count == 2:
+            return Chain(operands[0], ((BINARY[name], operands[1]),), line)
+        if name in ASCENDING and count >= 2:
+            pairs = pairwise(operands)
+            first, *others = [Chain(a, ((ASCENDING[name], b),), line) for a, b in pairs]
+            return Chain(first, tuple(("&", comparison) for comparison in others), line) if others else first
+        if name in ("min", "max") and count:
+            return Call(name, tuple(operands), line)
+        if name == "power" and count == 2:
+            return Call("power", tuple(operands), line)
+        if count != 1:
+            return None
+        inverse = Chain(Literal(1.0, line), (("/", operands[0]),), line)
+        if name in UNARY_FUNCTIONS:
+            return Call(UNARY_FUNCTIONS[name], (operands[0],), line)
+        if name in OF_INVERSE:
+            return Call(OF_INVERSE[name], (inverse,), line)
+        if name in INVERSE_OF:
+            return Chain(Literal(1.0, line), (("/", Call(INVERSE_OF[name], (operands[0],), line)),), line)
+        return None
+
+    def _call(self, name: str, arguments: Sequence[Expression], where: str, depth: int) -> Expression:
+        """Return the body of a called function definition, with the arguments in place of its parameters."""
+        if name not in self.functions:
+            raise self.refuse(where, f"function {name!r} is not defined")
+        parameters, body = self.functions[name]
+        if name in self._calls:
+            raise self.refuse(where, f"{' -> '.join([*self._calls, name])}: functions in a circle")
+        if len(arguments) != len(parameters):
+            signature = f"{count_of(len(parameters), 'argument')} ({', '.join(parameters)})"
+            raise self.refuse(where, f"{name!r} with {count_of(len(arguments), 'argument')}: takes {signature}")
+        self._calls.append(name)
+        tree = self._tree(body, where, dict(zip(parameters, arguments, strict=True)), depth + 1)
+        self._calls.pop()
+        nodes, deepest = size_of(tree, {})
+        if nodes > MAX_NODES or deepest > 2 * MAX_DEPTH:
+            message = f"more than {MAX_NODES:,} nodes, or {2 * MAX_DEPTH} levels, with all calls"
+            raise self.refuse(where, f"{name!r}: {message}")
+        return tree
+
+    def _number(self, node: Element, where: str) -> Expression:
+        texts = [node.text or "", *(part.tail or "" for part in node)]
+        parts, line = [text.strip() for text in texts], node.line
+        kind = node.get("type", "real")
+        plain = all(part.tag == "sep" for part in node)
+        match kind, parts:
+            case "real", [text] if plain and decimal(text) is not None:
+                return Literal(float(text), line)
+            case "integer", [text] if plain and WHOLE.fullmatch(text):
+                return Literal(int(text), line)
+            case "e-notation", [text, power] if plain and WHOLE.fullmatch(power):
+                if decimal(text) is not None and decimal(f"{text}e{power}") is not None:
+                    return Literal(float(f"{text}e{power}"), line)
+            case "rational", [top, bottom] if plain and all(map(WHOLE.fullmatch, parts)):
+                if int(bottom):
+                    quotient = [Literal(float(part), line) for part in (top, bottom)]
+                    return Chain(quotient[0], (("/", quotient[1]),), line)
+        message = f"cn {' '.join(parts)[:40]!r} of type {kind!r}: a number is expected"
+        raise self.refuse(where, message)
+
+
+# --------------------------------------------------------------------------------------- signs of laws
+
+
+NOT_NEGATIVE = {"abs", "arccos", "arccosh", "cosh", "exp", "factorial", "mod", "sqrt"}
+KEEP_SIGN = {"arcsin", "arcsinh", "arctan", "arctanh", "ceil", "floor", "round", "sgn", "sinh", "tanh", "trc", "whole"}
+"""Functions whose value has the sign of their argument, or is 0."""
+
+
+@dataclass(frozen=True)
+class Signs:
+    """Whether a value may be negative, and whether it may be positive."""
+
+    negative: bool
+    positive: bool
+
+    def __neg__(self) -> Signs:
+        """Return the signs of the negated value."""
+        return Signs(self.positive, self.negative)
+
+    def __or__(self, other: Signs) -> Signs:
+        """Return the signs of a sum, or of either of two values."""
+        return Signs(self.negative or other.negative, self.positive or other.positive)
+
+    def __mul__(self, other: Signs) -> Signs:
+        """Return the signs of a product."""
+        return Signs(
+            (self.negative and other.positive) or (self.positive and other.negative),
+            (self.negative and other.negative) or (self.positive and other.positive),
+        )
+
+
+POSITIVE, ANY = Signs(negative=False, positive=True), Signs(negative=True, positive=True)
+ROUNDING = 1e-9  # of amounts at which a factor is 0
+
+
+class Line(NamedTuple):
+    """``slope * amount + offset``; the amount ``""``: a number, with the slope 0."""
+
+    amount: str
+    slope: float
+    offset: float
+
+
+class LawSigns:
+    """Signs of formulas in states whose amounts are unbounded integers from 0 on.
+
+    A formula that may be negative is a difference, or a function that has both signs. Limits of amounts play no part:
+    they truncate a model, and do not change the meaning of its laws.
+
+    Parameters
+    ----------
+    instance
+        The program with its constants.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self._signs: dict[int, Signs] = {}  # by the identity of a tree, since parts are shared
+
+    def of(self, tree: Expression) -> Signs:
+        """Return the possible signs of a formula; both if they are not evident."""
+        if id(tree) not in self._signs:
+            signs = self._of(tree)
+            value = self._constant(tree) if signs == ANY else None
+            self._signs[id(tree)] = signs if value is None else _of_number(value)
+        return self._signs[id(tree)]
+
+    def _of(self, tree: Expression) -> Signs:
+        match tree:
+            case Literal(value):
+                return _of_number(value)
+            case Name(name):
+                if name in self.instance.program.formulas:
+                    return self.of(self.instance.program.formulas[name])
+                constants = self.instance.constants
+                return _of_number(constants[name]) if name in constants else POSITIVE
+            case Negation("-", of):
+                return -self.of(of)
+            case Chain(first, rest) if all(sign in ("+", "-") for sign, _ in rest):
+                signs = self.of(first)
+                for sign, term in rest:
+                    signs |= self.of(term) if sign == "+" else -self.of(term)
+                return signs
+            case Chain() if _is_product(tree):
+                return self._product(*_factors(tree))
+            case Choice(cases, otherwise):
+                signs = self.of(otherwise)
+                for _, branch in cases:
+                    signs |= self.of(branch)
+                return signs
+            case Call(name, of):
+                return self._call(name, of)
+        return ANY
+
+    def _product(self, factors: Iterable[Expression], divisors: Iterable[Expression]) -> Signs:
+        """Return the signs of a product: X (X - 1) (X - 2) is never negative, as X is a whole number."""
+        signs = POSITIVE
+        roots: dict[str, list[float]] = {}  # by amount, of factors that grow with it
+        for factor in factors:
+            line = self._line(factor)
+            if line is not None and line.slope > 0.0:
+                roots.setdefault(line.amount, []).append(-line.offset / line.slope)
+            else:
+                signs *= self.of(factor)
+        for zeros in roots.values():
+            integer_zeros = {round(zero) for zero in zeros if math.isclose(zero, round(zero), abs_tol=ROUNDING)}
+            below = range(math.ceil(max(zeros) - ROUNDING))  # amounts at which some factor is negative
+            if not integer_zeros.issuperset(below):
+                signs *= ANY
+        for divisor in divisors:
+            signs *= self.of(divisor)
+        return signs
+
+    def _line(self, tree: Expression) -> Line | None:
+        """Return a formula that is linear in at most one amount; None for other formulas."""
+        value = self._constant(tree)
+        if value is not None:
+            return Line("", 0.0, value)
+        match tree:
+            case Name(name) if name not in self.instance.program.formulas:
+                return Line(name, 1.0, 0.0)
+            case Chain(first, rest):
+                line = self._line(first)
+                for sign, part in rest:
+                    operand = self._line(part)
+                    line = None if line is None or operand is None else _combine(line, sign, operand)
+                return line
+        return None
+
+    def _constant(self, tree: Expression) -> float | None:
+        """Return the value of a formula without amounts and rules; None for other formulas."""
+        if any(name not in self.instance.constants for name in names_in(tree)):
+            return None
+        return float(self.instance.scope.value(tree).single())
+
+    def _call(self, name: str, of: tuple[Expression, ...]) -> Signs:
+        signs = [self.of(part) for part in of]
+        match name:
+            case "max":
+                return Signs(all(s.negative for s in signs), any(s.positive for s in signs))
+            case "min":
+                return Signs(any(s.negative for s in signs), all(s.positive for s in signs))
+            case "power":
+                exponent = self._constant(of[1])
+                return POSITIVE if not signs[0].negative or (exponent is not None and exponent % 2 == 0) else ANY
+            case "ln" | "log10" | "log":
+                return POSITIVE if self._is_from_one(of[0]) else ANY
+        if name in NOT_NEGATIVE:
+            return POSITIVE
+        return signs[0] if name in KEEP_SIGN else ANY
+
+    def _is_from_one(self, tree: Expression) -> bool:
+        """Whether a formula is a sum of a number >= 1 and terms that are never negative."""
+        if not isinstance(tree, Chain) or any(sign != "+" for sign, _ in tree.rest):
+            return False
+        terms = [tree.first, *(term for _, term in tree.rest)]
+        return not self.of(tree).negative and any((self._constant(term) or 0.0) >= 1.0 for term in terms)
+
+
+def _of_number(value: float) -> Signs:
+    return ANY if math.isnan(value) else Signs(negative=value < 0, positive=value > 0)
+
+
+def _combine(a: Line, sign: str, b: Line) -> Line | None:
+    """Return the sum, difference, product or quotient of two formulas where it is linear in one amount."""
+    if a.amount and b.amount:
+        return None
+    amount = a.amount or b.amount
+    match sign:
+        case "+":
+            return Line(amount, a.slope + b.slope, a.offset + b.offset)
+        case "-":
+            return Line(amount, a.slope - b.slope, a.offset - b.offset)
+        case "*":
+            factor, line = (a.offset, b) if b.amount else (b.offset, a)
+            return Line(amount, line.slope * factor, line.offset * factor)
+        case "/" if not b.amount and b.offset != 0.0:
+            return Line(amount, a.slope / b.offset, a.offset / b.offset)
+    return None
+
+
+def _factors(tree: Expression) -> tuple[list[Expression], list[Expression]]:
+    """Return the factors and the divisors of a product, of nested products as well."""
+    if not _is_product(tree):
+        return [tree], []
+    assert isinstance(tree, Chain)
+    factors, divisors = _factors(tree.first)
+    for sign, part in tree.rest:
+        if sign == "*":
+            more, fewer = _factors(part)
+            factors += more
+            divisors += fewer
+        else:
+            divisors.append(part)
+    return factors, divisors
+
+
+def _is_product(tree: Expression) -> bool:
+    return isinstance(tree, Chain) and all(sign in ("*", "/") for sign, _ in tree.rest)
+
+
+def vanishes(tree: Expression, name: str) -> bool:
+    """Whether a law certainly vanishes without molecules of a species: a product with the species as a factor."""
+    match tree:
+        case Name(other):
+            return other == name
+        case Chain() if _is_product(tree):
+            return any(vanishes(factor, name) for factor in _factors(tree)[0])
+        case Call("power", (base, Literal(exponent))):
+            return exponent > 0 and vanishes(base, name)
+    return False

@@ -1,0 +1,951 @@
+"""The expression language of model files: errors, trees, functions, and evaluation over many states at once.
+
+Integers stay exact: an operation that might leave 63 bits, by the bounds of the variables, is checked when it is
+computed. Division is real division, as in PRISM, and 1/0 is infinite. The right side of &, |, => and of a choice is
+evaluated only in the states where it matters, if it may fail elsewhere.
+
+All functions stand in one table, `FUNCTIONS`: PRISM's, JANI's and SBML's names, and two rules for each. One rule
+evaluates a function over many states at once, the other one in a single state, whose numbers may be stand-ins for a box
+of states (`markov.generators.unbounded`). The documentation's table is printed from it. The exact reader of proofs is
+independent and has its own table (`markov.proofs.prism_expressions`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from hopflow.errors import RuleError
+from hopflow.fork_safety import cached_property
+from markov.generators.polynomials import FUNCTIONS as STAND_IN_FUNCTIONS
+from markov.generators.polynomials import logarithm
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "COMPARISONS",
+    "FUNCTIONS",
+    "INT_LIMIT",
+    "Call",
+    "Chain",
+    "Choice",
+    "Columns",
+    "Expression",
+    "ExpressionFunction",
+    "FileError",
+    "Label",
+    "Literal",
+    "Location",
+    "Name",
+    "Negation",
+    "Numbering",
+    "Scope",
+    "Value",
+    "as_real",
+    "boolean",
+    "chain",
+    "check_numbers",
+    "choose",
+    "combine",
+    "constant",
+    "function",
+    "is_plain",
+    "map_parts",
+    "names_in",
+    "names_of_language",
+    "negate",
+    "quotient",
+    "size_of",
+]
+
+# ---------------------------------------------------------------------------------------------- errors
+
+
+Location = tuple[str, int]
+"""Name of a file, or a word in its place, and a line counted from one."""
+
+
+class FileError(RuleError):
+    """A model file or a property that cannot be used; a ValueError.
+
+    It is a `RuleError`, since the commands of a file are rules: its message has the location in the file, and searches
+    through states pass it on unchanged.
+
+    Attributes
+    ----------
+    file
+        Name of the file.
+    line
+        Line, counted from one; None if unknown.
+    reason
+        Description of the error, without the location.
+
+    Examples
+    --------
+    >>> from markov.files import FileError
+    >>> error = FileError(("queue.sm", 3), "'arival' is not defined")
+    >>> str(error), error.line
+    ("queue.sm, line 3: 'arival' is not defined", 3)
+    """
+
+    file: str
+
+    def __init__(self, location: tuple[str, int | None], reason: str) -> None:
+        self.file, self.line = location
+        self.reason = reason
+        where = self.file if self.line is None else f"{self.file}, line {self.line}"
+        super().__init__(f"{where}: {reason}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileError, ((self.file, self.line), self.reason)
+
+
+# ----------------------------------------------------------------------------------------------- trees
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A truth value or a number."""
+
+    value: bool | int | float
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """Name of a constant, a variable or a formula."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Name in quotes of a set of states; in properties also of another property."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """``!x`` or ``-x``."""
+
+    sign: str
+    of: Expression
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Operands joined by operators of one rank, from the left: ``a - b + c``."""
+
+    first: Expression
+    rest: tuple[tuple[str, Expression], ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``condition ? value : condition ? value : otherwise``."""
+
+    cases: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of `markov.files.language.FUNCTIONS`."""
+
+    name: str
+    of: tuple[Expression, ...]
+    line: int
+
+
+Expression = Literal | Name | Label | Negation | Chain | Choice | Call
+
+
+def map_parts(tree: Expression, run: Callable[[Any], Any]) -> Expression:
+    """Return an expression with a function applied to its parts."""
+    match tree:
+        case Negation(_, of):
+            return replace(tree, of=run(of))
+        case Chain(first, rest):
+            return replace(tree, first=run(first), rest=tuple((s, run(part)) for s, part in rest))
+        case Choice(cases, otherwise):
+            pairs = tuple((run(a), run(b)) for a, b in cases)
+            return replace(tree, cases=pairs, otherwise=run(otherwise))
+        case Call(_, of):
+            return replace(tree, of=tuple(run(part) for part in of))
+    return tree
+
+
+def names_in(tree: Expression) -> list[str]:
+    """Return the names in an expression."""
+    names: list[str] = [tree.name] if isinstance(tree, Name) else []
+
+    def collect(part: Expression) -> Expression:
+        names.extend(names_in(part))
+        return part
+
+    map_parts(tree, collect)
+    return names
+
+
+def size_of(tree: Any, sizes_by_id: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Return the numbers of nodes and levels of a tree with shared parts; ``sizes_by_id`` caches the sizes of parts."""
+    if isinstance(tree, tuple):
+        sizes = [size_of(part, sizes_by_id) for part in tree]
+        return sum(nodes for nodes, _ in sizes), max((levels for _, levels in sizes), default=0)
+    if not isinstance(tree, Expression):
+        return 0, 0
+    if id(tree) not in sizes_by_id:
+        parts = tuple(getattr(tree, f.name) for f in fields(tree))
+        nodes, levels = size_of(parts, sizes_by_id)
+        sizes_by_id[id(tree)] = nodes + 1, levels + 1
+    return sizes_by_id[id(tree)]
+
+
+# ----------------------------------------------------------------------------------- batches of states
+
+
+class Numbering(Protocol):
+    """Numbers of states, from which the values of variables follow."""
+
+    def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of the variables in states, shape (variables, states)."""
+
+    def code(self, k: int, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of one variable in states, shape (states,)."""
+
+
+class Columns:
+    """Values of the variables in a batch of states.
+
+    Parameters
+    ----------
+    codes
+        Values, shape (variables, states), integers; None: computed from the numbers of the states on first use.
+    states
+        Numbers of the states in the product space, shape (states,), or None.
+    numbering
+        Decoder of the numbers; required without ``codes``.
+    transient
+        Values of the transient variables in the transitions into the states, shape (transient variables, states).
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int64] | None,
+        states: NDArray[np.int64] | None = None,
+        numbering: Numbering | None = None,
+        transient: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.states, self._numbering, self._transient = states, numbering, transient
+        if codes is not None:
+            self.codes = codes
+            self.count = codes.shape[1]
+        else:
+            self.count = len(self._numbers()[1])
+        self._variables: dict[int, NDArray[np.int64]] = {}
+        self._cache: dict[Callable[[Columns], Any], Any] = {}
+
+    def _numbers(self) -> tuple[Numbering, NDArray[np.int64]]:
+        assert self._numbering is not None
+        assert self.states is not None
+        return self._numbering, self.states
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """The values of all variables, shape (variables, states)."""
+        numbering, states = self._numbers()
+        return numbering.codes(states)
+
+    def variable(self, k: int) -> NDArray[np.int64]:
+        """Return the values of one variable, shape (states,)."""
+        if "codes" in self.__dict__:
+            values: NDArray[np.int64] = self.codes[k]
+            return values
+        if k not in self._variables:
+            numbering, states = self._numbers()
+            self._variables[k] = numbering.code(k, states)
+        return self._variables[k]
+
+    def take(self, indices: NDArray[np.int64]) -> Columns:
+        """Return the batch of the states at these indices."""
+        if len(indices) == self.count:
+            return self
+        states = None if self.states is None else self.states[indices]
+        transient = None if self._transient is None else self._transient[:, indices]
+        if self._numbering is not None:
+            return Columns(None, states, self._numbering, transient)
+        return Columns(self.codes[:, indices], states, None, transient)
+
+    def transient(self, k: int) -> NDArray[np.float64]:
+        """Return the values of a transient variable in the transitions into the states, shape (states,)."""
+        assert self._transient is not None
+        values: NDArray[np.float64] = self._transient[k]
+        return values
+
+    def memoize(self, rule: Callable[[Columns], Any]) -> Any:
+        """Return the values of a formula in these states; later calls read them from a cache."""
+        if rule not in self._cache:
+            self._cache[rule] = rule(self)
+        return self._cache[rule]
+
+
+# ----------------------------------------------------------------------------- values over many states
+
+
+INT_LIMIT = 2**62
+"""Exclusive limit of the magnitude of integers."""
+NO_STATE = Columns(np.zeros((0, 1), dtype=np.int64))
+Run = Callable[[Columns], Any]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A typed expression.
+
+    Attributes
+    ----------
+    kind
+        ``"bool"``, ``"int"`` or ``"double"``.
+    run
+        Function from a batch of states to the values: an array of shape (states,), or one Python value for all.
+    low, high
+        Bounds of an integer.
+    fixed
+        Whether the value is the same in all states.
+    fails
+        Whether the evaluation may fail in a state.
+    reads
+        Indices of the variables that occur.
+    """
+
+    kind: str
+    run: Run
+    low: int = -INT_LIMIT
+    high: int = INT_LIMIT
+    fixed: bool = False
+    fails: bool = False
+    reads: frozenset[int] = frozenset()
+
+    def single(self) -> Any:
+        """Return the value of a fixed expression."""
+        return self.run(NO_STATE)
+
+
+def constant(value: bool | float) -> Value:
+    """Return a Python value as an expression."""
+    if isinstance(value, bool):
+        return Value("bool", lambda _c: value, fixed=True)
+    if isinstance(value, int):
+        return Value("int", lambda _c: value, value, value, fixed=True)
+    return Value("double", lambda _c: value, fixed=True)
+
+
+def boolean(value: Value, location: Any, role: str) -> Value:
+    """Return the value after a check that it is a truth value."""
+    if value.kind != "bool":
+        raise FileError(location, f"{role} is a number: must be a truth value")
+    return value
+
+
+def check_numbers(values: list[Value], location: Any, sign: str) -> None:
+    """Raise FileError if an operand is a truth value."""
+    if any(value.kind == "bool" for value in values):
+        raise FileError(location, f"{sign!r} of a truth value: must be of numbers")
+
+
+def combine(kind: str, parts: list[Value], run: Run, **options: Any) -> Value:
+    """Return an expression of other expressions; with fixed parts alone it is evaluated at once."""
+    fails = options.pop("fails", False) or any(part.fails for part in parts)
+    reads = frozenset[int]().union(*(part.reads for part in parts))
+    fixed = all(part.fixed for part in parts)
+    value = Value(kind, run, fixed=fixed, fails=fails, reads=reads, **options)
+    if not value.fixed:
+        return value
+    with np.errstate(all="ignore"):
+        return constant(_to_python(value.single(), kind))
+
+
+def _to_python(value: Any, kind: str) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return {"bool": bool, "int": int, "double": float}[kind](value)
+
+
+def negate(sign: str, of: Value, location: Any) -> Value:
+    """Return ``!x`` or ``-x``."""
+    if sign == "!":
+        boolean(of, location, "what ! applies to")
+        return combine("bool", [of], lambda c: np.logical_not(of.run(c)))
+    check_numbers([of], location, "-")
+    return combine(of.kind, [of], lambda c: -of.run(c), low=-of.high, high=-of.low)
+
+
+def chain(first: Value, rest: list[tuple[str, Value]], location: Any) -> Value:
+    """Return operands joined by operators of one rank, from the left."""
+    sign = rest[0][0]
+    if sign in ("&", "|"):
+        return _all_or_any(sign, [first, *(value for _, value in rest)], location)
+    return reduce(lambda left, step: _binary(step[0], left, step[1], location), rest, first)
+
+
+def _all_or_any(sign: str, parts: list[Value], location: Any) -> Value:
+    for part in parts:
+        boolean(part, location, f"an operand of {sign}")
+    deciding = sign == "|"
+    join = np.logical_or if deciding else np.logical_and
+    undecided = [part for part in parts if not (part.fixed and part.single() != deciding)]
+    if any(part.fixed for part in undecided):  # one that decides; those before it may fail all the same
+        undecided = undecided[: next(k for k, part in enumerate(undecided) if part.fixed) + 1]
+    if not undecided:
+        return constant(not deciding)
+
+    def run(c: Columns) -> Any:
+        result = undecided[0].run(c)
+        for part in undecided[1:]:
+            result = _where_undecided(result, part, c, deciding=deciding) if part.fails else join(result, part.run(c))
+        return result
+
+    return combine("bool", undecided, run)
+
+
+def _where_undecided(before: Any, part: Value, c: Columns, *, deciding: bool) -> Any:
+    """Evaluate an operand only in the states that earlier operands have not decided."""
+    truths = np.broadcast_to(before, c.count)
+    indices = np.flatnonzero(truths != deciding)
+    if not len(indices):
+        return before
+    result = truths.copy()
+    result[indices] = part.run(c.take(indices))
+    return result
+
+
+COMPARISONS: dict[str, Any] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "=": np.equal,
+    "!=": np.not_equal,
+}
+
+
+def _binary(sign: str, a: Value, b: Value, location: Any) -> Value:
+    if sign in ("=>", "<=>"):
+        boolean(a, location, f"an operand of {sign}")
+        boolean(b, location, f"an operand of {sign}")
+        if sign == "=>":
+            return _all_or_any("|", [negate("!", a, location), b], location)
+        return combine("bool", [a, b], lambda c: np.equal(a.run(c), b.run(c)))
+    if sign in COMPARISONS:
+        if (a.kind == "bool") != (b.kind == "bool") or (a.kind == "bool" and sign not in ("=", "!=")):
+            raise FileError(location, f"{sign!r} of a {a.kind} and a {b.kind}")
+        compare = COMPARISONS[sign]
+        return combine("bool", [a, b], lambda c: compare(a.run(c), b.run(c)))
+    check_numbers([a, b], location, sign)
+    if sign == "/":
+        return combine("double", [a, b], lambda c: _quotient(as_real(a.run(c)), as_real(b.run(c))))
+    if "double" in (a.kind, b.kind):
+        real = {"+": np.add, "-": np.subtract, "*": np.multiply}[sign]
+        return combine("double", [a, b], lambda c: real(as_real(a.run(c)), as_real(b.run(c))))
+    return _int_operation(sign, a, b, location)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):  # 1/0 is infinite
+        return np.true_divide(a, b)
+
+
+def as_real(value: Any) -> Any:
+    """Return an array or a number in float64."""
+    return np.asarray(value, dtype=np.float64) if isinstance(value, np.ndarray) else float(value)
+
+
+def _int_operation(sign: str, a: Value, b: Value, location: Any) -> Value:
+    """Return a sum, a difference or a product of integers, with a check where it might overflow."""
+    if sign == "*":
+        extremes = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    elif sign == "+":
+        extremes = [a.low + b.low, a.high + b.high]
+    else:
+        extremes = [a.low - b.high, a.high - b.low]
+    low, high = min(extremes), max(extremes)
+    fits = low > -INT_LIMIT and high < INT_LIMIT
+    run: Callable[[Any, Any], Any] = {"+": np.add, "-": np.subtract, "*": np.multiply}[sign]
+
+    def checked_run(c: Columns) -> Any:
+        x, y = a.run(c), b.run(c)
+        with np.errstate(over="ignore"):
+            magnitude = np.abs(run(as_real(x), as_real(y)))
+        if np.size(magnitude) and float(np.max(magnitude)) >= INT_LIMIT:
+            raise FileError(location, f"{sign!r}: a whole number beyond 2^62")
+        return run(x, y)
+
+    if fits:
+        return combine("int", [a, b], lambda c: run(a.run(c), b.run(c)), low=low, high=high)
+    limits = {"low": max(low, -INT_LIMIT), "high": min(high, INT_LIMIT)}
+    return combine("int", [a, b], checked_run, fails=True, **limits)
+
+
+def choose(cases: list[tuple[Value, Value]], otherwise: Value, location: Any) -> Value:
+    """Return the value of the first condition that holds, otherwise the last value."""
+    values = [*(value for _, value in cases), otherwise]
+    kinds = {value.kind for value in values}
+    for condition, _ in cases:
+        boolean(condition, location, "a condition")
+    if len(kinds) > 1 and "bool" in kinds:
+        raise FileError(location, "a choice between numbers and truth values")
+    kind = "double" if "double" in kinds else kinds.pop()
+    dtype = {"bool": np.bool_, "int": np.int64, "double": np.float64}[kind]
+
+    def run(c: Columns) -> Any:
+        result: NDArray[Any] = np.empty(c.count, dtype=dtype)
+        remaining = np.arange(c.count)
+        for condition, value in cases:
+            part = c.take(remaining)
+            holds = np.broadcast_to(condition.run(part), part.count)
+            if (indices := np.flatnonzero(holds)).size:
+                result[remaining[indices]] = value.run(part.take(indices))
+            remaining = remaining[~holds]
+        if len(remaining):
+            result[remaining] = otherwise.run(c.take(remaining))
+        return result if c is not NO_STATE else result[0]
+
+    low, high = min(value.low for value in values), max(value.high for value in values)
+    return combine(kind, [*(c for c, _ in cases), *values], run, low=low, high=high)
+
+
+# ------------------------------------------------------------------------------------------- functions
+
+
+ArrayRule = Callable[[list[Value], Any], Value]
+FACTORIALS = np.array([math.factorial(n) for n in range(171)], dtype=np.float64)
+"""Factorials below the overflow of float64."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpressionFunction:
+    """A function of expressions.
+
+    Attributes
+    ----------
+    arguments
+        Number of arguments; None: one or more.
+    meaning
+        Description in the documentation.
+    arrays
+        Rule for many states: returns the typed value from typed arguments and a location for errors.
+    single
+        Rule for one state: returns the value from the arguments; ValueError if it is undefined.
+    prism, jani, mathml
+        Names in the languages; empty if the language does not have the function.
+    """
+
+    arguments: int | None
+    meaning: str
+    arrays: ArrayRule
+    single: Callable[..., Any]
+    prism: str = ""
+    jani: str = ""
+    mathml: str = ""
+
+
+def function(name: str, arguments: list[Value], location: Any) -> Value:
+    """Return a function of numbers.
+
+    Raises
+    ------
+    FileError
+        For a wrong number of arguments, or arguments of a wrong type.
+    """
+    check_numbers(arguments, location, name)
+    arity = FUNCTIONS[name].arguments
+    if (arity is not None and len(arguments) != arity) or not arguments:
+        raise FileError(location, f"{name} takes {arity or 'at least one'} argument(s), not {len(arguments)}")
+    return FUNCTIONS[name].arrays(arguments, location)
+
+
+def names_of_language(language: str) -> dict[str, str]:
+    """Return names in this table by the names of a language: ``"prism"``, ``"jani"`` or ``"mathml"``."""
+    pairs = ((getattr(entry, language), name) for name, entry in FUNCTIONS.items())
+    return {word: name for word, name in pairs if word}
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a number is a number of Python; a stand-in for a box of states has terms."""
+    return isinstance(value, (int, float)) and not hasattr(value, "terms")
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """Return the quotient of two real numbers; 1/0 is infinite, as in PRISM."""
+    if b == 0:
+        return math.nan if a == 0 else math.copysign(math.inf, a)
+    return a / b
+
+
+# ---------------------------------------------------------------------- over many states
+
+
+def _array(value: Any) -> Any:
+    return np.asarray(value, dtype=np.float64)
+
+
+def _real_array(real: Callable[[Any], Any]) -> ArrayRule:
+    return lambda arguments, _location: combine("double", arguments, lambda c: real(_array(arguments[0].run(c))))
+
+
+def _factorial(value: Any) -> Any:
+    """Return factorials: infinite beyond float64, NaN of negative numbers and of fractions."""
+    value = np.asarray(value, dtype=np.float64)
+    integer = (value >= 0.0) & (value == np.floor(value))
+    small = integer & (value < len(FACTORIALS))
+    exact = FACTORIALS[np.where(small, value, 0.0).astype(np.int64)]
+    return np.where(small, exact, np.where(integer, np.inf, np.nan))
+
+
+def _log_array(arguments: list[Value], _location: Any) -> Value:
+    def run(c: Columns) -> Any:
+        return np.divide(np.log(_array(arguments[0].run(c))), np.log(_array(arguments[1].run(c))))
+
+    return combine("double", arguments, run)
+
+
+def _abs_array(arguments: list[Value], _location: Any) -> Value:
+    high = max(abs(arguments[0].low), abs(arguments[0].high))
+    return combine(arguments[0].kind, arguments, lambda c: np.abs(arguments[0].run(c)), low=0, high=high)
+
+
+def _sign_array(arguments: list[Value], location: Any) -> Value:
+    def run(c: Columns) -> Any:
+        value = np.asarray(arguments[0].run(c))
+        if np.isnan(value).any():
+            raise FileError(location, "sgn of a number that is none")
+        return np.sign(value).astype(np.int64)
+
+    return combine("int", arguments, run, low=-1, high=1, fails=arguments[0].kind == "double")
+
+
+def _extreme(pick: Any, best: Callable[[Any], int]) -> ArrayRule:
+    def extreme(arguments: list[Value], _location: Any) -> Value:
+        kind = "double" if any(value.kind == "double" for value in arguments) else "int"
+        low, high = best(value.low for value in arguments), best(value.high for value in arguments)
+        convert = as_real if kind == "double" else (lambda value: value)
+        return combine(
+            kind, arguments, lambda c: reduce(pick, [convert(v.run(c)) for v in arguments]), low=low, high=high
+        )
+
+    return extreme
+
+
+def _rounding(name: str, rounded: Callable[[Any], Any]) -> ArrayRule:
+    def rule(arguments: list[Value], location: Any) -> Value:
+        (argument,) = arguments
+        if argument.kind == "int":
+            return argument
+
+        def run(c: Columns) -> Any:
+            value = _array(argument.run(c))
+            result = rounded(value)
+            if not (np.abs(result) < INT_LIMIT).all():
+                raise FileError(location, f"{name} of {float(np.ravel(value)[0])}: no whole number")
+            return result.astype(np.int64)
+
+        return combine("int", arguments, run, fails=True)
+
+    return rule
+
+
+def _integer_array(arguments: list[Value], location: Any) -> Value:
+    """Return a real number that must be integral, as an integer (SBML: a plain ``cn`` is a real number)."""
+    (argument,) = arguments
+    if argument.kind == "int":
+        return argument
+
+    def run(c: Columns) -> Any:
+        value = _array(argument.run(c))
+        wrong = ~((np.abs(value) < INT_LIMIT) & (value == np.floor(value)))
+        if wrong.any():
+            first = float(np.ravel(value)[np.ravel(wrong)][0])
+            raise FileError(location, f"{first:g}: must be a whole number")
+        return value.astype(np.int64)
+
+    return combine("int", arguments, run, fails=True)
+
+
+def _real_power_array(arguments: list[Value], _location: Any) -> Value:
+    a, b = arguments
+    return combine("double", arguments, lambda c: np.power(_array(a.run(c)), as_real(b.run(c))))
+
+
+def _power_array(arguments: list[Value], location: Any) -> Value:
+    if any(value.kind == "double" for value in arguments):
+        return _real_power_array(arguments, location)
+    base, exponent = arguments
+
+    def run(c: Columns) -> Any:
+        x, n = np.asarray(base.run(c)), np.asarray(exponent.run(c))
+        if (n < 0).any():
+            raise FileError(location, "pow of whole numbers with an exponent below 0: write 1.0 * x")
+        with np.errstate(over="ignore"):
+            magnitude = np.abs(np.power(_array(x), _array(n)))
+        if not (magnitude < INT_LIMIT).all():
+            raise FileError(location, "pow: a whole number beyond 2^62")
+        return np.power(x.astype(np.int64), n.astype(np.int64))
+
+    return combine("int", arguments, run, fails=True)
+
+
+def _modulo_array(arguments: list[Value], location: Any) -> Value:
+    if any(value.kind == "double" for value in arguments):
+        raise FileError(location, "mod of a real number: must be of whole numbers")
+    a, b = arguments
+
+    def run(c: Columns) -> Any:
+        x, y = np.asarray(a.run(c)), np.asarray(b.run(c))
+        if (y <= 0).any():
+            raise FileError(location, "mod by a number that is not positive")
+        return np.mod(x, y)
+
+    high = min(b.high - 1, INT_LIMIT)
+    return combine("int", arguments, run, fails=b.low <= 0, low=0, high=max(high, 0))
+
+
+# ---------------------------------------------------------------------- in one state
+
+
+def _power(a: Any, b: Any) -> Any:
+    if not (is_plain(a) and is_plain(b)):
+        return a ** int(b) if isinstance(b, float) and b.is_integer() else a**b
+    plain = isinstance(a, int)
+    if plain and abs(a) > 1 and b * math.log2(abs(a)) > 62:
+        if isinstance(b, int):
+            raise ValueError("a whole number beyond 2^62")
+        a = float(a)  # others may be stand-ins, and are followed exactly
+    if isinstance(b, float) and b.is_integer() and not isinstance(a, float):
+        return a ** int(b) if b >= 0 else quotient(1.0, a ** int(-b))
+    if isinstance(b, float) or isinstance(a, float):
+        try:
+            result = float(a) ** float(b)
+        except (ZeroDivisionError, OverflowError):
+            return math.inf
+        return math.nan if isinstance(result, complex) else result
+    if b < 0:
+        raise ValueError("pow of whole numbers with an exponent below 0: write 1.0 * x")
+    return a**b
+
+
+def _real_power(a: Any, b: Any) -> Any:
+    return _power(a, float(b) if isinstance(b, int) and b < 0 else b)
+
+
+def _modulo(a: Any, b: Any) -> Any:
+    if b <= 0:
+        raise ValueError("mod by a number that is not positive")
+    return a % b
+
+
+def _logarithm(a: Any, b: Any) -> Any:
+    if not (is_plain(a) and is_plain(b)):
+        return logarithm(a, b)
+    top, bottom = (math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan) for x in (a, b))
+    return quotient(top, bottom)
+
+
+def _integer(a: Any) -> Any:
+    if isinstance(a, float) and not a.is_integer():
+        raise ValueError(f"{a:g}: must be a whole number")
+    return math.floor(a)
+
+
+def _round(a: Any) -> Any:
+    return math.floor(a + 0.5) if isinstance(a, float) else math.floor(a)
+
+
+def _sign(a: Any) -> Any:
+    if isinstance(a, float) and math.isnan(a):
+        raise ValueError("a number that is none")
+    return 1 if a > 0 else -1 if a < 0 else 0
+
+
+def _real(name: str, real: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the rule for one number from a rule for arrays, with identical digits."""
+    stand_in_rule = STAND_IN_FUNCTIONS.get({"ln": "log", "arctan": "atan"}.get(name, name))
+
+    def call(a: Any) -> Any:
+        if stand_in_rule is not None and not is_plain(a):
+            return stand_in_rule(a)
+        with np.errstate(all="ignore"):
+            return float(real(float(a)))
+
+    return call
+
+
+# ---------------------------------------------------------------------- the table
+
+
+def _real_function(name: str, real: Callable[[Any], Any], meaning: str, mathml: str = "") -> ExpressionFunction:
+    return ExpressionFunction(
+        arguments=1, meaning=meaning, arrays=_real_array(real), single=_real(name, real), mathml=mathml or name
+    )
+
+
+REAL: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "exp": (np.exp, "exponential function"), "ln": (np.log, "natural logarithm"), "log10": (np.log10, "logarithm to the base of 10"),
+    "sqrt": (np.sqrt, "square root"), "factorial": (_factorial, "factorial"), "sin": (np.sin, "sine"), "cos": (np.cos, "cosine"),
+    "tan": (np.tan, "tangent"), "sinh": (np.sinh, "hyperbolic sine"), "cosh": (np.cosh, "hyperbolic cosine"),
+    "tanh": (np.tanh, "hyperbolic tangent"), "arcsin": (np.arcsin, "inverse sine"), "arccos": (np.arccos, "inverse cosine"),
+    "arctan": (np.arctan, "inverse tangent"), "arcsinh": (np.arcsinh, "inverse hyperbolic sine"),
+    "arccosh": (np.arccosh, "inverse hyperbolic cosine"), "arctanh": (np.arctanh, "inverse hyperbolic tangent"),
+}  # fmt: skip
+"""Functions of one real number; NaN outside their domain."""
+OTHER_MATHML = {"log10": "log", "sqrt": "root"}
+
+FUNCTIONS: dict[str, ExpressionFunction] = {
+    "min": ExpressionFunction(
+        arguments=None, meaning="smallest", arrays=_extreme(np.minimum, min), single=min, prism="min", jani="min", mathml="min"
+    ),
+    "max": ExpressionFunction(
+        arguments=None, meaning="largest", arrays=_extreme(np.maximum, max), single=max, prism="max", jani="max", mathml="max"
+    ),
+    "floor": ExpressionFunction(
+        arguments=1, meaning="largest whole number not above", arrays=_rounding("floor", np.floor), single=math.floor,
+        prism="floor", jani="floor", mathml="floor",
+    ),
+    "ceil": ExpressionFunction(
+        arguments=1, meaning="smallest whole number not below", arrays=_rounding("ceil", np.ceil), single=math.ceil,
+        prism="ceil", jani="ceil", mathml="ceiling",
+    ),
+    "round": ExpressionFunction(
+        arguments=1, meaning="nearest whole number, halves upwards", arrays=_rounding("round", lambda x: np.floor(x + 0.5)),
+        single=_round, prism="round",
+    ),
+    "trc": ExpressionFunction(
+        arguments=1, meaning="whole number without the fraction", arrays=_rounding("trc", np.trunc), single=math.trunc, jani="trc"
+    ),
+    "abs": ExpressionFunction(arguments=1, meaning="absolute value", arrays=_abs_array, single=abs, jani="abs", mathml="abs"),
+    "sgn": ExpressionFunction(arguments=1, meaning="sign: -1, 0 or 1", arrays=_sign_array, single=_sign, jani="sgn"),
+    "pow": ExpressionFunction(
+        arguments=2, meaning="power; a whole number of whole numbers", arrays=_power_array, single=_power, prism="pow", jani="pow"
+    ),
+    "power": ExpressionFunction(arguments=2, meaning="power, a real number", arrays=_real_power_array, single=_real_power, mathml="power"),
+    "mod": ExpressionFunction(
+        arguments=2, meaning="remainder of whole numbers, at least 0", arrays=_modulo_array, single=_modulo, prism="mod", jani="%"
+    ),
+    "log": ExpressionFunction(
+        arguments=2, meaning="logarithm of the first to the base of the second", arrays=_log_array, single=_logarithm,
+        prism="log", jani="log", mathml="log with logbase",
+    ),
+    "whole": ExpressionFunction(arguments=1, meaning="number that must be whole", arrays=_integer_array, single=_integer),
+    **{name: _real_function(name, real, meaning, OTHER_MATHML.get(name, "")) for name, (real, meaning) in REAL.items()},
+}  # fmt: skip
+"""Functions by the name in a `Call`."""
+
+
+# ---------------------------------------------------------------------------------------------- scopes
+
+
+MAX_PARTS = 5_000_000
+"""Maximum number of parts of expressions, formulas counted under each renaming."""
+
+
+class Scope:
+    """Names and their meaning.
+
+    Parameters
+    ----------
+    file
+        Name of the file, in messages.
+    symbols
+        Meanings of constants and variables. May grow.
+    formulas
+        Expressions by name.
+    labels
+        Function from a name in quotes to its meaning; None: no labels.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        symbols: dict[str, Value],
+        formulas: Mapping[str, Expression] | None = None,
+        labels: Any = None,
+    ) -> None:
+        self.file, self.symbols = file, symbols
+        self.formulas, self.labels = formulas or {}, labels
+        self._formula_values: dict[Any, Value] = {}
+        self._open_formulas: list[str] = []
+        self._parts = [0]
+
+    def value(self, expression: Any, renamed: Mapping[str, str] | None = None) -> Value:
+        """Return the value of an expression after renaming.
+
+        Raises
+        ------
+        FileError
+            With the line, for unknown names, circular formulas and wrong types.
+        """
+        location = self.file, expression.line
+        self._parts[0] += 1
+        if self._parts[0] > MAX_PARTS:
+            raise FileError(location, f"expressions of more than {MAX_PARTS} parts")
+        match expression:
+            case Literal(literal):
+                return constant(literal)
+            case Name(name):
+                return self._name_value((renamed or {}).get(name, name), location, renamed)
+            case Label(name):
+                return self._label_value(name, location)
+            case Negation(sign, of):
+                return negate(sign, self.value(of, renamed), location)
+            case Chain(first, rest):
+                parts = [(sign, self.value(part, renamed)) for sign, part in rest]
+                return chain(self.value(first, renamed), parts, location)
+            case Choice(cases, otherwise):
+                pairs = [(self.value(c, renamed), self.value(v, renamed)) for c, v in cases]
+                return choose(pairs, self.value(otherwise, renamed), location)
+            case Call(name, of):
+                return function(name, [self.value(part, renamed) for part in of], location)
+        raise FileError(location, "an operator of properties where a value is expected")
+
+    def _name_value(self, name: str, location: Any, renamed: Mapping[str, str] | None) -> Value:
+        if name in self.symbols:
+            return self.symbols[name]
+        if name not in self.formulas:
+            raise FileError(location, f"{name!r} is not defined")
+        key = name, tuple(sorted((renamed or {}).items()))
+        if key in self._formula_values:
+            return self._formula_values[key]
+        if name in self._open_formulas:
+            raise FileError(location, f"{' -> '.join([*self._open_formulas, name])}: formulas in a circle")
+        if len(self._open_formulas) > 100:
+            raise FileError(location, "formulas nested more than 100 deep")
+        self._open_formulas.append(name)
+        plain = self.value(self.formulas[name], renamed)
+        self._open_formulas.pop()
+        self._formula_values[key] = _memoized(plain)
+        return self._formula_values[key]
+
+    def _label_value(self, name: str, location: Any) -> Value:
+        meaning = None if self.labels is None else self.labels(name)
+        if meaning is None:
+            raise FileError(location, f'"{name}" is not defined')
+        value: Value = meaning
+        return value
+
+
+def _memoized(value: Value) -> Value:
+    """Return the value with a cache per batch of states."""
+    if value.fixed:
+        return value
+    run = value.run
+    return replace(value, run=lambda c: c.memoize(run))

@@ -1,1 +1,0 @@
-"""Parsers of PRISM and JANI files and of properties."""

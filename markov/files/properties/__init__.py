@@ -1,1 +1,0 @@
-"""CSL properties: queries, model checking, and answers."""

@@ -1,1 +1,0 @@
-"""Reaction networks in SBML."""
