@@ -15,7 +15,7 @@ from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from hopflow.labels import label_order, square
 from hopflow.results import same, table_html
-from markov.computing.graphs import led_to
+from markov.computing.graphs import reachable_from
 from markov.computing.matrices import with_diagonal
 from markov.elimination.patterns import MAX_CACHED_ENTRIES, MAX_CACHED_LAYOUTS, Pattern
 from markov.elimination.structure import absorption, closed_classes, period
@@ -278,7 +278,7 @@ class MarkovChain:
         start = None if self.model is None or self._led_to else self.model.start()
         if start is None:
             return np.ones(self.size, dtype=bool)
-        return led_to(self.Q, self.number_of(start))
+        return reachable_from(self.Q, self.number_of(start))
 
     @cached_property
     def recurrent_classes(self) -> list[NDArray[np.int64]]:

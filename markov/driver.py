@@ -15,7 +15,7 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError, available
-from markov.computing.progress import watched
+from markov.computing.progress import watch_residuals
 from markov.computing.rate_range import rates_in_range
 from markov.exploration import InfiniteChain
 from markov.methods.choice import choose, grid_pays
@@ -240,7 +240,7 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
     reason = "requested by the caller"
     if method is None:
         reason = f"{grid.states.size} states on a grid of few kinds of cells: no matrix is needed"
-    with watched(solver.tolerance) as history:
+    with watch_residuals(solver.tolerance) as history:
         solution = solve_on_grid(grid, solver, proof=bool(proof), tight=proof == "tight")
     met = bool(np.isfinite(solution.residual)) and solution.residual <= solver.tolerance
     bound, certificate = solution.error_bound, None
@@ -283,7 +283,7 @@ def _solve_class(chain: MarkovChain, number: int, method: Method | None, proof: 
     tolerance = getattr(method, "tolerance", None)
     watching: AbstractContextManager[list[tuple[int, float]]] = nullcontext([])
     if tolerance is not None:  # the method iterates
-        watching = watched(tolerance)
+        watching = watch_residuals(tolerance)
     with watching as history:
         solution = method.solve(Q, components)
     part = solution.pi

@@ -67,7 +67,7 @@ Reachable.SWEPT_BY = "markov.sweeps"  # type: ignore[attr-defined] # in the clas
 class InfiniteChain(Reachable):
     """Result of `explore` where a start leads to infinitely many states.
 
-    `stationary`, `passage` and `transient` accept it. It has no matrix and no list of states: whatever needs these refuses it.
+    `stationary`, `passage` and `transient` accept it. It has no matrix and no list of states: functions that need these refuse it.
 
     Attributes
     ----------
@@ -99,39 +99,39 @@ class InfiniteChain(Reachable):
 
     @classmethod
     def of_error(cls, error: InfiniteStatesError) -> InfiniteChain:
-        """Return the chain whose states were found to be infinitely many."""
-        found = cls(error.hull.layout.calls.model, error.most)
-        found.__dict__["hull"] = error.hull
-        return found
+        """Return the chain of infinitely many states of an error."""
+        chain = cls(error.hull.layout.calls.model, error.most)
+        chain.__dict__["hull"] = error.hull
+        return chain
 
     @cached_property
     def hull(self) -> Hull:
-        """A closed set of states that has those which the start leads to."""
+        """A closed set that contains all states that the start leads to."""
         try:
             build_chain(self.model, by="python", max_states=self.most)
         except InfiniteStatesError as error:
             return error.hull  # type: ignore[no-any-return]
         raise RuleError(f"{self.model.name}: the start leads to finitely many states")
 
-    def _refused(self) -> NoReturn:
-        said = "the chain has infinitely many states: there is no matrix and no list of them"
-        raise ValueError(f"{self.model.name}: {said}; stationary(), passage() and transient() accept it")
+    def _refuse(self) -> NoReturn:
+        message = "the chain has infinitely many states: there is no matrix and no list of them"
+        raise ValueError(f"{self.model.name}: {message}; stationary(), passage() and transient() accept it")
 
     @property
     def states(self) -> Any:
         """Raise ValueError: there is no list of the states."""
-        self._refused()
+        self._refuse()
 
     @property
     def chain(self) -> MarkovChain:
         """Raise ValueError: there is no matrix."""
-        self._refused()
+        self._refuse()
 
     def __iter__(self) -> NoReturn:
-        self._refused()
+        self._refuse()
 
     def __len__(self) -> int:
-        return self._refused()
+        return self._refuse()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, InfiniteChain) and self.model == other.model
@@ -172,17 +172,17 @@ def explore(
         The state to start in: a NamedTuple, a mapping of names to values, or any value that can be
         hashed.
     params
-        What the function gets as ``q``: a mapping, a NamedTuple, any object.
+        The argument ``q`` of the function: a mapping, a NamedTuple, any object.
     space
-        The values of each component, as `ChainModel.space` returns them. Not needed; with it, many
-        states are found quicker.
+        The values of each component, as `ChainModel.space` returns them. Optional; it makes the search for many states
+        faster.
     labels, rewards
         Functions of the state, or of the state and ``q``, that return mappings, as the methods of `ChainModel`. A label that
         depends on a parameter reads it from ``q``, so that a sweep changes both: ``lambda s, q: {"full": s.n == q.room}``.
     most
         Largest number of states; with more, TooLargeError.
     compiled
-        False runs the rules state by state as they stand, whatever the number of states.
+        False runs the rules state by state in plain Python, whatever the number of states.
 
     Returns
     -------
@@ -192,7 +192,7 @@ def explore(
     Raises
     ------
     RuleError
-        Without a start; when the rules go wrong in a state that the start leads to, with the state,
+        Without a start; when the rules fail in a state that the start leads to, with the state,
         the file and the line.
     TooLargeError
         A MemoryError: when there are more than ``most`` states, or more would not fit into memory.
@@ -211,8 +211,8 @@ def explore(
     integer("most", most, 1, 2**31)
     choice("compiled", compiled, (True, False))
     if isinstance(model, ChainModel):
-        given = (start, params, space, labels, rewards)
-        if any(value is not None for value in given):
+        options = (start, params, space, labels, rewards)
+        if any(value is not None for value in options):
             msg = "start, params, space, labels and rewards go with a function of the state"
             raise RuleError(f"{model.name}: {msg}; a model brings its own")
     else:

@@ -26,7 +26,7 @@ def units(thing: Passage) -> dict[str, str | None]:
 
 
 def variant(thing: Passage, **changes: Any) -> Question:
-    """Return what was asked, of the model with other parameters."""
+    """Return the question about the model with other parameters."""
     return thing.asked()._replace(model=chains.variant(thing.asked().model, **changes))
 
 
@@ -36,21 +36,21 @@ def about(thing: Passage) -> dict[str, str]:
 
 
 def validate(things: Iterable[Question], points: object) -> dict[str, Any]:
-    """Make every model, which checks its parameters."""
+    """Construct every model, which checks its parameters."""
     return chains.validate(things, points)
 
 
 def rows(things: Sequence[Question], settings: object, options: Mapping[str, Any]) -> Iterator[Row]:
     """Yield probability and mean of passages, with the bounds on their errors."""
     for question in things:
-        found = question.again(question.model)
+        answer = question.again(question.model)
         yield row_of(
             xr.Dataset(
                 {
-                    "probability": ((), found.probability, {"units": "1"}),
-                    "probability_error": ((), found.probability_error, {"units": "1"}),
-                    "mean": ((), found.mean, {"units": "s"}),
-                    "mean_error": ((), found.mean_error, {"units": "s"}),
+                    "probability": ((), answer.probability, {"units": "1"}),
+                    "probability_error": ((), answer.probability_error, {"units": "1"}),
+                    "mean": ((), answer.mean, {"units": "s"}),
+                    "mean_error": ((), answer.mean_error, {"units": "s"}),
                 }
             )
         )

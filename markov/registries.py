@@ -1,6 +1,6 @@
-"""Registries of methods and of chains, which the command line, the tables of the documentation and the tests read.
+"""Registries of methods and of chains, for the command line, the tables of the documentation and the tests.
 
-Another distribution offers its own by entry points of the groups ``hopflow.methods`` and ``hopflow.chains``.
+Another distribution adds methods and chains by entry points of the groups ``hopflow.methods`` and ``hopflow.chains``.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class MethodEntry(NamedTuple):
     Attributes
     ----------
     method
-        At its defaults.
+        The method with its defaults.
     how, cost, when
-        What the table of the documentation says, in Markdown.
+        Entries of the table in the documentation, in Markdown.
     variants
-        With other options, which the tests run too.
+        The method with other options, for the tests.
     """
 
     method: Method
@@ -111,7 +111,7 @@ METHODS = (
     ),
     MethodEntry(Power(), "the lazy jump chain", "one pass per step, thousands of steps", "as a baseline"),
 )
-"""In the order of the table: direct methods, multigrids, other iterations."""
+"""Methods in the order of the table: direct methods, multigrids, other iterations."""
 
 CHAINS = (
     ChainEntry(BirthDeath, (BirthDeath(),)),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["as_any_chain", "as_chain", "distribution", "selected"]
 
-MASS = 1e-12
-"""How far the sum of a distribution may be from one."""
+SUM_TOLERANCE = 1e-12
+"""Largest difference of the sum of a distribution from one."""
 MAX_LISTED = 20
 """States that a message lists."""
 
@@ -36,13 +36,13 @@ def as_chain(model: Any) -> MarkovChain:
     if isinstance(chain, ChainModel) or callable(chain):
         return MarkovChain(chain)
     if not hasattr(chain, "shape") and not isinstance(chain, (list, tuple)):
-        said = "a model by rules, a MarkovChain, what explore found, or a generator matrix"
-        raise TypeError(f"model = {format_value(model)}: must be {said}")
+        allowed = "a model by rules, a MarkovChain, what explore found, or a generator matrix"
+        raise TypeError(f"model = {format_value(model)}: must be {allowed}")
     return MarkovChain(chain)
 
 
 def as_any_chain(model: Any) -> MarkovChain | InfiniteChain:
-    """Return the chain of a model as `as_chain`, or one that has infinitely many states."""
+    """Return the chain of a model as `as_chain`, or a chain of infinitely many states."""
     if isinstance(model, InfiniteChain):
         return model
     try:
@@ -63,10 +63,10 @@ def selected(chain: MarkovChain, states: Any, name: str, *, allow_empty_label: b
         name of a label of the model; truth values of shape (n,), also a series of pandas labelled by the states; one
         state; or a list or set of states.
     name
-        Of the parameter, in messages.
+        Name of the parameter, for messages.
     allow_empty_label
-        Whether no state needs to be in a label: it is declared in the model, and where the chain goes depends on numbers.
-        A function that is true nowhere is refused, as a mistake of the user.
+        Whether a label may be empty: it is declared in the model, and the reachable states depend on numbers.
+        A function that is false in all states is refused, as a mistake of the user.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def selected(chain: MarkovChain, states: Any, name: str, *, allow_empty_label: b
     members = _members(chain, states, name)
     if not members.any() and not (allow_empty_label and isinstance(states, str)):
         never = ": it has probability 0 and is never entered" if isinstance(states, str) else ""
-        raise ValueError(f"{name} = {_written(states)}: no state of the chain is in it{never}")
+        raise ValueError(f"{name} = {_format_states(states)}: no state of the chain is in it{never}")
     return members
 
 
@@ -84,7 +84,7 @@ def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
     if callable(states) and not _is_state(chain, states):
         return members_of(states, chain.table, f"{name} = {name_of(states)}")
     if isinstance(states, str):
-        return _named(chain, states, name)
+        return _members_by_name(chain, states, name)
     if hasattr(states, "__array__") and np.ndim(states):
         states = np.asarray(aligned(name, states, chain.table.plain()) if labels_of(states) else states)
     if isinstance(states, np.ndarray) and states.dtype == bool:
@@ -97,43 +97,43 @@ def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
         return _members(chain, np.array(states), name)
     listed = isinstance(states, (list, set))
     if isinstance(states, (tuple, frozenset)):
-        listed = not _is_state(chain, states) and all(_is_state(chain, each) for each in states)
+        listed = not _is_state(chain, states) and all(_is_state(chain, item) for item in states)
     members = states if listed else [states]
-    found = np.zeros(chain.size, dtype=bool)
+    marks = np.zeros(chain.size, dtype=bool)
     for state in members:
         try:
-            found[chain.number_of(state)] = True
+            marks[chain.number_of(state)] = True
         except KeyError:
             raise ValueError(f"{name}: {state!r} is no state of the chain") from None
-    return found
+    return marks
 
 
 def _are_truths(chain: MarkovChain, states: Any) -> bool:
-    """Whether a list has truth values and not states, which may be truth values too."""
-    if not isinstance(states, list) or not states or any(type(each) is not bool for each in states):
+    """Whether a list has truth values and not states, which may be truth values as well."""
+    if not isinstance(states, list) or not states or any(type(item) is not bool for item in states):
         return False
     return not any(isinstance(state, bool) for state in chain.table.plain([0, chain.size - 1]))
 
 
-def _named(chain: MarkovChain, text: str, name: str) -> NDArray[np.bool_]:
+def _members_by_name(chain: MarkovChain, text: str, name: str) -> NDArray[np.bool_]:
     """Return the states in a label, or the state of that name."""
-    known = {} if chain.model is None else functionals(chain.model, chain.table)
+    measures = {} if chain.model is None else functionals(chain.model, chain.table)
     one = np.zeros(chain.size, dtype=bool)
     if _is_state(chain, text):
         one[chain.number_of(text)] = True
-    if text not in known and one.any():
+    if text not in measures and one.any():
         return one
-    if text not in known or not _is_set(known[text]):
-        labels = tuple(key for key, mean in known.items() if _is_set(mean))
-        texts = () if text in known else _texts(chain)
+    if text not in measures or not _is_set(measures[text]):
+        labels = tuple(key for key, mean in measures.items() if _is_set(mean))
+        texts = () if text in measures else _texts(chain)
         if not labels and not texts:
-            said = "there are no labels; give a state, a list of states, or a function of the state"
-            raise ValueError(f"{name} = {text!r}: {said}")
+            message = "there are no labels; give a state, a list of states, or a function of the state"
+            raise ValueError(f"{name} = {text!r}: {message}")
         choice(name, text, tuple(dict.fromkeys((*labels, *texts))))
-    members = np.asarray(known[text].of != 0.0)
+    members = np.asarray(measures[text].of != 0.0)
     if one.any() and not np.array_equal(one, members):
-        said = "a label and a state"
-        raise ValueError(f"{name} = {text!r}: is {said}; write {name}=[{text!r}] for the state")
+        message = "a label and a state"
+        raise ValueError(f"{name} = {text!r}: is {message}; write {name}=[{text!r}] for the state")
     return members
 
 
@@ -157,7 +157,7 @@ def _is_set(mean: Mean) -> bool:
     return mean.over is None and values.ndim == 1 and bool(np.isin(values, (0.0, 1.0)).all())
 
 
-def _written(states: Any) -> str:
+def _format_states(states: Any) -> str:
     return name_of(states) if callable(states) else repr(states)
 
 
@@ -190,22 +190,22 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
     if isinstance(start, np.ndarray):
         if start.shape != (chain.size,) or start.dtype.kind not in "iuf":
             raise ValueError(f"start: probabilities of shape ({chain.size},) are expected")
-        given = start.astype(np.float64)
-        if not (given.min() >= 0.0 and abs(given.sum() - 1.0) <= MASS):
+        probabilities = start.astype(np.float64)
+        if not (probabilities.min() >= 0.0 and abs(probabilities.sum() - 1.0) <= SUM_TOLERANCE):
             raise ValueError("start: probabilities must be >= 0 and sum to one")
-        return given
+        return probabilities
     if not _is_state(chain, start) and (callable(start) or _is_label(chain, start)):
         members = selected(chain, start, "start")
         if (count := int(members.sum())) > 1:
-            said = f"selects {count_of(count, 'state')}: must be one, or probabilities of shape ({chain.size},)"
-            raise ValueError(f"start = {_written(start)}: {said}")
+            message = f"selects {count_of(count, 'state')}: must be one, or probabilities of shape ({chain.size},)"
+            raise ValueError(f"start = {_format_states(start)}: {message}")
         return members.astype(np.float64)
-    found = np.zeros(chain.size)
+    mass = np.zeros(chain.size)
     try:
-        found[chain.number_of(start)] = 1.0
+        mass[chain.number_of(start)] = 1.0
     except KeyError:
         raise ValueError(f"start: {start!r} is no state of the chain") from None
-    return found
+    return mass
 
 
 def _is_label(chain: MarkovChain, start: Any) -> bool:

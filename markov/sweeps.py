@@ -38,35 +38,35 @@ def variant(thing: Any, **changes: Any) -> ChainModel:
 def about(thing: Any) -> dict[str, str]:
     """Return the model in words."""
     model = _model(thing)
-    own = {"measures": NO_MEASURES} if has_no_measures(model) else {}
-    return {"model": canonical_text(model), **own}
+    notes = {"measures": NO_MEASURES} if has_no_measures(model) else {}
+    return {"model": canonical_text(model), **notes}
 
 
 def validate(things: Iterable[Any], points: object) -> dict[str, Any]:
-    """Make every model, which checks its parameters."""
+    """Construct every model, which checks its parameters."""
     for _ in things:
         pass
     return {}
 
 
 def rows(things: Sequence[Any], settings: object, options: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the measures of chains, which share what they can."""
+    """Yield the measures of chains, which share structure with their predecessor."""
     chain: MarkovChain | None = None
     for model in map(_model, things):
         chain = MarkovChain(model, like=chain)
         answer = stationary(chain, options["method"])
-        found = answer.measures.assign(
+        measures = answer.measures.assign(
             residual=((), answer.residual, {"units": "1"}),
             error_bound=((), answer.error_bound, {"units": "1"}),
         )
-        yield row_of(found)
+        yield row_of(measures)
 
 
 def _model(thing: Any) -> ChainModel:
-    """Return the model of a chain; ValueError where it has none."""
+    """Return the model of a chain; ValueError if it has none."""
     chain = getattr(thing, "chain", thing)
     model = chain.model if isinstance(chain, MarkovChain) else thing
     if not isinstance(model, ChainModel):
-        said = "is a chain without rules, whose parameters could be swept; give its model"
-        raise ValueError(f"thing = {thing!r}: {said}")  # noqa: TRY004
+        message = "is a chain without rules, whose parameters could be swept; give its model"
+        raise ValueError(f"thing = {thing!r}: {message}")  # noqa: TRY004
     return model

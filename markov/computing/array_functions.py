@@ -2,11 +2,11 @@
 
 A function's source becomes a tree of closures over a `Frame`, its variables for a set of states. A condition that
 differs between states runs both branches, each in a frame narrowed to its states, and merges the variables that they
-assign. A loop runs over items that all states have. What has no translation is refused when the function is translated;
-what has none for the values that occur is refused in that call, both by `NotOnArraysError`.
+assign. A loop runs over items that all states have. A construct without a translation is refused when the function is
+translated, an operation that is impossible for the values in a call during that call, both by `NotOnArraysError`.
 
 The order of evaluation is Python's in each state: a branch, the second operand of ``and`` and a division are evaluated
-only in the states in which Python evaluates them. So every value is Python's, in states that nobody compares as well.
+only in the states in which Python evaluates them. So every value is Python's, in states outside of a sample as well.
 
 The source is that of the function as it runs: `hopflow.kernels.source.parse` compares the two.
 """
@@ -33,10 +33,10 @@ from markov.computing.arrays import (
     Uniform,
     apply_to_values,
     binary,
+    check_limit,
     compare,
     element,
     holds_arrays,
-    limited,
     maximum,
     merge,
     minimum,
@@ -210,13 +210,13 @@ class Frame:
             value = self.values[name] = narrow(self.parent.get(name), self.rows)
         return value
 
-    def narrowed(self, rows: Any) -> Frame:
+    def narrow_to(self, rows: Any) -> Frame:
         """Return a frame for the states with these indices."""
         return Frame(len(rows), {}, self, rows)
 
     @property
     def rows_of_run(self) -> Any:
-        """Indices of the states among those of the run; None for all of them."""
+        """Indices of the states in the run; None for all of them."""
         if self._rows_of_run is None:
             if self.parent is None:
                 return None if self.caller is None else self.caller.rows_of_run
@@ -264,7 +264,7 @@ class TranslatedFunction:
             depth, above = depth + 1, above.caller
         if depth > MAX_DEPTH:
             raise NotOnArraysError("functions that call each other")
-        return self.body(frame.of_call(self.function, {name: limited(value) for name, value in values.items()}))
+        return self.body(frame.of_call(self.function, {name: check_limit(value) for name, value in values.items()}))
 
     def value(self, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Frame) -> Any:
         """Return the function's value in the states of a frame."""
@@ -469,7 +469,7 @@ def _always_jumps(body: Sequence[ast.stmt]) -> bool:
     return isinstance(last, JUMPS)
 
 
-def _assigned_names(body: Sequence[ast.stmt]) -> tuple[str, ...]:
+def _targets_in(body: Sequence[ast.stmt]) -> tuple[str, ...]:
     return tuple(
         sorted({n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})
     )
@@ -490,7 +490,7 @@ def target_of(node: ast.expr) -> Target:
 def assign(frame: Frame, target: Target, value: Any) -> None:
     """Assign a value to the names of a target."""
     if isinstance(target, str):
-        frame.values[target] = limited(value)
+        frame.values[target] = check_limit(value)
         return
     items = items_of(value)
     if len(items) != len(target):
@@ -639,7 +639,7 @@ class Translator:
             before = current(frame)
             if type(before) is not np.ndarray and isinstance(unwrap(before), (list, dict, set, np.ndarray)):
                 raise NotOnArraysError("a change in place")
-            frame.values[name] = limited(value(frame))
+            frame.values[name] = check_limit(value(frame))
             return FALL_THROUGH
 
         return run
@@ -709,7 +709,7 @@ class Translator:
         test = self.value(node.test)
         yes = self.block(node.body) if node.body else self._pass(ast.Pass())
         no = self.block(node.orelse) if node.orelse else None
-        names = _assigned_names([*node.body, *node.orelse])
+        names = _targets_in([*node.body, *node.orelse])
 
         def run(frame: Frame) -> Signal:
             condition = truth(test(frame))
@@ -722,11 +722,11 @@ class Translator:
                 return yes(frame)
             if not len(rows):
                 return FALL_THROUGH if no is None else no(frame)
-            inside = frame.narrowed(rows)
+            inside = frame.narrow_to(rows)
             first = yes(inside)
             if no is None and not names and first is FALL_THROUGH:
                 return FALL_THROUGH
-            outside = frame.narrowed(np.flatnonzero(~condition))
+            outside = frame.narrow_to(np.flatnonzero(~condition))
             second = FALL_THROUGH if no is None else no(outside)
             if first[0] != second[0]:
                 raise NotOnArraysError("some states leave a block that others do not")
@@ -868,7 +868,7 @@ class Translator:
                     result = part(frame)
                     continue
                 undecided = truth(result) if both else ~truth(result)  # states in which the next part counts
-                result = _evaluate_branches(frame, undecided, (part, safe), (partial(_narrow_to, result), True))
+                result = _evaluate_branches(frame, undecided, (part, safe), (partial(_narrow_value, result), True))
             return result
 
         return value
@@ -963,7 +963,7 @@ def _cannot_raise(node: ast.expr) -> bool:
     return not any(isinstance(n, MAY_RAISE) for n in ast.walk(node))
 
 
-def _narrow_to(value: Any, frame: Frame) -> Any:
+def _narrow_value(value: Any, frame: Frame) -> Any:
     """Return values of the parent frame in the states of a frame narrowed from it."""
     return value if type(value) is not np.ndarray or len(value) == frame.count else narrow(value, frame.rows)
 
@@ -978,7 +978,7 @@ def _evaluate_branches(frame: Frame, condition: Any, yes: tuple[Value, bool], no
     if not len(rows):
         return no[0](frame)
     others = np.flatnonzero(~condition)
-    return merge(frame.count, [(r, part[0](frame.narrowed(r))) for r, part in ((rows, yes), (others, no))])
+    return merge(frame.count, [(r, part[0](frame.narrow_to(r))) for r, part in ((rows, yes), (others, no))])
 
 
 def _global(function: FunctionType, name: str) -> Any:
@@ -1085,7 +1085,7 @@ def item_of(owner: Any, index: Any) -> Any:
 
 def _item_per_state(owner: Any, index: Any) -> Any:
     """Return the element of a tuple of numbers per state, at an index per state."""
-    index = limited(index)
+    index = check_limit(index)
     if index.dtype.kind != "i" or not len(index) or index.min() < -len(owner) or index.max() >= len(owner):
         raise NotOnArraysError("an index outside")
     index = np.where(index < 0, index + len(owner), index)
@@ -1238,13 +1238,13 @@ def _reduce(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 def _total(items: Any, start: Any = 0) -> Any:
     total = start
     for item in _operands((items,)):
-        if not _is_whole(item) or not _is_whole(total):
+        if not _is_integer(item) or not _is_integer(total):
             raise NotOnArraysError("sums of floats are computed with more digits than float64")
-        total = limited(binary(operator.add, total, item))
+        total = check_limit(binary(operator.add, total, item))
     return total
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return type(value) in (int, bool) or (type(value) is np.ndarray and value.dtype.kind in "bi")
 
 
@@ -1273,10 +1273,10 @@ def _type(value: Any) -> Any:
 
 
 def _length(value: Any) -> int:
-    return len(_listed(value))
+    return len(_items(value))
 
 
-def _listed(value: Any) -> list[Any]:
+def _items(value: Any) -> list[Any]:
     if isinstance(value, (States, Updated)):
         value = value.fields()
     if not isinstance(value, (tuple, list)):
@@ -1322,13 +1322,13 @@ _TRANSLATIONS: dict[Any, Callable[..., Any]] = {
     divmod: lambda a, b: (binary(operator.floordiv, a, b), binary(operator.mod, a, b)),
     len: _length,
     type: _type,
-    tuple: lambda value: tuple(_listed(value)),
-    list: _listed,
-    enumerate: lambda value, start=0: list(enumerate(_listed(value), start)),
+    tuple: lambda value: tuple(_items(value)),
+    list: _items,
+    enumerate: lambda value, start=0: list(enumerate(_items(value), start)),
     zip: lambda *values, strict=False: list(
-        zip(*(_listed(v) if holds_arrays(v) else items_of(v) for v in values), strict=strict)
+        zip(*(_items(v) if holds_arrays(v) else items_of(v) for v in values), strict=strict)
     ),
-    reversed: lambda value: _listed(value)[::-1],
+    reversed: lambda value: _items(value)[::-1],
     **{operation: partial(binary, operation) for operation in BINARY_OPERATIONS.values()},
     **{operation: partial(unary, operation) for operation in UNARY_OPERATIONS.values()},
     **{operation: partial(compare, operation) for operation in COMPARISONS.values()},

@@ -3,9 +3,9 @@
 A value is *uniform*, any Python object that is the same in all states, or an array of bool, int64 or float64 with one
 number per state. NumPy's truth values are arrays of uint8, since sums of them are no sums of Python's.
 
-Sums, differences, products, quotients and comparisons are those of IEEE 754 in both. Powers and functions of `math` are
+Sums, differences, products, quotients and comparisons follow IEEE 754 in both. Powers and functions of `math` are
 computed by Python, once for each value that occurs. Whole numbers stay below 2^53: products and shifts are checked, sums
-where they are assigned (`limited`), and an expression has at most 128 terms (`markov.computing.array_functions`).
+where they are assigned (`check_limit`), and an expression has at most 128 terms (`markov.computing.array_functions`).
 Division by zero, and every other operation that raises in Python, is refused.
 """
 
@@ -30,10 +30,10 @@ __all__ = [
     "Uniform",
     "apply_to_values",
     "binary",
+    "check_limit",
     "compare",
     "element",
     "holds_arrays",
-    "limited",
     "maximum",
     "merge",
     "minimum",
@@ -132,10 +132,10 @@ def number(value: Any) -> Any:
     raise NotOnArraysError(f"{value!r} beside a number per state")
 
 
-def limited(value: Any) -> Any:
+def check_limit(value: Any) -> Any:
     """Return a value; refuse arrays of whole numbers that sums may make inexact."""
-    whole = type(value) is np.ndarray and value.dtype is INTEGER and len(value) > 0
-    if whole and not -LIMIT < value.min() <= value.max() < LIMIT:
+    is_integer = type(value) is np.ndarray and value.dtype is INTEGER and len(value) > 0
+    if is_integer and not -LIMIT < value.min() <= value.max() < LIMIT:
         raise NotOnArraysError("large whole numbers")
     return value
 
@@ -143,7 +143,7 @@ def limited(value: Any) -> Any:
 # Operations
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return type(value) is int or (type(value) is np.ndarray and value.dtype is INTEGER)
 
 
@@ -174,7 +174,7 @@ def _sum(operation: Callable[..., Any], a: Any, b: Any) -> Any:
 
 def _product(operation: Callable[..., Any], a: Any, b: Any) -> Any:
     a, b = number(a), number(b)
-    if _is_whole(a) and _is_whole(b) and _magnitude(a) * _magnitude(b) >= LIMIT:
+    if _is_integer(a) and _is_integer(b) and _magnitude(a) * _magnitude(b) >= LIMIT:
         raise NotOnArraysError("large whole numbers")
     return operation(a, b)
 
@@ -183,7 +183,7 @@ def _quotient(operation: Callable[..., Any], a: Any, b: Any) -> Any:
     a, b = number(a), number(b)
     if not np.all(b):
         raise NotOnArraysError("a division by zero")
-    if operation is not operator.truediv and not (_is_whole(a) and _is_whole(b)):
+    if operation is not operator.truediv and not (_is_integer(a) and _is_integer(b)):
         raise NotOnArraysError("a remainder of numbers that are not whole")
     return operation(a, b)
 
@@ -201,7 +201,7 @@ def _bitwise(operation: Callable[..., Any], a: Any, b: Any) -> Any:
         answer = operation(truth(a), truth(b))
         return numpy_truth(answer) if _is_numpy_truth(a) or _is_numpy_truth(b) else answer
     a, b = number(a), number(b)
-    if not (_is_whole(a) and _is_whole(b)):
+    if not (_is_integer(a) and _is_integer(b)):
         raise NotOnArraysError("bits of numbers that are not whole")
     if operation in (operator.lshift, operator.rshift):
         low = b if type(b) is int else int(b.min()) if len(b) else 0
@@ -352,7 +352,7 @@ def element(table: Any, index: Any) -> Any:
         return apply_to_values(values.__getitem__, index)
     else:
         raise NotOnArraysError("elements of several types")
-    return limited(array[index])
+    return check_limit(array[index])
 
 
 def select(condition: Any, yes: Any, no: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Templates compiled, and bound to their arguments."""
+"""Kernels bound to their arguments."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def bound_kernel(
     helpers: Sequence[Callable[..., Any]] = (),
     **snippets: str,
 ) -> Callable[[], Any]:
-    """Return calls of a template, compiled, with these arguments, and some statements spliced in."""
+    """Compile a template with spliced statements, and bind it to its arguments."""
     call: Callable[[], Any] = make_kernel(template, helpers=helpers, snippets=snippets).bind(*arguments)
     return call

@@ -1,12 +1,12 @@
 """Predicted costs in seconds, by which methods are chosen.
 
-One place for all constants. They were fitted by hand to CPU seconds of each part (orders, layout, elimination,
+All constants are in this module. They were fitted by hand to CPU seconds of each part (orders, layout, elimination,
 factors, multigrid, proofs) on the chains `FITTED` of ``benchmarks.choice``, on one core of an Intel Xeon at 2.0 to
-2.5 GHz with AVX-512; ``python -m benchmarks choice`` judges what is chosen by them, on others that were set
-aside. Only their ratios matter, and those hold within a factor of about 1.5 between machines.
+2.5 GHz with AVX-512; ``python -m benchmarks choice`` evaluates the choice on other chains. Only the ratios matter,
+which vary by a factor of about 1.5 between machines.
 
-Costs are those of a process that has loaded the compiled kernels. So the method depends on the chain alone, and not on
-what the process did before.
+Costs hold for a process that has loaded the compiled kernels. So the method depends on the chain alone, and not on
+earlier calls.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ __all__ = [
 ]
 
 MEMORY = 4e9
-"""Bytes of factors that are never exceeded by a choice, only on request."""
+"""Largest memory of factors in bytes that a choice may take; a request may take more."""
 
 GRACE = 5e-2
-"""Seconds more than multigrid takes that are spent on an elimination, whose every entry is right."""
+"""Time in s by which an elimination, whose entries are all accurate, may exceed multigrid."""
 LENIENT = 1.25
-"""Times the cost of multigrid that may be spent on a method with factors, which is more accurate."""
+"""Largest cost of a method with factors, which is more accurate, as a multiple of the cost of multigrid."""
 
 PER_STATE, PER_STATE_BLOCKED = 3e-7, 6e-6
 PER_PRODUCT, PER_PRODUCT_BLOCKED = 4.2e-10, 1.3e-10
@@ -43,7 +43,7 @@ PER_SUBSTITUTION = 8e-9
 LAYOUT = 1e-7
 ORDERING, SYMBOLIC = 1e-6, 2e-7
 MULTIGRID, MULTIGRID_STATE, MULTIGRID_ENTRY = 6e-3, 1e-6, 4.2e-7
-SHARED_PROOF, OWN_PROOF = 0.25, 0.6  # of the time of a solution by multigrid
+SHARED_PROOF, SEPARATE_PROOF = 0.25, 0.6  # fraction of the time of a solution by multigrid
 ACCURATE_ENTRY = 1e-6
 
 
@@ -60,12 +60,12 @@ def levels(count: int, work: float) -> float:
 
 
 def levels_work(seconds: float) -> float:
-    """Return how many multiplications a level reduction makes in a time in s."""
+    """Return the number of multiplications of a level reduction in a time in s."""
     return seconds / PER_LEVEL_PRODUCT
 
 
 def layout(entries: int) -> float:
-    """Return the seconds to find an order of few places per transition."""
+    """Return the seconds to find an order with a small bandwidth."""
     return entries * LAYOUT
 
 
@@ -80,7 +80,7 @@ def sparse_lu(fill: float, work: float) -> float:
 
 
 def substitutions(entries: float) -> float:
-    """Return the seconds of a proof's solves with factors of ``entries`` entries."""
+    """Return the seconds of the solves of a proof with factors of ``entries`` entries."""
     return entries * PER_SUBSTITUTION
 
 
@@ -91,9 +91,9 @@ def multigrid(n: int, entries: int) -> float:
 
 def multigrid_proof(n: int, entries: int, shared: bool) -> float:
     """Return the seconds of multigrid for a bound, with the levels of the solution or others."""
-    return (SHARED_PROOF if shared else OWN_PROOF) * multigrid(n, entries)
+    return (SHARED_PROOF if shared else SEPARATE_PROOF) * multigrid(n, entries)
 
 
 def accurate_products(entries: int) -> float:
-    """Return the seconds that a product with a generator in double-double counts for when methods are compared."""
+    """Return the seconds of a product with a generator in double-double."""
     return entries * ACCURATE_ENTRY

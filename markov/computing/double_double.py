@@ -1,7 +1,7 @@
 """Products with a generator in double-double: sums of rates times numbers, right to 32 digits.
 
-An unevaluated sum of two float64 stands for a vector; a product with it comes as a float64 and a bound
-on its distance from the exact product.
+A vector is an unevaluated sum of two float64 per entry. A product is a float64 and a bound on its distance from the
+exact product.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CHUNK = 1 << 15
 
 
 class Product(NamedTuple):
-    """A product, shape (n,), and how far each entry may be from the exact one, shape (n,)."""
+    """A product, shape (n,), and a bound on the error of each entry, shape (n,)."""
 
     value: Vector
     error: Vector
@@ -50,7 +50,7 @@ class Product(NamedTuple):
 class DoubleDouble:
     """Products of a generator with vectors in double-double arithmetic (two float64 per entry).
 
-    Only rates off the diagonal are read: the diagonal is what makes rows sum to zero exactly.
+    Only rates off the diagonal are read: by definition rows sum to zero exactly.
 
     Parameters
     ----------
@@ -59,26 +59,26 @@ class DoubleDouble:
 
     Notes
     -----
-    Let a state have at most m transitions into it and out of it, and u = 2^-53. What is computed is
-    h + l with h the running sum of the rounded products and l that of what rounding took from
-    products and sums, and of the products with the low parts. Only l has rounding errors: it has
-    m terms, each of up to five operations, so that the error is at most (m + 4) u times the sum of their
-    sizes, which is computed too, to first order; m + 6 instead of m + 4 is more than all higher orders
-    for m < 10^6. The last sum adds u |h + l|. Products that underflow are counted by the smallest normal number.
+    Let a state have at most m transitions into it and out of it, and u = 2^-53. The result is h + l, with h the
+    running sum of the rounded products and l the sum of all rounding errors of products and sums, and of the products
+    with the low parts. Only l has rounding errors: it has m terms, each of up to five operations. To first order its
+    error is at most (m + 4) u times the sum of their sizes, which is computed as well; m + 6 instead of m + 4 exceeds
+    all higher orders for m < 10^6. The last sum adds u |h + l|. Products that underflow count with the smallest normal
+    number.
     """
 
     def __init__(self, Q: sp.csr_matrix) -> None:
         self.Q = Q
-        ends = np.diff(Q.indptr) + np.bincount(Q.indices, minlength=Q.shape[0])
-        self.terms = int(ends.max())
+        counts = np.diff(Q.indptr) + np.bincount(Q.indices, minlength=Q.shape[0])
+        self.terms = int(counts.max())
 
     def net_flow(self, x: Vector, low: Vector | None = None) -> Product:
-        """Return (x + low) Q: the flow into each state less that out of it."""
+        """Return (x + low) Q: the flow into each state less the flow out of it."""
         low = np.zeros_like(x) if low is None else low
         return self._product(kernels.net_flows, x, low)
 
     def drift(self, h: Vector, low: Vector | None = None) -> Product:
-        """Return Q (h + low): the rate at which h + low changes in each state."""
+        """Return Q (h + low): the rate of change of h + low in each state."""
         low = np.zeros_like(h) if low is None else low
         return self._product(kernels.drifts, h, low)
 
@@ -107,39 +107,39 @@ def sum_error(a: Vector, b: Vector | float) -> Vector:
 
 
 def pair_sum(a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
-    """Return the sum of two vectors of two float64 per entry, nearly."""
+    """Return the rounded sum of two vectors of two float64 per entry."""
     return a[0] + b[0], a[1] + (sum_error(a[0], b[0]) + b[1])
 
 
 def mean(x: Vector, low: Vector, f: Vector, less: float = 0.0) -> tuple[float, float]:
-    """Return the sum of (x + low) f less 0 or 1, and how far it may be from the exact one.
+    """Return the sum of (x + low) f less 0 or 1, and a bound on its error.
 
     Shapes (n,). The products are cut at two powers of two into parts whose sums are exact in any order (S. M. Rump,
-    T. Ogita, S. Oishi, SIAM J. Sci. Comput. 31, 2008). The rest, the rounding errors of the products and the products with
-    the low parts are summed in float64.
+    T. Ogita, S. Oishi, SIAM J. Sci. Comput. 31, 2008). The residuals, the rounding errors of the products and the products
+    with the low parts are summed in float64.
     """
     n = len(x)
     size = (inner(np.abs(x), np.abs(f)) + abs(less)) * (1.0 + 4.0 * n * U)
     exponent = int(np.frexp(size)[1]) + 2
     units = np.ldexp(1.0, exponent), np.ldexp(1.0, exponent + n.bit_length() + 4 - 53)
-    sums, rest, sizes = [-less, 0.0], 0.0, 0.0
+    sums, residual, sizes = [-less, 0.0], 0.0, 0.0
     for start in range(0, n, CHUNK):
         part = slice(start, start + CHUNK)
         terms, lost = product(x[part], f[part])
         more = low[part] * f[part]
-        for place, unit in enumerate(units):
+        for index, unit in enumerate(units):
             high = (terms + unit) - unit
             terms = terms - high
-            sums[place] += float(high.sum())  # exact, without ``less``
-        rest += float((terms + (lost + more)).sum())
+            sums[index] += float(high.sum())  # exact, without ``less``
+        residual += float((terms + (lost + more)).sum())
         sizes += float((np.abs(terms) + np.abs(lost) + np.abs(more)).sum())
-    value = sums[0] + (sums[1] + rest)
+    value = sums[0] + (sums[1] + residual)
     error = (n + 5) * U * sizes + U * (abs(sums[1]) + abs(value)) + TINY
     return value, error
 
 
 def excess(x: Vector, low: Vector) -> tuple[float, float]:
-    """Return by how much the sum of x + low is above one, and how far that may be off."""
+    """Return the excess of the sum of x + low over one, and a bound on its error."""
     return mean(x, low, np.ones_like(x), less=1.0)
 
 
@@ -160,7 +160,7 @@ def product_error(rounded: Vector, a: tuple[Vector, Vector], b: tuple[Vector, Ve
 
 
 def split(a: Vector) -> tuple[Vector, Vector]:
-    """Return numbers as sums of two with half as many digits."""
+    """Return numbers as sums of two numbers with half as many digits."""
     scaled = kernels.SPLITTER * a
     high = scaled - (scaled - a)
     return high, a - high

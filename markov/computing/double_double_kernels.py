@@ -1,6 +1,6 @@
 """The loops of products with a generator in double-double, as templates of kernels.
 
-A product or sum of two numbers is the rounded one and what rounding took from it, exactly: T. J. Dekker,
+A product or sum of two numbers is exactly the rounded result and its rounding error: T. J. Dekker,
 Numer. Math. 18, 1971, and D. E. Knuth, The Art of Computer Programming 2, Sect. 4.2.2.
 """
 
@@ -47,9 +47,9 @@ class Rows(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """A sum for each state, zero before.
+    """A sum for each state, which starts at zero.
 
-    ``rest`` is the sum of what rounding takes and of the low parts, ``size`` that of their sizes.
+    ``rest`` is the sum of the rounding errors and of the low parts, ``size`` the sum of their magnitudes.
     """
 
     total: NDArray[np.float64]
@@ -58,7 +58,7 @@ class Sums(NamedTuple):
 
 
 def net_flows(rows, x, low, sums):
-    """Sum the flows into each state less those out of it, for x + low."""
+    """Sum the flows into each state less the flows out of it, for x + low."""
     indptr, indices, rates = rows
     net, rest, size = sums
     for i in range(len(x)):
@@ -79,7 +79,7 @@ def net_flows(rows, x, low, sums):
 
 
 def drifts(rows, h, low, sums):
-    """Sum rate times the change of h + low over the transitions out of each state."""
+    """Sum rate times change of h + low over the transitions out of each state."""
     indptr, indices, rates = rows
     drift, rest, size = sums
     for i in range(len(h)):
@@ -95,17 +95,17 @@ def drifts(rows, h, low, sums):
             more = low[j] - low[i]
             product = rates[k] * change
             lost = two_product(rates[k], change)
-            lost_here = two_sum(total, product)
+            sum_rounding = two_sum(total, product)
             total += product
-            losses += lost_here + (lost + rates[k] * (little + more))
-            sizes += abs(lost_here) + (abs(lost) + rates[k] * (abs(little) + abs(more)))
+            losses += sum_rounding + (lost + rates[k] * (little + more))
+            sizes += abs(sum_rounding) + (abs(lost) + rates[k] * (abs(little) + abs(more)))
         drift[i] = total
         rest[i] = losses
         size[i] = sizes
 
 
 def variation(indptr, indices, rates, x, g):
-    """Return the sum of x times rate times the size of the change of g, over all transitions."""
+    """Return the sum of x times rate times magnitude of the change of g, over all transitions."""
     total = 0.0
     for i in range(len(g)):
         change = 0.0

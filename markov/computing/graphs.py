@@ -1,6 +1,6 @@
-"""Searches in the graph of a sparse matrix, without `scipy.sparse.csgraph` where it is not loaded and the graph is small.
+"""Searches in the graph of a sparse matrix, without `scipy.sparse.csgraph` if it is not loaded and the graph is small.
 
-`csgraph` loads `scipy.linalg`, 0.06 s of CPU, and a first small chain needs nothing else of that. Both ways return the same.
+`csgraph` loads `scipy.linalg`, 0.06 s of CPU, which a first small chain does not need otherwise. Both return the same.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from markov.computing.matrices import row_numbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["breadth_first_order", "cuthill_mckee_order", "leads_to", "led_to", "strong_components"]
+__all__ = ["breadth_first_order", "cuthill_mckee_order", "leads_to", "reachable_from", "strong_components"]
 
 PLAIN_ENTRIES = 20_000
 """Entries of a matrix whose search by plain Python takes less than a tenth of the import."""
 MAX_PLAIN_ENTRIES = 300_000
-"""Entries that plain Python searches in a process, in all: it takes as long as the import then, and eight times as long as SciPy."""
+"""Total of entries that plain Python searches in a process: in the time of the import, eight times as long as SciPy."""
 
 
 def breadth_first_order(graph: sp.csr_matrix, start: int, *, directed: bool = True) -> NDArray[np.int64]:
-    """Return the states that one leads to, itself first, in the order of a breadth-first search.
+    """Return the states that a state leads to, itself first, in the order of a breadth-first search.
 
     Parameters
     ----------
     graph
-        Entries are edges from rows to columns, whatever their values.
+        Every entry is an edge from its row to its column.
     start
         Number of a state.
     directed
-        Whether edges are followed from row to column only; otherwise those out of a state come before those into it.
+        Whether edges are followed from row to column only; otherwise edges out of a state come before edges into it.
     """
     if not _by_plain_python(graph):
         from scipy.sparse import csgraph
 
-        found = csgraph.breadth_first_order(graph, start, directed=directed, return_predecessors=False)
-        return found.astype(np.int64)
-    ways = [graph] if directed else [graph, graph.T.tocsr()]
-    order = _order([(way.indptr.tolist(), way.indices.tolist()) for way in ways], int(start))
+        numbers = csgraph.breadth_first_order(graph, start, directed=directed, return_predecessors=False)
+        return numbers.astype(np.int64)
+    graphs = [graph] if directed else [graph, graph.T.tocsr()]
+    order = _order([(way.indptr.tolist(), way.indices.tolist()) for way in graphs], int(start))
     return np.array(order, dtype=np.int64)
 
 
-def led_to(graph: sp.csr_matrix, first: int) -> NDArray[np.bool_]:
-    """Return which states a state leads to, itself included; shape (states,)."""
+def reachable_from(graph: sp.csr_matrix, first: int) -> NDArray[np.bool_]:
+    """Return the states that a state leads to, itself included; shape (states,)."""
     entered = np.zeros(graph.shape[0], dtype=bool)
     entered[breadth_first_order(graph, first)] = True
     return entered
@@ -63,28 +63,28 @@ def leads_to(
     backward
         Rates between states, transposed, shape (n, n).
     target
-        Shape (n,); its states are among those found.
+        Shape (n,); its states are included.
     within
-        The states that may be passed on the way; None: all.
+        The states that a path may visit; None: all.
     """
     n, starts = len(target), np.flatnonzero(target)
     indices, indptr = backward.indices, backward.indptr
     if within is not None:
-        kept = within[indices]
-        indices, indptr = indices[kept], np.append(0, np.cumsum(kept))[indptr]
-    # one node more, from which all states of the target are reached
+        allowed = within[indices]
+        indices, indptr = indices[allowed], np.append(0, np.cumsum(allowed))[indptr]
+    # an additional node, from which all states of the target are reached
     columns = np.append(indices, starts).astype(np.int64)
-    ends = np.append(indptr, len(columns)).astype(np.int64)
-    graph = sp.csr_matrix((np.ones(len(columns)), columns, ends), shape=(n + 1, n + 1))
-    return led_to(graph, n)[:n]
+    row_ends = np.append(indptr, len(columns)).astype(np.int64)
+    graph = sp.csr_matrix((np.ones(len(columns)), columns, row_ends), shape=(n + 1, n + 1))
+    return reachable_from(graph, n)[:n]
 
 
 def strong_components(graph: sp.csr_matrix) -> tuple[int, NDArray[np.int32]]:
     """Return the number of strongly connected components, and that of the component of each state."""
     n = graph.shape[0]
     if n and _by_plain_python(graph):
-        there = len(breadth_first_order(graph, 0))
-        if there == n == len(breadth_first_order(graph.T.tocsr(), 0)):
+        reached_count = len(breadth_first_order(graph, 0))
+        if reached_count == n == len(breadth_first_order(graph.T.tocsr(), 0)):
             return 1, np.zeros(n, dtype=np.int32)
     from scipy.sparse import csgraph
 
@@ -95,7 +95,8 @@ def strong_components(graph: sp.csr_matrix) -> tuple[int, NDArray[np.int32]]:
 def cuthill_mckee_order(graph: sp.csr_matrix) -> NDArray[np.int64]:
     """Return the states in the order of Cuthill and McKee (1969), edges counting in both directions.
 
-    From a state with fewest neighbours breadth first, those of a state by how many neighbours they have; then the next part.
+    Breadth first from a state with the fewest neighbours, neighbours of a state in the order of their degrees; then the next
+    component.
     """
     if not _by_plain_python(graph):
         from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -104,18 +105,18 @@ def cuthill_mckee_order(graph: sp.csr_matrix) -> NDArray[np.int64]:
     both = (graph + graph.T).tocsr()
     loops = both.indices == row_numbers(both.indptr)
     degrees = np.diff(both.indptr) + np.bincount(both.indices[loops], minlength=both.shape[0])
-    degrees = degrees.astype(np.int32)  # as SciPy has them: equal ones are sorted alike
+    degrees = degrees.astype(np.int32)  # the type of SciPy's: equal degrees are sorted identically
     begins, targets, rank = both.indptr.tolist(), both.indices.tolist(), degrees.tolist()
-    seen: set[int] = set()
+    visited: set[int] = set()
     order: list[int] = []
     for first in np.argsort(degrees).tolist():
-        if first in seen:
+        if first in visited:
             continue
-        seen.add(first)
+        visited.add(first)
         part = [first]
-        for state in part:  # which grows
-            new = [x for x in targets[begins[state] : begins[state + 1]] if x not in seen]
-            seen.update(new)
+        for state in part:  # grows in the loop
+            new = [x for x in targets[begins[state] : begins[state + 1]] if x not in visited]
+            visited.update(new)
             part += sorted(new, key=rank.__getitem__)
         order += part
     return np.array(order, dtype=np.int64)
@@ -125,20 +126,20 @@ _searched = {"entries": 0}
 
 
 def _by_plain_python(graph: sp.csr_matrix) -> bool:
-    """Whether what SciPy has for a graph is not loaded, and the graph is small, as those were that were searched without."""
+    """Whether SciPy's search is not loaded, and the graph and the total of all earlier searches are small."""
     if "scipy.sparse.csgraph" in sys.modules or graph.nnz > PLAIN_ENTRIES:
         return False
     _searched["entries"] += graph.nnz
     return _searched["entries"] <= MAX_PLAIN_ENTRIES
 
 
-def _order(ways: list[tuple[list[int], list[int]]], start: int) -> list[int]:
-    """Return the order of a breadth-first search along the rows of some matrices, each as its pointers and indices."""
-    seen, order = {start}, [start]
-    for state in order:  # which grows
-        for begins, targets in ways:
+def _order(matrices: list[tuple[list[int], list[int]]], start: int) -> list[int]:
+    """Return the order of a breadth-first search along the rows of matrices, each as its pointers and indices."""
+    visited, order = {start}, [start]
+    for state in order:  # grows in the loop
+        for begins, targets in matrices:
             for target in targets[begins[state] : begins[state + 1]]:
-                if target not in seen:
-                    seen.add(target)
+                if target not in visited:
+                    visited.add(target)
                     order.append(target)
     return order

@@ -1,4 +1,4 @@
-"""Ctrl-C during calls that do not look for it."""
+"""Ctrl-C during calls of libraries that do not handle it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 __all__ = ["interruptible"]
 
 Value = TypeVar("Value")
-MIN_SECONDS = 0.2  # s: a call that is predicted to be shorter runs where it is
-LOOK = 0.1  # s between two looks at the thread
+MIN_SECONDS = 0.2
+"""Shortest predicted time in s of a call in a thread."""
+POLL_SECONDS = 0.1
 
 
 def interruptible(call: Callable[[], Value], seconds: float) -> Value:
@@ -26,25 +27,25 @@ def interruptible(call: Callable[[], Value], seconds: float) -> Value:
     Parameters
     ----------
     call
-        Takes no arguments; its exceptions are raised here.
+        Function without arguments; its exceptions are raised again.
     seconds
-        How long it is predicted to take.
+        Predicted time in s.
     """
     if seconds < MIN_SECONDS:
         return call()
-    found: list[Value] = []
-    failed: list[BaseException] = []
+    results: list[Value] = []
+    errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(call())
-        except BaseException as error:  # noqa: BLE001 (it is raised by the thread that waits)
-            failed.append(error)
+            results.append(call())
+        except BaseException as error:  # noqa: BLE001 (raised again by the waiting thread)
+            errors.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     while thread.is_alive():
-        thread.join(LOOK)
-    if failed:
-        raise failed[0]
-    return found[0]
+        thread.join(POLL_SECONDS)
+    if errors:
+        raise errors[0]
+    return results[0]

@@ -1,7 +1,7 @@
 """Generator matrices out of rates, in compressed rows; inner products of long vectors.
 
-Inner products use one core: NumPy's own go to a BLAS that wakes its threads for ten thousand numbers, and lets them spin
-for a while after. On a busy machine that takes longer than all the rest of a solution.
+Inner products use one core: NumPy calls a BLAS that starts its threads for ten thousand numbers, and lets them spin
+for a while afterwards. On a busy machine that takes longer than the other parts of a solution together.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ __all__ = [
     "off_diagonal",
     "rank_of",
     "row_numbers",
-    "stopped",
+    "stop_outside",
     "with_diagonal",
 ]
 
 MAX_INT32 = 2**31 - 1
-"""The last number of an entry or a state that 32 bits hold."""
+"""Largest index of an entry or a state in 32 bits."""
 
 
 def row_numbers(pointers: NDArray[np.integer[Any]], numbers: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -40,9 +40,9 @@ def row_numbers(pointers: NDArray[np.integer[Any]], numbers: NDArray[Any] | None
     Parameters
     ----------
     pointers
-        Where each row begins and the last one ends, shape (rows + 1,).
+        Index of the first entry of each row, shape (rows + 1,).
     numbers
-        What to return for each row, shape (rows,); None: its number.
+        Value to return for each row, shape (rows,); None: its number.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def row_numbers(pointers: NDArray[np.integer[Any]], numbers: NDArray[Any] | None
 def from_edges(sources: NDArray[Any], targets: NDArray[Any], rates: NDArray[np.float64], n: int) -> sp.csr_matrix:
     """Return the generator of rates from sources to targets, shape (transitions,) each, on n states.
 
-    Rates between the same two states add up; those from a state to itself are dropped.
+    Rates between the same two states add up; loops are dropped.
     """
     moves = sources != targets
     if not moves.all():
@@ -80,21 +80,21 @@ def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
     exit_rates = np.bincount(sources, rates.data, minlength=n)
     before: NDArray[np.int64] = np.cumsum(leaves) - leaves  # diagonal entries of earlier rows
     below = np.bincount(sources[rates.indices < sources], minlength=n)
-    place = np.arange(len(sources)) + before[sources] + (rates.indices > sources)
-    own = (rates.indptr[:-1] + before + below)[leaves]
+    position = np.arange(len(sources)) + before[sources] + (rates.indices > sources)
+    diagonal = (rates.indptr[:-1] + before + below)[leaves]
     total = len(sources) + int(leaves.sum())
     data, indices = np.empty(total), np.empty(total, dtype=rates.indices.dtype)
-    data[place], indices[place] = rates.data, rates.indices
-    data[own], indices[own] = -exit_rates[leaves], np.flatnonzero(leaves)
+    data[position], indices[position] = rates.data, rates.indices
+    data[diagonal], indices[diagonal] = -exit_rates[leaves], np.flatnonzero(leaves)
     indptr = rates.indptr + np.append(0, np.cumsum(leaves)).astype(rates.indptr.dtype)
-    found: Any = data, indices, indptr
-    matrix = sp.csr_matrix(found, shape=(n, n))
+    parts: Any = data, indices, indptr
+    matrix = sp.csr_matrix(parts, shape=(n, n))
     matrix.has_canonical_format = True
     return matrix
 
 
 def exit_errors(Q: sp.csr_matrix) -> NDArray[np.float64]:
-    """Return bounds on how far the diagonal of a generator is from less the sums of its other entries, shape (n,)."""
+    """Return bounds on the difference of the diagonal of a generator from minus the sums of its other entries, shape (n,)."""
     rates, count = off_diagonal(Q), Q.shape[0]
     sums = np.zeros(count, dtype=np.longdouble)
     terms = np.diff(rates.indptr)
@@ -112,43 +112,43 @@ def off_diagonal(Q: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def rank_of(order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each of n things in an order of them, shape (n,)."""
+    """Return the inverse of a permutation, shape (n,)."""
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return rank
 
 
-def stopped(
+def stop_outside(
     rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]
 ) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
-    """Return the chain on some states, and two states more where it stops: in the target, elsewhere.
+    """Return the chain on a subset of states with two absorbing states: the target, and all others.
 
     Parameters
     ----------
     rates
-        Between different states, shape (n, n).
+        Rates between different states, shape (n, n).
     running
-        The m states where it goes on, shape (n,).
+        The subset of m states, shape (n,).
     target
-        Shape (n,), none of them running.
+        Shape (n,), disjoint from the subset.
 
     Returns
     -------
     scipy.sparse.csr_matrix, numpy.ndarray
-        Generator, shape (m + 2, m + 2), and one in the state m, the target, zero elsewhere.
+        Generator, shape (m + 2, m + 2), and the indicator of the state m, the target.
     """
     rows = sp.csr_matrix(rates[running])
     inner = sp.csr_matrix(rows[:, running])
     m = inner.shape[0]
     to_target = np.asarray(rows @ target.astype(float))
     elsewhere = np.asarray(rows @ (~(running | target)).astype(float))
-    own = sp.diags(-(np.asarray(inner.sum(axis=1)).ravel() + to_target + elsewhere))
-    ends = sp.csr_matrix(np.column_stack([to_target, elsewhere]))
-    top = sp.hstack([inner + own, ends])
-    found = sp.csr_matrix(sp.vstack([top, sp.csr_matrix((2, m + 2))]))
-    reached = np.zeros(m + 2)
-    reached[m] = 1.0
-    return found, reached
+    diagonal = sp.diags(-(np.asarray(inner.sum(axis=1)).ravel() + to_target + elsewhere))
+    absorbing = sp.csr_matrix(np.column_stack([to_target, elsewhere]))
+    top = sp.hstack([inner + diagonal, absorbing])
+    generator = sp.csr_matrix(sp.vstack([top, sp.csr_matrix((2, m + 2))]))
+    target_distribution = np.zeros(m + 2)
+    target_distribution[m] = 1.0
+    return generator, target_distribution
 
 
 def inner(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

@@ -11,12 +11,12 @@ __all__ = ["InfiniteStatesError", "StateLimitError", "TooLargeError", "available
 
 
 class TooLargeError(MemoryError):
-    """Something would take more memory than there is.
+    """More memory is needed than available.
 
     Attributes
     ----------
     predicted, available
-        Bytes that it would take, and bytes that there are.
+        Needed and available bytes.
 
     Examples
     --------
@@ -35,22 +35,22 @@ class TooLargeError(MemoryError):
 
 
 class StateLimitError(TooLargeError):
-    """A model has more states than were asked for.
+    """A model has more states than allowed.
 
     Attributes
     ----------
     most
-        Largest number of states that was asked for.
+        Largest allowed number of states.
     """
 
     def __init__(self, name: str, most: int) -> None:
         self.most, self.predicted, self.available = most, math.inf, available()
-        said = f"more than {most} reachable states (most={most}): give most= a larger number"
-        MemoryError.__init__(self, f"{name}: {said}")
+        message = f"more than {most} reachable states (most={most}): give most= a larger number"
+        MemoryError.__init__(self, f"{name}: {message}")
 
 
 class GrowingStatesError(StateLimitError):
-    """A search by plain Python is stopped: a component grows, and nothing proves that it has an end, or none.
+    """A search by plain Python is stopped: a component grows, and it is unknown whether it is bounded.
 
     Attributes
     ----------
@@ -61,10 +61,10 @@ class GrowingStatesError(StateLimitError):
     def __init__(self, name: str, component: str, low: int, high: int, states: int, reason: str) -> None:
         super().__init__(name, states)
         self.component, self.low, self.high = component, low, high
-        said = f"{states} states were found, in which {component} is {low} to {high} and still grows"
+        message = f"{states} states were found, in which {component} is {low} to {high} and still grows"
         cause = f"whether it has an end is not known, because {reason}"
         hint = f"give {component} a largest value, or give most= the number of states to search"
-        MemoryError.__init__(self, f"{name}: {said}; {cause}; {hint}")
+        MemoryError.__init__(self, f"{name}: {message}; {cause}; {hint}")
 
 
 class InfiniteStatesError(TooLargeError):
@@ -73,20 +73,20 @@ class InfiniteStatesError(TooLargeError):
     Attributes
     ----------
     hull
-        A closed set of states that has them, in parts for which the rules are known.
+        A closed set that contains them, in parts with the transitions of each.
     most
-        Largest number of states that was asked for.
+        Largest allowed number of states.
     """
 
     def __init__(self, name: str, hull: Any, most: int) -> None:
         self.hull, self.most = hull, most
         self.predicted, self.available = math.inf, available()
-        said = "the start leads to infinitely many states, which stationary(), passage() and transient() take"
-        MemoryError.__init__(self, f"{name}: {said} alone: give components a last value otherwise")
+        message = "the start leads to infinitely many states, which stationary(), passage() and transient() take"
+        MemoryError.__init__(self, f"{name}: {message} alone: give components a last value otherwise")
 
 
 def available() -> float:
-    """Return the bytes that this process may still take; inf where the system does not say.
+    """Return the bytes that this process may still allocate; inf if unknown.
 
     The minimum of the free memory, the limit of the control group, and the limits of the process on its address space and its
     data (``ulimit -v``, ``ulimit -d``).
@@ -95,7 +95,7 @@ def available() -> float:
 
 
 def _free() -> float:
-    """Return the bytes that are free on this machine, or in this control group."""
+    """Return the free memory of this machine or control group, in bytes."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         free = 1024.0 * next(int(x.split()[1]) for x in lines if x.startswith("MemAvailable"))
@@ -114,12 +114,12 @@ def _free() -> float:
 
 
 def _below_limits() -> float:
-    """Return the bytes up to the limits of this process; inf without limits."""
+    """Return the bytes below the limits of this process; inf without limits."""
     try:
         import resource
 
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()
-    except (ImportError, OSError):  # other systems do not say how much of a limit is used
+    except (ImportError, OSError):  # other systems do not report the used part of a limit
         return math.inf
     used = {resource.RLIMIT_AS: int(pages[0]), resource.RLIMIT_DATA: int(pages[5])}
     limits = {kind: resource.getrlimit(kind)[0] for kind in used}
@@ -134,10 +134,10 @@ def _below_limits() -> float:
 
 
 def check_room(what: str, predicted: float) -> None:
-    """Raise TooLargeError unless so many bytes are available."""
+    """Raise TooLargeError unless the predicted number of bytes is available."""
     if predicted > MIN_CHECKED_BYTES and predicted > (free := available()):
         raise TooLargeError(what, predicted, free)
 
 
 MIN_CHECKED_BYTES = 1e8
-"""Bytes that are not worth asking for."""
+"""Smallest prediction in bytes that is compared with the available memory."""

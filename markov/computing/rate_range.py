@@ -1,4 +1,4 @@
-"""Rates near the ends of float64: an overflow becomes an error that names them."""
+"""Rates near the limits of float64: an overflow becomes an error that names them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["rates_in_range"]
 
-SMALLEST, LARGEST = 1e-150, 1e150
-"""Products and quotients of two rates between them are within float64."""
+MIN_SAFE_RATE, MAX_SAFE_RATE = 1e-150, 1e150
+"""Range of rates whose products and quotients are within float64."""
 
 
 @contextmanager
 def rates_in_range(Q: sp.csr_matrix) -> Iterator[None]:
-    """Raise ValueError where a computation with rates beyond 1e-150 .. 1e150 overflows or divides by zero.
+    """Raise ValueError if a computation with rates beyond 1e-150 .. 1e150 overflows or divides by zero.
 
-    Rates within are computed with as they are: their products and quotients do not overflow.
+    Rates within this range are not checked: their products and quotients do not overflow.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ def rates_in_range(Q: sp.csr_matrix) -> Iterator[None]:
     rates = Q.data
     largest = float(np.max(np.abs(rates), initial=0.0))
     smallest = float(np.min(rates, where=rates > 0.0, initial=np.inf))
-    if smallest >= SMALLEST and largest <= LARGEST:
+    if smallest >= MIN_SAFE_RATE and largest <= MAX_SAFE_RATE:
         yield
         return
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
             yield
     except (OverflowError, ZeroDivisionError, FloatingPointError):
-        said = f"rates from {smallest:.3g} to {largest:.3g}: float64 does not hold their products and quotients"
+        message = f"rates from {smallest:.3g} to {largest:.3g}: float64 does not hold their products and quotients"
         raise ValueError(
-            f"{said}; choose a unit of time in which they are between {SMALLEST:g} and {LARGEST:g}"
+            f"{message}; choose a unit of time in which they are between {MIN_SAFE_RATE:g} and {MAX_SAFE_RATE:g}"
         ) from None

@@ -1,7 +1,7 @@
-"""The unit roundoff of float64 and of extended precision, on which all error bounds stand.
+"""The unit roundoff of float64 and of extended precision, which all error bounds use.
 
-A rounded sum, product or quotient of float64 numbers is the exact one times 1 + d with |d| <= u / (1 + u) < u, where
-it does not underflow (IEEE 754, to nearest). The documentation, `error-constants`, lists each bound that uses them.
+A rounded sum, product or quotient of float64 numbers is the exact result times 1 + d with |d| <= u / (1 + u) < u, unless
+it underflows (IEEE 754, to nearest). The documentation, `error-constants`, lists each bound that uses them.
 """
 
 from __future__ import annotations
@@ -13,4 +13,4 @@ __all__ = ["WIDE_U", "U"]
 U = 2.0**-53
 """Unit roundoff of float64."""
 WIDE_U = 0.5 * float(np.finfo(np.longdouble).eps)
-"""Unit roundoff of `numpy.longdouble`: 2^-64 on x86-64, that of float64 or less elsewhere."""
+"""Unit roundoff of `numpy.longdouble`: 2^-64 on x86-64, at most that of float64 on other machines."""

@@ -1,4 +1,4 @@
-"""A limit on the predicted time of computations whose cost grows with the time that a chain is followed."""
+"""A limit on the predicted duration of computations whose cost grows with the time of a transient."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["MAX_SECONDS", "Prediction", "time_limit"]
 MAX_SECONDS = 60.0
 """Default of ``max_seconds``, in s."""
 FIRST_PREDICTION = 2.0
-"""Time in s after which the rest is predicted: until then it varies too much."""
+"""Time in s before the first prediction: earlier ones vary too much."""
 
 _limit: ContextVar[float | None] = ContextVar("time_limit", default=None)
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Refuse computations within that are predicted to take longer, in s."""
+    """Refuse computations in the context that are predicted to take longer, in s."""
     token = _limit.set(seconds)
     try:
         yield
@@ -30,14 +30,14 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 class Prediction:
-    """Prediction of the time of a sum of powers, from the time and the decay so far."""
+    """Prediction of the duration of a sum of powers, from the time and the decay so far."""
 
     def __init__(self) -> None:
         self._watch, self._limit = Stopwatch(), _limit.get()
         self._before: dict[str, tuple[int, float]] = {}
 
     def check(self, done: int, remaining: float, decays: dict[str, tuple[float, float]]) -> None:
-        """Raise ValueError where the products that remain are predicted to exceed the limit.
+        """Raise ValueError if the remaining products are predicted to exceed the limit.
 
         Parameters
         ----------
@@ -50,18 +50,18 @@ class Prediction:
         """
         if self._limit is None or (elapsed := self._watch.seconds()) < FIRST_PREDICTION:
             return
-        for name, (distance, enough) in decays.items():
+        for name, (distance, tolerance) in decays.items():
             steps, first = self._before.setdefault(name, (done, distance))
             if done > 2 * steps:
                 self._before[name] = done, distance
-            if done > steps and 0.0 < distance < first and enough > 0.0:
+            if done > steps and 0.0 < distance < first and tolerance > 0.0:
                 per_step = math.log(first / distance) / (done - steps)
-                remaining = min(remaining, max(math.log(distance / enough), 0.0) / per_step)
+                remaining = min(remaining, max(math.log(distance / tolerance), 0.0) / per_step)
             else:
-                return  # nothing to predict from yet
+                return  # no decay yet
         seconds, limit = elapsed * (1.0 + remaining / done), self._limit
         if seconds > limit:
-            about = f"{seconds:.0f} s" if seconds < 1e4 else f"{seconds:.1e} s"
-            said = f"about {about} for {done + remaining:.1e} products of the jump matrix, more than max_seconds = {limit:g}"
+            duration = f"{seconds:.0f} s" if seconds < 1e4 else f"{seconds:.1e} s"
+            message = f"about {duration} for {done + remaining:.1e} products of the jump matrix, more than max_seconds = {limit:g}"
             hint = f"max_seconds={1.2 * seconds:.2g} allows it"
-            raise ValueError(f"{said}: the chain is not near its long-run distribution before; {hint}")
+            raise ValueError(f"{message}: the chain is not near its long-run distribution before; {hint}")

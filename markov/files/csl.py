@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.graphs import leads_to
-from markov.computing.matrices import off_diagonal, stopped
+from markov.computing.matrices import off_diagonal, stop_outside
 from markov.computing.rounding import U
 from markov.driver import Proof, stationary
 from markov.files.enclosures import Estimate, Truth, probability
@@ -109,7 +109,7 @@ class Checker:
         uncertain = possible & ~right
         values, error = (right != avoided).astype(float), np.zeros(self.n)
         if uncertain.any():
-            part, into = stopped(self.rates, uncertain, right)
+            part, into = stop_outside(self.rates, uncertain, right)
             rewards = 1.0 - into if avoided else into
             reached = self._until_probabilities((part, rewards), (uncertain, right), time, state)
             values[uncertain], error[uncertain] = reached
@@ -211,7 +211,7 @@ class Checker:
         assert later.partial is not None
         values, error = np.zeros(self.n), np.zeros(self.n)
         if left.any():
-            part, _ = stopped(self.rates, left, np.zeros(self.n, dtype=bool))
+            part, _ = stop_outside(self.rates, left, np.zeros(self.n, dtype=bool))
             rewards = np.append(later.values[left], [0.0, 0.0])
             jumps = Uniformized(part)
             limit = Checker(part, np.zeros(len(rewards)), self.proof)._limit(jumps, rewards, time)

@@ -335,7 +335,7 @@ def with_reached_windows(instance: Instance, max_states: int) -> Instance:
     builder = _FileBuilder(FileRules(instance.program, instance.constants), True, max_states)
     search = builder.search()
     if not search.run(STATES_BEFORE_BOX):
-        builder.closed_set(search)
+        builder.find_closed_set(search)
         return instance
     builder.refuse_underflow(search)
     return instance.with_windows(_value_ranges(search.states))

@@ -33,7 +33,7 @@ from markov.computing.array_functions import (
     translate,
 )
 from markov.computing.arrays import LIMIT, NotOnArraysError, holds_arrays, uniform
-from markov.computing.graphs import led_to
+from markov.computing.graphs import reachable_from
 from markov.computing.matrices import MAX_INT32, with_diagonal
 from markov.computing.memory import StateLimitError, check_room
 from markov.generators.plain import Edges
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from markov.generators.plain import Calls
     from markov.models.spaces import Space
 
-__all__ = ["CHUNK", "WHOLE_SPACE", "ArrayChain", "ArrayRules", "EdgePattern", "chain_on_arrays", "pattern_of"]
+__all__ = ["CHUNK", "COMPLETE_SPACE_STATES", "ArrayChain", "ArrayRules", "EdgePattern", "chain_on_arrays", "pattern_of"]
 
 MAX_GROUPS = 32
 """Largest number of groups of states that differ in other values than whole numbers: each is a run of its own."""
-WHOLE_SPACE = 100_000
+COMPLETE_SPACE_STATES = 100_000
 """States of a space that is done completely, however few of them the start leads to."""
 CHUNK = 1 << 15
 """States that run together: their arrays stay in the cache."""
@@ -107,7 +107,7 @@ class ArrayRules:
 
     def __init__(self, calls: Calls, space: Space) -> None:
         make = calls.make
-        if not space.coded or (make is not None and space.make is not calls.model.State):
+        if not space.has_codes or (make is not None and space.make is not calls.model.State):
             raise NotOnArraysError("states of another type")
         if make is not None and make._replace.__module__ != "collections" and "_same" not in make._replace.__globals__:
             raise NotOnArraysError("states with a _replace of their own")
@@ -158,7 +158,7 @@ class ArrayRules:
             code if isinstance(c.values, range) else c.values[int(code[0])]
             for c, code in zip(self.space.components, codes, strict=True)
         ]
-        state = self.space.joined(values)
+        state = self.space.assemble(values)
         run.state, run.group = state if self.make is None else States(self.make, tuple(state)), group
         frame = Frame.outermost(codes.shape[1], run.receive)
         arguments = (*self.arguments_before, run.state, *self.arguments_after)
@@ -326,10 +326,10 @@ def edges_of_space(rules: ArrayRules) -> Edges:
         numbers = np.arange(begin, min(begin + CHUNK, size))
         part = rules.transitions(numbers)
         parts.append(Edges(numbers[part.sources], part.targets, part.rates, numbers[part.invalid]))
-    return parts[0] if len(parts) == 1 else Edges.joined(parts)
+    return parts[0] if len(parts) == 1 else Edges.concatenate(parts)
 
 
-def reached(
+def search_states(
     rules: ArrayRules, start: int, max_states: int, name: str, *, only_reachable: bool = False
 ) -> Reached | None:
     """Return the states that a start leads to, and their transitions; None when the complete space takes less time.
@@ -384,7 +384,7 @@ def reached(
         if count > max_states:
             raise StateLimitError(name, max_states)
         check_room(f"{name}: more than {count} reachable states", BYTES_PER_EDGE * entries)
-    return Reached(np.sort(np.concatenate(fronts)), Edges.joined(parts))
+    return Reached(np.sort(np.concatenate(fronts)), Edges.concatenate(parts))
 
 
 # The generator
@@ -423,7 +423,7 @@ class EdgePattern:
         if numbers is None and start is not None:
             ones = np.ones(len(edges.rates), dtype=np.int8)
             graph = sp.csr_matrix((ones, (edges.sources, edges.targets)), shape=(space.size, space.size))
-            entered = led_to(graph, start)
+            entered = reachable_from(graph, start)
             deferred = edges.deferred[entered[edges.deferred]]
             numbers = np.flatnonzero(entered)
             moves &= entered[edges.sources]
@@ -554,8 +554,8 @@ def chain_on_arrays(
     try:
         rules = ArrayRules(calls, space)
         search = None
-        if start is not None and space.size > WHOLE_SPACE:
-            search = reached(rules, start, max_states, calls.name, only_reachable=only_reachable)
+        if start is not None and space.size > COMPLETE_SPACE_STATES:
+            search = search_states(rules, start, max_states, calls.name, only_reachable=only_reachable)
         if search is None and not room:
             return None
         edges = edges_of_space(rules) if search is None else search.edges

@@ -13,7 +13,7 @@ states by plain Python              model                  reason
 fewer than `PYTHON_STATES`          declares its states    arrays take as long for one state as for 256
 up to `PYTHON_STATES`, then arrays  with a start, in a     the start may lead to few states, and a table of all of them
                                     space of more than     takes longer
-                                    `WHOLE_SPACE` states
+                                    `COMPLETE_SPACE_STATES` states
 up to `STATES_BEFORE_BOX`, then     declares none          it takes 10 to 100 ms to find out whether they are infinitely
 arrays in a box                                            many, and a box for arrays that the rules do not leave
 all                                 without arrays         its rules have no translation, or no box is found
@@ -34,18 +34,18 @@ import scipy.sparse as sp
 
 from hopflow.checks import choice
 from hopflow.errors import RuleError, RuleWarning, format_location, location_of
-from markov.computing.graphs import led_to
+from markov.computing.graphs import reachable_from
 from markov.computing.matrices import from_edges, rank_of
 from markov.computing.memory import GrowingStatesError, InfiniteStatesError, StateLimitError, TooLargeError, check_room
 from markov.computing.progress import Counter
-from markov.generators.array_chains import WHOLE_SPACE, ArrayChain, chain_on_arrays
+from markov.generators.array_chains import COMPLETE_SPACE_STATES, ArrayChain, chain_on_arrays
 from markov.generators.hulls import Hull, hull_of
 from markov.generators.plain import (
     Calls,
     Edges,
     Enumeration,
-    disagreement,
     edges_by_python,
+    first_disagreement,
     format_state,
     indices_to_repeat,
     refuse_changed,
@@ -268,7 +268,7 @@ class ChainBuilder:
         if not np.isfinite(built.Q.data).all():
             x = int(np.searchsorted(built.Q.indptr, np.argmin(np.isfinite(built.Q.data)), "right"))
             state = self.calls.known(built.space.state(built.codes[:, x - 1]))
-            raise self.calls.refused(state, OverflowError("rates are infinite"))
+            raise self.calls.refusal_of(state, OverflowError("rates are infinite"))
         return built
 
     def build(self) -> Built:
@@ -280,16 +280,16 @@ class ChainBuilder:
         if self.start is None:
             return self.by_arrays() or self.by_python()
         search = self.search()
-        if self.space.size > WHOLE_SPACE and search.run(PYTHON_STATES):
-            return self.listed(search)
+        if self.space.size > COMPLETE_SPACE_STATES and search.run(PYTHON_STATES):
+            return self.list_states(search)
         return self.by_arrays() or self.complete(search)
 
     def _build_without_space(self) -> Built:
         search = self.search()
         if search.run(min(STATES_BEFORE_BOX, self.max_states // 2)):
-            return self.listed(search)
-        hull = self.closed_set(search)
-        box = BoxBuilder.of_hull(self, hull) if hull else GrowingBoxBuilder.around(self, search.states)
+            return self.list_states(search)
+        hull = self.find_closed_set(search)
+        box = BoxBuilder.of_hull(self, hull) if hull else GrowingBoxBuilder.enclosing(self, search.states)
         with self._with_reason():
             return (None if box is None else box.by_arrays()) or self.complete(search)
 
@@ -299,7 +299,7 @@ class ChainBuilder:
         """Return the chain from a search state by state."""
         search = self.search()
         if self.declared is None and not search.run(min(STATES_BEFORE_BOX, self.max_states // 2)):
-            self.closed_set(search)
+            self.find_closed_set(search)
         with self._with_reason():
             return self.complete(search)
 
@@ -313,7 +313,7 @@ class ChainBuilder:
         with Counter("states") as counter:
             while not search.run(1 << 16):
                 counter.show(search.done)
-        return self.listed(search)
+        return self.list_states(search)
 
     @contextmanager
     def _with_reason(self) -> Iterator[None]:
@@ -325,7 +325,7 @@ class ChainBuilder:
                 error.add_note(f"the rules cannot be followed for infinitely many states: {self.unfollowed}")
             raise
 
-    def closed_set(self, search: Enumeration) -> Hull | None:
+    def find_closed_set(self, search: Enumeration) -> Hull | None:
         """Return a closed set that has the states of a search; None if the rules cannot be followed.
 
         Raises
@@ -355,7 +355,7 @@ class ChainBuilder:
         for count in self.growth_states if self.max_states == MAX_STATES else ():
             if search.run(count - search.done):
                 return
-            components = Space.found(self.model.State, search.states[: search.done]).components
+            components = Space.of_states(self.model.State, search.states[: search.done]).components
             ranges = {c.name: c.values for c in components if isinstance(c.values, range)}
             growing = [name for name, values in ranges.items() if before.get(name, values) != values]
             before = ranges
@@ -386,13 +386,13 @@ class ChainBuilder:
         hint = "rates that tend to zero become 0 in float64, and the states end there: give the states a limit"
         raise RuleError(f"{self.model.name}: {format_state(state)}: {message}; {hint}")
 
-    def listed(self, search: Enumeration) -> Built:
+    def list_states(self, search: Enumeration) -> Built:
         """Return the chain on the states of a complete search, in ascending order."""
         self.refuse_underflow(search)
         refuse_changed(self.calls, search.answers(indices_to_repeat(search.done)))
         space = self.declared
-        if space is None or not space.coded:
-            space = Space.found(self.model.State, search.states)
+        if space is None or not space.has_codes:
+            space = Space.of_states(self.model.State, search.states)
         rows, codes = search.rows(), space.codes(search.states)
         order = space.order_of(codes)
         Q = rows.generator(None if order is None else rank_of(order))
@@ -414,7 +414,7 @@ class ChainBuilder:
         if chain.pattern is None or chain.edges is None:
             return self._with_invalid(chain)
         codes, Q = chain.pattern.codes, chain.pattern.generator(chain.edges.rates)
-        return self._compared(Built(self.space, codes, Q, ON_ARRAYS), chain.pattern.sample)
+        return self._compare(Built(self.space, codes, Q, ON_ARRAYS), chain.pattern.sample)
 
     def _start_number(self) -> int | None:
         if self.start is None:
@@ -431,10 +431,10 @@ class ChainBuilder:
             edges = self._with_deferred(edges, edges.deferred)
             Q = from_edges(edges.sources, edges.targets, edges.rates, size)
             codes = self.space.unnumbered(np.arange(size))
-            return self._compared(Built(self.space, codes, Q, ON_ARRAYS), sample_of(self.space, codes))
+            return self._compare(Built(self.space, codes, Q, ON_ARRAYS), sample_of(self.space, codes))
         for _ in range(MAX_ROUNDS):
             ones = np.ones(len(edges.rates), dtype=np.int8)
-            entered = led_to(sp.csr_matrix((ones, (edges.sources, edges.targets)), shape=(size, size)), start)
+            entered = reachable_from(sp.csr_matrix((ones, (edges.sources, edges.targets)), shape=(size, size)), start)
             deferred = edges.deferred[entered[edges.deferred]]
             if not len(deferred):
                 break
@@ -446,17 +446,17 @@ class ChainBuilder:
         pair = rank[edges.sources[listed]], rank[edges.targets[listed]]
         Q = from_edges(*pair, edges.rates[listed], int(rank[-1]) + 1)
         codes = self.space.unnumbered(np.flatnonzero(entered))
-        return self._compared(Built(self.space, codes, Q, ON_ARRAYS), sample_of(self.space, codes))
+        return self._compare(Built(self.space, codes, Q, ON_ARRAYS), sample_of(self.space, codes))
 
     def _with_deferred(self, edges: Edges, deferred: NDArray[np.int64]) -> Edges:
         """Return edges with the transitions out of deferred states from plain Python."""
         more = edges_by_python(self.calls, self.space, np.sort(deferred))
         remaining = np.setdiff1d(edges.deferred, deferred)
-        return Edges.joined([edges._replace(deferred=remaining), more])
+        return Edges.concatenate([edges._replace(deferred=remaining), more])
 
-    def _compared(self, built: Built, sample: list[int]) -> Built | None:
+    def _compare(self, built: Built, sample: list[int]) -> Built | None:
         """Return a chain if its rows agree with plain Python in a sample; otherwise warn, and return None."""
-        result = disagreement(self.calls, self.space, built.codes, built.Q, sample)
+        result = first_disagreement(self.calls, self.space, built.codes, built.Q, sample)
         if result is None:
             return built
         refuse_changing(self.calls, map(self.space.state, built.codes[:, sample].T.tolist()))
@@ -519,9 +519,9 @@ class GrowingBoxBuilder(BoxBuilder):
     only_reachable = True
 
     @classmethod
-    def around(cls, builder: ChainBuilder, states: Sequence[Any]) -> Self | None:
+    def enclosing(cls, builder: ChainBuilder, states: Sequence[Any]) -> Self | None:
         """Return a builder over a box that has these states; None if they have other values than whole numbers."""
-        space = Space.found(builder.model.State, states)
+        space = Space.of_states(builder.model.State, states)
         if not space.whole or not _has_numbers(space):
             return None
         ranges: list[Any] = [c.values for c in space.components]
@@ -560,4 +560,4 @@ def _extend(values: range, target: Any) -> range:
 
 
 def _has_numbers(box: Space) -> bool:
-    return box.size < NUMBERED and box.coded
+    return box.size < NUMBERED and box.has_codes

@@ -88,7 +88,7 @@ class Hull:
             open_box = (None,) * len(self.layout.free)
             moves = self.layout.moves
             self.parts[mode] = parts_of(partial(moves, mode), self.low[mode], open_box)
-            for target_mode, ranges in self._entered(mode):
+            for target_mode, ranges in self._targets_of(mode):
                 lower = target_mode in self.low and any(
                     a < b for (a, _), b in zip(ranges, self.low[target_mode], strict=True)
                 )
@@ -129,7 +129,7 @@ class Hull:
             ranges = _narrow(fact, ranges)
         return ranges
 
-    def _entered(self, mode: Mode) -> list[tuple[Mode, list[Range]]]:
+    def _targets_of(self, mode: Mode) -> list[tuple[Mode, list[Range]]]:
         """Return the ranges that the moves out of the hull of a mode lead to."""
         entered = []
         for part in self.parts[mode]:
@@ -208,15 +208,15 @@ def hull_of(calls: Calls, states: Sequence[Any]) -> Hull:
     if not calls.takes_stand_ins:
         raise Unfollowed("they ask for the type or the identity of numbers")
     try:
-        return _closed_hull(calls, states, substitute=False)
+        return _build_hull(calls, states, substitute=False)
     except Unfollowed as stop:
         try:
-            return _closed_hull(calls, states, substitute=True)
+            return _build_hull(calls, states, substitute=True)
         except Unfollowed as second:
             raise second from stop
 
 
-def _closed_hull(calls: Calls, states: Sequence[Any], *, substitute: bool) -> Hull:
+def _build_hull(calls: Calls, states: Sequence[Any], *, substitute: bool) -> Hull:
     promoted: frozenset[int] = frozenset()
     while True:
         layout = Layout(calls, states, promoted, substitute=substitute)

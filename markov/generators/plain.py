@@ -41,8 +41,8 @@ __all__ = [
     "Rows",
     "by_source",
     "difference",
-    "disagreement",
     "edges_by_python",
+    "first_disagreement",
     "format_state",
     "indices_to_repeat",
     "refuse_changed",
@@ -116,15 +116,15 @@ class Calls:
         RuleError
             Naming the state, the transition, the error, the file and the line.
         """
-        return list(self._checked(state))
+        return list(self._validate_transitions(state))
 
-    def refused(self, state: Any, error: Exception) -> RuleError:
+    def refusal_of(self, state: Any, error: Exception) -> RuleError:
         """Return the error for a state in which the rules raise or yield an invalid transition.
 
         The rules run again with checks of each transition; ``error`` is the error of the first run.
         """
         try:
-            total = math.fsum(rate for _, rate in self._checked(state))
+            total = math.fsum(rate for _, rate in self._validate_transitions(state))
         except RuleError as refusal:
             return refusal
         except OverflowError:
@@ -134,7 +134,7 @@ class Calls:
             return RuleError.at(location_of(self.rules), f"{where}: the sum of the rates overflows")
         return rule_error(error, self.rules, f"{where}: {CHANGED}")
 
-    def _checked(self, state: Any) -> Iterator[tuple[Any, float]]:
+    def _validate_transitions(self, state: Any) -> Iterator[tuple[Any, float]]:
         """Yield the transitions out of a state, checked one by one."""
         where = f"{self.name}: {format_state(state)}"
         try:
@@ -271,7 +271,7 @@ class Edges(NamedTuple):
     deferred: NDArray[np.int64]
 
     @classmethod
-    def joined(cls, parts: list[Edges]) -> Edges:
+    def concatenate(cls, parts: list[Edges]) -> Edges:
         """Return the transitions of several parts together."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
@@ -311,7 +311,7 @@ def edges_by_python(
                 elif rate != 0.0:
                     raise ValueError("a rate is negative or not a number")
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
-            refusal = calls.refused(state, error)
+            refusal = calls.refusal_of(state, error)
             raise refusal from refusal.__cause__
     none = np.zeros(0, dtype=np.int64)
     target_numbers = space.numbers(space.codes(targets)) if targets else none
@@ -417,7 +417,7 @@ class Enumeration:
                 self._indptr.append(len(self._rates))
                 self.done += 1
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
-            refusal = self.calls.refused(state, error)
+            refusal = self.calls.refusal_of(state, error)
             raise refusal from refusal.__cause__
 
     def _adder(self, space: Space | None) -> Callable[[Any], int]:
@@ -549,7 +549,7 @@ def _format_answer(answer: Answer) -> str:
 # Comparison of a generator with plain Python
 
 
-def disagreement(
+def first_disagreement(
     calls: Calls, space: Space, codes: NDArray[np.int64], Q: sp.csr_matrix, indices: list[int]
 ) -> tuple[int, str] | None:
     """Return the first state whose row differs from plain Python and a description, or None.

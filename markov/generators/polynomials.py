@@ -435,11 +435,11 @@ def _power(base: float, exponent: float) -> tuple[float, float]:
 def _within_bounds(function: Callable[[float], float], *, positive: bool = False) -> Callable[[Any], Any]:
     """Return a bounded monotonic function, for polynomials."""
 
-    def bounded(x: Any) -> Any:
+    def bound(x: Any) -> Any:
         low, high = sorted(Fraction(function(float(end))) for end in x.run.bounds(x.terms))
         return x.within(low - abs(low) * FUNCTION_ROUNDING, high + abs(high) * FUNCTION_ROUNDING, positive=positive)
 
-    return bounded
+    return bound
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -108,7 +108,7 @@ def _moves(
         ranges: list[Any] = [component.values for component in space.components]
         components = [Counted(span, k, values) for k, (span, values) in enumerate(zip(spans, ranges, strict=True))]
         read = as_rate
-    state = calls.with_names(space.joined(components))
+    state = calls.with_names(space.assemble(components))
     moves = []
     try:
         for target, rate in calls.rules(state, calls.q):

@@ -331,7 +331,7 @@ def _edges(calls: Calls, space: Space, numbers: NDArray[np.int64], read: _Rates)
     edges = edges_by_regions(regions, space)
     deferred = edges.deferred[np.isin(edges.deferred, numbers)]
     more = edges_by_python(calls, space, deferred, read)
-    return Edges.joined([edges._replace(deferred=more.deferred), more])
+    return Edges.concatenate([edges._replace(deferred=more.deferred), more])
 
 
 def _agree(result: RateSlopes, values: Vector, Q: sp.csr_matrix) -> bool:

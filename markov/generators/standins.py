@@ -94,18 +94,18 @@ class Traced:
     def __class__(self) -> Any:  # for isinstance
         return int
 
-    def _shifted(self, other: Any, sign: int) -> Any:
+    def _shift_by(self, other: Any, sign: int) -> Any:
         if isinstance(other, (int, np.integer)):
             return Traced(self.span, self.offset + sign * int(other))
         return int(self) + sign * (int(other) if isinstance(other, Traced) else other)
 
     def __add__(self, other: Any) -> Any:
-        return self._shifted(other, 1)
+        return self._shift_by(other, 1)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return self._shifted(other, -1)
+        return self._shift_by(other, -1)
 
     def __lt__(self, other: Any) -> bool:
         if isinstance(other, Traced):
@@ -341,7 +341,7 @@ class Counted(Traced):
         super().__init__(span, offset)
         self.component, self.values = component, values
 
-    def _shifted(self, other: Any, sign: int) -> Any:
+    def _shift_by(self, other: Any, sign: int) -> Any:
         if issubclass(type(other), (int, np.integer)):
             return Counted(self.span, self.component, self.values, self.offset + sign * int(other))
         return as_curve(self).combine(operator.add if sign > 0 else operator.sub, other)
@@ -374,14 +374,14 @@ def as_rate(rate: Any) -> Any:
     return rate if type(rate) is Curve else float(rate)
 
 
-def _combined(operation: Callable[..., Any], *, reverse: bool = False) -> Any:
+def _combination(operation: Callable[..., Any], *, reverse: bool = False) -> Any:
     def operate(self: Any, other: Any) -> Any:
         return as_curve(self).combine(operation, other, reverse=reverse)
 
     return operate
 
 
-def _compared(operation: Callable[..., Any]) -> Any:
+def _comparison(operation: Callable[..., Any]) -> Any:
     def operate(self: Curve, other: Any) -> Any:
         return self.compare(operation, other)
 
@@ -398,14 +398,14 @@ def _by_read_values(operation: Callable[..., Any], *, reverse: bool = False) -> 
 
 for _name in ("mul", "truediv", "add", "sub"):
     _operation = getattr(operator, _name)
-    setattr(Curve, f"__{_name}__", _combined(_operation))
-    setattr(Curve, f"__r{_name}__", _combined(_operation, reverse=True))
+    setattr(Curve, f"__{_name}__", _combination(_operation))
+    setattr(Curve, f"__r{_name}__", _combination(_operation, reverse=True))
 for _name in ("mul", "truediv"):
     setattr(Counted, f"__{_name}__", getattr(Curve, f"__{_name}__"))
     setattr(Counted, f"__r{_name}__", getattr(Curve, f"__r{_name}__"))
 Counted.__rsub__ = Curve.__rsub__  # type: ignore[attr-defined]
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Curve, f"__{_name}__", _compared(getattr(operator, _name)))
+    setattr(Curve, f"__{_name}__", _comparison(getattr(operator, _name)))
 for _name in ("floordiv", "mod", "divmod", "pow", "and", "or", "xor", "lshift", "rshift"):
     _operation = divmod if _name == "divmod" else getattr(operator, f"__{_name}__")
     setattr(Curve, f"__{_name}__", _by_read_values(_operation))
@@ -457,7 +457,7 @@ def asks_for_identity(rules: Callable[..., Any], q: Any = None) -> bool:
 def functions_used_by(function: types.FunctionType, owners: Iterable[type] = ()) -> Iterator[Any]:
     """Yield functions that the names of a function refer to, in containers and modules of the user as well."""
     names = set(names_in(function.__code__))
-    values = [value for name in names if (value := _referenced(function, name)) is not UNKNOWN]
+    values = [value for name in names if (value := _look_up(function, name)) is not UNKNOWN]
     for value in values:
         if isinstance(value, types.ModuleType) and is_user_module(value.__name__):
             yield from (member for name in names if callable(member := getattr(value, name, None)))
@@ -496,7 +496,7 @@ def names_in(code: types.CodeType) -> tuple[str, ...]:
     return tuple({*code.co_names, *code.co_freevars, *(name for names in inner for name in names)})
 
 
-def _referenced(function: types.FunctionType, name: str) -> Any:
+def _look_up(function: types.FunctionType, name: str) -> Any:
     """Return the object that a name refers to, which is not a local variable."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if name in cells:
@@ -520,7 +520,7 @@ def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 def _code_asks(code: types.CodeType, function: types.FunctionType, is_rule: bool) -> bool:
     steps = [step for step in dis.get_instructions(code) if step.opname not in _IDLE]
     for operands in _identity_comparisons(steps):
-        values = [operand.value(functools.partial(_referenced, function)) for operand in operands]
+        values = [operand.value(functools.partial(_look_up, function)) for operand in operands]
         if not any(map(_is_no_number, values)):
             return True
     state = code.co_varnames[: code.co_argcount][:2] if is_rule and code is function.__code__ else ()

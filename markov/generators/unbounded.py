@@ -79,7 +79,7 @@ class Layout:
         self.calls, self.states, self.substitute = calls, states, substitute
         value = Substitution().value if substitute else lambda v: v
         self._rules, self._q = value(calls.rules), value(calls.q)
-        self.space = Space.found(calls.model.State, states)
+        self.space = Space.of_states(calls.model.State, states)
         self.free = tuple(
             k
             for k, column in enumerate(zip(*map(self.space.flat, states), strict=True))
@@ -99,7 +99,7 @@ class Layout:
         values: list[Any] = [None] * self.width
         for k, value in itertools.chain(zip(self.others, mode, strict=True), zip(self.free, components, strict=True)):
             values[k] = value
-        return self.calls.with_names(self.space.joined(values))
+        return self.calls.with_names(self.space.assemble(values))
 
     def moves(self, mode: Mode, components: Sequence[Any]) -> list[Move]:
         """Return the transitions out of a state, whose components may be polynomials.
@@ -290,7 +290,7 @@ class Run:
             return False
         if any(a != b for a, b in d.values()):
             raise Unfollowed("a comparison of numbers that are known within bounds only")
-        return self._undecided({m: a for m, (a, _) in d.items() if a}, strict)
+        return self._decide({m: a for m, (a, _) in d.items() if a}, strict)
 
     def bounds(self, d: Terms) -> tuple[Bound, Bound]:
         """Return bounds on d in the box, which may be infinite."""
@@ -312,7 +312,7 @@ class Run:
             k, side = max(counts.items(), key=lambda pair: pair[1])
             raise _Cut(k, (side + 1) // 2)
 
-    def _undecided(self, d: dict[Monomial, Fraction], strict: bool) -> bool:
+    def _decide(self, d: dict[Monomial, Fraction], strict: bool) -> bool:
         constant = d.get((0,) * self.width, Fraction(0))
         used = sorted({k for m in d for k, power in enumerate(m) if power})
         linear = all(sum(m) <= 1 for m in d)

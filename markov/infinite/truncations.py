@@ -219,7 +219,7 @@ class Truncations:
                 elif rate != 0.0:
                     raise ValueError("a rate is negative or not a number")
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
-            refusal = calls.refused(state, error)
+            refusal = calls.refusal_of(state, error)
             raise refusal from refusal.__cause__
         self._row_stops.append(len(self._rates))
         self._expanded.append(number)
@@ -285,7 +285,7 @@ class Truncations:
         targets[out] = to
         merged = most_merged(sources, targets == to, out)
         states = [self.states[number] for number in self._expanded]
-        space = Space.found(self.calls.model.State, states)
+        space = Space.of_states(self.calls.model.State, states)
         codes = space.codes(states)
         order = space.order_of(codes)
         Q = Rows(row_stops, targets, rates).generator(None if order is None else rank_of(order))
@@ -306,7 +306,7 @@ class Truncations:
         stopped[expanded] = False
         numbers = np.concatenate([expanded, np.flatnonzero(stopped)])
         states, size = [self.states[number] for number in numbers], len(numbers)
-        space = Space.found(self.calls.model.State, states)
+        space = Space.of_states(self.calls.model.State, states)
         codes = space.codes(states)
         order = space.order_of(codes)
         if order is not None:

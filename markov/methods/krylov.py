@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hopflow.checks import choice, number
 from markov.computing import costs
 from markov.computing.interruption import interruptible
-from markov.computing.progress import watched
+from markov.computing.progress import watch_residuals
 from markov.methods.jump_chain import (
     SWEEPS_AT_ONCE,
     Flows,
@@ -120,7 +120,7 @@ class Krylov(Iteration):
         if self.preconditioner == "ilu":
             return *relax(chain.inflow, chain.exit_rates, 0.0, SWEEPS_AT_ONCE), None
         cycles = Multilevel(tolerance=FREEZING_RESIDUAL, max_iterations=MAX_FREEZING_CYCLES)
-        with watched(None):  # residuals of the answer alone are reported
+        with watch_residuals(None):  # residuals of the answer alone are reported
             result = cycles.flows(chain)
         return normalize(result.flow), result.iterations, result.hierarchy
 

@@ -17,11 +17,11 @@ __all__ = ["FunctionModel", "named_state"]
 
 
 NO_MEASURES = "none; name them in explore(..., labels=lambda s: {'empty': s.n == 0, 'mean n': s.n})"
-"""What results of a chain without measures say."""
+"""Text in results of a chain without measures."""
 
 
 def has_no_measures(model: object) -> bool:
-    """Return whether a model is a function without labels and rewards."""
+    """Whether a model is a function without labels and rewards."""
     if not isinstance(model, FunctionModel):
         return False
     return model.__dict__.get("labels") is model.__dict__.get("rewards") is None
@@ -36,10 +36,10 @@ class FunctionModel(ChainModel):
         ``rules(s, q)``, or ``rules(s)`` where there are no parameters: yields ``(target, rate)``.
     start
         The state to start in. A NamedTuple; a mapping, which becomes a state with fields that are
-        read as ``s.n`` or ``s["n"]``; or any value that can be hashed: a number, a text, a tuple.
+        read as ``s.n`` or ``s["n"]``; or any value that can be hashed: a number, a string, a tuple.
     params
-        What the rules get as ``q``: a mapping is read as ``q.rate`` or ``q["rate"]``; anything else
-        is passed on as it is.
+        The argument ``q`` of the rules: a mapping is read as ``q.rate`` or ``q["rate"]``; any other object is passed on
+        unchanged.
     space
         As `ChainModel.space` returns it, or None.
     labels, rewards
@@ -71,28 +71,28 @@ class FunctionModel(ChainModel):
             state = named_state("State", tuple(space))
             if start is not None:
                 start = state(*(start if isinstance(start, tuple) else (start,)))
-        given = {
+        attributes = {
             "params": named_state("Params", tuple(params))(*params.values()) if isinstance(params, Mapping) else params,
             "rules": function,
             "State": state,
             "_start": start,
             "_values": space,
         }
-        given |= {k: f for k, f in (("labels", labels), ("rewards", rewards)) if f is not None}
-        for name, value in given.items():
+        attributes |= {k: f for k, f in (("labels", labels), ("rewards", rewards)) if f is not None}
+        for name, value in attributes.items():
             object.__setattr__(self, name, value)
 
     def space(self) -> Mapping[str, Any]:
-        """Return the space that was given."""
+        """Return the declared space."""
         return self._values  # type: ignore[no-any-return]
 
     @property
     def has_space(self) -> bool:
-        """Whether a space was given."""
+        """Whether a space is declared."""
         return self._values is not None
 
     def start(self) -> Any:
-        """Return the start that was given."""
+        """Return the declared start."""
         return self._start
 
     @property
@@ -101,7 +101,7 @@ class FunctionModel(ChainModel):
         return getattr(self.rules, "__qualname__", repr(self.rules)).rpartition(".")[2]
 
     def replace(self, **changes: Any) -> FunctionModel:
-        """Return a copy with some parameters changed, where these have names."""
+        """Return a copy with changed parameters, if these have names."""
         if not hasattr(self.params, "_replace"):
             raise ValueError(f"{self.name}: params = {self.params!r} have no names to replace")
         model = FunctionModel.__new__(FunctionModel)
@@ -109,52 +109,52 @@ class FunctionModel(ChainModel):
         object.__setattr__(model, "params", self.params._replace(**changes))
         return model
 
-    def _given_values(self) -> dict[str, Any]:
-        """Return what the model was made of."""
-        own = {name: self.__dict__.get(name) for name in ("labels", "rewards")}
+    def _arguments(self) -> dict[str, Any]:
+        """Return the arguments of the constructor."""
+        measures = {name: self.__dict__.get(name) for name in ("labels", "rewards")}
         return {
             "function": self.rules, "start": self._start, "params": self.params,
-            "space": self._values, **own,
+            "space": self._values, **measures,
         }  # fmt: skip
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FunctionModel):
             return NotImplemented
-        return self is other or same(self._given_values(), other._given_values())
+        return self is other or same(self._arguments(), other._arguments())
 
     def __hash__(self) -> int:
         return hash((FunctionModel, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = {name: portable(value) for name, value in self._given_values().items()}
+        arguments = {name: portable(value) for name, value in self._arguments().items()}
         notes = estimates_in(self)
-        return _made_of, (given, notes) if notes else (given,)
+        return _build_model, (arguments, notes) if notes else (arguments,)
 
     def __repr__(self) -> str:
         """Name the function and its parameters."""
-        given = self.params._asdict() if hasattr(self.params, "_asdict") else {}
-        return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+        params = self.params._asdict() if hasattr(self.params, "_asdict") else {}
+        return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in params.items())})"
 
 
-def _made_of(given: Mapping[str, Any], estimates: tuple[str, ...] = ()) -> FunctionModel:
-    """Return the model that was pickled."""
-    return with_estimates(FunctionModel(**given), estimates)
+def _build_model(arguments: Mapping[str, Any], estimates: tuple[str, ...] = ()) -> FunctionModel:
+    """Return a model from its pickled arguments."""
+    return with_estimates(FunctionModel(**arguments), estimates)
 
 
 class _Named(type):
     """Class of the classes of `named_state`, which are pickled by their names and fields."""
 
 
-def _reduced(kind: Any) -> tuple[Any, ...]:
+def _reduce_class(kind: Any) -> tuple[Any, ...]:
     return named_state, (kind.__name__, kind._fields)
 
 
-copyreg.pickle(_Named, _reduced)
+copyreg.pickle(_Named, _reduce_class)
 
 
 @cache
 def named_state(name: str, fields: tuple[str, ...]) -> Any:
-    """Return a NamedTuple whose values can be read by their names in brackets too."""
+    """Return a NamedTuple class whose values can be read by their names in brackets as well."""
     base = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024
 
     def __getitem__(self: Any, key: Any) -> Any:

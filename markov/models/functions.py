@@ -19,7 +19,7 @@ import numpy as np
 from hopflow.errors import RuleError, location_of, rule_error
 from markov.computing.array_functions import States, call_for_states
 from markov.computing.arrays import NotOnArraysError, holds_arrays, uniform, unwrap
-from markov.models.means import Mean, as_mean, at_places, first_difference, number_of, stacked, text_of
+from markov.models.means import Mean, as_mean, at_states, first_difference, number_of, stack, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,10 +112,10 @@ def members_of(function: Callable[..., Any], table: StateTable, name: str) -> ND
     for value in np.unique(values[np.isin(values, INVERTED)]).tolist():
         if is_inverted(value, function):
             state = next(table.plain([int(np.argmax(values == value))]))
-            raise subject.refused(state, f"is {value:g}", INSTEAD_OF_INVERTED)
+            raise subject.refusal_of(state, f"is {value:g}", INSTEAD_OF_INVERTED)
     if np.isnan(values).any():
         state = next(table.plain([int(np.argmax(np.isnan(values)))]))
-        raise subject.refused(state, "NaN is no truth value", RETURN_TRUTH)
+        raise subject.refusal_of(state, "NaN is no truth value", RETURN_TRUTH)
     members: NDArray[np.bool_] = values != 0.0
     return members
 
@@ -152,18 +152,18 @@ class Function(NamedTuple):
     convert: Callable[[Any], float | Mean]
     remedy: str
 
-    def failed(self, error: Exception, state: Any) -> RuleError:
+    def error_of(self, error: Exception, state: Any) -> RuleError:
         """Return the error of a call, with the function, the state, the file and the line."""
         kinds = (AttributeError, TypeError, ValueError)
         remedy = ONE_STATE if type(error) in kinds else None
-        return rule_error(error, self.source, f"{self.name}: {_shown(state)}", remedy)
+        return rule_error(error, self.source, f"{self.name}: {_format_state(state)}", remedy)
 
-    def refused(self, state: Any, message: str, hint: str) -> RuleError:
+    def refusal_of(self, state: Any, message: str, hint: str) -> RuleError:
         """Return the error for a value, with the function, the state and its file."""
-        return RuleError.at(location_of(self.source), f"{self.name}: {_shown(state)}: {message}", hint)
+        return RuleError.at(location_of(self.source), f"{self.name}: {_format_state(state)}: {message}", hint)
 
 
-def _shown(state: Any) -> str:
+def _format_state(state: Any) -> str:
     return str(state) if isinstance(state, tuple) else repr(state)
 
 
@@ -183,27 +183,27 @@ def _truth(value: Any) -> float:
 def _evaluate(function: Function, table: StateTable) -> dict[str, Mean]:
     """Return the values in all states."""
     if table.count <= PLAIN_STATES:
-        values = evaluate_each(function, table, None)
+        values = evaluate_by_state(function, table, None)
         refuse_changing_values(function, table, values)
         return values
     sample = table.sample()
-    expected = evaluate_each(function, table, sample)
+    expected = evaluate_by_state(function, table, sample)
     refuse_changing_values(function, table, expected, sample)
     on_arrays = evaluate_on_arrays(function, table)
     if on_arrays is None or on_arrays.keys() != expected.keys():
-        return evaluate_each(function, table, None)
+        return evaluate_by_state(function, table, None)
     differs = (
-        first_difference(at_places(mean, np.asarray(sample)), expected[key], 0.0) is not None
+        first_difference(at_states(mean, np.asarray(sample)), expected[key], 0.0) is not None
         for key, mean in on_arrays.items()
     )
-    return evaluate_each(function, table, None) if any(differs) else on_arrays
+    return evaluate_by_state(function, table, None) if any(differs) else on_arrays
 
 
 # Plain Python
 
 
-def evaluate_each(function: Function, table: StateTable, indices: Iterable[int] | None) -> dict[str, Mean]:
-    """Return the values by a call for each state, in all states or in those with these indices."""
+def evaluate_by_state(function: Function, table: StateTable, indices: Iterable[int] | None) -> dict[str, Mean]:
+    """Return the values by a call for each state, in all states or at these indices."""
     rows = None if indices is None else np.asarray(indices)
     columns: dict[str, list[Any]] | None = None
     state: Any = None
@@ -223,12 +223,12 @@ def evaluate_each(function: Function, table: StateTable, indices: Iterable[int] 
             for key, value in values.items():
                 columns[key].append(value)
     except Exception as error:
-        raise function.failed(error, state) from error
+        raise function.error_of(error, state) from error
     assert columns is not None, "a chain has states"
-    return {key: _converted(function, table, rows, values) for key, values in columns.items()}
+    return {key: _as_arrays(function, table, rows, values) for key, values in columns.items()}
 
 
-def _converted(function: Function, table: StateTable, rows: NDArray[Any] | None, values: list[Any]) -> Mean:
+def _as_arrays(function: Function, table: StateTable, rows: NDArray[Any] | None, values: list[Any]) -> Mean:
     """Return the values of one name as arrays."""
     if set(map(type, values)) <= {bool, float}:
         return Mean(np.array(values, dtype=np.float64))
@@ -238,11 +238,11 @@ def _converted(function: Function, table: StateTable, rows: NDArray[Any] | None,
             numbers.append(convert(value))  # their count is used below
         if not any(isinstance(value, Mean) for value in numbers):
             return Mean(np.array(numbers, dtype=np.float64))
-        return stacked([v if isinstance(v, Mean) else as_mean(v, 1) for v in numbers])
+        return stack([v if isinstance(v, Mean) else as_mean(v, 1) for v in numbers])
     except Exception as error:
         x = min(len(numbers), len(values) - 1)
         state = next(table.plain([x if rows is None else int(rows[x])]))
-        raise function.refused(state, str(error), function.remedy) from error
+        raise function.refusal_of(state, str(error), function.remedy) from error
 
 
 def refuse_changing_values(
@@ -255,22 +255,22 @@ def refuse_changing_values(
     function, table
         The function and the states.
     values
-        Its values in all states, or in those with these indices.
+        Its values in all states, or at these indices.
     indices
         States in which it is called again; None: a sample.
     """
     sample = table.sample() if indices is None else indices
     for _ in range(-(-MIN_REPEATED_CALLS // len(sample))):
-        repeated = evaluate_each(function, table, sample)
+        repeated = evaluate_by_state(function, table, sample)
         for key, mean in values.items():
             second = repeated.get(key, Mean(np.zeros(0)))
-            first = mean if indices is not None else at_places(mean, sample)
+            first = mean if indices is not None else at_states(mean, sample)
             if (x := first_difference(first, second, 0.0)) is None:
                 continue
             state = next(table.plain([sample[x]]))
             was, now = (text_of(m, x) for m in (first, second))
             label = f" {key!r}" if key else ""
-            raise function.refused(state, f"gives{label} {was} and, called again, {now}", SAME)
+            raise function.refusal_of(state, f"gives{label} {was} and, called again, {now}", SAME)
 
 
 # Arrays of states
@@ -315,7 +315,7 @@ def _state_on_arrays(table: StateTable, rows: NDArray[np.int64]) -> Any:
         code[rows] if isinstance(component.values, range) else component.values[int(code[rows[0]])]
         for component, code in zip(table.space.components, table.codes, strict=True)
     ]
-    state = table.space.joined(values)
+    state = table.space.assemble(values)
     return States(type(state), tuple(state)) if hasattr(state, "_fields") else state
 
 
@@ -377,7 +377,7 @@ def _has_invert(function: Any) -> bool:
         for code in _codes_in(function.__code__):
             if any(step.opname == "UNARY_INVERT" for step in dis.get_instructions(code)):
                 return True
-            stack += [_referenced(function, name) for name in (*code.co_names, *code.co_freevars)]
+            stack += [_look_up(function, name) for name in (*code.co_names, *code.co_freevars)]
     return False
 
 
@@ -388,7 +388,7 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
             yield from _codes_in(constant)
 
 
-def _referenced(function: FunctionType, name: str) -> Any:
+def _look_up(function: FunctionType, name: str) -> Any:
     """Return the object that a name refers to in a function; None if it is not assigned."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     try:

@@ -1,6 +1,6 @@
-"""Chains with known answers, each a few rules: for tests, benchmarks and as examples to start from.
+"""Chains with closed forms, each a few rules: for tests, benchmarks and as examples to start from.
 
-Those with closed forms are here, those of the PRISM benchmark suite in `markov.models.prism_suite`.
+`markov.models.prism_suite` has chains of the PRISM benchmark suite.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BirthDeath(ChainModel):
     """
 
     class State(NamedTuple):
-        """How many there are."""
+        """Size of the population."""
 
         n: int
 
@@ -152,7 +152,7 @@ class JacksonTandem(ChainModel):
         integer("capacity", self.capacity, 1, 10**9)
 
     def space(self) -> Mapping[str, range]:
-        """Return n, m = 0 .. capacity; those with n + m above it are transient."""
+        """Return n, m = 0 .. capacity; states with n + m above it are transient."""
         return dict.fromkeys("nm", range(int(self.capacity) + 1))
 
     @staticmethod
@@ -176,8 +176,8 @@ class JacksonTandem(ChainModel):
 class Courtois(ChainModel):
     """The nearly decomposable chain of 8 states of P. J. Courtois, Decomposability, 1977.
 
-    Its groups (0, 1, 2), (3, 4), (5, 6, 7) exchange at most a thousandth per step. The given
-    transition probabilities are taken as rates; ``coupling`` scales those between the groups.
+    Its groups (0, 1, 2), (3, 4), (5, 6, 7) exchange at most a thousandth per step. The published
+    transition probabilities are taken as rates; ``coupling`` scales the rates between the groups.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A measure of a chain: numbers over its states whose mean, or ratio of means, is asked for."""
+"""A measure of a chain: numbers over its states whose mean, or ratio of means, is the answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Mean", "as_mean", "at_places", "first_difference", "number_of", "stacked", "text_of"]
+__all__ = ["Mean", "as_mean", "at_states", "first_difference", "number_of", "stack", "text_of"]
 
 
 class Mean(NamedTuple):
@@ -22,7 +22,7 @@ class Mean(NamedTuple):
     of
         The numbers, shape (..., states).
     over
-        Of the mean to divide by, of the same shape; None: the mean itself.
+        Numbers of the mean to divide by, of the same shape; None: the mean itself.
     dims, units
         Names of the leading dimensions; units of the measure.
 
@@ -50,11 +50,11 @@ class Mean(NamedTuple):
 
     def sum_of(self, pi: NDArray[np.float64]) -> Any:
         """Return the sum of the numbers weighted by a distribution or by part of one."""
-        found = np.einsum("...x,x->...", self.of, pi)
-        return found if found.ndim else float(found)
+        total = np.einsum("...x,x->...", self.of, pi)
+        return total if total.ndim else float(total)
 
     def parts(self) -> tuple[Any, ...]:
-        """Return the numbers, and those to divide by where there are any."""
+        """Return the numbers, and the numbers of the divisor if there is one."""
         return (self.of,) if self.over is None else (self.of, self.over)
 
 
@@ -64,7 +64,7 @@ def number_of(value: Any) -> float:
     Raises
     ------
     TypeError
-        For anything else: text, None, a set, a state.
+        For any other object: a string, None, a set, a state.
     """
     if isinstance(value, (bool, int, float, np.bool_, np.number, numbers.Real, Decimal)) and not (
         isinstance(value, np.complexfloating)
@@ -89,7 +89,7 @@ def as_mean(value: Any, count: int) -> Mean:
         array = np.asarray(part)
         if array.dtype.kind not in "biuf":
             if array.ndim:
-                array = np.array([number_of(each) for each in array.ravel()]).reshape(array.shape)
+                array = np.array([number_of(item) for item in array.ravel()]).reshape(array.shape)
             else:
                 array = np.asarray(number_of(part))
         if array.ndim == len(mean.dims):  # the same in all states, or one state
@@ -101,32 +101,32 @@ def as_mean(value: Any, count: int) -> Mean:
     return mean._replace(of=spread(mean.of), over=None if mean.over is None else spread(mean.over))
 
 
-def stacked(means: list[Mean]) -> Mean:
+def stack(means: list[Mean]) -> Mean:
     """Return one `Mean` over the states of several, in order.
 
     Raises
     ------
     TypeError
-        Where some are ratios and others are not, or their shapes or dimensions differ.
+        When ratios and means are mixed, or their shapes or dimensions differ.
     """
     first = means[0]
     shape = first.of.shape[:-1]
-    for each in means:
-        same = (each.over is None) == (first.over is None) and each.dims == first.dims
-        if not same or each.of.shape[:-1] != shape:
+    for mean in means:
+        same = (mean.over is None) == (first.over is None) and mean.dims == first.dims
+        if not same or mean.of.shape[:-1] != shape:
             raise TypeError("a ratio, or another shape, in some states only")
     over = None if first.over is None else np.concatenate([m.over for m in means], axis=-1)
     return first._replace(of=np.concatenate([m.of for m in means], axis=-1), over=over)
 
 
-def at_places(mean: Mean, places: Any) -> Mean:
-    """Return the values at some places."""
-    over = None if mean.over is None else mean.over[..., places]
-    return mean._replace(of=mean.of[..., places], over=over)
+def at_states(mean: Mean, indices: Any) -> Mean:
+    """Return the values in the states with these indices."""
+    over = None if mean.over is None else mean.over[..., indices]
+    return mean._replace(of=mean.of[..., indices], over=over)
 
 
 def first_difference(one: Mean, other: Mean, rounding: float) -> int | None:
-    """Return the first place at which two measures differ, or None."""
+    """Return the index of the first state in which two measures differ, or None."""
     if (one.over is None) != (other.over is None) or one.dims != other.dims:
         return 0
     for a, b in zip(one.parts(), other.parts(), strict=True):

@@ -57,24 +57,24 @@ def functionals(model: Measurable, states: Any) -> dict[str, Mean]:
     Parameters
     ----------
     model
-        Its ``labels`` and ``rewards`` mean what they mean in Python for each state.
+        Its ``labels`` and ``rewards`` have the values of plain Python in each state.
     states
         A `StateTable`, or a ``State`` of arrays of shape (states,).
 
     Raises
     ------
     RuleError
-        Naming the function, the state, the file and the line where it goes wrong.
+        Naming the function, the state, the file and the line of an error.
     """
-    table, found = StateTable.of(states), dict[str, Mean]()
-    if table.known is not None and id(model) in table.known:
-        return table.known[id(model)]
+    table, values = StateTable.of(states), dict[str, Mean]()
+    if table.cached is not None and id(model) in table.cached:
+        return table.cached[id(model)]
     for kind in ("labels", "rewards"):
         function = model.function_of_state(kind, q := model.symbols())
-        found |= values_of(function, q, table, f"{model.name}.{kind}")
-    if table.known is not None:
-        table.known[id(model)] = found
-    return found
+        values |= values_of(function, q, table, f"{model.name}.{kind}")
+    if table.cached is not None:
+        table.cached[id(model)] = values
+    return values
 
 
 def chosen(measure: Any, model: Measurable | None, states: Any, over: NDArray[np.int64]) -> Mean:
@@ -86,7 +86,7 @@ def chosen(measure: Any, model: Measurable | None, states: Any, over: NDArray[np
         Name of a label or reward of the model; a function of the state; an array of shape (states,)
         or (..., states); or two such arrays, for the ratio of their means.
     model
-        None for a chain that is given by its matrix.
+        None for a chain from a matrix.
     states
         All states, as for `functionals`, or their names.
     over
@@ -102,19 +102,19 @@ def chosen(measure: Any, model: Measurable | None, states: Any, over: NDArray[np
         if model is None:
             msg = "the chain is given by its matrix and has no measures; pass an array over its states"
             raise ValueError(f"measure = {measure!r}: {msg}")
-        known = functionals(model, table)
-        if measure not in known:
-            names = ", ".join(map(repr, known)) or "none"
+        by_name = functionals(model, table)
+        if measure not in by_name:
+            names = ", ".join(map(repr, by_name)) or "none"
             msg = f"must be a label or reward of {model.name} ({names}), or an array over its states"
             raise ValueError(f"measure = {measure!r}: {msg}")
-        mean = known[measure]
+        mean = by_name[measure]
     elif callable(measure):
         mean = numbers_of(measure, table, f"measure = {name_of(measure)}")
     else:
         pair = isinstance(measure, tuple) and len(measure) == 2 and dimensions(measure[0]) != ()
         mean = Mean(*measure) if pair else Mean(measure)
     of, above = (
-        None if part is None else _checked(_by_state(part, table), table.count, over, measure)
+        None if part is None else _validate(_by_state(part, table), table.count, over, measure)
         for part in (mean.of, mean.over)
     )
     assert of is not None
@@ -124,20 +124,20 @@ def chosen(measure: Any, model: Measurable | None, states: Any, over: NDArray[np
 
 
 def _by_state(value: Any, table: StateTable) -> Any:
-    """Return an array whose labels are states in the order of the states."""
+    """Return an array in the order of the states, if its labels are states."""
     return aligned("measure", value, table.plain()) if hasattr(value, "__array__") and np.ndim(value) else value
 
 
-def _checked(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> NDArray[np.float64]:
-    """Return numbers over some of the states, shape (..., over)."""
+def _validate(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> NDArray[np.float64]:
+    """Return numbers over the states of a mean, shape (..., over)."""
     try:
         f = np.asarray(value)
         if f.dtype.kind == "c":
             raise TypeError
         f = f.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        said = "numbers over the states are expected"
-        raise ValueError(f"measure = {format_value(measure)}: {said}") from None
+        message = "numbers over the states are expected"
+        raise ValueError(f"measure = {format_value(measure)}: {message}") from None
     if f.ndim == 0 or f.shape[-1] != count:
         raise ValueError(f"measure has shape {f.shape}: must be ({count},), one number per state")
     finite = np.isfinite(f[..., over]).reshape(-1, len(over)).all(axis=0)
@@ -150,20 +150,20 @@ def _checked(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> N
 def measured(model: Measurable, pi: NDArray[np.float64], states: Any) -> dict[str, Measure]:
     """Return the measures of a distribution, shape (states,), over states as for `functionals`."""
     if isinstance(states, StateBlocks):
-        return _measured_in_blocks(model, pi, states)
+        return _measure_blocks(model, pi, states)
     return {name: (mean.dims, mean.value(pi), _units(mean)) for name, mean in functionals(model, states).items()}
 
 
-def _measured_in_blocks(model: Measurable, pi: NDArray[np.float64], states: StateBlocks) -> dict[str, Measure]:
+def _measure_blocks(model: Measurable, pi: NDArray[np.float64], states: StateBlocks) -> dict[str, Measure]:
     sums: dict[str, tuple[Mean, list[Any]]] = {}
     begin = 0
     for block in states.blocks():
         part = pi[begin : begin + block.count]
         begin += block.count
         for name, mean in functionals(model, block).items():
-            found = [mean._replace(of=values).sum_of(part) for values in mean.parts()]
-            before = sums[name][1] if name in sums else [0.0] * len(found)
-            total = [a + b for a, b in zip(before, found, strict=True)]
+            parts = [mean._replace(of=values).sum_of(part) for values in mean.parts()]
+            before = sums[name][1] if name in sums else [0.0] * len(parts)
+            total = [a + b for a, b in zip(before, parts, strict=True)]
             sums[name] = mean._replace(of=None, over=None), total
     with np.errstate(invalid="ignore", divide="ignore"):
         return {
@@ -181,10 +181,10 @@ def _units(mean: Mean) -> dict[str, str]:
 
 
 def measures_of(model: Measurable, pi: NDArray[np.float64], states: StateTable | StateBlocks) -> dict[str, Measure]:
-    """Return ``model.measures`` of a distribution over some states.
+    """Return ``model.measures`` of a distribution over these states.
 
-    A model whose own ``measures`` takes the distribution alone finds these states where it looks for
-    those of its space, in ``self.states()``.
+    A model whose ``measures`` takes the distribution alone reads the states from ``self.states()``, which then returns
+    these instead of the states of its space.
     """
     s = states.arrays if isinstance(states, StateTable) else states
     try:

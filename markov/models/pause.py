@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["PauseTandem"]
 
 UP, DOWN = 1, 2  # a link at its full rate, a paused one
-ROOM = 8  # tuples of rates are as long as a multiple of this
+ROOM = 8  # the length of tuples of rates is a multiple of it
 
 
 def check_control(p: Any, smallest: int, why: str) -> None:
-    """Check the parameters that every pause chain has: thresholds, rates, the round-trip time.
+    """Check the parameters of every pause chain: thresholds, rates, the round-trip time.
 
-    ``smallest`` is the largest threshold that the buffers allow, and ``why`` says which that is.
+    ``smallest`` is the largest threshold that the buffers allow, and ``why`` its origin.
     """
     high = integer("high_threshold", p.high_threshold, 1, smallest, why=why)
     if p.low_threshold is not None:
@@ -48,7 +48,7 @@ def check_control(p: Any, smallest: int, why: str) -> None:
 def with_room(rates: Any) -> tuple[float, ...]:
     """Return the rates of the TCP states, filled up with zeros to a multiple of eight.
 
-    Kernels are compiled for the length of a tuple: up to eight states share one. No rule asks for a
+    Kernels are compiled for the length of a tuple: up to eight states share a kernel. No rule reads a
     rate beyond the last state's.
     """
     return tuple(map(float, rates)) + (0.0,) * (-len(rates) % ROOM)
@@ -83,7 +83,7 @@ class PauseTandem(ChainModel):
     Parameters
     ----------
     buffers
-        (B1, B2), packets including the one in service.
+        (B1, B2), packets including the packet in service.
     high_threshold
         T1, in 1 .. B2.
     low_threshold
@@ -92,7 +92,7 @@ class PauseTandem(ChainModel):
     link_rate
         mu1 > 0, packets/s.
     paused_rate
-        mu2 >= 0, packets/s: that of queue 1 while it is paused.
+        mu2 >= 0, packets/s: rate of queue 1 while it is paused.
     bottleneck_rate
         nu > 0, packets/s.
     arrival_rates
@@ -108,7 +108,7 @@ class PauseTandem(ChainModel):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and the allowed values.
 
     Notes
     -----
@@ -249,7 +249,7 @@ class PauseTandem(ChainModel):
             Over ``queue`` (1, 2): ``mean_queue`` (packets), ``waiting_time`` (s, service included),
             ``effective_rate``, ``loss_rate`` (packets/s), ``loss_probability``; and ``throughput``
             (packets/s), ``pause_fraction`` (of the time), ``pause_rate`` (pauses begun per second).
-            A loss probability is the fraction of what arrives at that queue. Waiting time and loss probability are NaN
+            A loss probability is the lost fraction of the arrivals at that queue. Waiting time and loss probability are NaN
             at a queue where nothing arrives.
 
         Notes
@@ -266,13 +266,13 @@ class PauseTandem(ChainModel):
         lost = offered * np.array([s.i == q.B1, s.j == q.B2])
         effective = offered - lost
         begins = (s.k == UP) & (s.i > 0) & (s.j == q.T1) & (q.T1 < q.B2)
-        each = ("queue",)
+        dims = ("queue",)
         return {
-            "mean_queue": Mean(queue, dims=each, units="packets"),
-            "waiting_time": Mean(queue, effective, dims=each, units="s"),
-            "effective_rate": Mean(effective, dims=each, units="packets/s"),
-            "loss_rate": Mean(lost, dims=each, units="packets/s"),
-            "loss_probability": Mean(lost, offered, dims=each, units="1"),
+            "mean_queue": Mean(queue, dims=dims, units="packets"),
+            "waiting_time": Mean(queue, effective, dims=dims, units="s"),
+            "effective_rate": Mean(effective, dims=dims, units="packets/s"),
+            "loss_rate": Mean(lost, dims=dims, units="packets/s"),
+            "loss_probability": Mean(lost, offered, dims=dims, units="1"),
             "throughput": Mean(q.nu * (s.j > 0), units="packets/s"),
             "pause_fraction": Mean(s.k == DOWN, units="1"),
             "pause_rate": Mean(q.mu1 * begins, units="1/s"),
@@ -283,11 +283,11 @@ class PauseTandem(ChainModel):
 
         These are the paper's three: lambda_effec,2, lambda_effec,1 (1 - P2) and nu P(j > 0).
         """
-        found = super().measures(pi, s)
-        effective, lost = found["effective_rate"][1], found["loss_rate"][1]
+        measures = super().measures(pi, s)
+        effective, lost = measures["effective_rate"][1], measures["loss_rate"][1]
         with np.errstate(invalid="ignore"):  # 0/0 where nothing arrives
             passed = effective[1] / (effective[1] + lost[1])  # 1 - P2 without cancellation
         second = effective[0] * passed if effective[0] > 0 else 0.0
-        three = np.array([effective[1], second, found["throughput"][1]])
-        found["throughput_expressions"] = ("expression",), three, {"units": "packets/s"}
-        return found
+        three = np.array([effective[1], second, measures["throughput"][1]])
+        measures["throughput_expressions"] = ("expression",), three, {"units": "packets/s"}
+        return measures

@@ -30,7 +30,7 @@ MAX_HOPS = 100
     rtt="time",
 )
 class PauseChain(ChainModel):
-    """Queues in series, each but the first pausing the one before it; TCP reacts to any loss.
+    """Queues in series, each but the first pausing its predecessor; TCP reacts to any loss.
 
     `PauseTandem` with more queues (``hops=1`` is that model in its default readings). Queue h sends at
     rate mu1, or mu2 while paused, to queue h + 1; the last one at rate nu. Queue h + 1 pauses queue h
@@ -42,7 +42,7 @@ class PauseChain(ChainModel):
     hops
         Number of links under control, at least 1; there is one queue more.
     buffers
-        Packets of each queue, the one in service included; None: 10, and 20 in all others.
+        Packets of each queue, including the packet in service; None: 10 in the first queue, 20 in all others.
     high_threshold
         T1 of all queues but the first, in 1 .. the smallest of their buffers. At a queue whose buffer
         it is, control is off.
@@ -68,7 +68,7 @@ class PauseChain(ChainModel):
     """
 
     class State(NamedTuple):
-        """Packets in each queue, up or down of each link between two, TCP state."""
+        """Packets in each queue, state of each link between two queues, TCP state."""
 
         n: tuple[int, ...]
         k: tuple[int, ...]
@@ -108,8 +108,8 @@ class PauseChain(ChainModel):
         buffers = self._buffers
         if not isinstance(buffers, tuple) or len(buffers) != hops + 1:
             raise ValueError(f"buffers = {p.buffers!r}: must be {hops + 1} numbers, one per queue")
-        for place, buffer in enumerate(buffers):
-            integer(f"buffers[{place}]", buffer, 1, 10**9)
+        for index, buffer in enumerate(buffers):
+            integer(f"buffers[{index}]", buffer, 1, 10**9)
         check_control(p, min(buffers[1:]), "the smallest buffer")
 
     @property
@@ -180,10 +180,10 @@ class PauseChain(ChainModel):
         offered = np.concatenate([np.asarray(q.rates)[s.a - 1][None], sent])
         full = (np.array(q.B) == n.T).T
         paused = np.concatenate([k == DOWN, np.zeros_like(n[-1:], dtype=bool)])
-        each = ("queue",)
+        dims = ("queue",)
         return {
-            "mean_queue": Mean(n, dims=each, units="packets"),
-            "loss_rate": Mean(offered * full, dims=each, units="packets/s"),
-            "pause_fraction": Mean(paused, dims=each, units="1"),
+            "mean_queue": Mean(n, dims=dims, units="packets"),
+            "loss_rate": Mean(offered * full, dims=dims, units="packets/s"),
+            "pause_fraction": Mean(paused, dims=dims, units="1"),
             "throughput": Mean(q.nu * (n[-1] > 0), units="packets/s"),
         }

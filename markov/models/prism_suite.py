@@ -1,7 +1,7 @@
-"""Chains of the PRISM benchmark suite, which the quantitative verification benchmark set has too.
+"""Chains of the PRISM benchmark suite, which are part of the quantitative verification benchmark set as well.
 
-M. Kwiatkowska, G. Norman, D. Parker, The PRISM benchmark suite, QEST 2012. ``rewards`` has, state by
-state, what the suite asks for; ``stationary(model)[name]`` is its mean.
+M. Kwiatkowska, G. Norman, D. Parker, The PRISM benchmark suite, QEST 2012. ``rewards`` has the rewards of the suite's
+properties in each state; ``stationary(model)[name]`` is their mean.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Cluster(ChainModel):
     """Two clusters of workstations, their switches and a backbone, with one repair unit.
 
     B. R. Haverkort, H. Hermanns, J.-P. Katoen, On the use of model checking techniques for
-    dependability evaluation, SRDS 2000; rates per hour as in the PRISM benchmark suite. What the
-    repair unit works at (``busy``): 0 nothing, 1 and 2 a workstation on the left and right, 3 and 4 a
+    dependability evaluation, SRDS 2000; rates per hour as in the PRISM benchmark suite. Task of the
+    repair unit (``busy``): 0 none, 1 and 2 a workstation on the left and right, 3 and 4 a
     switch, 5 the backbone.
 
     Examples
@@ -73,11 +73,11 @@ class Cluster(ChainModel):
         installed = (q.workstations, q.workstations, 1, 1, 1)
         for n in range(5):
             if working[n] > 0:
-                yield _repaired(s, n, -1, s.busy), working[n] * _FAILING[n]
+                yield _change_part(s, n, -1, s.busy), working[n] * _FAILING[n]
             if working[n] < installed[n] and s.busy == 0:
                 yield s._replace(busy=n + 1), 10.0
             if working[n] < installed[n] and s.busy == n + 1:
-                yield _repaired(s, n, 1, 0), _REPAIRING[n]
+                yield _change_part(s, n, 1, 0), _REPAIRING[n]
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
@@ -92,8 +92,8 @@ _FAILING = (1 / 500, 1 / 500, 1 / 4000, 1 / 4000, 1 / 5000)
 _REPAIRING = (2.0, 2.0, 0.25, 0.25, 0.125)
 
 
-def _repaired(s: Any, n: int, change: int, busy: int) -> Any:
-    """Return the state after one of part n is repaired (1) or fails (-1)."""
+def _change_part(s: Any, n: int, change: int, busy: int) -> Any:
+    """Return the state after a unit of part n is repaired (1) or fails (-1)."""
     return s._replace(
         left=s.left + change * (n == 0),
         right=s.right + change * (n == 1),
@@ -108,8 +108,8 @@ class Kanban(ChainModel):
     """Four production cells with ``tickets`` Kanban tickets each; cells 2 and 3 work in parallel.
 
     G. Ciardo, M. Tilgner, On the use of Kronecker operators for the solution of generalized
-    stochastic Petri nets, ICASE 96-35, 1996; rates as in the PRISM benchmark suite. Of each cell: parts
-    in the machine (m), to be done again (b), and done (d). Few states of the product space can be
+    stochastic Petri nets, ICASE 96-35, 1996; rates as in the PRISM benchmark suite. Components of each cell:
+    parts in the machine (m), to be done again (b), and done (d). Few states of the product space can be
     reached.
 
     Examples
@@ -159,11 +159,11 @@ class Kanban(ChainModel):
         done = (s.d1, s.d2, s.d3, s.d4)
         for n in range(4):
             if machine[n] > 0 and back[n] < q.tickets:
-                yield _moved(s, n, -1, 1, 0), _AGAIN[n]
+                yield _change_cell(s, n, -1, 1, 0), _AGAIN[n]
             if machine[n] > 0 and done[n] < q.tickets:
-                yield _moved(s, n, -1, 0, 1), _WELL[n]
+                yield _change_cell(s, n, -1, 0, 1), _WELL[n]
             if back[n] > 0 and machine[n] < q.tickets:
-                yield _moved(s, n, 1, -1, 0), 0.3
+                yield _change_cell(s, n, 1, -1, 0), 0.3
         if s.m1 + s.b1 + s.d1 < q.tickets:
             yield s._replace(m1=s.m1 + 1), 1.0
         if s.d1 > 0 and s.m2 + s.b2 + s.d2 < q.tickets and s.m3 + s.b3 + s.d3 < q.tickets:
@@ -175,7 +175,7 @@ class Kanban(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
-        """Return, over states ``s``, ``throughput``: the rate at which new parts come in."""
+        """Return, over states ``s``, ``throughput``: the rate of new parts."""
         return {"throughput": np.asarray(s.m1 + s.b1 + s.d1 < self.tickets, dtype=float)}
 
 
@@ -183,7 +183,7 @@ _AGAIN = (0.36, 0.42, 0.39, 0.33)
 _WELL = (0.84, 0.98, 0.91, 0.77)
 
 
-def _moved(s: Any, n: int, m: int, b: int, d: int) -> Any:
+def _change_cell(s: Any, n: int, m: int, b: int, d: int) -> Any:
     """Return the state after the parts in cell n have changed by m, b and d."""
     return s._replace(
         m1=s.m1 + m * (n == 0),
@@ -254,7 +254,7 @@ class CoxTandem(ChainModel):
 
     @elementwise
     def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
-        """Return, over states ``s``, ``customers``: how many there are in both queues."""
+        """Return, over states ``s``, ``customers``: their number in both queues."""
         return {"customers": np.asarray(s.first + s.second, dtype=float)}
 
 
@@ -272,7 +272,7 @@ class Polling(ChainModel):
     """
 
     class State(NamedTuple):
-        """Where the server is, whether it serves (1), and bit n of ``full``: whether station n waits."""
+        """Position of the server, whether it serves (1), and bit n of ``full``: whether station n waits."""
 
         at: int
         serving: int
@@ -299,12 +299,12 @@ class Polling(ChainModel):
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
         """Yield arrivals at empty stations, and the transitions of the server."""
-        here = 1 << s.at
+        customer = 1 << s.at
         for n in range(q.stations):
             if (s.full >> n) % 2 == 0:
                 yield s._replace(full=s.full + (1 << n)), 1.0 / q.stations
         if s.serving == 1:
-            yield s._replace(at=(s.at + 1) % q.stations, serving=0, full=s.full - here), 1.0
+            yield s._replace(at=(s.at + 1) % q.stations, serving=0, full=s.full - customer), 1.0
         elif (s.full >> s.at) % 2 == 1:
             yield s._replace(serving=1), 200.0
         else:

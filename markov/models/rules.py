@@ -1,4 +1,4 @@
-"""Chains given by rules: a generator of (target, rate) in plain Python, and the states it is about.
+"""Chains defined by rules: a generator of (target, rate) in plain Python, and its states.
 
 >>> from typing import NamedTuple
 >>> from markov import ChainModel
@@ -46,11 +46,12 @@ __all__ = ["NO_END", "ChainModel", "add_at", "estimates_in", "scope_of_bound", "
 
 M = TypeVar("M")
 
-MAX_CACHED_STATES = 50_000  # states of a space whose values are remembered
+MAX_CACHED_STATES = 50_000
+"""Largest space whose values are cached."""
 
 
 class _Undeclared:
-    """Stands where a subclass declares ``State``."""
+    """Default of ``State``, which a subclass declares."""
 
     def __get__(self, model: ChainModel | None, owner: type[Any]) -> Any:
         if model is None:
@@ -64,7 +65,7 @@ class ChainModel(Parametrized):
 
     Subclasses declare ``State``, a NamedTuple, and ``rules``; ``Params``, a NamedTuple, where there
     are parameters; and ``space``, ``start`` or both, which say what states there are. The rules are
-    plain Python, and mean what they mean in Python.
+    plain Python, with its semantics.
 
     Examples
     --------
@@ -110,7 +111,7 @@ class ChainModel(Parametrized):
     def start(self) -> Any:
         """Return the state that the chain starts in, or None: every state of the space counts.
 
-        With a start, only the states that it leads to count, and rules are never asked about others.
+        With a start, the chain has only the states that it leads to, and errors of rules in others are ignored.
         """
         return None
 
@@ -131,8 +132,8 @@ class ChainModel(Parametrized):
     def labels(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
         """Return sets of states by name: whether each state ``s`` belongs to them.
 
-        ``s`` is one state, as for `rules`, and the labels mean what they mean in Python. A subclass may
-        take the parameters too, ``labels(self, s, q)``.
+        ``s`` is one state, as for `rules`, with plain Python values. A subclass may
+        take the parameters as well, ``labels(self, s, q)``.
         """
         return {}
 
@@ -160,17 +161,17 @@ class ChainModel(Parametrized):
         return measured(self, pi, self.states() if s is None else s)
 
     def unproved_inputs(self, measures: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
-        """Return what the error bound of an answer does not cover: fits and estimates behind the parameters.
+        """Return the inputs that the error bound of an answer does not cover: fits and estimates of parameters.
 
         Parameters
         ----------
         measures
-            Scalar measures of the answer by name, as far as it has any.
+            Scalar measures of the answer by name.
         """
         return estimates_in(self)
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with changed parameters; it remembers that others were estimated."""
+        """Return a copy with changed parameters, and the notes about estimated ones."""
         return with_estimates(super().replace(**changes), estimates_in(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -194,9 +195,9 @@ class ChainModel(Parametrized):
 
     @property
     def space_size(self) -> int:
-        """Number of states of the product space; ``MarkovChain(model).size`` counts those that are solved.
+        """Number of states of the product space; ``MarkovChain(model).size`` counts the states that are solved.
 
-        A start or the rules may lead to a part of the space only.
+        A start may lead to a part of the space only.
         """
         return self._space.size
 
@@ -230,21 +231,20 @@ class ChainModel(Parametrized):
         Raises
         ------
         RuleError
-            When it takes neither one nor two arguments; when a second argument has a default, and there are parameters
-            that might be meant.
+            When it takes neither one nor two arguments, or a second argument with a default although there are parameters.
         """
         return _with_parameters(getattr(self, kind), f"{self.name}.{kind}", q)
 
 
 def with_estimates(model: M, notes: tuple[str, ...]) -> M:
-    """Return the model, which from now on remembers that parameters were estimated."""
+    """Attach notes about estimated parameters to a model, and return it."""
     if notes:
         model.__dict__["_estimated"] = notes
     return model
 
 
 def estimates_in(model: object) -> tuple[str, ...]:
-    """Return what `with_estimates` wrote."""
+    """Return the notes of `with_estimates`."""
     notes: tuple[str, ...] = getattr(model, "__dict__", {}).get("_estimated", ())
     return notes
 
@@ -255,22 +255,22 @@ def _build_with_estimates(parts: tuple[Any, ...], notes: tuple[str, ...]) -> Any
 
 
 def scope_of_bound(model: object, measures: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Return the row of a result's table that says what its error bound covers; none for chains without fits."""
+    """Return the row of a result's table about the scope of its error bound; none for chains without fits."""
     inputs = model.unproved_inputs(measures or {}) if isinstance(model, ChainModel) else estimates_in(model)
     return {"bound covers": f"this chain; not {'; '.join(inputs)}"} if inputs else {}
 
 
 def add_at(vector: tuple[Any, ...], place: int, amount: Any) -> tuple[Any, ...]:
-    """Return a vector of components with something added at one place.
+    """Return a vector of components with an amount added to one of them.
 
     Parameters
     ----------
     vector
         A tuple of numbers, such as ``s.n`` of a state.
     place
-        Which of them, from 0.
+        Index of the component, from 0.
     amount
-        What is added.
+        Number to add.
 
     Examples
     --------
@@ -283,18 +283,18 @@ def add_at(vector: tuple[Any, ...], place: int, amount: Any) -> tuple[Any, ...]:
 @functools.lru_cache(maxsize=16)
 def _grids(bounds: tuple[tuple[int, int], ...]) -> list[NDArray[np.int64]]:
     """Return the values of each component over a product space."""
-    places = np.indices([stop - start for start, stop in bounds]).reshape(len(bounds), -1)
-    grids = [place + start for place, (start, _) in zip(places, bounds, strict=True)]
+    indices = np.indices([stop - start for start, stop in bounds]).reshape(len(bounds), -1)
+    grids = [index + start for index, (start, _) in zip(indices, bounds, strict=True)]
     for grid in grids:
         grid.flags.writeable = False
     return grids
 
 
-# --------------------------------------------------------------------------- how functions of a model are called
+# Signatures of the functions of a model
 
 
 def _with_parameters(function: Callable[..., Any], name: str, q: Any) -> Callable[[Any, Any], Any]:
-    """Return a function of the state, or of the state and the parameters ``q``, as one of both.
+    """Return a function of the state, or of the state and the parameters ``q``, as a function of both.
 
     A second argument with a default, which is not called ``q``, keeps its default: in a loop,
     ``lambda s, k=k: ...`` is a function of the state.
@@ -305,9 +305,9 @@ def _with_parameters(function: Callable[..., Any], name: str, q: Any) -> Callabl
     count = _count_of_arguments(getattr(function, "__func__", function), bound)
     if count == 2 and (second := _default_argument(getattr(function, "__func__", function), bound)):
         if not (q is None or (isinstance(q, tuple) and not q)):
-            said = f"{name} takes {inspect.signature(function)}: {second} would be the parameters"
+            message = f"{name} takes {inspect.signature(function)}: {second} would be the parameters"
             hint = f"write (s, q, {second}=...), or call it q if it is the parameters"
-            raise RuleError.at(location_of(function), said, hint)
+            raise RuleError.at(location_of(function), message, hint)
         count = 1
     if count == 2:
         return function
@@ -316,18 +316,18 @@ def _with_parameters(function: Callable[..., Any], name: str, q: Any) -> Callabl
         wrapper.of_state = function  # type: ignore[attr-defined]  # its source is translated
         return wrapper
     hint = "write (s, q) below @staticmethod, (self, s, q), or (self, s)"
-    said = f"{name} takes {inspect.signature(function)}"
-    raise RuleError.at(location_of(function), said, hint)
+    message = f"{name} takes {inspect.signature(function)}"
+    raise RuleError.at(location_of(function), message, hint)
 
 
 @functools.lru_cache(maxsize=256)
 def _default_argument(function: Callable[..., Any], bound: bool) -> str | None:
     """Return the name of the second argument of a function of the state, if it has a default and is not ``q``."""
     try:
-        given = list(inspect.signature(function).parameters.values())[int(bound) :]
+        parameters = list(inspect.signature(function).parameters.values())[int(bound) :]
     except (TypeError, ValueError):  # built in
         return None
-    second = given[1] if len(given) > 1 else None
+    second = parameters[1] if len(parameters) > 1 else None
     if second is None or second.default is inspect.Parameter.empty or second.name == "q":
         return None
     return None if second.kind is inspect.Parameter.KEYWORD_ONLY else second.name
@@ -335,7 +335,7 @@ def _default_argument(function: Callable[..., Any], bound: bool) -> str | None:
 
 @functools.lru_cache(maxsize=256)
 def _count_of_arguments(function: Callable[..., Any], bound: bool) -> int:
-    """Return how many arguments a function of the state takes, 2 or 1; 0: something else."""
+    """Return the number of arguments of a function of the state, 2 or 1; 0 for any other signature."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built in

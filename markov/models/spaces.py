@@ -1,9 +1,8 @@
 """The states of a model: named components with finitely many values each.
 
-A field of ``State`` is one component, with a range of whole numbers or any list of values (texts, an
+A field of ``State`` is one component, with a range of whole numbers or any list of values (strings, an
 Enum), or a vector of components: a tuple of ranges, such as the queue lengths of N stations.
-The code of a component is its value where that is a whole number of a range, otherwise the place of the
-value in the list.
+The code of a component is its value if its values are a range, otherwise the index of the value in the list.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ __all__ = ["NO_END", "NUMBERED", "Component", "Space", "fields_of"]
 
 
 NO_END = 2**52
-"""Where the values of a component end that has no last one."""
+"""Upper limit of the range of a component without a last value."""
 MAX_CODE = 2**62
-"""Whole numbers below are codes of 64 bits, as are differences of two of them."""
+"""Limit of codes, so that differences of two of them have 64 bits as well."""
 NUMBERED = 2**63
-"""States of a space that have numbers of 64 bits."""
+"""Smallest size of a space whose states have no numbers of 64 bits."""
 ALLOWED = (
     "a range with step 1, not empty; a list of different values, such as an Enum; or, for a vector, "
     "a tuple of such ranges"
@@ -48,7 +47,7 @@ class Component:
     Attributes
     ----------
     name
-        The field of ``State``; with its place for one of a vector: ``n[2]``.
+        The field of ``State``, with an index for a component of a vector: ``n[2]``.
     values
         A range with step 1, or different values in the order that numbers them.
     """
@@ -58,40 +57,40 @@ class Component:
 
     @property
     def low(self) -> int:
-        """The least code: the least value of a range, 0 for values of any other kind."""
+        """The smallest code: the first value of a range, 0 for a list of values."""
         return self.values.start if isinstance(self.values, range) else 0
 
     @property
     def count(self) -> int:
-        """How many values there are: of a range it may be more than ``len`` can say."""
+        """Number of values, which may exceed the limit of ``len`` for a range."""
         values = self.values
         return values.stop - values.start if isinstance(values, range) else len(values)
 
     def values_at(self, codes: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the values with some codes, an array of the same shape."""
+        """Return the values with these codes, an array of the same shape."""
         if isinstance(self.values, range):
             return codes
         if all(isinstance(value, str) for value in self.values):
             return np.array(self.values)[codes]
         table = np.empty(len(self.values), dtype=object)
-        for place, value in enumerate(self.values):
-            table[place] = value  # all at once, tuples of one length would be rows
+        for index, value in enumerate(self.values):
+            table[index] = value  # an assignment of all would make rows of tuples of one length
         return table[codes]
 
 
 class Space:
-    """The product of some components, and how its states are written and numbered.
+    """The product of components, with the form and the numbers of its states.
 
     States are numbered with the last component varying fastest.
 
     Parameters
     ----------
     make
-        Makes a state out of the values of its fields: a NamedTuple class, or None for plain tuples.
+        Constructor of a state from the values of its fields: a NamedTuple class, or None for plain tuples.
     fields
         The values of each field: a `range`, a sequence, or a tuple of ranges.
     exact
-        Whether a number counts as a value of a range only where it is an ``int``: neither 2.0 nor True.
+        Whether only an ``int`` is a value of a range, neither 2.0 nor True.
     """
 
     def __init__(self, make: Any, fields: Mapping[str, Any], *, exact: bool = False) -> None:
@@ -106,48 +105,48 @@ class Space:
                 components += [Component(f"{name}[{k}]", part) for k, part in enumerate(values)]
             else:
                 self.widths.append(None)
-                kept = values if isinstance(values, range) else tuple(values)
-                components.append(Component(name, kept))
+                listed = values if isinstance(values, range) else tuple(values)
+                components.append(Component(name, listed))
         self.components = tuple(components)
         self.shape = tuple(c.count for c in components)
         self.low = tuple(c.low for c in components)
         self.size = math.prod(self.shape)
 
     @classmethod
-    def of(cls, make: Any, given: Any, owner: str) -> Space:
-        """Return the space that a model called ``owner`` declares, checked.
+    def of(cls, make: Any, declared: Any, owner: str) -> Space:
+        """Return the space that a model with the name ``owner`` declares, checked.
 
         Raises
         ------
         RuleError
             Unless it is a mapping of the fields of ``State`` to values as in the class.
         """
-        if not isinstance(given, Mapping):
-            msg = f"{owner}.space() returns {given!r}: must be a dict of the fields of State"
+        if not isinstance(declared, Mapping):
+            msg = f"{owner}.space() returns {declared!r}: must be a dict of the fields of State"
             raise RuleError(msg)
-        if all(type(values) is range for values in given.values()):
-            return _of_ranges(make, tuple(given), tuple(given.values()), owner)
-        return cls._of(make, given, owner)
+        if all(type(values) is range for values in declared.values()):
+            return _of_ranges(make, tuple(declared), tuple(declared.values()), owner)
+        return cls._of(make, declared, owner)
 
     @classmethod
-    def _of(cls, make: Any, given: Mapping[str, Any], owner: str) -> Space:
-        if tuple(given) != fields_of(make, owner):
+    def _of(cls, make: Any, declared: Mapping[str, Any], owner: str) -> Space:
+        if tuple(declared) != fields_of(make, owner):
             fields = ", ".join(make._fields)
-            raise RuleError(f"{owner}.space() has {', '.join(given)}: must be {fields}")
-        for name, values in given.items():
+            raise RuleError(f"{owner}.space() has {', '.join(declared)}: must be {fields}")
+        for name, values in declared.items():
             parts = values if is_vector(values) else [values]
             if not all(map(is_finite, parts)):
                 raise RuleError(f"{owner}.space(): {name} = {values!r}: must be {ALLOWED}")
-        return cls(make, given)
+        return cls(make, declared)
 
     @classmethod
     def of_single(cls, values: Any) -> Space:
-        """Return the space of states that are one value each, whatever it is."""
+        """Return the space of states that are one value each, of any type."""
         return cls(_single, {"state": values})
 
     @classmethod
-    def found(cls, make: Any, states: Sequence[Any]) -> Space:
-        """Return the smallest space that has some states, of which a model declared none.
+    def of_states(cls, make: Any, states: Sequence[Any]) -> Space:
+        """Return the smallest space that has these states.
 
         Whole numbers become a range; other values, and whole numbers beyond 62 bits, are numbered in the
         order of their discovery. States that are not all tuples of the same length have one component,
@@ -177,10 +176,10 @@ class Space:
         return all(isinstance(c.values, range) for c in self.components)
 
     @cached_property
-    def coded(self) -> bool:
+    def has_codes(self) -> bool:
         """Whether every code has 64 bits."""
-        ends = zip(self.low, self.shape, strict=True)
-        return all(-MAX_CODE < low <= low + count < MAX_CODE for low, count in ends)
+        bounds = zip(self.low, self.shape, strict=True)
+        return all(-MAX_CODE < low <= low + count < MAX_CODE for low, count in bounds)
 
     @cached_property
     def plain(self) -> bool:
@@ -190,12 +189,12 @@ class Space:
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
-        """By how much a state's number grows with the code of each component."""
+        """Increment of a state's number per unit of each component."""
         tails = [math.prod(self.shape[k + 1 :]) for k in range(len(self.shape))]
         return tuple(tails)
 
     def flat(self, state: Any) -> tuple[Any, ...]:
-        """Return the values of the components of a state, vectors taken apart."""
+        """Return the values of all components of a state."""
         if self.make is _single:
             return (state,)
         if all(width is None for width in self.widths):
@@ -205,7 +204,7 @@ class Space:
             parts.extend([value] if width is None else value)
         return tuple(parts)
 
-    def joined(self, values: Sequence[Any]) -> Any:
+    def assemble(self, values: Sequence[Any]) -> Any:
         """Return the state with these values of its components, vectors as tuples."""
         if self.plain:
             return self.make(*values)
@@ -215,19 +214,19 @@ class Space:
         )
 
     def canonical(self, state: Any) -> Any:
-        """Return a state with each value as the space has it: 2.0 becomes 2, a member an int.
+        """Return a state with the values of the space: 2.0 becomes 2, a member of an IntEnum an int.
 
         Raises
         ------
         ValueError
-            When it is no state of this space; the message says what is wrong.
+            When it is no state of this space, with the reason.
         """
         values = self.flat(self.checked(state))
         if len(values) != len(self.components):
             raise ValueError(_shape_of(state, self.widths))
         if self.exact and any(type(value) is not int for value in values):
             raise ValueError("a component is no int")
-        return self.joined([known_value(c, v) for c, v in zip(self.components, values, strict=True)])
+        return self.assemble([canonical_value(c, v) for c, v in zip(self.components, values, strict=True)])
 
     def within(self, ranges: Sequence[range], *, exact: bool = False) -> Space:
         """Return the space of the same fields with these values of its components."""
@@ -239,7 +238,7 @@ class Space:
         return Space(None if self.make is _tuple else self.make, fields, exact=exact)
 
     def checked(self, state: Any) -> Any:
-        """Return a target as a tuple of the values of the fields; ValueError when it is none."""
+        """Return a target as a tuple of the values of the fields; ValueError for any other object."""
         fields = self.fields
         if self.make is _single:
             return state
@@ -268,7 +267,7 @@ class Space:
         return rows if self.make is _tuple else itertools.starmap(self.make, rows)
 
     def admits(self) -> Callable[[Any], bool]:
-        """Return a quick test for tuples that are states of this space as they stand."""
+        """Return a fast test for tuples that are states of this space without conversion."""
         if not self.whole or self.make is _single:
             return lambda _state: False
         names, left, tests = [], iter(range(len(self.components))), []
@@ -280,7 +279,7 @@ class Space:
         for k, (c, n) in enumerate(zip(self.components, self.shape, strict=True)):
             tests.append(f"type(v{k}) is int and {c.low} <= v{k} < {c.low + n}")
         text = f"def admit(state):\n {', '.join(names)}, = state\n return {' and '.join(tests)}"
-        return _defined(text)
+        return _compile_test(text)
 
     def codes(self, states: Sequence[Any]) -> NDArray[np.int64]:
         """Return the codes of states of this space, shape (components, len(states))."""
@@ -294,13 +293,13 @@ class Space:
 
     def numbers(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of states in the product, from their codes; the space below 2^63."""
-        found = np.zeros(codes.shape[1], dtype=np.int64)
+        numbers = np.zeros(codes.shape[1], dtype=np.int64)
         for code, low, size in zip(codes, self.low, self.shape, strict=True):
-            found = found * size + (code - low)
-        return found
+            numbers = numbers * size + (code - low)
+        return numbers
 
     def order_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return the order of states by their components, the last varying fastest; None: as they are."""
+        """Return the order of states by their components, the last varying fastest; None if they are sorted."""
         if self.size >= NUMBERED:
             return np.lexsort(codes[::-1])
         numbers = self.numbers(codes)
@@ -324,11 +323,11 @@ class Space:
             view = component.values_at(code).view()
             view.flags.writeable = False
             arrays.append(view)
-        return self.joined(arrays)
+        return self.assemble(arrays)
 
     def state(self, codes: Sequence[int] | NDArray[np.int64]) -> Any:
         """Return one state by its codes, with plain Python values."""
-        return self.joined(
+        return self.assemble(
             [
                 int(code) if isinstance(c.values, range) else c.values[int(code)]
                 for c, code in zip(self.components, codes, strict=True)
@@ -338,11 +337,11 @@ class Space:
     def states(self) -> Iterator[Any]:
         """Return all states of the product, the last component varying fastest."""
         parts = itertools.product(*(c.values for c in self.components))
-        return itertools.starmap(self.make, parts) if self.plain else map(self.joined, parts)
+        return itertools.starmap(self.make, parts) if self.plain else map(self.assemble, parts)
 
 
 def values_of(column: Sequence[Any]) -> Any:
-    """Return the values of a field that were found: a range, a tuple of ranges, or a list."""
+    """Return the distinct values of a field: a range, a tuple of ranges, or a list."""
     if _are_codes(column):
         return range(min(column), max(column) + 1)
     vectors = all(type(v) is tuple and _are_codes(v) for v in column)
@@ -357,25 +356,25 @@ def _are_codes(values: Sequence[Any]) -> bool:
 
 
 def is_vector(values: Any) -> bool:
-    """Return whether the values of a field are ranges, one for each entry of a vector."""
+    """Whether the values of a field are ranges, one for each entry of a vector."""
     return isinstance(values, (tuple, list)) and len(values) > 0 and all(isinstance(part, range) for part in values)
 
 
 def is_finite(values: Any) -> bool:
-    """Whether these may be the values of a component."""
+    """Whether a component may have these values."""
     if isinstance(values, range):
         return values.step == 1 and values.stop > values.start
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, (Sequence, enum.EnumMeta)):
         return False
-    given = list(values)
+    listed = list(values)
     try:
-        return 0 < len(given) == len(set(given))
-    except TypeError:  # values that cannot be told apart by hash
+        return 0 < len(listed) == len(set(listed))
+    except TypeError:  # values without a hash
         return False
 
 
-def known_value(component: Component, value: Any) -> Any:
-    """Return the component's value that equals this one."""
+def canonical_value(component: Component, value: Any) -> Any:
+    """Return the component's value that equals a value."""
     if not isinstance(component.values, range):
         if value not in component.values:
             raise ValueError(f"{component.name} = {value!r}: the target is outside the space")
@@ -387,11 +386,11 @@ def known_value(component: Component, value: Any) -> Any:
 
 
 def codes_of(component: Component, values: Sequence[Any]) -> NDArray[np.int64]:
-    """Return the codes of some values of a component, shape (len(values),)."""
+    """Return the codes of values of a component, shape (len(values),)."""
     if isinstance(component.values, range):
         return np.fromiter(values, np.int64, len(values))
-    place = {value: k for k, value in enumerate(component.values)}
-    return np.fromiter((place[value] for value in values), np.int64, len(values))
+    index = {value: k for k, value in enumerate(component.values)}
+    return np.fromiter((index[value] for value in values), np.int64, len(values))
 
 
 @lru_cache(maxsize=64)
@@ -408,7 +407,7 @@ def fields_of(make: Any, owner: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _defined(text: str) -> Callable[[Any], bool]:
+def _compile_test(text: str) -> Callable[[Any], bool]:
     scope: dict[str, Any] = {}
     exec(text, scope)  # noqa: S102  # of numbers only
     admit: Callable[[Any], bool] = scope["admit"]

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
     from markov.models.means import Mean
 
-__all__ = ["StateBlocks", "StateTable", "ends_of", "sample_of"]
+__all__ = ["StateBlocks", "StateTable", "extreme_states", "sample_of"]
 
-PART = 1 << 17  # states that are made at a time
-LARGEST_NUMBER = 2**62  # of states in a product that can be numbered
+STATES_PER_PART = 1 << 17
+"""States that are converted to objects at once."""
+MAX_NUMBERED_STATES = 2**62
+"""Largest product whose states are numbered."""
 SAMPLE = 120
-"""States in which a faster way of evaluating a function is compared with plain Python, besides the ends of each component."""
+"""Random states in which arrays are compared with plain Python, besides the extreme states of each component."""
 
 
 class StateTable:
@@ -30,25 +32,25 @@ class StateTable:
     Parameters
     ----------
     space
-        What a state is made of.
+        The components of a state.
     codes
         The states, shape (components, states).
 
     Attributes
     ----------
     known
-        Labels and rewards of models by their ``id``, for work on one answer; None keeps none.
+        Cache of labels and rewards of models by their ``id``, for one answer; None without a cache.
     """
 
     def __init__(self, space: Space, codes: NDArray[np.int64]) -> None:
         self.space, self.codes = space, codes
-        self.known: dict[int, dict[str, Mean]] | None = None
+        self.cached: dict[int, dict[str, Mean]] | None = None
 
     @classmethod
     def of(cls, s: Any) -> StateTable:
-        """Return the table of states that are given as a table, as arrays, or as a list of names.
+        """Return the table of states from a table, from arrays, or from a list of names.
 
-        Arrays from `arrays` bring their table along; others are taken apart into values.
+        Arrays from `arrays` carry their table; others are divided into values.
         """
         if isinstance(s, StateTable):
             return s
@@ -64,7 +66,7 @@ class StateTable:
         values: dict[str, Any] = {}
         codes: list[NDArray[np.int64]] = []
         for name, field in zip(names, fields, strict=True):
-            parts = [_coded(part) for part in (field if isinstance(field, tuple) else (field,))]
+            parts = [_encode(part) for part in (field if isinstance(field, tuple) else (field,))]
             codes += [code for _, code in parts]
             vector = isinstance(field, tuple)
             values[name] = tuple(listed for listed, _ in parts) if vector else parts[0][0]
@@ -88,21 +90,21 @@ class StateTable:
 
     @property
     def arrays(self) -> Any:
-        """The states as one ``State`` of arrays, from which `of` finds this table again."""
-        found = self.space.columns(self.codes)
-        if isinstance(found, tuple):
-            made = _listed(type(found))(*found) if hasattr(found, "_make") else _Listed(found)
+        """The states as one ``State`` of arrays, from which `of` returns this table."""
+        columns = self.space.columns(self.codes)
+        if isinstance(columns, tuple):
+            state = _class_with_table(type(columns))(*columns) if hasattr(columns, "_make") else _Listed(columns)
         else:
-            made = found.view(_ListedArray)
-        made._table = self
-        return made
+            state = columns.view(_ListedArray)
+        state._table = self
+        return state
 
-    def plain(self, places: Sequence[int] | NDArray[Any] | None = None) -> Iterator[Any]:
-        """Yield the states, or those at some places, as the rules see them."""
-        count = self.count if places is None else len(places)
-        for first in range(0, count, PART):
-            part = slice(first, first + PART)
-            codes = self.codes[:, part] if places is None else self.codes[:, places[part]]
+    def plain(self, indices: Sequence[int] | NDArray[Any] | None = None) -> Iterator[Any]:
+        """Yield the states, or the states at these indices, as arguments of rules."""
+        count = self.count if indices is None else len(indices)
+        for first in range(0, count, STATES_PER_PART):
+            part = slice(first, first + STATES_PER_PART)
+            codes = self.codes[:, part] if indices is None else self.codes[:, indices[part]]
             yield from self._states(codes)
 
     def _states(self, codes: NDArray[np.int64]) -> Iterator[Any]:
@@ -114,18 +116,18 @@ class StateTable:
         ]
         return self.space.from_columns(values)
 
-    def part(self, places: NDArray[Any] | slice) -> StateTable:
-        """Return some of the states."""
-        return StateTable(self.space, self.codes[:, places])
+    def part(self, indices: NDArray[Any] | slice) -> StateTable:
+        """Return a part of the states."""
+        return StateTable(self.space, self.codes[:, indices])
 
     def sample(self) -> list[int]:
-        """Return the places of some states: ends of components, corners, and at random."""
-        if self.space.size < LARGEST_NUMBER:
+        """Return indices of a sample: extreme states, corners, and random states."""
+        if self.space.size < MAX_NUMBERED_STATES:
             return sample_of(self.space, self.codes)
         small = Space.of_single(range(self.count))
         return sample_of(small, np.arange(self.count)[None])
 
-    def equal_groups(self, most: int) -> list[NDArray[np.int64]] | None:
+    def equal_groups(self, max_groups: int) -> list[NDArray[np.int64]] | None:
         """Return the places of the states, in groups with equal values of all components but whole numbers.
 
         None where that makes more than ``most`` parts.
@@ -141,19 +143,19 @@ class StateTable:
         for count, code in listed:
             number, size = number * count + code, size * count
             if size > np.iinfo(np.int16).max:
-                found, number = np.unique(number, return_inverse=True)
-                number, size = number.ravel(), len(found)
+                distinct, number = np.unique(number, return_inverse=True)
+                number, size = number.ravel(), len(distinct)
         if size <= np.iinfo(np.int16).max:
             number = number.astype(np.int16)  # sorted in linear time
         order = np.argsort(number, kind="stable")
         cuts = np.flatnonzero(np.diff(number[order])) + 1
-        return None if len(cuts) >= most else np.split(order, cuts)
+        return None if len(cuts) >= max_groups else np.split(order, cuts)
 
 
 class StateBlocks:
     """The states of a large chain, in blocks that fit into memory together with their measures.
 
-    It stands for a ``State`` of arrays over all states: those are made when a field is asked for.
+    It replaces a ``State`` of arrays over all states, which are built when a field is read.
 
     Parameters
     ----------
@@ -169,37 +171,37 @@ class StateBlocks:
         self,
         count: int,
         blocks: Callable[[], Iterator[StateTable]],
-        whole: Callable[[], StateTable],
+        table: Callable[[], StateTable],
     ) -> None:
-        self.count, self.blocks, self._whole = count, blocks, whole
+        self.count, self.blocks, self._table_of_all = count, blocks, table
 
     @property
     def table(self) -> StateTable:
         """All states as one table."""
-        return self._whole()
+        return self._table_of_all()
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of all states."""
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._whole().arrays, name)
+        return getattr(self._table_of_all().arrays, name)
 
 
-class _Listed(tuple):  # type: ignore[type-arg]  # it carries its table
-    """The arrays of states without names."""
+class _Listed(tuple):  # type: ignore[type-arg]
+    """Arrays of states without names, with their table."""
 
     _table: StateTable
 
 
 class _ListedArray(np.ndarray):
-    """The values of states that are no tuples."""
+    """Values of states that are no tuples, with their table."""
 
     _table: StateTable
 
 
 @cache
-def _listed(state: Any) -> Any:
-    """Return a ``State`` that can carry its table."""
+def _class_with_table(state: Any) -> Any:
+    """Return a class of states that can carry a table."""
     return type(state.__name__, (state,), {"__module__": state.__module__})
 
 
@@ -209,30 +211,30 @@ def _is_columns(s: tuple[Any, ...]) -> bool:
     return bool(parts) and all(isinstance(part, np.ndarray) for part in parts)
 
 
-def _coded(values: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
-    """Return the values that occur, and which of them each state has."""
+def _encode(values: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
+    """Return the distinct values, and the code of each state."""
     if values.dtype.kind in "iu" and values.size:
         codes = values.astype(np.int64)
         return range(int(codes.min()), int(codes.max()) + 1), codes
-    places: dict[Any, int] = {}
-    codes = np.array([places.setdefault(v, len(places)) for v in values.tolist()], dtype=np.int64)
-    return list(places), codes
+    codes_by_value: dict[Any, int] = {}
+    codes = np.array([codes_by_value.setdefault(v, len(codes_by_value)) for v in values.tolist()], dtype=np.int64)
+    return list(codes_by_value), codes
 
 
 def sample_of(space: Space, codes: NDArray[np.int64], count: int = SAMPLE) -> list[int]:
-    """Return the places of some states: at the ends of every component, corners, and ``count`` at random, at most 120."""
+    """Return indices of a sample: extreme states, corners, and ``count`` random states, at most 120."""
     n, count = codes.shape[1], min(count, SAMPLE)
     if n <= count:
         return list(range(n))
-    chosen = ends_of(codes)
-    ends = zip(codes.min(axis=1), codes.max(axis=1), strict=True)
-    corners = np.array(list(itertools.islice(itertools.product(*ends), count // 2))).T
+    chosen = extreme_states(codes)
+    bounds = zip(codes.min(axis=1), codes.max(axis=1), strict=True)
+    corners = np.array(list(itertools.islice(itertools.product(*bounds), count // 2))).T
     near = np.searchsorted(space.numbers(codes), space.numbers(corners))
     chosen |= set(np.minimum(near, n - 1).tolist())
     return sorted(chosen | set(np.random.default_rng(2).integers(n, size=count).tolist()))
 
 
-def ends_of(codes: NDArray[np.int64]) -> set[int]:
-    """Return the places of the first and last state, and of the least and largest of each component."""
-    found = {0, codes.shape[1] - 1}
-    return found.union(*({int(np.argmin(code)), int(np.argmax(code))} for code in codes))
+def extreme_states(codes: NDArray[np.int64]) -> set[int]:
+    """Return the indices of the first and last state, and of a minimum and a maximum of each component."""
+    indices = {0, codes.shape[1] - 1}
+    return indices.union(*({int(np.argmin(code)), int(np.argmax(code))} for code in codes))

@@ -361,7 +361,7 @@ class _LevelTransitions:
             code if isinstance(c.values, range) else c.values[code]
             for c, code in zip(self.phases.components, self.codes[:, phase].tolist(), strict=True)
         ]
-        return self.calls.with_names(self.space.joined([*values[: self.axis], level, *values[self.axis :]]))
+        return self.calls.with_names(self.space.assemble([*values[: self.axis], level, *values[self.axis :]]))
 
     def _edges_of_phase(self, phase: int, span: Span) -> list[_Edge]:
         edges = []

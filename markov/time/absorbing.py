@@ -28,7 +28,7 @@ from hopflow.results import WithoutCaches
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.matrices import row_numbers
 from markov.computing.memory import check_room
-from markov.computing.progress import Counter, watched
+from markov.computing.progress import Counter, watch_residuals
 from markov.computing.rounding import WIDE_U, U
 from markov.elimination.gth_numpy import Substitution, eliminate_block, lay_out, square
 from markov.elimination.patterns import band, update
@@ -127,7 +127,7 @@ def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver
     Q = sp.csr_matrix(sp.vstack([inside, restart]))
     chain = jumps(Q)
     exits = chain.exit_rates
-    with watched(None):  # progress shows residuals of an answer, not of its weights
+    with watch_residuals(None):  # progress shows residuals of an answer, not of its weights
         solution = Multilevel(tolerance=WEIGHT_DISTRIBUTION_TOLERANCE, max_iterations=MAX_CYCLES).flows(
             chain, isolated=m
         )

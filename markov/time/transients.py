@@ -198,7 +198,7 @@ class Transient(Result):
         if model is None:
             return [{} for _ in self.times]
         table = copy(self.chain.table)
-        table.known = {}  # the same functions at all times
+        table.cached = {}  # the same functions at all times
         return [dict(measures_of(model, row, table)) for row in self.pi]
 
     def summary(self) -> dict[str, object]:

@@ -312,7 +312,7 @@ def test_large_chains(kind: Kind) -> None:
     """More than 10,000 states, where functions run on sets of states and on arrays."""
     states = kind.states(kind.sizes[1])
     make = type(kind.start) if hasattr(kind.start, "_fields") else None
-    space = Space.found(make, states)
+    space = Space.of_states(make, states)
     codes = space.codes(states)
     table = StateTable(space, codes[:, np.argsort(space.numbers(codes), kind="stable")])
     assert table.count > functions.PLAIN_STATES

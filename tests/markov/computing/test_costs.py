@@ -18,7 +18,7 @@ from markov.computing import costs, progress
 from markov.computing.compilation import bound_kernel
 from markov.computing.double_double_kernels import variation
 from markov.computing.interruption import interruptible
-from markov.computing.progress import Counter, report, watched
+from markov.computing.progress import Counter, report, watch_residuals
 from markov.errors import TooLargeError
 from tests.surface import HANG, printed_by
 
@@ -210,10 +210,10 @@ def test_what_a_call_returns_and_raises(seconds):
 
 def test_reports_are_collected():
     report(1, 1.0)  # nobody looks on
-    with watched(1e-6) as history:
+    with watch_residuals(1e-6) as history:
         for n in range(4):
             report(n, 10.0**-n)
-        with watched(None) as inner:
+        with watch_residuals(None) as inner:
             report(7, 0.5)
         report(4, 0.0)
     report(9, 1.0)
@@ -224,9 +224,9 @@ def test_reports_are_collected():
 def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
     monkeypatch.setattr("markov.computing.progress.DELAY", 0.0)
-    monkeypatch.setattr("markov.computing.progress.REFRESH", 0.0)
+    monkeypatch.setattr("markov.computing.progress.REFRESH_SECONDS", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with watched(1e-4):
+    with watch_residuals(1e-4):
         for n in range(5):
             report(n, 10.0**-n)
     shown = capsys.readouterr().err
@@ -243,11 +243,11 @@ def test_the_time_left_counts_from_the_beginning(monkeypatch, capsys):
         counter.show(50)
         assert 45.0 < counter.bar.format_dict["elapsed"] < 60.0
     assert "50/100" in capsys.readouterr().err
-    with watched(1e-4):
+    with watch_residuals(1e-4):
         report(0, 1.0)
-        progress._watching.get().begin -= 50.0
-        monkeypatch.setattr("markov.computing.progress.REFRESH", 0.0)
-        progress._watching.get().bar = None  # not shown until now
-        progress._watching.get().next = 0.0
+        progress._active_watch.get().begin -= 50.0
+        monkeypatch.setattr("markov.computing.progress.REFRESH_SECONDS", 0.0)
+        progress._active_watch.get().bar = None  # not shown until now
+        progress._active_watch.get().next = 0.0
         report(10, 1e-2)
         assert "50 % of the digits [00:50<00:" in capsys.readouterr().err

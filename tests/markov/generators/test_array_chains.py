@@ -29,7 +29,7 @@ from markov.generators.array_chains import (
     chain_on_arrays,
     edges_of_space,
     pattern_of,
-    reached,
+    search_states,
 )
 from markov.generators.building import ChainBuilder, build_chain
 from markov.generators.plain import Calls, Edges, edges_by_python
@@ -48,7 +48,7 @@ MODELS = (
 @pytest.mark.parametrize("whole", [0, 10**6])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_every_bit_is_that_of_plain_python(monkeypatch, model, whole):
-    monkeypatch.setattr(array_chains, "WHOLE_SPACE", whole)
+    monkeypatch.setattr(array_chains, "COMPLETE_SPACE_STATES", whole)
     found, expected = build_chain(model, by="arrays"), build_chain(model, by="python")
     assert found.how == "the rules on arrays of states"
     np.testing.assert_array_equal(found.codes, expected.codes)
@@ -159,7 +159,7 @@ def test_states_are_those_of_plain_python(monkeypatch, chunk):
     monkeypatch.setattr(array_chains, "STATES_PER_ROUND", 1)
     rules = ready_of_search(Kanban())
     expected = build_chain(Kanban(), by="python")
-    found = reached(rules, 0, 10**6, "Kanban")
+    found = search_states(rules, 0, 10**6, "Kanban")
     assert found.numbers.tolist() == rules.space.numbers(expected.codes).tolist()
     assert set(found.edges.sources.tolist()) == set(found.numbers.tolist())
     every = edges_of_space(rules)
@@ -169,7 +169,7 @@ def test_states_are_those_of_plain_python(monkeypatch, chunk):
 
 
 def test_many_rounds_are_given_up():
-    assert reached(ready_of_search(Queue(capacity=20_000)), 0, 10**6, "Queue") is None
+    assert search_states(ready_of_search(Queue(capacity=20_000)), 0, 10**6, "Queue") is None
 
 
 # Transitions of many states, and states whose transitions plain Python is to name.

@@ -81,7 +81,7 @@ def test_regions_fill_the_space(model):
         for corner in itertools.islice(itertools.product(*(sorted({a, b}) for a, b in ends)), 40):
             seen = [
                 (tuple(t - c for t, c in zip(space.flat(target), corner, strict=True)), rate)
-                for target, rate in model.transitions(space.joined(corner))
+                for target, rate in model.transitions(space.assemble(corner))
                 if rate > 0.0
             ]
             assert seen == region.moves
@@ -449,7 +449,7 @@ def looked_up(s, q):
 def test_rules_that_cannot_be_followed_have_a_box_that_grows(monkeypatch):
     monkeypatch.setattr(building, "FIRST_BOX", 1000)
     monkeypatch.setattr(ChainBuilder, "growth_states", ())
-    monkeypatch.setattr("markov.generators.array_chains.WHOLE_SPACE", 0)
+    monkeypatch.setattr("markov.generators.array_chains.COMPLETE_SPACE_STATES", 0)
     grown = []
     again = GrowingBoxBuilder._with_invalid
 

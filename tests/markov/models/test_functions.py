@@ -32,14 +32,14 @@ from markov.errors import RuleError
 from markov.models import functions
 from markov.models.functions import (
     Function,
-    evaluate_each,
+    evaluate_by_state,
     evaluate_on_arrays,
     is_inverted,
     members_of,
     refuse_changing_values,
     values_of,
 )
-from markov.models.means import as_mean, number_of, stacked
+from markov.models.means import as_mean, number_of, stack
 from markov.models.spaces import Space
 from markov.models.state_tables import StateTable
 from tests.surface import for_each
@@ -285,14 +285,14 @@ def function(call: Any) -> Function:
 
 def test_values_are_in_the_order_of_the_states() -> None:
     asked = function(lambda s: {"length": len(s), "up": s == "up", "half": Mean(len(s), over=2)})
-    found = evaluate_each(asked, TABLE_PLAIN_EVALUATION, None)
+    found = evaluate_by_state(asked, TABLE_PLAIN_EVALUATION, None)
     assert {key: mean.of.tolist() for key, mean in found.items()} == {
         "length": [2.0, 4.0, 6.0],
         "up": [1.0, 0.0, 0.0],
         "half": [2.0, 4.0, 6.0],
     }
     assert found["half"].over.tolist() == [2.0, 2.0, 2.0]
-    assert evaluate_each(asked, TABLE_PLAIN_EVALUATION, [2, 0])["length"].of.tolist() == [6.0, 2.0]
+    assert evaluate_by_state(asked, TABLE_PLAIN_EVALUATION, [2, 0])["length"].of.tolist() == [6.0, 2.0]
 
 
 @for_each(
@@ -307,21 +307,25 @@ def test_values_are_in_the_order_of_the_states() -> None:
 )
 def test_errors_name_the_function_and_the_state(call: Any, said: str) -> None:
     with pytest.raises(RuleError, match=said) as raised:
-        evaluate_each(function(call), TABLE_PLAIN_EVALUATION, None)
+        evaluate_by_state(function(call), TABLE_PLAIN_EVALUATION, None)
     assert raised.value.file == __file__
 
 
 def test_the_same_value_when_called_again() -> None:
     steady = function(lambda s: {"a": len(s), "b": float("nan")})
-    refuse_changing_values(steady, TABLE_PLAIN_EVALUATION, evaluate_each(steady, TABLE_PLAIN_EVALUATION, None))
+    refuse_changing_values(steady, TABLE_PLAIN_EVALUATION, evaluate_by_state(steady, TABLE_PLAIN_EVALUATION, None))
     count = itertools.count()
     counting = function(lambda _s: {"a": next(count)})
     with pytest.raises(RuleError, match=r"'up': gives 'a' 0 and, called again, 3 .*; no random"):
-        refuse_changing_values(counting, TABLE_PLAIN_EVALUATION, evaluate_each(counting, TABLE_PLAIN_EVALUATION, None))
+        refuse_changing_values(
+            counting, TABLE_PLAIN_EVALUATION, evaluate_by_state(counting, TABLE_PLAIN_EVALUATION, None)
+        )
     draw = np.random.default_rng(1)
     drawing = function(lambda s: {"a" if draw.random() < 0.9 or s != "up" else "b": 1})
     with pytest.raises(RuleError, match=r"other names"):
-        refuse_changing_values(drawing, TABLE_PLAIN_EVALUATION, evaluate_each(drawing, TABLE_PLAIN_EVALUATION, None))
+        refuse_changing_values(
+            drawing, TABLE_PLAIN_EVALUATION, evaluate_by_state(drawing, TABLE_PLAIN_EVALUATION, None)
+        )
 
 
 # Values of ~ in place of not.
@@ -381,13 +385,13 @@ def test_one_number_stands_for_all_states() -> None:
 
 def test_rows_of_states_are_stacked_where_they_are_of_one_kind() -> None:
     rows = [as_mean(Mean(float(k), over=1.0 + k), 1) for k in range(3)]
-    found = stacked(rows)
+    found = stack(rows)
     assert found.of.tolist() == [0.0, 1.0, 2.0]
     assert found.over.tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(TypeError, match=r"in some states only"):
-        stacked([rows[0], as_mean(1.0, 1)])
+        stack([rows[0], as_mean(1.0, 1)])
     with pytest.raises(TypeError, match=r"in some states only"):
-        stacked([as_mean(1.0, 1), as_mean(Mean((1, 2), dims=("queue",)), 1)])
+        stack([as_mean(1.0, 1), as_mean(Mean((1, 2), dims=("queue",)), 1)])
 
 
 def test_a_ratio_of_zeros_is_not_a_number() -> None:

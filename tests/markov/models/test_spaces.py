@@ -13,7 +13,7 @@ from markov import ChainModel, MarkovChain, explore, generator, stationary
 from markov.errors import RuleError
 from markov.generators.building import build_chain
 from markov.models.spaces import Space
-from markov.models.state_tables import SAMPLE, StateBlocks, StateTable, ends_of, sample_of
+from markov.models.state_tables import SAMPLE, StateBlocks, StateTable, extreme_states, sample_of
 from tests.markov.conftest import Machine, Mode, Queue
 from tests.surface import for_each
 
@@ -253,6 +253,6 @@ def test_corners_and_ends_of_a_large_space_are_in_the_sample() -> None:
     corners = itertools.product((3, 42), (0, 49), (0, 6))
     numbers = space.numbers(space.codes(list(corners)))
     assert set(numbers.tolist()) <= set(found)
-    assert ends_of(codes) <= set(found)
+    assert extreme_states(codes) <= set(found)
     assert SAMPLE < len(found) < 2 * SAMPLE
     assert found == sorted(set(found))

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hopflow import Status
 from markov import MarkovChain, PauseTandem, passage
 from markov.computing.graphs import leads_to
-from markov.computing.matrices import off_diagonal, stopped
+from markov.computing.matrices import off_diagonal, stop_outside
 from markov.time import absorbing, passage_times
 from markov.time.absorbing import Absorbing, PositiveFactors, multigrid_solver
 from markov.time.passage_times import PassageTime, PowerSums
@@ -294,7 +294,7 @@ def test_only_some_states_may_be_passed_on_the_way() -> None:
 def test_a_stopped_chain_ends_in_the_target_or_elsewhere() -> None:
     Q = generator_of([[0, 1, 2, 0], [3, 0, 0, 4], [5, 6, 0, 7], [8, 0, 9, 0]])
     rates = off_diagonal(sp.csr_matrix(Q))
-    found, reached = stopped(rates, running=truth(4, 0, 2), target=truth(4, 1))
+    found, reached = stop_outside(rates, running=truth(4, 0, 2), target=truth(4, 1))
     assert found.toarray().tolist() == [  # states 0 and 2, the target, elsewhere
         [-3.0, 2.0, 1.0, 0.0],
         [5.0, -18.0, 6.0, 7.0],

@@ -25,7 +25,7 @@ from markov import (
     explore,
     stationary,
 )
-from markov.computing.progress import watched
+from markov.computing.progress import watch_residuals
 from markov.errors import TooLargeError
 from markov.models.measures import measures_of
 from markov.multigrid.grid import Unsuitable
@@ -266,7 +266,7 @@ def levels(model):
 def test_every_probability_is_that_of_elimination(model, small):
     found = levels(model)
     assert len(found.levels) == 2
-    with watched(1e-14) as history:
+    with watch_residuals(1e-14) as history:
         cycles, residual = found.solve(1e-14, 60)
     assert residual <= 1e-14
     assert history[-1] == (cycles, residual)
