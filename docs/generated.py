@@ -598,6 +598,20 @@ def prism_grammar() -> str:
     return table(("Part", "Construct", "Example", ""), rows)
 
 
+def expression_operators() -> str:
+    """Return the binary operators of the expressions of model files, by rising rank."""
+    from markov.files.language import OPERATORS
+
+    rows = (
+        (
+            *(f"`{sign}`".replace("|", r"\|") if sign else "" for sign in (prism, entry.jani, entry.mathml)),
+            entry.meaning,
+        )
+        for prism, entry in sorted(OPERATORS.items(), key=lambda item: item[1].rank)
+    )
+    return table(("PRISM", "JANI", "MathML (SBML)", "Value"), rows)
+
+
 def expression_functions() -> str:
     """Return the functions of the expressions of model files, by their names in the languages."""
     from markov.files.language import FUNCTIONS
@@ -946,6 +960,7 @@ MAKE: dict[str, Callable[[], str]] = {
     "readers": readers,
     "prism_grammar": prism_grammar,
     "expression_functions": expression_functions,
+    "expression_operators": expression_operators,
     "rules": rules,
     "capacities": capacities,
     "recoveries": recoveries,

@@ -15,6 +15,7 @@ from xml.parsers import expat
 from hopflow.checks import count_of
 from markov.files.language import (
     FUNCTIONS,
+    OPERATORS,
     Call,
     Chain,
     Choice,
@@ -260,9 +261,10 @@ CONSTANTS: dict[str, float] = {
 }  # fmt: skip
 EMPTY: dict[str, float] = {"plus": 0, "times": 1, "and": True, "or": False, "xor": False}
 """Values of operators without operands."""
-CHAINED = {"plus": "+", "times": "*", "and": "&", "or": "|", "xor": "!="}
-BINARY = {"minus": "-", "divide": "/", "neq": "!=", "implies": "=>"}
-ASCENDING = {"gt": ">", "geq": ">=", "lt": "<", "leq": "<=", "eq": "="}
+_SIGNS = {entry.mathml: sign for sign, entry in OPERATORS.items()}
+CHAINED = {**{word: _SIGNS[word] for word in ("plus", "times", "and", "or")}, "xor": "!="}
+BINARY = {word: _SIGNS[word] for word in ("minus", "divide", "neq", "implies")}
+ASCENDING = {word: _SIGNS[word] for word in ("gt", "geq", "lt", "leq", "eq")}
 """Comparisons, which may have more than two operands: each with the next."""
 UNARY_FUNCTIONS = {
     word: name

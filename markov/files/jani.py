@@ -18,6 +18,7 @@ from hopflow.checks import count_of
 from hopflow.text_files import unique_fields
 from markov.files.language import (
     FUNCTIONS,
+    OPERATORS,
     Call,
     Chain,
     Choice,
@@ -53,21 +54,8 @@ __all__ = ["KINDS", "JaniProperties", "JaniReader", "parse_jani"]
 # ----------------------------------------------------------------------------------------- expressions
 
 
-OPERATORS = {
-    "∨": "|",
-    "∧": "&",
-    "⇒": "=>",
-    "=": "=",
-    "≠": "!=",
-    "<": "<",
-    "≤": "<=",
-    ">": ">",
-    "≥": ">=",
-    "+": "+",
-    "-": "-",
-    "*": "*",
-    "/": "/",
-}
+SIGNS = {entry.jani: sign for sign, entry in OPERATORS.items() if entry.jani}
+"""Signs of trees by the binary operators of JANI."""
 FUNCTION_NAMES = names_of_language("jani")
 """Operators that are functions of one or two operands."""
 MAX_DEPTH = 150
@@ -195,7 +183,7 @@ class JaniReader:
         operator = value.get("op")
         if not isinstance(operator, str):
             raise self.wrong(where, f"operator {operator!r} is not read")
-        if operator in OPERATORS:
+        if operator in SIGNS:
             return self._chain(value, where, depth)
         if operator == "call":
             return self._inline(value, where, depth)
@@ -233,7 +221,7 @@ class JaniReader:
         operator, operands = value["op"], []
         while isinstance(value, dict) and value.get("op") == operator and "right" in value:
             right = self.expression(value["right"], where, depth + 1)
-            operands.append((OPERATORS[operator], right))
+            operands.append((SIGNS[operator], right))
             value = value.get("left")
             if operator not in ("∨", "∧", "+", "-", "*", "/"):
                 break
@@ -412,7 +400,7 @@ class JaniProperties(JaniReader):
             case Negation(sign):
                 return sign == "!"
             case Chain(_, rest):
-                return rest[0][0] not in ("+", "-", "*", "/")
+                return OPERATORS[rest[0][0]].is_condition
             case Choice(_, otherwise):
                 return self._is_boolean(otherwise)
         return False

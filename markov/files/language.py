@@ -4,7 +4,7 @@ Integers stay exact: an operation that might leave 63 bits, by the bounds of the
 computed. Division is real division, as in PRISM, and 1/0 is infinite. The right side of &, |, => and of a choice is
 evaluated only in the states where it matters, if it may fail elsewhere.
 
-All functions stand in one table, `FUNCTIONS`: PRISM's, JANI's and SBML's names, and two rules for each. One rule
+Operators stand in one table, `OPERATORS`, and functions in another, `FUNCTIONS`: PRISM's, JANI's and SBML's names, and two rules for each. One rule
 evaluates a function over many states at once, the other one in a single state, whose numbers may be stand-ins for a box
 of states (`markov.generators.unbounded`). The documentation's table is printed from it. The exact reader of proofs is
 independent and has its own table (`markov.proofs.prism_expressions`).
@@ -13,6 +13,7 @@ independent and has its own table (`markov.proofs.prism_expressions`).
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import reduce
@@ -32,6 +33,10 @@ __all__ = [
     "COMPARISONS",
     "FUNCTIONS",
     "INT_LIMIT",
+    "NEGATION_RANK",
+    "OPERATORS",
+    "POWER_RANK",
+    "BinaryOperator",
     "Call",
     "Chain",
     "Choice",
@@ -46,6 +51,7 @@ __all__ = [
     "Negation",
     "Numbering",
     "Scope",
+    "StateFunction",
     "Value",
     "as_real",
     "boolean",
@@ -391,15 +397,89 @@ def negate(sign: str, of: Value, location: Any) -> Value:
     return combine(of.kind, [of], lambda c: -of.run(c), low=-of.high, high=-of.low)
 
 
+def as_real(value: Any) -> Any:
+    """Return an array or a number in float64."""
+    return np.asarray(value, dtype=np.float64) if isinstance(value, np.ndarray) else float(value)
+
+
+def choose(cases: list[tuple[Value, Value]], otherwise: Value, location: Any) -> Value:
+    """Return the value of the first condition that holds, otherwise the last value."""
+    values = [*(value for _, value in cases), otherwise]
+    kinds = {value.kind for value in values}
+    for condition, _ in cases:
+        boolean(condition, location, "a condition")
+    if len(kinds) > 1 and "bool" in kinds:
+        raise FileError(location, "a choice between numbers and truth values")
+    kind = "double" if "double" in kinds else kinds.pop()
+    dtype = {"bool": np.bool_, "int": np.int64, "double": np.float64}[kind]
+
+    def run(c: Columns) -> Any:
+        result: NDArray[Any] = np.empty(c.count, dtype=dtype)
+        remaining = np.arange(c.count)
+        for condition, value in cases:
+            part = c.take(remaining)
+            holds = np.broadcast_to(condition.run(part), part.count)
+            if (indices := np.flatnonzero(holds)).size:
+                result[remaining[indices]] = value.run(part.take(indices))
+            remaining = remaining[~holds]
+        if len(remaining):
+            result[remaining] = otherwise.run(c.take(remaining))
+        return result if c is not NO_STATE else result[0]
+
+    low, high = min(value.low for value in values), max(value.high for value in values)
+    return combine(kind, [*(c for c, _ in cases), *values], run, low=low, high=high)
+
+
+# ------------------------------------------------------------------------------------------- operators
+
+
+OperatorRule = Callable[[Value, Value, Any], Value]
+StateFunction = Callable[[Any], Any]
+"""A function of one state."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinaryOperator:
+    """A binary operator of expressions.
+
+    Attributes
+    ----------
+    rank
+        Binding strength in the PRISM language; operators of one rank associate to the left.
+    meaning
+        Description in the documentation.
+    arrays
+        Rule for many states: returns the typed value of two typed operands and a location for errors.
+    single
+        Rule for one state: returns the function of the state from the operands, as functions of the state.
+    truths
+        Rule for three-valued truth (`markov.files.enclosures`); None: operands must be numbers.
+    is_condition
+        Whether the value is a truth value.
+    jani, mathml
+        Signs in the languages; empty if the language does not have the operator.
+    """
+
+    rank: int
+    meaning: str
+    arrays: OperatorRule
+    single: Callable[[StateFunction, StateFunction], StateFunction]
+    truths: Callable[[Any, Any], Any] | None = None
+    is_condition: bool = True
+    jani: str = ""
+    mathml: str = ""
+
+
 def chain(first: Value, rest: list[tuple[str, Value]], location: Any) -> Value:
     """Return operands joined by operators of one rank, from the left."""
     sign = rest[0][0]
     if sign in ("&", "|"):
         return _all_or_any(sign, [first, *(value for _, value in rest)], location)
-    return reduce(lambda left, step: _binary(step[0], left, step[1], location), rest, first)
+    return reduce(lambda left, step: OPERATORS[step[0]].arrays(left, step[1], location), rest, first)
 
 
 def _all_or_any(sign: str, parts: list[Value], location: Any) -> Value:
+    """Return the conjunction or the disjunction of any number of operands."""
     for part in parts:
         boolean(part, location, f"an operand of {sign}")
     deciding = sign == "|"
@@ -430,6 +510,18 @@ def _where_undecided(before: Any, part: Value, c: Columns, *, deciding: bool) ->
     return result
 
 
+def _implication(a: Value, b: Value, location: Any) -> Value:
+    boolean(a, location, "an operand of =>")
+    boolean(b, location, "an operand of =>")
+    return _all_or_any("|", [negate("!", a, location), b], location)
+
+
+def _equivalence(a: Value, b: Value, location: Any) -> Value:
+    boolean(a, location, "an operand of <=>")
+    boolean(b, location, "an operand of <=>")
+    return combine("bool", [a, b], lambda c: np.equal(a.run(c), b.run(c)))
+
+
 COMPARISONS: dict[str, Any] = {
     "<": np.less,
     "<=": np.less_equal,
@@ -440,38 +532,28 @@ COMPARISONS: dict[str, Any] = {
 }
 
 
-def _binary(sign: str, a: Value, b: Value, location: Any) -> Value:
-    if sign in ("=>", "<=>"):
-        boolean(a, location, f"an operand of {sign}")
-        boolean(b, location, f"an operand of {sign}")
-        if sign == "=>":
-            return _all_or_any("|", [negate("!", a, location), b], location)
-        return combine("bool", [a, b], lambda c: np.equal(a.run(c), b.run(c)))
-    if sign in COMPARISONS:
+def _comparison(sign: str) -> OperatorRule:
+    compare = COMPARISONS[sign]
+
+    def rule(a: Value, b: Value, location: Any) -> Value:
         if (a.kind == "bool") != (b.kind == "bool") or (a.kind == "bool" and sign not in ("=", "!=")):
             raise FileError(location, f"{sign!r} of a {a.kind} and a {b.kind}")
-        compare = COMPARISONS[sign]
         return combine("bool", [a, b], lambda c: compare(a.run(c), b.run(c)))
-    check_numbers([a, b], location, sign)
-    if sign == "/":
-        return combine("double", [a, b], lambda c: _quotient(as_real(a.run(c)), as_real(b.run(c))))
-    if "double" in (a.kind, b.kind):
-        real = {"+": np.add, "-": np.subtract, "*": np.multiply}[sign]
-        return combine("double", [a, b], lambda c: real(as_real(a.run(c)), as_real(b.run(c))))
-    return _int_operation(sign, a, b, location)
+
+    return rule
 
 
-def _quotient(a: Any, b: Any) -> Any:
-    with np.errstate(divide="ignore", invalid="ignore"):  # 1/0 is infinite
-        return np.true_divide(a, b)
+def _arithmetic(sign: str, run: Callable[[Any, Any], Any]) -> OperatorRule:
+    def rule(a: Value, b: Value, location: Any) -> Value:
+        check_numbers([a, b], location, sign)
+        if "double" in (a.kind, b.kind):
+            return combine("double", [a, b], lambda c: run(as_real(a.run(c)), as_real(b.run(c))))
+        return _int_operation(sign, run, a, b, location)
+
+    return rule
 
 
-def as_real(value: Any) -> Any:
-    """Return an array or a number in float64."""
-    return np.asarray(value, dtype=np.float64) if isinstance(value, np.ndarray) else float(value)
-
-
-def _int_operation(sign: str, a: Value, b: Value, location: Any) -> Value:
+def _int_operation(sign: str, run: Callable[[Any, Any], Any], a: Value, b: Value, location: Any) -> Value:
     """Return a sum, a difference or a product of integers, with a check where it might overflow."""
     if sign == "*":
         extremes = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
@@ -481,7 +563,6 @@ def _int_operation(sign: str, a: Value, b: Value, location: Any) -> Value:
         extremes = [a.low - b.high, a.high - b.low]
     low, high = min(extremes), max(extremes)
     fits = low > -INT_LIMIT and high < INT_LIMIT
-    run: Callable[[Any, Any], Any] = {"+": np.add, "-": np.subtract, "*": np.multiply}[sign]
 
     def checked_run(c: Columns) -> Any:
         x, y = a.run(c), b.run(c)
@@ -497,32 +578,135 @@ def _int_operation(sign: str, a: Value, b: Value, location: Any) -> Value:
     return combine("int", [a, b], checked_run, fails=True, **limits)
 
 
-def choose(cases: list[tuple[Value, Value]], otherwise: Value, location: Any) -> Value:
-    """Return the value of the first condition that holds, otherwise the last value."""
-    values = [*(value for _, value in cases), otherwise]
-    kinds = {value.kind for value in values}
-    for condition, _ in cases:
-        boolean(condition, location, "a condition")
-    if len(kinds) > 1 and "bool" in kinds:
-        raise FileError(location, "a choice between numbers and truth values")
-    kind = "double" if "double" in kinds else kinds.pop()
-    dtype = {"bool": np.bool_, "int": np.int64, "double": np.float64}[kind]
+def _division(a: Value, b: Value, location: Any) -> Value:
+    check_numbers([a, b], location, "/")
+    return combine("double", [a, b], lambda c: _quotient(as_real(a.run(c)), as_real(b.run(c))))
 
-    def run(c: Columns) -> Any:
-        result: NDArray[Any] = np.empty(c.count, dtype=dtype)
-        remaining = np.arange(c.count)
-        for condition, value in cases:
-            part = c.take(remaining)
-            holds = np.broadcast_to(condition.run(part), part.count)
-            if (indices := np.flatnonzero(holds)).size:
-                result[remaining[indices]] = value.run(part.take(indices))
-            remaining = remaining[~holds]
-        if len(remaining):
-            result[remaining] = otherwise.run(c.take(remaining))
-        return result if c is not NO_STATE else result[0]
 
-    low, high = min(value.low for value in values), max(value.high for value in values)
-    return combine(kind, [*(c for c, _ in cases), *values], run, low=low, high=high)
+def _quotient(a: Any, b: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):  # 1/0 is infinite
+        return np.true_divide(a, b)
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """Return the quotient of two real numbers; 1/0 is infinite, as in PRISM."""
+    if b == 0:
+        return math.nan if a == 0 else math.copysign(math.inf, a)
+    return a / b
+
+
+def _strict(operation: Callable[[Any, Any], Any]) -> Callable[[StateFunction, StateFunction], StateFunction]:
+    return lambda a, b: lambda s: operation(a(s), b(s))
+
+
+NEGATION_RANK = 4
+"""Rank of the prefix ``!``, which applies to comparisons."""
+POWER_RANK = 9
+"""Rank of ``^``, which the parser reads as the function ``pow``."""
+
+OPERATORS: dict[str, BinaryOperator] = {
+    "=>": BinaryOperator(
+        rank=0,
+        meaning="implication",
+        arrays=_implication,
+        single=lambda a, b: lambda s: not a(s) or b(s),
+        truths=lambda a, b: ~a | b,
+        jani="⇒",
+        mathml="implies",
+    ),
+    "<=>": BinaryOperator(
+        rank=1,
+        meaning="equivalence",
+        arrays=_equivalence,
+        single=_strict(operator.eq),
+        truths=lambda a, b: a.same_as(b),
+    ),
+    "|": BinaryOperator(
+        rank=2,
+        meaning="or",
+        arrays=lambda a, b, location: _all_or_any("|", [a, b], location),
+        single=lambda a, b: lambda s: a(s) or b(s),
+        truths=operator.or_,
+        jani="∨",
+        mathml="or",
+    ),
+    "&": BinaryOperator(
+        rank=3,
+        meaning="and",
+        arrays=lambda a, b, location: _all_or_any("&", [a, b], location),
+        single=lambda a, b: lambda s: a(s) and b(s),
+        truths=operator.and_,
+        jani="∧",
+        mathml="and",
+    ),
+    "=": BinaryOperator(
+        rank=5,
+        meaning="equal",
+        arrays=_comparison("="),
+        single=_strict(operator.eq),
+        truths=lambda a, b: a.same_as(b),
+        jani="=",
+        mathml="eq",
+    ),
+    "!=": BinaryOperator(
+        rank=5,
+        meaning="different",
+        arrays=_comparison("!="),
+        single=_strict(operator.ne),
+        truths=lambda a, b: ~a.same_as(b),
+        jani="≠",
+        mathml="neq",
+    ),
+    "<": BinaryOperator(
+        rank=6, meaning="less", arrays=_comparison("<"), single=_strict(operator.lt), jani="<", mathml="lt"
+    ),
+    "<=": BinaryOperator(
+        rank=6, meaning="at most", arrays=_comparison("<="), single=_strict(operator.le), jani="≤", mathml="leq"
+    ),
+    ">": BinaryOperator(
+        rank=6, meaning="greater", arrays=_comparison(">"), single=_strict(operator.gt), jani=">", mathml="gt"
+    ),
+    ">=": BinaryOperator(
+        rank=6, meaning="at least", arrays=_comparison(">="), single=_strict(operator.ge), jani="≥", mathml="geq"
+    ),
+    "+": BinaryOperator(
+        rank=7,
+        meaning="sum",
+        arrays=_arithmetic("+", np.add),
+        single=_strict(operator.add),
+        is_condition=False,
+        jani="+",
+        mathml="plus",
+    ),
+    "-": BinaryOperator(
+        rank=7,
+        meaning="difference",
+        arrays=_arithmetic("-", np.subtract),
+        single=_strict(operator.sub),
+        is_condition=False,
+        jani="-",
+        mathml="minus",
+    ),
+    "*": BinaryOperator(
+        rank=8,
+        meaning="product",
+        arrays=_arithmetic("*", np.multiply),
+        single=_strict(operator.mul),
+        is_condition=False,
+        jani="*",
+        mathml="times",
+    ),
+    "/": BinaryOperator(
+        rank=8,
+        meaning="quotient, a real number; 1/0 is infinite",
+        arrays=_division,
+        single=_strict(quotient),
+        is_condition=False,
+        jani="/",
+        mathml="divide",
+    ),
+}
+"""Binary operators by their signs in the PRISM language and in a `Chain`."""
 
 
 # ------------------------------------------------------------------------------------------- functions
@@ -584,13 +768,6 @@ def names_of_language(language: str) -> dict[str, str]:
 def is_plain(value: Any) -> bool:
     """Whether a number is a number of Python; a stand-in for a box of states has terms."""
     return isinstance(value, (int, float)) and not hasattr(value, "terms")
-
-
-def quotient(a: Any, b: Any) -> Any:
-    """Return the quotient of two real numbers; 1/0 is infinite, as in PRISM."""
-    if b == 0:
-        return math.nan if a == 0 else math.copysign(math.inf, a)
-    return a / b
 
 
 # ---------------------------------------------------------------------- over many states

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 from hopflow.text_files import compression_hint
 from markov.files.language import (
+    NEGATION_RANK,
+    OPERATORS,
+    POWER_RANK,
     Call,
     Chain,
     Choice,
@@ -185,21 +188,7 @@ class Cursor:
 
 MAX_DEPTH = 60  # parentheses and the like inside of each other
 MAX_NUMBER_LENGTH = 400  # characters
-RANKS = (
-    ("=>",),
-    ("<=>",),
-    ("|",),
-    ("&",),
-    ("!",),
-    ("=", "!="),
-    ("<", "<=", ">", ">="),
-    ("+", "-"),
-    ("*", "/"),
-    ("^",),
-)
-NOT_RANK = RANKS.index(("!",))
-_RANK_OF = {sign: rank for rank, signs in enumerate(RANKS) for sign in signs if rank != NOT_RANK}
-POWER_RANK = RANKS.index(("^",))
+RANKS = {"^": POWER_RANK, **{sign: entry.rank for sign, entry in OPERATORS.items()}}
 FUNCTIONS = names_of_language("prism")
 
 
@@ -258,7 +247,7 @@ class ExpressionParser:
         token = self.cursor.token
         if token.kind != "sign" or (token.text == "=" and self.cursor.peek().text == "?"):
             return -1  # =? belongs to a property
-        return _RANK_OF.get(token.text, -1)
+        return RANKS.get(token.text, -1)
 
     def _unary(self) -> Expression:
         """Parse an expression with prefix operators: ! on comparisons, - on factors."""
@@ -270,7 +259,7 @@ class ExpressionParser:
             sign, count = ("!" if prefix == "!" else "-"), count + (prefix != "+")
         if not sign:
             return self.primary()  # type: ignore[no-any-return]
-        operand = self._binary(NOT_RANK + 1) if sign == "!" else self._nested_unary()
+        operand = self._binary(NEGATION_RANK + 1) if sign == "!" else self._nested_unary()
         return Negation(sign, operand, line) if count % 2 else operand
 
     def _nested_unary(self) -> Expression:

@@ -33,6 +33,8 @@ from markov.files.enclosures import (
 )
 from markov.files.growing import growing_rows
 from markov.files.language import (
+    COMPARISONS,
+    OPERATORS,
     Call,
     Chain,
     Choice,
@@ -284,9 +286,12 @@ class Evaluation(Scope):
         for sign, part in rest:
             other = self.enclosure(part)
             if isinstance(result, Truth) and isinstance(other, Truth):
-                result = _logical(sign, result, other, location)
+                rule = OPERATORS[sign].truths
+                if rule is None:
+                    raise FileError(location, f"{sign!r} of truth values: must be of numbers")
+                result = rule(result, other)
             elif isinstance(result, Estimate) and isinstance(other, Estimate):
-                if sign in ("<", "<=", ">", ">=", "=", "!="):
+                if sign in COMPARISONS:
                     result = self._record_undecided(compare(sign, result, other), sign, result, other)
                 else:
                     result = self._number(sign, result, other)
@@ -363,20 +368,6 @@ class Evaluation(Scope):
             count = int(truth.undecided.sum())
             self.undecided.append(Undecided(operator, error, count))
         return truth
-
-
-def _logical(sign: str, a: Truth, b: Truth, location: Any) -> Truth:
-    if sign == "&":
-        return a & b
-    if sign == "|":
-        return a | b
-    if sign == "=>":
-        return ~a | b
-    if sign in ("<=>", "="):
-        return a.same_as(b)
-    if sign == "!=":
-        return ~a.same_as(b)
-    raise FileError(location, f"{sign!r} of truth values: must be of numbers")
 
 
 def _parts(expression: Any) -> list[Any]:

@@ -172,7 +172,6 @@ FILTERS = (
 )  # fmt: skip
 COMPARED = ("<", "<=", ">", ">=")
 BINARY = ("U", "W", "R")
-IMPLICATION_RANK = RANKS.index(("=>",))
 LTL = "a path formula beyond CSL (LTL): X, F, G, U, W or R of sets of states is expected"
 
 
@@ -347,7 +346,7 @@ class _Parser(ExpressionParser):
         if cursor.at(*COMPARED):
             sign = cursor.take().text
             begin = cursor.index
-            threshold = self._binary(RANKS.index(("+", "-")))
+            threshold = self._binary(RANKS["+"])
             written = "".join(token.text for token in cursor.tokens[begin : cursor.index])
         else:
             cursor.expect("=")
@@ -421,7 +420,7 @@ class _Parser(ExpressionParser):
         cursor = self.cursor
         if self._at_path("X") or self._at_path("F") or self._at_path("G"):
             raise cursor.error(LTL)
-        return self._binary(IMPLICATION_RANK)
+        return self._binary(RANKS["=>"])
 
     def _at_path(self, sign: str) -> bool:
         """Whether an operator of paths follows, and no variable of that name."""
@@ -436,7 +435,7 @@ class _Parser(ExpressionParser):
         cursor = self.cursor
         if cursor.at("<=", "<", ">=", ">", "="):
             sign = cursor.take().text
-            time = self._binary(RANKS.index(("+", "-")))
+            time = self._binary(RANKS["+"])
             if sign == "=":
                 return Interval(time, time)
             return Interval(high=time) if sign in ("<=", "<") else Interval(low=time)

@@ -10,11 +10,12 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markov.files.language import (
     FUNCTIONS,
+    OPERATORS,
     Call,
     Chain,
     Choice,
@@ -23,8 +24,8 @@ from markov.files.language import (
     Label,
     Name,
     Negation,
+    StateFunction,
     is_plain,
-    quotient,
 )
 from markov.files.program import Instance, instantiate
 from markov.files.tables import groups_of
@@ -64,10 +65,6 @@ def field_names(names: list[str]) -> list[str]:
 # ------------------------------------------------------------------------------- expressions and rules
 
 
-Function = Callable[[Any], Any]
-"""A function of one state."""
-
-
 class StateExpressions:
     """Expressions of a program as functions of one state.
 
@@ -82,9 +79,9 @@ class StateExpressions:
     def __init__(self, instance: Instance, extra_names: Iterable[str] = ()) -> None:
         self.instance = instance
         self.indices = {name: k for k, name in enumerate((*(r.name for r in instance.ranges), *extra_names))}
-        self._formulas: dict[Any, Function] = {}
+        self._formulas: dict[Any, StateFunction] = {}
 
-    def function(self, expression: Expression, renamed: Mapping[str, str] | None = None) -> Function:
+    def function(self, expression: Expression, renamed: Mapping[str, str] | None = None) -> StateFunction:
         """Return the value of an expression after renaming, as a function of the state."""
         value = self.instance.scope.value(expression, renamed)  # checks names and types
         if value.fixed:
@@ -100,7 +97,7 @@ class StateExpressions:
             case Chain(first, rest):
                 result = self.function(first, renamed)
                 for sign, part in rest:
-                    result = _operation(sign, result, self.function(part, renamed))
+                    result = OPERATORS[sign].single(result, self.function(part, renamed))
                 return result
             case Choice(cases, otherwise):
                 pairs = [(self.function(c, renamed), self.function(v, renamed)) for c, v in cases]
@@ -109,7 +106,7 @@ class StateExpressions:
                 return _call(name, [self.function(part, renamed) for part in of], location)
         raise FileError(location, "an operator of properties where a value is expected")
 
-    def _name_function(self, name: str, renamed: Mapping[str, str] | None) -> Function:
+    def _name_function(self, name: str, renamed: Mapping[str, str] | None) -> StateFunction:
         if name in self.indices:
             return operator.itemgetter(self.indices[name])
         key = name, tuple(sorted((renamed or {}).items()))
@@ -118,39 +115,21 @@ class StateExpressions:
         return self._formulas[key]
 
 
-def step_functions(instance: Instance) -> list[Function]:
+def step_functions(instance: Instance) -> list[StateFunction]:
     """Return the rewards of transitions, as functions of the target state and the transient variables."""
     expressions = StateExpressions(with_transient_names(instance), instance.program.transient)
     return [expressions.function(tree) for tree in instance.program.steps.values()]
 
 
-def _constant_function(value: Any) -> Function:
+def _constant_function(value: Any) -> StateFunction:
     return lambda _s: value
 
 
-def _negation(sign: str, of: Function) -> Function:
+def _negation(sign: str, of: StateFunction) -> StateFunction:
     return (lambda s: not of(s)) if sign == "!" else (lambda s: -of(s))
 
 
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": quotient,
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "=": operator.eq, "!=": operator.ne, "<=>": operator.eq,
-}  # fmt: skip
-
-
-def _operation(sign: str, a: Function, b: Function) -> Function:
-    if sign == "&":
-        return lambda s: a(s) and b(s)
-    if sign == "|":
-        return lambda s: a(s) or b(s)
-    if sign == "=>":
-        return lambda s: not a(s) or b(s)
-    join = _OPERATIONS[sign]
-    return lambda s: join(a(s), b(s))
-
-
-def _choice(cases: list[tuple[Function, Function]], otherwise: Function) -> Function:
+def _choice(cases: list[tuple[StateFunction, StateFunction]], otherwise: StateFunction) -> StateFunction:
     def choose(s: Any) -> Any:
         for condition, value in cases:
             if condition(s):
@@ -160,7 +139,7 @@ def _choice(cases: list[tuple[Function, Function]], otherwise: Function) -> Func
     return choose
 
 
-def _call(name: str, arguments: list[Function], location: Any) -> Function:
+def _call(name: str, arguments: list[StateFunction], location: Any) -> StateFunction:
     call = FUNCTIONS[name].single
 
     def evaluate(s: Any) -> Any:
@@ -175,9 +154,9 @@ def _call(name: str, arguments: list[Function], location: Any) -> Function:
 class _Outcome(NamedTuple):
     """A rate, and the new values of variables and of transient variables by their numbers."""
 
-    rate: Function
-    changes: tuple[tuple[int, Function], ...]
-    transient: tuple[tuple[int, Function], ...]
+    rate: StateFunction
+    changes: tuple[tuple[int, StateFunction], ...]
+    transient: tuple[tuple[int, StateFunction], ...]
     line: int
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markov.proofs.checker import CertificateError
 from markov.proofs.model_rows import Command, ModelRows, State
-from markov.proofs.prism_expressions import EXACT, always
+from markov.proofs.prism_expressions import EXACT, OPERATORS, always
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,13 +26,11 @@ __all__ = ["JaniRows"]
 
 LONGEST = 400  # digits and powers of ten of a number
 FEATURES = {"derived-operators", "state-exit-rewards", "functions"}
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": lambda a, b: Fraction(a) / b,
-    **{entry.jani: entry.call for entry in EXACT if entry.jani and entry.arguments != 1}, "=": operator.eq, "≠": operator.ne, "<": operator.lt, "≤": operator.le,
-    ">": operator.gt, "≥": operator.ge,
-}  # fmt: skip
-FUNCTIONS = {entry.jani: entry.call for entry in EXACT if entry.jani and entry.arguments == 1}
-"""Of one operand."""
+BINARY = {
+    entry.jani: entry.call for entry in (*OPERATORS, *EXACT) if entry.jani and getattr(entry, "arguments", 2) != 1
+}
+UNARY = {entry.jani: entry.call for entry in EXACT if entry.jani and entry.arguments == 1}
+"""Operators and functions of two operands, and functions of one."""
 KEYS = {
     "model": "jani-version name metadata type features actions constants variables restrict-initial properties automata "
     "system functions",
@@ -183,13 +181,13 @@ class JaniRows(ModelRows):
         if isinstance(value, str):
             return always(self._known[value]) if value in self._known else self._variable_of(value)
         sign = value.get("op")
-        if sign in OPERATORS or sign in ("∧", "∨", "⇒"):
+        if sign in BINARY or sign in ("∧", "∨", "⇒"):
             self._object(value, "binary expression")
             left, right = map(self._expression, (value["left"], value["right"]))
-            return _joined(OPERATORS[sign], left, right) if sign in OPERATORS else _decided(left, right, sign)
-        if sign == "¬" or sign in FUNCTIONS:
+            return _joined(BINARY[sign], left, right) if sign in BINARY else _decided(left, right, sign)
+        if sign == "¬" or sign in UNARY:
             self._object(value, "unary expression")
-            return _applied(FUNCTIONS.get(sign, operator.not_), self._expression(value["exp"]))
+            return _applied(UNARY.get(sign, operator.not_), self._expression(value["exp"]))
         if sign == "ite":
             self._object(value, "if-then-else")
             return _chosen(*(self._expression(value[part]) for part in ("if", "then", "else")))

@@ -1,7 +1,11 @@
-"""The words and expressions of the PRISM language, evaluated exactly, with the standard library alone."""
+"""Tokens and expressions of the PRISM language, evaluated exactly, and the operators and functions of both exact readers.
+
+With the standard library alone, and without the readers of `markov.files`.
+"""
 
 from __future__ import annotations
 
+import operator
 import re
 from fractions import Fraction
 from math import ceil, floor, trunc
@@ -12,78 +16,74 @@ from markov.proofs.checker import CertificateError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EXACT", "ExactFunction", "Tokens", "always", "exact"]
+__all__ = ["EXACT", "OPERATORS", "ExactFunction", "ExactOperator", "Tokens", "always", "exact"]
 
 TOKEN = re.compile(
     r"\s+|//[^\n]*|(?P<number>\d+\.\d*(?:[eE][+-]?\d+)?|\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+)"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<text>\"[^\"]*\")|(?P<sign>\.\.|->|<=>|=>|<=|>=|!=|[-+*/()\[\]{}<>=?:;,&|!'])"
 )
-COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-}  # fmt: skip
 MAX_EXPONENT = 1000
 
 
 class Tokens:
-    """The words of a file, and its expressions as functions of a state."""
+    """Tokens of a file, and parser of its expressions as functions of a state."""
 
     def __init__(self, text: str) -> None:
         self.words: list[tuple[str, int]] = []
         # 0..3 is split, so that the number 0. does not take a dot of the range
-        place, text = 0, re.sub(r"(\d)\.\.", r"\1 ..", text)
-        while place < len(text):
-            found = TOKEN.match(text, place)
-            if found is None:
-                line = text.count("\n", 0, place) + 1
-                raise CertificateError(f"line {line}: {text[place]!r} is unknown")
-            if found.lastgroup:
-                self.words.append((found.group(), text.count("\n", 0, place) + 1))
-            place = found.end()
-        self.place = 0
+        offset, text = 0, re.sub(r"(\d)\.\.", r"\1 ..", text)
+        while offset < len(text):
+            match = TOKEN.match(text, offset)
+            if match is None:
+                line = text.count("\n", 0, offset) + 1
+                raise CertificateError(f"line {line}: {text[offset]!r} is unknown")
+            if match.lastgroup:
+                self.words.append((match.group(), text.count("\n", 0, offset) + 1))
+            offset = match.end()
+        self.index = 0
 
     def of(self, words: list[tuple[str, int]]) -> Tokens:
-        """Return other words, from the first one on."""
-        found = Tokens("")
-        found.words = words
-        return found
+        """Return a parser of other tokens."""
+        tokens = Tokens("")
+        tokens.words = words
+        return tokens
 
     @property
     def now(self) -> str:
-        """The next word; empty at the end."""
-        return self.words[self.place][0] if self.place < len(self.words) else ""
+        """The next token; empty at the end."""
+        return self.words[self.index][0] if self.index < len(self.words) else ""
 
     def refuse(self, reason: str) -> None:
         """Raise CertificateError with the line."""
-        line = self.words[min(self.place, len(self.words) - 1)][1] if self.words else 0
+        line = self.words[min(self.index, len(self.words) - 1)][1] if self.words else 0
         raise CertificateError(f"line {line}: {reason}")
 
     def word(self) -> str:
-        """Return the next word, and go on."""
-        found = self.now
-        if not found:
+        """Return the next token, and advance."""
+        token = self.now
+        if not token:
             self.refuse("the file ends here")
-        self.place += 1
-        return found
+        self.index += 1
+        return token
 
     def take(self, expected: str) -> None:
-        """Go on from a word that must be there."""
+        """Skip a required token."""
         if self.now != expected:
             self.refuse(f"{self.now!r}: must be {expected!r}")
-        self.place += 1
+        self.index += 1
 
     def skip(self, last: str) -> None:
-        """Go on behind a word."""
+        """Skip all tokens up to and including the last one."""
         while self.word() != last:
             pass
 
     def is_update(self) -> bool:
         """Return whether ``(x'=`` or ``true ;`` follows, and no rate."""
-        ahead = [word for word, _ in self.words[self.place : self.place + 3]]
+        ahead = [word for word, _ in self.words[self.index : self.index + 3]]
         return (ahead[:1] == ["("] and ahead[2:] == ["'"]) or (ahead[:1] == ["true"] and ahead[1:2] in (["+"], [";"]))
 
     def expression(self, look: Any) -> Any:
-        """Return a function of the state; names are looked up by ``look(name, state)``."""
+        """Return a function of the state; ``look(name, state)`` is the value of a name."""
         condition = self._implied(look)
         if self.now != "?":
             return condition
@@ -122,25 +122,23 @@ class Tokens:
             inner = self._not(look)
             return lambda s: not inner(s)
         left = self._sum(look)
-        if self.now not in COMPARISONS:
+        if self.now not in _COMPARISONS:
             return left
-        compare, right = COMPARISONS[self.word()], self._sum(look)
-        if self.now in COMPARISONS:
+        compare, right = _COMPARISONS[self.word()], self._sum(look)
+        if self.now in _COMPARISONS:
             self.refuse(f"{self.now!r}: needs parentheses here")
         return lambda s: compare(left(s), right(s))
 
     def _sum(self, look: Any) -> Any:
         left = self._product(look)
-        while self.now in ("+", "-"):
-            sign, right = self.word(), self._product(look)
-            left = _joined(left, right, 1 if sign == "+" else -1)
+        while self.now in _SUMS:
+            left = _strict(_SUMS[self.word()], left, self._product(look))
         return left
 
     def _product(self, look: Any) -> Any:
         left = self._signed(look)
-        while self.now in ("*", "/"):
-            sign, right = self.word(), self._signed(look)
-            left = _multiplied(left, right, divided=sign == "/")
+        while self.now in _PRODUCTS:
+            left = _strict(_PRODUCTS[self.word()], left, self._signed(look))
         return left
 
     def _signed(self, look: Any) -> Any:
@@ -158,31 +156,25 @@ class Tokens:
         if word[0].isdigit() or word[0] == ".":
             return always(exact(word))
         if not (word[0].isalpha() or word[0] == "_"):
-            self.place -= 1
+            self.index -= 1
             self.refuse(f"{word!r}: an expression is expected")
-        return self._called(word, look) if self.now == "(" else lambda s: look(word, s)
+        return self._call(word, look) if self.now == "(" else lambda s: look(word, s)
 
-    def _called(self, name: str, look: Any) -> Any:
+    def _call(self, name: str, look: Any) -> Any:
         if name not in FUNCTIONS:
             self.refuse(f"{name!r}: this reader knows {', '.join(FUNCTIONS)}")
         self.take("(")
-        given = [self.expression(look)]
+        arguments = [self.expression(look)]
         while self.now == ",":
             self.take(",")
-            given.append(self.expression(look))
+            arguments.append(self.expression(look))
         self.take(")")
         function = FUNCTIONS[name]
-        return lambda s: function(*(each(s) for each in given))
+        return lambda s: function(*(argument(s) for argument in arguments))
 
 
-def _joined(left: Any, right: Any, sign: int) -> Any:
-    return lambda s: left(s) + sign * right(s)
-
-
-def _multiplied(left: Any, right: Any, *, divided: bool) -> Any:
-    if divided:
-        return lambda s: Fraction(left(s)) / right(s)
-    return lambda s: left(s) * right(s)
+def _strict(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    return lambda s: operation(left(s), right(s))
 
 
 def power(base: Any, exponent: Any) -> Any:
@@ -215,14 +207,22 @@ def sign(value: Any) -> int:
     return int(value > 0) - int(value < 0)
 
 
-def rounded(value: Any) -> int:
+def round_half_up(value: Any) -> int:
     """Return the nearest whole number, halves upwards."""
     nearest: int = floor(value + Fraction(1, 2))
     return nearest
 
 
+class ExactOperator(NamedTuple):
+    """A binary operator in exact arithmetic, with its signs in the languages."""
+
+    call: Callable[[Any, Any], Any]
+    prism: str
+    jani: str
+
+
 class ExactFunction(NamedTuple):
-    """A function in exact arithmetic: its names in the languages, and the number of its arguments, None: any."""
+    """A function in exact arithmetic, with its names in the languages and the number of arguments, None: any."""
 
     call: Callable[..., Any]
     prism: str
@@ -230,14 +230,24 @@ class ExactFunction(NamedTuple):
     arguments: int | None
 
 
+COMPARISONS = (
+    ExactOperator(operator.eq, "=", "="), ExactOperator(operator.ne, "!=", "≠"), ExactOperator(operator.lt, "<", "<"),
+    ExactOperator(operator.le, "<=", "≤"), ExactOperator(operator.gt, ">", ">"), ExactOperator(operator.ge, ">=", "≥"),
+)  # fmt: skip
+SUMS = ExactOperator(operator.add, "+", "+"), ExactOperator(operator.sub, "-", "-")
+PRODUCTS = ExactOperator(operator.mul, "*", "*"), ExactOperator(lambda a, b: Fraction(a) / b, "/", "/")
+OPERATORS = (*COMPARISONS, *SUMS, *PRODUCTS)
+"""Operators of exact readers, by rank in the PRISM language; &, | and => decide from the left, in each reader."""
+
 EXACT = (
     ExactFunction(min, "min", "min", None), ExactFunction(max, "max", "max", None), ExactFunction(floor, "floor", "floor", 1),
-    ExactFunction(ceil, "ceil", "ceil", 1), ExactFunction(rounded, "round", "", 1), ExactFunction(trunc, "", "trc", 1),
+    ExactFunction(ceil, "ceil", "ceil", 1), ExactFunction(round_half_up, "round", "", 1), ExactFunction(trunc, "", "trc", 1),
     ExactFunction(abs, "", "abs", 1), ExactFunction(sign, "", "sgn", 1), ExactFunction(remainder, "mod", "%", 2),
     ExactFunction(power, "pow", "pow", 2),
 )  # fmt: skip
-"""All functions of exact readers; it is independent of `markov.files.language`, as these readers are."""
+"""All functions of exact readers; like these readers, it is independent of `markov.files.language`."""
 FUNCTIONS = {entry.prism: entry.call for entry in EXACT if entry.prism}
+_COMPARISONS, _SUMS, _PRODUCTS = ({entry.prism: entry.call for entry in rank} for rank in (COMPARISONS, SUMS, PRODUCTS))
 
 
 def always(value: Any) -> Callable[[Any], Any]:

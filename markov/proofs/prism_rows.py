@@ -47,9 +47,9 @@ class PrismRows(ModelRows):
             elif kind == "formula":
                 name = tokens.word()
                 tokens.take("=")
-                first = tokens.place
+                first = tokens.index
                 self._names[name] = tokens.expression(self._value_of)
-                self._words[f"formula {name}"] = tokens.words[first : tokens.place]
+                self._words[f"formula {name}"] = tokens.words[first : tokens.index]
                 tokens.take(";")
             elif kind == "label":
                 tokens.skip(";")
@@ -82,9 +82,9 @@ class PrismRows(ModelRows):
         if tokens.now == "=":
             self._copy(tokens)
             return
-        first = tokens.place
+        first = tokens.index
         self._body(tokens)
-        self._words[f"module {name}"] = tokens.words[first : tokens.place]
+        self._words[f"module {name}"] = tokens.words[first : tokens.index]
 
     def _copy(self, tokens: Tokens) -> None:
         """Read ``= other [x = y, ...] endmodule``: the words of a module with others in place of some."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,7 +14,8 @@ import pytest
 
 from markov.errors import FileError
 from markov.files.jani import JaniReader
-from markov.files.language import FUNCTIONS, Columns, Scope, Value, function, names_of_language
+from markov.files.language import FUNCTIONS, OPERATORS, Columns, Scope, Value, chain, function, names_of_language
+from markov.proofs import prism_expressions
 from markov.proofs.prism_expressions import EXACT
 from tests.markov.files.conftest import model_of
 
@@ -201,6 +203,23 @@ def test_both_rules_of_a_function_are_equal(name: str) -> None:
         np.testing.assert_array_equal(result, [expected, expected])
         compared += 1
     assert compared
+
+
+@pytest.mark.parametrize("sign", OPERATORS)
+def test_both_rules_of_an_operator_are_equal(sign: str) -> None:
+    """Over all pairs of truth values, or of numbers, and where the language defines it: in exact arithmetic."""
+    samples: Any = [False, True] if OPERATORS[sign].truths and sign != "=" else [-3, 2, 7, 2.5]
+    exact = {entry.prism: entry for entry in prism_expressions.OPERATORS}
+    for a, b in itertools.product(samples, samples):
+        arrays = [Value("bool", lambda _c, x=x: np.array([x, x])) if x in (False, True) else None for x in (a, b)]
+        left, right = (array or numbers_of((x,))[0] for x, array in zip((a, b), arrays, strict=True))
+        result = chain(left, [(sign, right)], ("f", 1)).run(Columns(np.zeros((0, 2), dtype=np.int64)))
+        expected = OPERATORS[sign].single(lambda _s, a=a: a, lambda _s, b=b: b)(())
+        np.testing.assert_array_equal(result, [expected, expected])
+        if sign in exact:
+            value = exact[sign].call(*(Fraction(x) if isinstance(x, float) else x for x in (a, b)))
+            assert float(value) == expected
+            assert exact[sign].jani == OPERATORS[sign].jani
 
 
 @pytest.mark.parametrize(("operator", "value", "expected"), [
