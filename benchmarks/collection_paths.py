@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import beta
 
-from markov.files.language import Columns
+from markov.files.language import Batch
 from markov.files.properties import Unlisted
 from markov.files.queries import Operator
 from markov.files.search import OutsideError, transitions
@@ -65,12 +65,12 @@ def hits(model: FileModel, text: str, paths: int, seed: int = 1) -> int | None:
     if counted is None:
         return None
     if not at_once:
-        ended = Columns(bound.codes(found.states), found.states)
+        ended = Batch(bound.codes(found.states), found.states)
         counted += int(np.count_nonzero(_truth(inside, ended) & (found.times >= end)))
     return paths - counted if path.kind == "G" else counted
 
 
-def _truth(value: Any, columns: Columns) -> NDArray[np.bool_]:
+def _truth(value: Any, columns: Batch) -> NDArray[np.bool_]:
     assert columns.states is not None
     return np.broadcast_to(np.asarray(value.run(columns), dtype=bool), len(columns.states))
 
@@ -88,7 +88,7 @@ class _Paths:
         going, count = np.arange(len(self.states)), 0
         for _jump in range(MAX_JUMPS):
             here = self.states[going]
-            columns = Columns(self.bound.codes(here), here)
+            columns = Batch(self.bound.codes(here), here)
             there = _truth(reached, columns)
             count += int(np.count_nonzero(there))
             on = ~there & _truth(goes_on, columns)
@@ -101,7 +101,7 @@ class _Paths:
 
     def _jump(self, here: NDArray[np.int64], going: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Let each of some paths jump once; mark those that jump before the end."""
-        columns = Columns(self.bound.codes(here), here)
+        columns = Batch(self.bound.codes(here), here)
         sources, targets, rates = transitions(self.bound, self.moves, columns)
         order = np.argsort(sources, kind="stable")
         sources, targets, sums = sources[order], targets[order], np.cumsum(rates[order])

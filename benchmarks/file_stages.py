@@ -72,7 +72,7 @@ class Stages:
 
     def values(self) -> None:
         """Compute the values of all variables, which a `MarkovChain` has."""
-        self.found = self.state_space.instance.codes(self.state_space.columns.states)
+        self.found = self.state_space.instance.codes(self.state_space.batch.states)
 
     @property
     def steps(self) -> list[Callable[[], None]]:

@@ -13,7 +13,7 @@ import numpy as np
 from hopflow.kernels import make_kernel
 from markov.computing.memory import check_room
 from markov.files import kernels
-from markov.files.language import Columns
+from markov.files.language import Batch
 from markov.files.search import GATHER, OutsideError, transitions
 from markov.files.tables import TransitionTables, table_arrays, tabulate
 from markov.files.transitions import moves_of
@@ -146,10 +146,10 @@ class GrowingRows:
         self._clear(numbers[order])
         return order
 
-    def columns(self, states: NDArray[Any]) -> Columns:
+    def batch(self, states: NDArray[Any]) -> Batch:
         """Return the values of the variables in states."""
         numbers = self.numbers[states]
-        return Columns(None, numbers, self.instance)
+        return Batch(None, numbers, self.instance)
 
     def expand(self, states: NDArray[Any]) -> None:
         """Compute the rows of states.
@@ -200,7 +200,7 @@ class GrowingRows:
     def _classify(self, first_new: int, begin: int) -> None:
         """Redirect entries to states in which the chain ends to the target or to failure."""
         if first_new < self.count:
-            fresh = self.columns(np.arange(first_new, self.count))
+            fresh = self.batch(np.arange(first_new, self.count))
             kinds = np.where(np.asarray(self._may_continue.run(fresh)), FIRST_STATE, FAILED)
             self.kinds[first_new : self.count] = np.where(np.asarray(self._is_target.run(fresh)), TARGET, kinds)
         entries = self.rows.targets[begin : self.entries]
@@ -211,9 +211,7 @@ class GrowingRows:
     def _expand_at_edge(self, state: int) -> None:
         """Compute the row of a state from which a variable may leave its window."""
         try:
-            sources, targets, rates = transitions(
-                self.instance, moves_of(self.instance), self.columns(np.array([state]))
-            )
+            sources, targets, rates = transitions(self.instance, moves_of(self.instance), self.batch(np.array([state])))
         except OutsideError:
             if self._widen():
                 self.expand(np.array([state]))

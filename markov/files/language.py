@@ -36,11 +36,11 @@ __all__ = [
     "NEGATION_RANK",
     "OPERATORS",
     "POWER_RANK",
+    "Batch",
     "BinaryOperator",
     "Call",
     "Chain",
     "Choice",
-    "Columns",
     "Expression",
     "ExpressionFunction",
     "FileError",
@@ -232,7 +232,7 @@ class Numbering(Protocol):
         """Return the values of one variable in states, shape (states,)."""
 
 
-class Columns:
+class Batch:
     """Values of the variables in a batch of states.
 
     Parameters
@@ -261,7 +261,7 @@ class Columns:
         else:
             self.count = len(self._numbers()[1])
         self._variables: dict[int, NDArray[np.int64]] = {}
-        self._cache: dict[Callable[[Columns], Any], Any] = {}
+        self._cache: dict[Callable[[Batch], Any], Any] = {}
 
     def _numbers(self) -> tuple[Numbering, NDArray[np.int64]]:
         assert self._numbering is not None
@@ -284,15 +284,15 @@ class Columns:
             self._variables[k] = numbering.code(k, states)
         return self._variables[k]
 
-    def take(self, indices: NDArray[np.int64]) -> Columns:
+    def take(self, indices: NDArray[np.int64]) -> Batch:
         """Return the batch of the states at these indices."""
         if len(indices) == self.count:
             return self
         states = None if self.states is None else self.states[indices]
         transient = None if self._transient is None else self._transient[:, indices]
         if self._numbering is not None:
-            return Columns(None, states, self._numbering, transient)
-        return Columns(self.codes[:, indices], states, None, transient)
+            return Batch(None, states, self._numbering, transient)
+        return Batch(self.codes[:, indices], states, None, transient)
 
     def transient(self, k: int) -> NDArray[np.float64]:
         """Return the values of a transient variable in the transitions into the states, shape (states,)."""
@@ -300,7 +300,7 @@ class Columns:
         values: NDArray[np.float64] = self._transient[k]
         return values
 
-    def memoize(self, rule: Callable[[Columns], Any]) -> Any:
+    def memoize(self, rule: Callable[[Batch], Any]) -> Any:
         """Return the values of a formula in these states; later calls read them from a cache."""
         if rule not in self._cache:
             self._cache[rule] = rule(self)
@@ -312,8 +312,8 @@ class Columns:
 
 INT_LIMIT = 2**62
 """Exclusive limit of the magnitude of integers."""
-NO_STATE = Columns(np.zeros((0, 1), dtype=np.int64))
-Run = Callable[[Columns], Any]
+NO_STATE = Batch(np.zeros((0, 1), dtype=np.int64))
+Run = Callable[[Batch], Any]
 
 
 @dataclass(frozen=True)
@@ -413,7 +413,7 @@ def choose(cases: list[tuple[Value, Value]], otherwise: Value, location: Any) ->
     kind = "double" if "double" in kinds else kinds.pop()
     dtype = {"bool": np.bool_, "int": np.int64, "double": np.float64}[kind]
 
-    def run(c: Columns) -> Any:
+    def run(c: Batch) -> Any:
         result: NDArray[Any] = np.empty(c.count, dtype=dtype)
         remaining = np.arange(c.count)
         for condition, value in cases:
@@ -490,7 +490,7 @@ def _all_or_any(sign: str, parts: list[Value], location: Any) -> Value:
     if not undecided:
         return constant(not deciding)
 
-    def run(c: Columns) -> Any:
+    def run(c: Batch) -> Any:
         result = undecided[0].run(c)
         for part in undecided[1:]:
             result = _where_undecided(result, part, c, deciding=deciding) if part.fails else join(result, part.run(c))
@@ -499,7 +499,7 @@ def _all_or_any(sign: str, parts: list[Value], location: Any) -> Value:
     return combine("bool", undecided, run)
 
 
-def _where_undecided(before: Any, part: Value, c: Columns, *, deciding: bool) -> Any:
+def _where_undecided(before: Any, part: Value, c: Batch, *, deciding: bool) -> Any:
     """Evaluate an operand only in the states that earlier operands have not decided."""
     truths = np.broadcast_to(before, c.count)
     indices = np.flatnonzero(truths != deciding)
@@ -564,7 +564,7 @@ def _int_operation(sign: str, run: Callable[[Any, Any], Any], a: Value, b: Value
     low, high = min(extremes), max(extremes)
     fits = low > -INT_LIMIT and high < INT_LIMIT
 
-    def checked_run(c: Columns) -> Any:
+    def checked_run(c: Batch) -> Any:
         x, y = a.run(c), b.run(c)
         with np.errstate(over="ignore"):
             magnitude = np.abs(run(as_real(x), as_real(y)))
@@ -791,7 +791,7 @@ def _factorial(value: Any) -> Any:
 
 
 def _log_array(arguments: list[Value], _location: Any) -> Value:
-    def run(c: Columns) -> Any:
+    def run(c: Batch) -> Any:
         return np.divide(np.log(_array(arguments[0].run(c))), np.log(_array(arguments[1].run(c))))
 
     return combine("double", arguments, run)
@@ -803,7 +803,7 @@ def _abs_array(arguments: list[Value], _location: Any) -> Value:
 
 
 def _sign_array(arguments: list[Value], location: Any) -> Value:
-    def run(c: Columns) -> Any:
+    def run(c: Batch) -> Any:
         value = np.asarray(arguments[0].run(c))
         if np.isnan(value).any():
             raise FileError(location, "sgn of a number that is none")
@@ -830,7 +830,7 @@ def _rounding(name: str, rounded: Callable[[Any], Any]) -> ArrayRule:
         if argument.kind == "int":
             return argument
 
-        def run(c: Columns) -> Any:
+        def run(c: Batch) -> Any:
             value = _array(argument.run(c))
             result = rounded(value)
             if not (np.abs(result) < INT_LIMIT).all():
@@ -848,7 +848,7 @@ def _integer_array(arguments: list[Value], location: Any) -> Value:
     if argument.kind == "int":
         return argument
 
-    def run(c: Columns) -> Any:
+    def run(c: Batch) -> Any:
         value = _array(argument.run(c))
         wrong = ~((np.abs(value) < INT_LIMIT) & (value == np.floor(value)))
         if wrong.any():
@@ -869,7 +869,7 @@ def _power_array(arguments: list[Value], location: Any) -> Value:
         return _real_power_array(arguments, location)
     base, exponent = arguments
 
-    def run(c: Columns) -> Any:
+    def run(c: Batch) -> Any:
         x, n = np.asarray(base.run(c)), np.asarray(exponent.run(c))
         if (n < 0).any():
             raise FileError(location, "pow of whole numbers with an exponent below 0: write 1.0 * x")
@@ -887,7 +887,7 @@ def _modulo_array(arguments: list[Value], location: Any) -> Value:
         raise FileError(location, "mod of a real number: must be of whole numbers")
     a, b = arguments
 
-    def run(c: Columns) -> Any:
+    def run(c: Batch) -> Any:
         x, y = np.asarray(a.run(c)), np.asarray(b.run(c))
         if (y <= 0).any():
             raise FileError(location, "mod by a number that is not positive")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.results import same
-from markov.files.language import Columns, FileError, Literal, Value
+from markov.files.language import Batch, FileError, Literal, Value
 from markov.files.models import FileModel, MeasuredByPlace
 from markov.files.program import Program, Variable
 from markov.files.search import StateSpace
@@ -204,7 +204,7 @@ def model_from_chain(chain: MarkovChain) -> FileModel:
     def value_of(values: NDArray[Any]) -> Value:
         """Return a value that is listed for each state."""
 
-        def run(c: Columns) -> NDArray[Any]:
+        def run(c: Batch) -> NDArray[Any]:
             assert c.states is not None
             selected: NDArray[Any] = values[np.searchsorted(numbers, c.states)]
             return selected
@@ -218,7 +218,7 @@ def model_from_chain(chain: MarkovChain) -> FileModel:
     model.instance.scope.symbols |= {name: value_of(values) for name, values in listed.variables.items()}
     initial = np.flatnonzero(listed.initial)
     model.__dict__["state_space"] = StateSpace(
-        model.instance, Columns(codes, numbers), chain.Q, listed.loops, initial if len(initial) else np.zeros(1, np.int64),
+        model.instance, Batch(codes, numbers), chain.Q, listed.loops, initial if len(initial) else np.zeros(1, np.int64),
         {}, np.zeros((0, chain.size)),
     )  # fmt: skip
     model.__dict__["chain"] = chain

@@ -57,7 +57,7 @@ def rewards_of(name: str, program: Program, state_space: StateSpace) -> tuple[ND
     FileError
         If a reward is a truth value, or not finite in a state that earns it.
     """
-    c, scope = state_space.columns, state_space.instance.scope
+    c, scope = state_space.batch, state_space.instance.scope
     state_rewards, transition_rewards = np.zeros(c.count), np.zeros(c.count)
     for item in program.rewards[name]:
         location = program.file, item.line
@@ -105,7 +105,7 @@ def explore_with_resets(instance: Instance, max_states: int) -> tuple[StateSpace
     for (time, _), resets in simultaneous.items():
         _check_order(instance, time, resets)
     result = explore(instance, max_states)
-    numbers = result.columns.states
+    numbers = result.batch.states
     assert numbers is not None
     sources, extra = numbers[result.initial], numbers[:0]
     steps: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # states before an event, and after it
@@ -119,8 +119,8 @@ def explore_with_resets(instance: Instance, max_states: int) -> tuple[StateSpace
         if len(new):
             extra = np.union1d(extra, new)
             result = explore(instance, max_states, extra)
-            assert result.columns.states is not None
-            numbers = result.columns.states
+            assert result.batch.states is not None
+            numbers = result.batch.states
     jumps = []
     for moment, (before, after) in zip(ordered, steps, strict=True):
         targets = np.full(len(numbers), -1, dtype=np.int64)
@@ -161,7 +161,7 @@ def _time(reset: Reset, instance: Instance) -> float:
 
 def _reachable(result: StateSpace, first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the numbers of the states reachable from the first states."""
-    numbers = result.columns.states
+    numbers = result.batch.states
     assert numbers is not None
     marks = np.zeros(len(numbers), dtype=bool)
     marks[np.searchsorted(numbers, first)] = True
@@ -175,8 +175,8 @@ def _targets(result: StateSpace, before: NDArray[np.int64], resets: list[Reset])
     A value of a formula above its limit leads to the state outside of the limits, as a reaction would.
     """
     instance = result.instance
-    assert result.columns.states is not None
-    c = result.columns.take(np.searchsorted(result.columns.states, before))
+    assert result.batch.states is not None
+    c = result.batch.take(np.searchsorted(result.batch.states, before))
     index = {r.name: k for k, r in enumerate(instance.ranges)}
     codes = c.codes.copy()
     is_outside, exceeds = _beyond_limits(codes, index), np.zeros(c.count, dtype=bool)
@@ -283,7 +283,7 @@ class FileChain(MeasuredByPlace):
     def __init__(self, source: Source) -> None:
         ranges = source.state_space.instance.ranges
         fields = field_names([r.name for r in ranges])
-        codes = source.state_space.columns.codes
+        codes = source.state_space.batch.codes
         values = {
             field: [False, True] if r.kind == "bool" else range(int(c.min()), int(c.max()) + 1)
             for field, r, c in zip(fields, ranges, codes, strict=True)
@@ -306,7 +306,7 @@ class FileChain(MeasuredByPlace):
         state_space = self.source.state_space
         if len(state_space.initial) != 1:
             return None
-        codes = state_space.columns.codes[:, state_space.initial[0]]
+        codes = state_space.batch.codes[:, state_space.initial[0]]
         ranges = state_space.instance.ranges
         return self.State(*(bool(c) if r.kind == "bool" else int(c) for r, c in zip(ranges, codes, strict=True)))
 
@@ -326,7 +326,7 @@ class FileChain(MeasuredByPlace):
 
     @cached_property
     def _labels(self) -> dict[str, NDArray[np.bool_]]:
-        source, c = self.source, self.source.state_space.columns
+        source, c = self.source, self.source.state_space.batch
         labels = {}
         for name in source.program.labels:
             value = source.label_values(name)
@@ -369,7 +369,7 @@ def _made_of(source: Source, values: Mapping[str, Any]) -> FileChain:
 def chain_of(source: Source) -> MarkovChain:
     """Return the chain of a file's model."""
     state_space, model = source.state_space, FileChain(source)
-    codes = state_space.columns.codes
+    codes = state_space.batch.codes
     built = Built(Space(model.State, model.space()), codes, state_space.Q, f"read from {source.name}")
     return MarkovChain.of_built(model, built)
 

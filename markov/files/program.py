@@ -16,8 +16,8 @@ import numpy as np
 from hopflow.checks import choice
 from markov.files.language import (
     INT_LIMIT,
+    Batch,
     Chain,
-    Columns,
     Expression,
     FileError,
     Name,
@@ -645,10 +645,10 @@ def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range
 
 
 def _variable(k: int, r: Range) -> Value:
-    def value(c: Columns) -> Any:
+    def value(c: Batch) -> Any:
         return c.variable(k)
 
-    def truth(c: Columns) -> Any:
+    def truth(c: Batch) -> Any:
         return c.variable(k) != 0
 
     run = truth if r.kind == "bool" else value

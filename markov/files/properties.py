@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.files.growing import GrowingRows, TargetConditions
-    from markov.files.language import Columns
+    from markov.files.language import Batch
     from markov.files.program import Instance
     from markov.files.search import StateSpace
     from markov.proofs.bounded import Bounded
@@ -178,9 +178,9 @@ class Evaluation(Scope):
         return self.definitions.labels.get(name, self.definitions.properties.get(name))
 
     def _vector(self, values: NDArray[Any], kind: str) -> Value:
-        numbers = self.state_space.columns.states
+        numbers = self.state_space.batch.states
 
-        def run(c: Columns) -> Any:
+        def run(c: Batch) -> Any:
             if c.count == self.n:
                 return values
             assert c.states is not None
@@ -193,7 +193,7 @@ class Evaluation(Scope):
         """Return the values of an expression without operators in all states, shape (n,)."""
         value = self.value(expression)
         with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(value.run(self.state_space.columns)), self.n)
+            return np.broadcast_to(np.asarray(value.run(self.state_space.batch)), self.n)
 
     def step_rewards(self, name: str) -> Vector:
         """Return the reward per second of transitions, shape (n,), by its name in the program."""
@@ -656,7 +656,7 @@ class Unlisted:
         counted = np.zeros(len(result.states), dtype=bool)
         if not at_once:
             right = self.conditions(path, True)(rows.instance)[0]
-            counted |= np.asarray(right.run(rows.columns(result.states)))
+            counted |= np.asarray(right.run(rows.batch(result.states)))
         self.reason = f"in up to {result.max_size} states at once, {result.products} products"
         if result.time < last:
             self.reason += f", followed until {result.time:.3g} s"

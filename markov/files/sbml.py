@@ -30,9 +30,9 @@ from markov.files.formulas import (
 )
 from markov.files.language import (
     INT_LIMIT,
+    Batch,
     Call,
     Chain,
-    Columns,
     Expression,
     FileError,
     Literal,
@@ -273,7 +273,7 @@ def read_sbml(
 def _refuse_at_start(event: Trigger, instance: Instance) -> None:
     """Raise FileError if the event happens at time 0."""
     location = instance.program.file, None
-    start = Columns(np.array([[r.start] for r in instance.ranges]))
+    start = Batch(np.array([[r.start] for r in instance.ranges]))
     condition = boolean(instance.scope.value(event.condition), location, "a trigger")
     if np.any(condition.run(start)):
         raise FileError(location, "an event at time 0 is not read: give its values as initial ones")

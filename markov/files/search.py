@@ -23,7 +23,7 @@ from markov.computing.matrices import MAX_INT32, from_edges, rank_of, with_diago
 from markov.computing.memory import StateLimitError, check_room
 from markov.computing.progress import Counter
 from markov.files import kernels
-from markov.files.language import Columns, FileError, boolean
+from markov.files.language import Batch, FileError, boolean
 from markov.files.program import Instance
 from markov.files.rules import FileRules
 from markov.files.tables import table_arrays, tabulate
@@ -72,7 +72,7 @@ class StateSpace:
     ----------
     instance
         The program with its ranges.
-    columns
+    batch
         The states, ascending.
     Q
         Generator, shape (n, n); for a discrete-time chain P - I, scaled so that rows of P sum to 1.
@@ -87,7 +87,7 @@ class StateSpace:
     """
 
     instance: Instance
-    columns: Columns
+    batch: Batch
     Q: sp.csr_matrix
     loops: NDArray[np.float64]
     initial: NDArray[np.int64]
@@ -96,10 +96,10 @@ class StateSpace:
 
     def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the indices of states by the values of their variables, shape (variables, ...)."""
-        assert self.columns.states is not None
+        assert self.batch.states is not None
         if self.instance.is_numbered:
             numbers = self.instance.numbers(codes)
-            indices: NDArray[np.int64] = np.searchsorted(self.columns.states, numbers)
+            indices: NDArray[np.int64] = np.searchsorted(self.batch.states, numbers)
             return indices
         shape = codes.shape[1:]
         rows = codes.reshape(len(codes), -1).T.tolist()
@@ -107,7 +107,7 @@ class StateSpace:
 
     @cached_property
     def _by_values(self) -> dict[tuple[int, ...], int]:
-        return {tuple(row): k for k, row in enumerate(self.columns.codes.T.tolist())}
+        return {tuple(row): k for k, row in enumerate(self.batch.codes.T.tolist())}
 
 
 # ------------------------------------------------------------------------------------------- by tables
@@ -394,7 +394,7 @@ def explore_by_rules(instance: Instance, max_states: int) -> StateSpace:
     is_loop = sources == target_numbers
     return StateSpace(
         instance.with_windows(_value_ranges(states)),
-        Columns(codes[:, order], np.arange(n)),
+        Batch(codes[:, order], np.arange(n)),
         from_edges(sources, target_numbers, amounts, n),
         np.bincount(sources[is_loop], amounts[is_loop], minlength=n).astype(np.float64),
         rank[:1],
@@ -552,7 +552,7 @@ class _Search:
         result = search.assemble()
         return StateSpace(
             self.instance,
-            self._columns(result.numbers),
+            self._batch(result.numbers),
             result.Q,
             result.loops,
             np.searchsorted(result.numbers, np.unique(initial)),
@@ -573,19 +573,19 @@ class _Search:
         chunks = []
         for low in range(0, instance.span, STATES_PER_CHUNK):
             numbers = instance.valid(np.arange(low, min(low + STATES_PER_CHUNK, instance.span)))
-            holds = np.broadcast_to(condition.run(self._columns(numbers)), len(numbers))
+            holds = np.broadcast_to(condition.run(self._batch(numbers)), len(numbers))
             chunks.append(numbers[holds])
         numbers = np.concatenate(chunks)
         if not len(numbers):
             raise FileError(location, "init: no state is an initial state")
         return numbers
 
-    def _columns(self, numbers: NDArray[np.int64]) -> Columns:
-        return Columns(None, numbers, self.instance)
+    def _batch(self, numbers: NDArray[np.int64]) -> Batch:
+        return Batch(None, numbers, self.instance)
 
     def _expand(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Store the transitions out of a batch of states; return their targets."""
-        c = self._columns(numbers)
+        c = self._batch(numbers)
         with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
             by_action = self.moves.rows(c)
         chunks = [numbers[:0]]
@@ -622,7 +622,7 @@ class _Search:
         assigned: NDArray[np.float64] | None,
     ) -> None:
         """Add the rewards of transitions to the rewards of their sources."""
-        rewards = self.steps.rewards(assigned, lambda values: Columns(None, targets, self.instance, values))
+        rewards = self.steps.rewards(assigned, lambda values: Batch(None, targets, self.instance, values))
         if not np.isfinite(rewards).all():
             raise FileError((self.instance.program.file, None), "a reward of a transition that is no finite number")
         for k, amounts in enumerate(rewards):
@@ -651,7 +651,7 @@ class _Search:
             row += np.bincount(rank[rewarded_sources], amounts, minlength=n)
         return StateSpace(
             self.instance,
-            self._columns(ascending),
+            self._batch(ascending),
             from_edges(sources, targets, rates, n),
             loops,
             np.searchsorted(ascending, np.unique(initial)),
@@ -661,7 +661,7 @@ class _Search:
 
 
 def transitions(
-    instance: Instance, moves: Moves, c: Columns
+    instance: Instance, moves: Moves, c: Batch
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the transitions out of a batch of states: indices of sources, numbers of targets, and rates.
 
@@ -686,7 +686,7 @@ def transitions(
     return rows.source, c.states[rows.source] + rows.change, rows.rate
 
 
-def _check(instance: Instance, moves: Moves, rows: Rows, c: Columns) -> None:
+def _check(instance: Instance, moves: Moves, rows: Rows, c: Batch) -> None:
     """Refuse transitions with an invalid rate or out of the ranges."""
     finite = np.isfinite(rows.rate) & (rows.rate >= 0.0)
     if rows.fault is None and finite.all():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.files.language import Columns, FileError
+from markov.files.language import Batch, FileError
 from markov.files.transitions import Guarded, ModuleMoves, Rows, merge_rows
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _table(variables: list[int], commands: list[Guarded], instance: Instance) ->
         codes = np.repeat(lows, len(combinations), axis=1)
         for k, stride, count in zip(variables, strides, counts, strict=True):
             codes[k] += combinations // stride % count * instance.ranges[k].step
-        c = Columns(codes)
+        c = Batch(codes)
         everywhere = np.arange(len(combinations))
         with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
             parts = [rows for command in commands for rows in command.rows(c, everywhere)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.files.language import Columns, Expression
+    from markov.files.language import Batch, Expression
     from markov.files.program import Transient
 
 __all__ = [
@@ -180,7 +180,7 @@ class _Branch:
         values = [self.rate, *(value for _, value in self.changes)]
         return self.writes.union(*(value.reads for value in values))
 
-    def rows(self, c: Columns, sources: NDArray[np.int64]) -> Rows:
+    def rows(self, c: Batch, sources: NDArray[np.int64]) -> Rows:
         """Return one row for each of the states of ``c``; their indices are ``sources``."""
         rates = np.asarray(self.rate.run(c), dtype=np.float64)
         rate = np.broadcast_to(rates, c.count)
@@ -221,7 +221,7 @@ class Guarded(NamedTuple):
         """Variables that the rows depend on."""
         return set(self.guard.reads).union(*(branch.reads for branch in self.branches))
 
-    def rows(self, c: Columns, everywhere: NDArray[np.int64]) -> list[Rows]:
+    def rows(self, c: Batch, everywhere: NDArray[np.int64]) -> list[Rows]:
         """Return the rows in a batch of states, one part per outcome; ``everywhere`` has all indices."""
         holds = self.guard.run(c)
         if isinstance(holds, np.ndarray):
@@ -252,7 +252,7 @@ class ModuleMoves:
             self.commands.setdefault(action, []).append(Guarded(guard, outcomes))
             self.writes.setdefault(action, set()).update(*(b.writes for b in outcomes))
 
-    def rows(self, c: Columns) -> dict[str, Rows]:
+    def rows(self, c: Batch) -> dict[str, Rows]:
         """Return the transitions out of a batch of states, by their actions."""
         everywhere = np.arange(c.count)
         parts_by_action = {
@@ -320,7 +320,7 @@ class Moves:
             everything = set().union(*(w for part in self.parts for w in part.writes.values()))
             self.writes = dict.fromkeys(self.alphabet | {""}, everything)
 
-    def rows(self, c: Columns) -> dict[str, Rows]:
+    def rows(self, c: Batch) -> dict[str, Rows]:
         """Return the transitions out of a batch of states, by their actions; ``""``: without an action."""
         parts: list[dict[str, Rows]] = [part.rows(c) for part in self.parts]
         if self.how == "module":
@@ -346,7 +346,7 @@ class Moves:
                     merged[action] = rows
         return merged
 
-    def _by_vectors(self, parts: list[dict[str, Rows]], c: Columns) -> dict[str, Rows]:
+    def _by_vectors(self, parts: list[dict[str, Rows]], c: Batch) -> dict[str, Rows]:
         transitions: list[tuple[str, Rows]] = []
         for part_actions, action in self.actions:
             participants = [(k, part_action) for k, part_action in enumerate(part_actions) if part_action is not None]
@@ -436,7 +436,7 @@ class StepRewards:
         return len(self._values)
 
     def rewards(
-        self, assigned_values: NDArray[np.float64] | None, targets: Callable[[NDArray[np.float64]], Columns]
+        self, assigned_values: NDArray[np.float64] | None, targets: Callable[[NDArray[np.float64]], Batch]
     ) -> NDArray[np.float64]:
         """Return the rewards of transitions, shape (rewards, transitions).
 
@@ -459,7 +459,7 @@ class StepRewards:
 
 
 def _variable(k: int, kind: str) -> Value:
-    converted: dict[str, Callable[[Columns], Any]] = {
+    converted: dict[str, Callable[[Batch], Any]] = {
         "double": lambda c: c.transient(k),
         "int": lambda c: c.transient(k).astype(np.int64),
         "bool": lambda c: c.transient(k) != 0.0,

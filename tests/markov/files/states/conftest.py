@@ -52,8 +52,8 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[StateSpace
 def assert_equal(found: list[StateSpace]) -> None:
     """States, patterns and rates are the same but for the order in which rates are added."""
     a, b = found
-    np.testing.assert_array_equal(a.columns.codes, b.columns.codes)
-    np.testing.assert_array_equal(a.columns.states, b.columns.states)
+    np.testing.assert_array_equal(a.batch.codes, b.batch.codes)
+    np.testing.assert_array_equal(a.batch.states, b.batch.states)
     np.testing.assert_array_equal(a.initial, b.initial)
     np.testing.assert_array_equal(a.Q.indptr, b.Q.indptr)
     np.testing.assert_array_equal(a.Q.indices, b.Q.indices)

@@ -228,8 +228,8 @@ def test_common_steps_and_windows(tmp_path: Path, searches: Any) -> None:
     model = model_of(tmp_path, text)
     assert [r.step for r in model.instance.ranges] == [3, 3000]
     found = searches(model)
-    assert found[0].columns.codes.min(axis=1).tolist() == [-1, 7]
-    assert found[0].columns.codes.max(axis=1).tolist() == [38, 9007]
+    assert found[0].batch.codes.min(axis=1).tolist() == [-1, 7]
+    assert found[0].batch.codes.max(axis=1).tolist() == [38, 9007]
     assert found[0].Q.shape == (14 * 4, 14 * 4)
     assert_equal(found)
 
@@ -245,7 +245,7 @@ def test_variables_that_no_command_changes_need_no_bits(tmp_path: Path, searches
     assert model.instance.span == 2
     found = searches(model)
     assert found[0].Q.toarray().tolist() == [[-3.0, 3.0], [1.0, -1.0]]
-    assert found[0].columns.codes[7].tolist() == [7, 7]
+    assert found[0].batch.codes[7].tolist() == [7, 7]
     assert_equal(found)
 
 
@@ -277,11 +277,11 @@ def test_an_expression_has_the_value_of_columns_in_each_state(text: str, tmp_pat
     explored = model.state_space
     tree = parse_property(text)
     with np.errstate(all="ignore"):
-        column = explored.instance.scope.value(tree).run(explored.columns)
-    wanted = np.broadcast_to(np.asarray(column), explored.columns.count).tolist()
+        column = explored.instance.scope.value(tree).run(explored.batch)
+    wanted = np.broadcast_to(np.asarray(column), explored.batch.count).tolist()
     function = StateExpressions(explored.instance).function(tree)
     kinds = [int, int, bool]
-    for values, expected in zip(explored.columns.codes.T.tolist(), wanted, strict=True):
+    for values, expected in zip(explored.batch.codes.T.tolist(), wanted, strict=True):
         state = tuple(kind(v) for kind, v in zip(kinds, values, strict=True))
         own = function(state)
         same = own == expected or (math.isnan(own) and math.isnan(expected))
@@ -357,7 +357,7 @@ ARMS = 21
 def test_the_chain_is_that_of_the_search_by_numbers(text: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, text, **({"arrival": 7.0} if text == QUEUE else {}))
     by_numbers, by_rules = model.state_space, explore_by_rules(model.instance, 10**6)
-    np.testing.assert_array_equal(by_rules.columns.codes, by_numbers.columns.codes)
+    np.testing.assert_array_equal(by_rules.batch.codes, by_numbers.batch.codes)
     np.testing.assert_array_equal(by_rules.initial, by_numbers.initial)
     np.testing.assert_array_equal(by_rules.Q.indices, by_numbers.Q.indices)
     np.testing.assert_allclose(by_rules.Q.data, by_numbers.Q.data, rtol=1e-15)
