@@ -30,7 +30,7 @@ from hopflow.text_files import write_rows
 from markov import stationary
 from markov.files import FileError, FileModel, read_prism
 from markov.files.queries import Operator, parse_properties, parse_property
-from markov.proofs.checker import CertificateError, check, rounded_up
+from markov.proofs.checker import CertificateError, check, format_rounded_up
 from markov.proofs.long_runs import write_long_run
 from markov.proofs.sources import source_of
 
@@ -127,10 +127,10 @@ def certified(
     statement = check(target, source_of(path, mine))
     seconds = time.process_time() - begin
     ((low, high),) = statement.means.values()
-    distance = "" if statement.bound is None else rounded_up(statement.bound)
+    distance = "" if statement.bound is None else format_rounded_up(statement.bound)
     return Row(
         *line, theirs, statement.states, statement.transitions, _decimal((low + high) / 2),
-        rounded_up((high - low) / 2), distance, statement.rows.partition(",")[0],
+        format_rounded_up((high - low) / 2), distance, statement.rows.partition(",")[0],
         _compared(question, low, high), target.name, target.stat().st_size,
         f"{making:.3f}", f"{seconds:.3f}",
     )  # fmt: skip

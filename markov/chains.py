@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkovChain"]
 
 
-class _WithChain(Protocol):
+class _HasChain(Protocol):
     """A model of a file."""
 
     @property
@@ -41,7 +41,7 @@ class _WithChain(Protocol):
 
 
 ROW_SUM_TOLERANCE = 1e-10
-FEW_CELLS, CELLS_PER_STATE = 100_000, 10  # of a product of components that is laid out as a grid
+FEW_CELLS, CELLS_PER_STATE = 100_000, 10  # of a product of components that becomes a grid
 
 
 class MarkovChain:
@@ -51,14 +51,14 @@ class MarkovChain:
     ----------
     Q
         Generator, shape (n, n), dense or any SciPy sparse format: rates >= 0 in 1/s off the
-        diagonal, rows that sum to zero. Or a `ChainModel`, the model of a file, what `explore` returned, or a chain.
+        diagonal, rows that sum to zero. Or a `ChainModel`, the model of a file, a result of `explore`, or a chain.
     states
         Names of the states of a matrix, n different ones: in results they stand for the numbers.
     like
         Another chain: where its transitions join the same states, and the models start in the same
-        one, its classes are taken over.
+        state, its classes are reused.
     reachable
-        Of a model with a start: only the states that it leads to. False: the whole space.
+        Of a model with a start: only the states that it leads to. False: the complete space.
 
     Attributes
     ----------
@@ -66,9 +66,9 @@ class MarkovChain:
         CSR, the diagonal taken from the off-diagonals: solvers never see the rounding of the
         caller's diagonal.
     model
-        The model that the chain came from, or None.
+        The model of the chain, or None.
     how
-        How its states and rates were found.
+        Description of the origin of states and rates.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class MarkovChain:
         negative or non-finite rate, or that does not sum to zero within 1e-10 of its largest entry;
         for names that are not as many as states, or not different.
     RuleError
-        A ValueError: when a model's rules go wrong, with the state, the file and the line.
+        A ValueError: for an error in a model's rules, with the state, the file and the line.
     TooLargeError
         When the states would not fit into memory.
 
@@ -98,7 +98,7 @@ class MarkovChain:
 
     def __init__(
         self,
-        Q: ChainModel | _WithChain | MarkovChain | ArrayLike | sp.spmatrix | sp.sparray,
+        Q: ChainModel | _HasChain | MarkovChain | ArrayLike | sp.spmatrix | sp.sparray,
         *,
         states: Sequence[Any] | None = None,
         like: MarkovChain | None = None,
@@ -107,12 +107,12 @@ class MarkovChain:
         if like is not None and not isinstance(like, MarkovChain):
             raise ValueError(f"like = {like!r}: must be a MarkovChain, or None")
         choice("reachable", reachable, (True, False))
-        listed = getattr(Q, "chain", Q)  # of the model of a file
-        if isinstance(listed, MarkovChain):
+        source = getattr(Q, "chain", Q)  # of the model of a file
+        if isinstance(source, MarkovChain):
             if states is not None or not reachable:
                 name = "states" if states is not None else "reachable"
                 raise ValueError(f"{name}: goes with a matrix or a model by rules; the states of {Q!r} are there")
-            vars(self).update(vars(listed))
+            vars(self).update(vars(source))
         elif isinstance(Q, ChainModel):
             if states is not None:
                 raise ValueError("states: the states of a model are named by its State")
@@ -121,7 +121,7 @@ class MarkovChain:
             raise RuleError(f"Q = {Q!r}: rules need a start: explore(rules, start=...)")
         else:
             Q, states = labelled_matrix("Q", Q, states)
-            matrix = _checked(Q)
+            matrix = _validate_generator(Q)
             self._set(None, (None, None, matrix, "given by its generator"))
             self._names = None if states is None else _names(states, matrix.shape[0])
         if like is not None:
@@ -135,13 +135,13 @@ class MarkovChain:
 
     @classmethod
     def of_built(cls, model: ChainModel, built: Built) -> MarkovChain:
-        """Return the chain of a model whose states and rates are known."""
+        """Return the chain of a model from its built states and rates."""
         chain = cls.__new__(cls)
         chain._set(model, built)
         return chain
 
     def take_over(self, like: MarkovChain) -> None:
-        """Take the classes of another chain over, where transitions join the same states in both."""
+        """Reuse the classes of another chain, where transitions join the same states in both."""
         if self._joins_as(like):
             self.__dict__["recurrent_classes"] = like.recurrent_classes
             self.__dict__["_parts"] = like._parts
@@ -152,8 +152,8 @@ class MarkovChain:
 
         Of a model: its ``State`` with an array of shape (n,) for each field (a tuple of arrays for a
         vector), ascending by their components, the last varying fastest; components that are no
-        whole numbers count in the order in which their values are listed or were found. Of a
-        matrix: the names that it was given, or ``range(n)``.
+        whole numbers count in the order in which their values are listed or discovered. Of a
+        matrix: its names, or ``range(n)``.
         """
         if self._space is not None and self._codes is not None:
             return self._space.columns(self._codes)
@@ -168,21 +168,21 @@ class MarkovChain:
 
     @property
     def space(self) -> Space | None:
-        """What the states of a model are made of; None where the chain is given by its generator."""
+        """Space of the states of a model; None for a chain from a generator."""
         return self._space
 
     @cached_property
     def components(self) -> Mapping[str, NDArray[np.int64]] | None:
         """Whole numbers that stand for each component of the state, shape (n,) each, by name.
 
-        Methods look for structure in them. None where the chain is given by its generator alone.
+        Methods look for structure in them. None for a chain from a generator alone.
         """
         if self._space is None or self._codes is None:
             return None
         return dict(zip(self._space.names, self._codes, strict=True))
 
     def number_of(self, state: Any) -> int:
-        """Return the number of a state: its place in ``states``, in pi, and in Q.
+        """Return the number of a state: its index in ``states``, in pi, and in Q.
 
         Raises
         ------
@@ -199,15 +199,15 @@ class MarkovChain:
             codes = self._space.codes([self._space.canonical(state)])
         except ValueError:
             raise KeyError(state) from None
-        found = np.flatnonzero((self._codes == codes).all(axis=0))
-        if not len(found):
+        matches = np.flatnonzero((self._codes == codes).all(axis=0))
+        if not len(matches):
             raise KeyError(state)
-        return int(found[0])
+        return int(matches[0])
 
     def grid(self) -> tuple[dict[str, list[Any]], tuple[NDArray[np.int64], ...]] | None:
-        """Return the values of each component, and the places of the states in their product.
+        """Return the values of each component, and the indices of the states in their product.
 
-        None where there are no components, or far more combinations of them than states.
+        None without components, or with far more combinations of them than states.
         """
         if self._space is None or self._codes is None:
             return None
@@ -221,28 +221,28 @@ class MarkovChain:
         """Return the coordinates of the states along a dimension ``state``, for xarray."""
         if self._space is None:
             return {} if self._names is None else {"state": list(map(str, self._names))}
-        found = zip(self._space.components, self.components.values(), strict=True)  # type: ignore[union-attr]
+        components = zip(self._space.components, self.components.values(), strict=True)  # type: ignore[union-attr]
         return {
             c.name: (
                 "state",
                 codes if isinstance(c.values, range) else [c.values[k] for k in codes],
             )
-            for c, codes in found
+            for c, codes in components
         }
 
     def marginals(self, pi: NDArray[np.float64]) -> dict[str, tuple[Any, NDArray[np.float64]]] | None:
         """Return the values of each component and their probabilities; None without components."""
         if self._space is None or self._codes is None:
             return None
-        found: dict[str, tuple[Any, NDArray[np.float64]]] = {}
+        marginals: dict[str, tuple[Any, NDArray[np.float64]]] = {}
         for component, codes in zip(self._space.components, self._codes, strict=True):
             low, values = component.low, component.values
             if component.count > CELLS_PER_STATE * self.size:  # most of them never occur
                 low = int(codes.min())
                 values = values[low - component.low : int(codes.max()) - component.low + 1]
             sums = np.bincount(codes - low, pi, minlength=len(values)).astype(np.float64)
-            found[component.name] = values, sums
-        return found
+            marginals[component.name] = values, sums
+        return marginals
 
     def state_blocks(self) -> StateTable | StateBlocks:
         """Return the states as measures take them: see `states`."""
@@ -274,7 +274,7 @@ class MarkovChain:
 
     @cached_property
     def _reachable(self) -> NDArray[np.bool_]:
-        """Whether the model's start leads to each state; without a start all count."""
+        """Whether the model's start leads to each state; without a start all states count."""
         start = None if self.model is None or self._led_to else self.model.start()
         if start is None:
             return np.ones(self.size, dtype=bool)
@@ -282,7 +282,7 @@ class MarkovChain:
 
     @cached_property
     def recurrent_classes(self) -> list[NDArray[np.int64]]:
-        """Closed communicating classes that the model's start leads to (without one, all).
+        """Closed communicating classes that the model's start leads to (without a start, all).
 
         Each as the sorted indices of its states.
         """
@@ -299,10 +299,10 @@ class MarkovChain:
 
     @cached_property
     def _parts(self) -> list[tuple[NDArray[np.int64], sp.csr_matrix]]:
-        """For each recurrent class: which entries of Q it has, and where they are in its own matrix."""
+        """Of each recurrent class: the numbers of its entries in Q, and its matrix."""
         numbers = np.arange(self.Q.nnz)
-        places = sp.csr_matrix((numbers, self.Q.indices, self.Q.indptr), shape=self.Q.shape)
-        parts = [places[states][:, states] for states in self.recurrent_classes]
+        entry_numbers = sp.csr_matrix((numbers, self.Q.indices, self.Q.indptr), shape=self.Q.shape)
+        parts = [entry_numbers[states][:, states] for states in self.recurrent_classes]
         return [(part.data, part) for part in parts]
 
     @cached_property
@@ -329,17 +329,17 @@ class MarkovChain:
     def absorption_probabilities(self) -> NDArray[np.float64]:
         """Probability to end in each recurrent class, shape (states, classes).
 
-        Rows sum to one, except those of states that the model's start does not lead to: these may end in
+        Rows sum to one, except for states that the model's start does not lead to: these may end in
         classes that do not count.
         """
         closed = self.closed_classes
-        ending = np.zeros((self.size, len(closed)))
+        probabilities = np.zeros((self.size, len(closed)))
         for column, states in enumerate(closed):
-            ending[states, column] = 1.0
-        transient = np.flatnonzero(ending.sum(axis=1) == 0.0)
+            probabilities[states, column] = 1.0
+        transient = np.flatnonzero(probabilities.sum(axis=1) == 0.0)
         if len(transient):
-            ending[transient] = absorption(self.Q, transient, closed)
-        return ending[:, [self._reachable[states[0]] for states in closed]]
+            probabilities[transient] = absorption(self.Q, transient, closed)
+        return probabilities[:, [self._reachable[states[0]] for states in closed]]
 
     def restricted(self, states: NDArray[np.int64]) -> MarkovChain:
         """Return the chain on a closed set of states, with the model's names and measures."""
@@ -351,7 +351,7 @@ class MarkovChain:
         return chain
 
     def components_of(self, states: NDArray[np.int64]) -> dict[str, NDArray[np.int64]] | None:
-        """Return the values of the components in some states only."""
+        """Return the values of the components in ``states``."""
         if self.components is None:
             return None
         return {name: values[states] for name, values in self.components.items()}
@@ -385,14 +385,14 @@ def _classes_of(pattern: Pattern) -> tuple[NDArray[np.int64], ...]:
     """Return the closed classes of a chain of rules, whose rates are all positive."""
     indptr, indices = pattern.arrays
     n = len(indptr) - 1
-    found = closed_classes(sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(n, n)))
-    for states in found:
+    classes = closed_classes(sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(n, n)))
+    for states in classes:
         states.flags.writeable = False
-    return tuple(found)
+    return tuple(classes)
 
 
 def labelled_matrix(name: str, matrix: Any, states: Any) -> tuple[Any, Any]:
-    """Return a matrix in the order of its states, and their names: those of a labelled table where none are given.
+    """Return a matrix in the order of its states, and their names, by default the labels of a table.
 
     Raises
     ------
@@ -418,23 +418,23 @@ def _names(states: Any, count: int) -> tuple[Any, ...]:
     if any(not isinstance(name, Hashable) for name in names):
         raise ValueError(f"states = {names!r}: names must be texts, numbers, or tuples of them")
     if len(set(names)) != count:
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"states: {twice!r} occurs twice: names must be different")
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"states: {repeated!r} occurs twice: names must be different")
     return names
 
 
-def _checked(Q: Any) -> sp.csr_matrix:
+def _validate_generator(Q: Any) -> sp.csr_matrix:
     """Return a generator as CSR with the diagonal that its off-diagonals imply."""
     if not sp.issparse(Q):
-        given = Q
+        matrix_like = Q
         try:
             Q = np.asarray(Q)
         except (ValueError, TypeError):
             msg = "a matrix of numbers is expected, with rows of one length"
-            raise ValueError(f"Q = {format_value(given)}: {msg}") from None
+            raise ValueError(f"Q = {format_value(matrix_like)}: {msg}") from None
         if Q.dtype == object and Q.ndim == 0:
             msg = "a model by rules, a MarkovChain or a generator is expected"
-            raise ValueError(f"Q = {format_value(given)}: {msg}")
+            raise ValueError(f"Q = {format_value(matrix_like)}: {msg}")
     if Q.dtype.kind not in "iuf":
         raise ValueError(f"Q has entries of type {Q.dtype}: real numbers are expected")
     if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:
@@ -443,22 +443,22 @@ def _checked(Q: Any) -> sp.csr_matrix:
     matrix.sum_duplicates()
     coo = matrix.tocoo()
     inner = coo.row != coo.col
-    bad = ~np.isfinite(coo.data) | (inner & (coo.data < 0))
-    if bad.any():
-        k = int(np.flatnonzero(bad)[0])
-        place = f"Q[{coo.row[k]}, {coo.col[k]}] = {coo.data[k]:g} (row {coo.row[k]})"
+    invalid = ~np.isfinite(coo.data) | (inner & (coo.data < 0))
+    if invalid.any():
+        k = int(np.flatnonzero(invalid)[0])
+        entry = f"Q[{coo.row[k]}, {coo.col[k]}] = {coo.data[k]:g} (row {coo.row[k]})"
         rule = "off the diagonal must be finite and >= 0" if inner[k] else "must be finite"
-        raise ValueError(f"{place}: rates {rule}")
+        raise ValueError(f"{entry}: rates {rule}")
     sums = np.asarray(matrix.sum(axis=1)).ravel()
     largest = np.asarray(abs(matrix).max(axis=1).todense()).ravel()
-    off = ~(np.abs(sums) <= ROW_SUM_TOLERANCE * largest)
-    if off.any():
-        row = int(np.flatnonzero(off)[0])
+    unbalanced = ~(np.abs(sums) <= ROW_SUM_TOLERANCE * largest)
+    if unbalanced.any():
+        row = int(np.flatnonzero(unbalanced)[0])
         msg = f"row {row} of Q sums to {sums[row]:g}: must be 0 within 1e-10 of its largest entry"
         msg = f"{msg}, {largest[row]:g}"
         if (coo.data >= 0.0).all() and np.allclose(sums, 1.0, rtol=0.0, atol=1e-6):
             msg += "; of a matrix of probabilities P, whose rows sum to 1, P - I is the generator per step"
         raise ValueError(msg)
-    kept = inner & (coo.data > 0)
-    rates = sp.csr_matrix((coo.data[kept], (coo.row[kept], coo.col[kept])), shape=Q.shape)
+    positive = inner & (coo.data > 0)
+    rates = sp.csr_matrix((coo.data[positive], (coo.row[positive], coo.col[positive])), shape=Q.shape)
     return with_diagonal(rates)

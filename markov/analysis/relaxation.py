@@ -11,7 +11,7 @@ from hopflow.units import quantities
 from markov.driver import stationary
 from markov.models.measures import chosen
 from markov.proofs.bounded import Bounded
-from markov.proofs.means import bounded_mean
+from markov.proofs.means import bound_mean
 from markov.results.stationary_results import Stationary
 from markov.selections import as_chain, distribution
 from markov.time.uniformization import Uniformized, check_horizon
@@ -73,7 +73,7 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     if mean.over is not None or mean.of.ndim != 1:
         raise ValueError(f"measure = {measure!r}: must be one number for each state")
     pi = answer.pi[states]
-    centre = bounded_mean(answer._certificate, mean.of, TOLERANCE)
+    centre = bound_mean(answer._certificate, mean.of, TOLERANCE)
     g = mean.of - centre.value
     jumps = Uniformized(chain.irreducible(answer._class))
     check_horizon("lags", jumps, float(moments[-1]))

@@ -23,7 +23,7 @@ from markov.computing.double_double import DoubleDouble, excess, pair_sum
 from markov.computing.matrices import inner
 from markov.computing.rounding import U
 from markov.proofs.bounded import Bounded
-from markov.proofs.certificates import solved
+from markov.proofs.certificates import solve_poisson
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -177,7 +177,7 @@ def _height_inside(
             drift[reference] = -math.inf
             return float((drift + SUFFICIENT_C * target).max()) < 0.0
 
-        return solved(solver, f, is_sufficient, MAX_MULTIGRID_CYCLES)
+        return solve_poisson(solver, f, is_sufficient, MAX_MULTIGRID_CYCLES)
 
     first, _ = solve(weights + leaving * max(highest, 0.0), weights)
     out, _ = solve(leaving, leaving)

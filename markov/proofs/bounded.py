@@ -6,22 +6,22 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from markov.proofs.checker import decade, decimal, rounded_up
+from markov.proofs.checker import decade, format_decimal, format_rounded_up
 
 __all__ = ["Bounded", "ExactBounded"]
 
 
 @dataclass(frozen=True, repr=False)
 class Bounded:
-    """A computed value and an interval that holds the exact one.
+    """A computed value and an interval that holds the exact value.
 
     Attributes
     ----------
     value
         The best approximation, in the unit of the requested quantity.
     lower, upper
-        Bounds of the exact value for the rates as given in float64, rounding errors included;
-        infinite if nothing is proved.
+        Bounds of the exact value for the rates in float64, rounding errors included;
+        infinite without a proof.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Bounded:
 
     @property
     def error(self) -> float:
-        """How far the exact value is from this one at most, in its unit."""
+        """Bound on the difference of the exact value from this value, in its unit."""
         if self.lower == self.upper:
             return 0.0
         return max(self.upper - self.value, self.value - self.lower)
@@ -65,7 +65,7 @@ class ExactBounded:
     value
         The middle, in the unit of the requested quantity.
     lower, upper
-        Bounds of the exact value for the rates as given in float64. They may have hundreds of digits.
+        Bounds of the exact value for the rates in float64. They may have hundreds of digits.
 
     Examples
     --------
@@ -84,15 +84,15 @@ class ExactBounded:
 
     @property
     def error(self) -> float:
-        """How far the exact value is from the middle at most, in its unit: rounded up to a float64."""
-        return _rounded_up(self.upper - self.value)
+        """Bound on the difference of the exact value from the middle, in its unit, rounded up to a float64."""
+        return _round_up(self.upper - self.value)
 
     @property
     def relative_error(self) -> float:
         """The error relative to the smallest size that the exact value may have; inf if that is zero."""
         smallest = max(self.lower, -self.upper, Fraction(0))
         if smallest > 0:
-            return _rounded_up((self.upper - self.value) / smallest)
+            return _round_up((self.upper - self.value) / smallest)
         return 0.0 if self.upper == self.value else math.inf
 
     def __float__(self) -> float:
@@ -102,16 +102,16 @@ class ExactBounded:
         return self.lower <= Fraction(value) <= self.upper
 
     def __repr__(self) -> str:
-        half = self.upper - self.value
-        if half == 0:
+        half_width = self.upper - self.value
+        if half_width == 0:
             return f"{self.value} +- 0"
-        e = decade(half) - 2
+        e = decade(half_width) - 2
         rounded = round(self.value / Fraction(10) ** e)
-        moved = abs(rounded * Fraction(10) ** e - self.value)
-        return f"{decimal(rounded, e)} +- {rounded_up(half + moved)}"
+        rounding = abs(rounded * Fraction(10) ** e - self.value)
+        return f"{format_decimal(rounded, e)} +- {format_rounded_up(half_width + rounding)}"
 
 
-def _rounded_up(value: Fraction) -> float:
-    """Return the least float64 that is not below a number."""
-    found = float(value)
-    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+def _round_up(value: Fraction) -> float:
+    """Return the smallest float64 that is not below a number."""
+    rounded = float(value)
+    return rounded if Fraction(rounded) >= value else math.nextafter(rounded, math.inf)

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from markov.proofs.checker import Interval
 
 __all__ = [
-    "UNLIMITED",
+    "UNCLAIMED",
     "Rates",
+    "add_steps",
     "binary_digits",
-    "moved",
+    "integer_rows",
+    "integer_values",
     "outward",
-    "scaled",
-    "whole_rows",
-    "whole_values",
+    "scale_to_integer",
     "write",
 ]
 
 CLAIMED_DIGITS = 6
-UNLIMITED = Fraction(10) ** 400  # of what is not yet claimed
-LEVEL = 6  # of compression: 9 takes three times as long for 2 percent
+UNCLAIMED = Fraction(10) ** 400  # interval of a mean without a claim
+COMPRESSION_LEVEL = 6  # of compression: 9 takes three times as long for 2 percent
 
 
 class Rates(NamedTuple):
@@ -48,14 +48,14 @@ class Rates(NamedTuple):
     values
         Distinct rates.
     which
-        The place in ``values`` for each entry off the diagonal of the generator, in its order; shape (transitions,).
+        The index in ``values`` for each entry off the diagonal of the generator, in its order; shape (transitions,).
     """
 
     values: list[Fraction]
     which: NDArray[np.int64]
 
 
-def whole_rows(Q: sp.csr_matrix, rates: Rates | None) -> tuple[Fraction, Rows]:
+def integer_rows(Q: sp.csr_matrix, rates: Rates | None) -> tuple[Fraction, Rows]:
     """Return the unit of the rates, and the transitions out of each state in that unit.
 
     Parameters
@@ -66,49 +66,51 @@ def whole_rows(Q: sp.csr_matrix, rates: Rates | None) -> tuple[Fraction, Rows]:
         Exact rates; None: those of Q.
     """
     sources = row_numbers(Q.indptr)
-    off = sources != Q.indices
+    off_diagonal = sources != Q.indices
     if rates is None:
-        distinct, which = np.unique(Q.data[off], return_inverse=True)
+        distinct, which = np.unique(Q.data[off_diagonal], return_inverse=True)
         rates = Rates(list(map(Fraction, distinct.tolist())), which)
     denominator = math.lcm(*(a.denominator for a in rates.values))
-    whole = [a.numerator * (denominator // a.denominator) for a in rates.values]
-    common = math.gcd(*whole) or 1
-    numbers = np.array([a // common for a in whole], dtype=object)
-    ends = np.cumsum(np.bincount(sources[off], minlength=Q.shape[0]))
-    rows = Rows(_array(np.append(0, ends)), _array(Q.indices[off]), numbers[rates.which].tolist())
-    return Fraction(common, denominator), rows
+    numerators = [a.numerator * (denominator // a.denominator) for a in rates.values]
+    divisor = math.gcd(*numerators) or 1
+    numbers = np.array([a // divisor for a in numerators], dtype=object)
+    stops = np.cumsum(np.bincount(sources[off_diagonal], minlength=Q.shape[0]))
+    rows = Rows(
+        _integer_array(np.append(0, stops)), _integer_array(Q.indices[off_diagonal]), numbers[rates.which].tolist()
+    )
+    return Fraction(divisor, denominator), rows
 
 
-def _array(numbers: NDArray[np.integer]) -> array[int]:
+def _integer_array(numbers: NDArray[np.integer]) -> array[int]:
     return array("q", numbers.astype(np.int64).tobytes())
 
 
 def binary_digits(value: float) -> int:
-    """Return how many binary digits a float64 has behind the point."""
+    """Return the number of binary digits of a float64 behind the point."""
     return value.as_integer_ratio()[1].bit_length() - 1
 
 
-def whole_values(f: NDArray[np.float64]) -> tuple[tuple[int, int], Interval, list[int]]:
-    """Return the scales, the claim and the values of a function of the state, shape (n,): nothing is claimed of its mean."""
+def integer_values(f: NDArray[np.float64]) -> tuple[tuple[int, int], Interval, list[int]]:
+    """Return the scales, the claim and the values of a function of the state, shape (n,), without a claim for its mean."""
     bits = max(0, *(binary_digits(v) for v in f.tolist()))
-    return (1 << bits, 1), (-UNLIMITED, UNLIMITED), [scaled(v, bits) for v in f.tolist()]
+    return (1 << bits, 1), (-UNCLAIMED, UNCLAIMED), [scale_to_integer(v, bits) for v in f.tolist()]
 
 
-def scaled(value: float, bits: int) -> int:
+def scale_to_integer(value: float, bits: int) -> int:
     """Return value times 2^bits, rounded down."""
     top, bottom = value.as_integer_ratio()
     shift = bits - bottom.bit_length() + 1
     return top << shift if shift >= 0 else top >> -shift
 
 
-def moved(values: list[int], steps: NDArray[np.float64], unit: Fraction) -> list[int]:
-    """Return integers, each with a step added that is rounded; steps have another unit and shape (n,)."""
-    found, factor, divisor = [], 2 * unit.numerator, unit.denominator
+def add_steps(values: list[int], steps: NDArray[np.float64], unit: Fraction) -> list[int]:
+    """Add rounded steps to integers; steps have another unit and shape (n,)."""
+    sums, factor, divisor = [], 2 * unit.numerator, unit.denominator
     for value, step in zip(values, steps.tolist(), strict=True):
         top, bottom = step.as_integer_ratio()
         bottom *= divisor
-        found.append(value + (top * factor + bottom) // (2 * bottom))
-    return found
+        sums.append(value + (top * factor + bottom) // (2 * bottom))
+    return sums
 
 
 def outward(value: Fraction, width: Fraction, *, up: bool = False) -> str:
@@ -120,40 +122,44 @@ def outward(value: Fraction, width: Fraction, *, up: bool = False) -> str:
     return f"{-(-value // unit) if up else value // unit}e{e}"
 
 
-def write(path: str | Path, found: Contents) -> None:
+def write(path: str | Path, contents: Contents) -> None:
     """Write a certificate; compressed where the name of the file ends in ``.gz``."""
     path = Path(path)
     with replacing(path) as scratch, scratch.open("wb") as raw:
-        packed = gzip.GzipFile(path.name, "wb", LEVEL, raw) if path.suffix == ".gz" else raw
-        with io.TextIOWrapper(packed, encoding="ascii", newline="\n") as file:
-            _write(file, found)
+        binary = gzip.GzipFile(path.name, "wb", COMPRESSION_LEVEL, raw) if path.suffix == ".gz" else raw
+        with io.TextIOWrapper(binary, encoding="ascii", newline="\n") as file:
+            _write(file, contents)
 
 
 def _printable(text: str) -> str:
-    """Return a text in one line of printable ASCII characters, others escaped."""
+    """Return a string in one line of printable ASCII characters, others escaped."""
     line = " ".join(str(text).split())
     return "".join(c if " " <= c <= "~" else f"\\u{ord(c):04x}" for c in line)
 
 
-def _write(file: IO[str], found: Contents) -> None:
-    one = found.schema == STATIONARY
-    print("hopflow-certificate", found.schema, file=file)
-    for key, text in found.information.items():
+def _write(file: IO[str], contents: Contents) -> None:
+    stationary = contents.schema == STATIONARY
+    print("hopflow-certificate", contents.schema, file=file)
+    for key, text in contents.information.items():
         print(key, _printable(text), file=file)
-    print("rate-unit", found.unit, file=file)
-    if one:
-        print(f"scale {found.scale:x}", file=file)
-        print("bound", found.bound, file=file)
-    print("reference", found.reference, file=file)
-    print("columns", *map(_printable, found.columns), file=file)
-    for each in found.functions:
-        scales = each.scales if one else (*each.scales, each.u_scale)
-        print("function", *map("{:x}".format, scales), *each.claimed, _printable(each.name), file=file)
-    print("states", len(found.rows), file=file)
-    for s, (targets, rates) in enumerate(found.rows.parts()):
-        numbers = [found.X[s], found.Y[s] - found.X[s], found.H[s]] if one else []
-        for each in found.functions:
-            numbers += (each.F[s], each.G[s]) if one else (each.F[s], each.G[s], each.U[s], each.E[s])
+    print("rate-unit", contents.unit, file=file)
+    if stationary:
+        print(f"scale {contents.scale:x}", file=file)
+        print("bound", contents.bound, file=file)
+    print("reference", contents.reference, file=file)
+    print("columns", *map(_printable, contents.columns), file=file)
+    for function in contents.functions:
+        scales = function.scales if stationary else (*function.scales, function.u_scale)
+        print("function", *map("{:x}".format, scales), *function.claimed, _printable(function.name), file=file)
+    print("states", len(contents.rows), file=file)
+    for s, (targets, rates) in enumerate(contents.rows.parts()):
+        numbers = [contents.X[s], contents.Y[s] - contents.X[s], contents.H[s]] if stationary else []
+        for function in contents.functions:
+            numbers += (
+                (function.F[s], function.G[s])
+                if stationary
+                else (function.F[s], function.G[s], function.U[s], function.E[s])
+            )
         numbers += chain.from_iterable(zip(targets, rates, strict=True))
-        values = map(str, found.values[s])
+        values = map(str, contents.values[s])
         file.write(" ".join((*values, *map("{:x}".format, numbers))) + "\n")

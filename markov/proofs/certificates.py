@@ -1,4 +1,19 @@
-"""Proof that an approximate stationary vector is close to the true one."""
+"""Proof that an approximate stationary vector is close to the exact vector.
+
+1. A solver of Poisson's equation, the method's factors first, yields h near the mean costs until a reference state.
+   (Q h)(x) <= -c is then verified in every other state, in double-double (`supersolution`).
+2. The residual r = x Q is evaluated in double-double, and with it the inequality
+
+       c * half of sum |x - m pi| <= max(sum r+ h, sum r- h),
+
+   m being the mass of x (`Certificate._prove`). Any h with a negative drift and any x serve: no error of a solver matters.
+3. With factors the vector is corrected by its residual as long as the bound falls by half, and the distance to the
+   corrected vector is added (`Certificate._judge`).
+4. The next solver follows where c is small, or where the reference is unlikely and the vector cannot be corrected.
+
+Rounding enters in both products, whose bounds are part of r and of the drift, and in sums of n positive terms, by
+``rounded_up``.
+"""
 
 from __future__ import annotations
 
@@ -24,29 +39,29 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
 
 __all__ = [
-    "SHARP",
+    "SUFFICIENT_DRIFT",
     "Certificate",
     "Supersolution",
-    "balanced",
     "error_bound",
     "net_flow",
     "relative_residual",
-    "solved",
+    "solve_balance",
+    "solve_poisson",
     "solvers",
     "supersolution",
 ]
 
-SHARP = 0.5  # of c: an h that proves more is not looked for
-PLAIN_CYCLES = 12  # of multigrid
-ROUNDED_UP = 1.0 + 8.0 * U  # h, and c with it
+SUFFICIENT_DRIFT = 0.5  # c above which no other h is computed
+MAX_PLAIN_CYCLES = 12  # of multigrid
+HEIGHT_ROUNDING = 1.0 + 8.0 * U  # h, and c with it
 REFINEMENTS = 3
-NEGLIGIBLE_SHARE = 0.2  # of the whole bound: what is left for a better vector and does not matter
-TIGHT = 0.02  # of what plain residuals prove: what a better vector is to leave, and
-LOOSE = 10.0  # of its distance from the first one
-TAIL = 0.1  # weights grow as this power of 1 / pi
-FLOOR = 1e-300
-UNIT = 1.0 + 1e-9  # a mass that is one, with rounding
-UNLIKELY = 1e-3  # of the largest probability: another reference may prove more
+NEGLIGIBLE_SHARE = 0.2  # of the bound: deviation of a corrected vector that does not matter
+TIGHT_RESIDUAL_SHARE = 0.02  # of the deviation: target for a corrected vector, and
+DISTANCE_SHARE = 10.0  # the same over its distance from pi
+WEIGHT_EXPONENT = 0.1  # weights grow as this power of 1 / pi
+MIN_PROBABILITY = 1e-300
+MAX_UNIT_MASS = 1.0 + 1e-9  # mass of a distribution, with rounding
+MIN_REFERENCE_SHARE = 1e-3  # of the largest probability: another reference may prove more
 
 
 def net_flow(Q: sp.csr_matrix, pi: Vector) -> Vector:
@@ -58,7 +73,7 @@ def net_flow(Q: sp.csr_matrix, pi: Vector) -> Vector:
 def relative_residual(Q: sp.csr_matrix, pi: Vector, net: Vector | None = None) -> float:
     """Return ||pi Q||_1 over the probability flow ||pi |Q|||_1, for Q of shape (n, n).
 
-    ``net`` is the `net_flow`, where it is known.
+    ``net`` is the `net_flow`; None: it is computed.
     """
     flow = 2.0 * inner(np.abs(pi), np.abs(Q.diagonal()))
     net = net_flow(Q, pi) if net is None else net
@@ -75,7 +90,7 @@ def error_bound(Q: sp.csr_matrix, pi: Vector, components: Mapping[str, NDArray[n
     float
         At most one for a distribution; inf when no bound could be verified. It bounds
         |pi(A) - exact(A)| for every set A of states; half of sum |pi - exact| is at most that, and
-        less by half of what the sum of ``pi`` differs from one. See `Certificate`.
+        less by half of the difference of the sum of ``pi`` from one. See `Certificate`.
     """
     return Certificate(Q, pi, components).distance
 
@@ -87,22 +102,22 @@ def solvers(
     components: Mapping[str, NDArray[np.int64]] | None,
     solution: Solution | None,
 ) -> Iterator[Solver]:
-    """Yield solvers of Poisson's equation Q g = -f for a chain: the factors that a method left, then others by predicted cost."""
+    """Yield solvers of Poisson's equation Q g = -f for a chain: the factors of the method, then others by predicted cost."""
     if solution is not None and solution.factors is not None:
         yield solution.factors
     hierarchy = None if solution is None else solution.hierarchy
     yield from candidates(Q, pi, weights, components, hierarchy)
 
 
-def solved(solver: Solver, f: Vector, enough: Callable[[Vector], bool], plain: int = 0) -> tuple[Vector, Vector]:
+def solve_poisson(solver: Solver, f: Vector, enough: Callable[[Vector], bool], plain: int = 0) -> tuple[Vector, Vector]:
     """Return g with Q g = -f, nearly, as a sum of two vectors; see `MultigridPoisson.poisson`."""
     if isinstance(solver, MultigridPoisson):
         return solver.poisson(f, enough, plain), np.zeros_like(f)
     return solver.poisson(f)
 
 
-def balanced(solver: Solver, r: Vector, enough: Callable[[Vector], bool]) -> Vector:
-    """Return d with d Q = -r, nearly; see `MultigridPoisson.balance`. With factors it is as near as they are."""
+def solve_balance(solver: Solver, r: Vector, enough: Callable[[Vector], bool]) -> Vector:
+    """Return d with d Q = -r, nearly; see `MultigridPoisson.balance`. With factors it is as near as these."""
     if isinstance(solver, MultigridPoisson):
         return solver.balance(r, enough)
     return solver.balance(r)
@@ -114,10 +129,10 @@ class Supersolution(NamedTuple):
     Attributes
     ----------
     h
-        Shape (n,), rounded up; positive but in the reference, as it has its least value there: where
-        else it had, Q h would not be negative.
+        Shape (n,), rounded up; positive except in the reference, where it is smallest: Q h is not negative
+        in a minimum.
     c, relative
-        What is not positive proves nothing.
+        Proved drifts; values up to 0 prove nothing.
     """
 
     h: Vector
@@ -131,34 +146,34 @@ def supersolution(products: DoubleDouble, solver: Solver, weights: Vector) -> Su
     Parameters
     ----------
     products
-        What multiplies the generator by h.
+        Products of the generator with h.
     solver
-        Of Q g = -f.
+        A solver of Q g = -f.
     weights
         w, the costs per second, shape (n,), at least one.
     """
     reference, n = solver.reference, len(weights)
 
-    def enough(rest: Vector) -> bool:
-        drift = rest - weights
+    def enough(residual: Vector) -> bool:
+        drift = residual - weights
         drift[reference] = -math.inf
-        return float(drift.max()) < -SHARP
+        return float(drift.max()) < -SUFFICIENT_DRIFT
 
     h = np.zeros(n), np.zeros(n)
-    rest, best = weights, Supersolution(h[0], 0.0, 0.0)
+    residual, best = weights, Supersolution(h[0], 0.0, 0.0)
     for _ in range(REFINEMENTS):
-        h = pair_sum(h, solved(solver, rest, enough, PLAIN_CYCLES))
+        h = pair_sum(h, solve_poisson(solver, residual, enough, MAX_PLAIN_CYCLES))
         drift, error = products.drift(*h)
-        worst = drift + error
-        worst[reference] = -math.inf
-        c = -float(worst.max())
+        upper = drift + error
+        upper[reference] = -math.inf
+        c = -float(upper.max())
         if not (c > best.c and np.all(np.isfinite(h[0]))):
             break
-        worst /= weights
-        best = Supersolution((h[0] + h[1]) * ROUNDED_UP, c, -float(worst.max()))
-        if c > SHARP:
+        upper /= weights
+        best = Supersolution((h[0] + h[1]) * HEIGHT_ROUNDING, c, -float(upper.max()))
+        if c > SUFFICIENT_DRIFT:
             break
-        rest = weights + drift
+        residual = weights + drift
     return best
 
 
@@ -174,17 +189,17 @@ class Certificate:
     components
         The value of each component of a model's state, shape (n,) each.
     solution
-        What a method left: factors, levels, and its own bound on entries.
+        A method's solution: factors, levels, and its bound on entries.
     tight
-        True looks for a better vector also where only levels are known.
+        Whether the vector is corrected by multigrid as well.
 
     Attributes
     ----------
     distance
         Upper bound on |pi(A) - exact(A)| for every set A of states, hence on half of
-        sum |pi - exact| as well; at most one for a distribution, inf where none could be verified.
+        sum |pi - exact| as well; at most one for a distribution, inf without a verified bound.
     entry_error
-        Bound on |pi(x) - exact| / exact for all states x; inf where there is none.
+        Bound on |pi(x) - exact| / exact for all states x; inf without such a bound.
     low
         Shape (n,): ``pi + low`` is better than ``pi``.
     rest, defect
@@ -193,7 +208,7 @@ class Certificate:
     sides
         Bounds on sum r+ h and sum r- h, with r = (pi + low) Q and h of the supersolution.
     solver, supersolution
-        What they were found by, or None.
+        The solver and the supersolution of the best bound, or None.
 
     Notes
     -----
@@ -218,7 +233,7 @@ class Certificate:
         self.Q, self.pi = Q, pi
         self.entry_error = math.inf if solution is None else solution.entry_error
         self.products = DoubleDouble(Q)
-        self.weights = (np.maximum(pi, FLOOR) / pi.max()) ** -TAIL
+        self.weights = (np.maximum(pi, MIN_PROBABILITY) / pi.max()) ** -WEIGHT_EXPONENT
         self.low = self._net = np.zeros_like(pi)
         self.rest = self.defect = math.inf
         self.sides = math.inf, math.inf
@@ -227,12 +242,12 @@ class Certificate:
         self.rounded_up = 1.0 + (len(pi) + 16) * U
         self.distance = sum(excess(pi, self.low)) if len(pi) == 1 else math.inf
         if len(pi) > 1:
-            with np.errstate(all="ignore"):  # what is not finite bounds nothing, and is looked for
+            with np.errstate(all="ignore"):  # infinite and NaN values bound nothing, and are compared
                 self._search(components, solution, tight)
         self.distance = min(self.distance, self.entry_error)
         if self.distance < math.inf:
             mass = float(pi.sum())
-            self.distance = min(self.distance, 1.0 if mass <= UNIT else mass * self.rounded_up)
+            self.distance = min(self.distance, 1.0 if mass <= MAX_UNIT_MASS else mass * self.rounded_up)
 
     def _search(
         self,
@@ -249,23 +264,23 @@ class Certificate:
 
     def _judge(self, solver: Solver, proof: Supersolution, tight: bool) -> bool:
         """Adopt the bound of a supersolution if it is better; return whether it is sharp."""
-        found = _Better(np.zeros_like(self.pi), *self._proved(np.zeros_like(self.pi), proof))
-        best, distance = found, self._distance(found)
+        vector = _Better(np.zeros_like(self.pi), *self._prove(np.zeros_like(self.pi), proof))
+        best_vector, distance = vector, self._distance(vector)
         for _ in range(0 if isinstance(solver, MultigridPoisson) else REFINEMENTS):
-            before, found = found, self._corrected(solver, found, proof)
-            if found.rest < best.rest:
-                best, distance = found, min(distance, self._distance(found))
-            if found.rest <= NEGLIGIBLE_SHARE * distance or not found.rest < 0.5 * before.rest:
+            previous, vector = vector, self._correct(solver, vector, proof)
+            if vector.rest < best_vector.rest:
+                best_vector, distance = vector, min(distance, self._distance(vector))
+            if vector.rest <= NEGLIGIBLE_SHARE * distance or not vector.rest < 0.5 * previous.rest:
                 break
         if distance < self.distance:
             self.solver, self.supersolution = solver, proof
-            self._take(best)
+            self._adopt(best_vector)
             self.distance = distance
             if tight:
-                self.sharpen(TIGHT)
-                self.sharpen(LOOSE * self._moved(self.low) / self.rest)
-        likely = self.pi[solver.reference] >= UNLIKELY * self.pi.max()
-        return proof.c > SHARP and (likely or best.rest <= 0.5 * distance)
+                self.sharpen(TIGHT_RESIDUAL_SHARE)
+                self.sharpen(DISTANCE_SHARE * self._distance_by(self.low) / self.rest)
+        likely = self.pi[solver.reference] >= MIN_REFERENCE_SHARE * self.pi.max()
+        return proof.c > SUFFICIENT_DRIFT and (likely or best_vector.rest <= 0.5 * distance)
 
     def sharpen(self, share: float) -> None:
         """Reduce ``rest`` by the factor ``share`` with a better vector, as far as possible."""
@@ -273,50 +288,50 @@ class Certificate:
         if solver is None or proof is None:
             return
         goal = share * self.rest
-        with np.errstate(all="ignore"):  # what is not finite is not taken
-            found = _Better(self.low, self.rest, self.defect, self.sides, self._net)
+        with np.errstate(all="ignore"):  # infinite and NaN vectors are not adopted
+            vector = _Better(self.low, self.rest, self.defect, self.sides, self._net)
             while self.rest > goal:
-                found = self._corrected(solver, found, proof, goal)
-                if not found.rest < 0.5 * self.rest:
+                vector = self._correct(solver, vector, proof, goal)
+                if not vector.rest < 0.5 * self.rest:
                     break
-                self._take(found)
+                self._adopt(vector)
 
-    def _take(self, better: _Better) -> None:
+    def _adopt(self, better: _Better) -> None:
         self.low, self.rest, self.defect, self.sides, self._net = better
         self.distance = min(self.distance, self._distance(better))
 
     def _distance(self, better: _Better) -> float:
-        """Return the bound on the distance that a better vector gives."""
-        return self._moved(better.low) + better.rest + better.defect
+        """Return the bound on the distance by a corrected vector."""
+        return self._distance_by(better.low) + better.rest + better.defect
 
-    def _moved(self, low: Vector) -> float:
-        """Return how far the probability of any event is from that under pi + low."""
-        up, down = float(low.sum(where=low > 0.0)), -float(low.sum(where=low < 0.0))
-        return max(up, down) * self.rounded_up
+    def _distance_by(self, low: Vector) -> float:
+        """Return a bound on the difference of the probability of any event under pi and under pi + low."""
+        gain, loss = float(low.sum(where=low > 0.0)), -float(low.sum(where=low < 0.0))
+        return max(gain, loss) * self.rounded_up
 
-    def _proved(self, low: Vector, proof: Supersolution) -> tuple[float, float, tuple[float, float], Vector]:
-        """Return the bound for pi + low up to its mass, that for its mass, both sides, and (pi + low) Q."""
+    def _prove(self, low: Vector, proof: Supersolution) -> tuple[float, float, tuple[float, float], Vector]:
+        """Return the bounds on the deviation and on the mass of pi + low, both sides, and (pi + low) Q."""
         net, error = self.products.net_flow(self.pi, low)
         sides = self._side(net, error, proof), self._side(-net, error, proof)
-        rest = max(sides) / proof.c * self.rounded_up
+        deviation = max(sides) / proof.c * self.rounded_up
         mass, rounding = excess(self.pi, low)
-        return rest, abs(mass) + rounding, sides, net
+        return deviation, abs(mass) + rounding, sides, net
 
     def _side(self, net: Vector, error: Vector, proof: Supersolution) -> float:
         """Return a bound on the sum of the positive part of net +- error, times h."""
-        found = inner(np.maximum(net + error, 0.0), proof.h) * self.rounded_up
-        return found if math.isfinite(found) else math.inf
+        total = inner(np.maximum(net + error, 0.0), proof.h) * self.rounded_up
+        return total if math.isfinite(total) else math.inf
 
-    def _corrected(self, solver: Solver, found: _Better, proof: Supersolution, goal: float = 0.0) -> _Better:
+    def _correct(self, solver: Solver, vector: _Better, proof: Supersolution, goal: float = 0.0) -> _Better:
         """Return a better vector, of mass one."""
 
         def enough(net: Vector) -> bool:
-            up, down = np.maximum(net, 0.0), np.maximum(-net, 0.0)
-            return max(inner(up, proof.h), inner(down, proof.h)) <= goal * proof.c
+            positive, negative = np.maximum(net, 0.0), np.maximum(-net, 0.0)
+            return max(inner(positive, proof.h), inner(negative, proof.h)) <= goal * proof.c
 
-        low = found.low + balanced(solver, found.net, enough)
+        low = vector.low + solve_balance(solver, vector.net, enough)
         low -= excess(self.pi, low)[0] * self.pi
-        return _Better(low, *self._proved(low, proof))
+        return _Better(low, *self._prove(low, proof))
 
 
 class _Better(NamedTuple):

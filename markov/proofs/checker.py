@@ -1,13 +1,13 @@
 """Check a certificate of a stationary distribution, with exact integers and the standard library alone.
 
-This module imports nothing of `markov`: copied elsewhere it runs as ``python checker.py FILE``. What it computes
-follows from one theorem. Let Q be a generator on finitely many states, h >= 0, c > 0 and (Q h)(s) <= -c in all
+This module imports nothing of `markov`: copied elsewhere it runs as ``python checker.py FILE``. Its answers
+follow from one theorem. Let Q be a generator on finitely many states, h >= 0, c > 0 and (Q h)(s) <= -c in all
 states but one. Then there is exactly one stationary distribution pi, and for any vector y of mass m, with r = y Q,
 
     (1/2) sum |y - m pi|  <=  rest = max(sum r+ h, sum r- h) / c.
 
 For functions f and g of the state and rho = f + Q g, pi f = pi rho. So m pi f differs from y rho by at most rest times the
-range of rho, and pi f lies between the least and the largest rho.
+range of rho, and pi f lies between the smallest and the largest rho.
 
 A chain with several recurrent classes has no such h. Its certificate has functions u and e beside f and g with
 |Q u| <= -Q e and |f + Q g - u| <= e: the long-run mean of f from each state s is then within e(s) of u(s)
@@ -38,22 +38,22 @@ __all__ = [
     "Source",
     "Statement",
     "check",
-    "compared",
+    "compare_rows",
     "decade",
-    "decimal",
     "drift",
+    "format_decimal",
+    "format_rounded_up",
     "net_flow",
-    "proved_mean",
-    "proved_rest",
+    "prove_mean",
+    "prove_rest",
     "read",
-    "rounded_up",
-    "verified",
+    "verify",
 ]
 
 STATIONARY, LONG_RUN = "1", "2"
 """Schemas: of one stationary distribution, and of long-run means from a state."""
 INFORMATION = ("made-by", "model", "sha256", "constants")
-"""Keys of the header that are repeated and not checked."""
+"""Keys of the header that are repeated without a check."""
 KEYS = {
     STATIONARY: ("rate-unit", "scale", "reference", "bound", "columns", "states", *INFORMATION),
     LONG_RUN: ("rate-unit", "reference", "columns", "states", *INFORMATION),
@@ -63,18 +63,18 @@ DIGITS = 3  # of a bound, rounded up
 FRACTION, NATURAL = re.compile(r"-?[0-9]+(/[0-9]+)?"), re.compile(r"[0-9]+")
 HEXADECIMAL, STATE = re.compile(r"-?[0-9a-f]+"), re.compile(r"[0-9a-f -]+")
 
-RATES = 1 << 16  # that are kept, so that equal ones are one object
+MAX_CACHED_RATES = 1 << 16  # cached, so that equal rates are one object
 
 Row = list[tuple[int, int]]
 Interval = tuple[Fraction, Fraction]
 
 
 class CertificateError(ValueError):
-    """The certificate does not prove what it says, or cannot be read."""
+    """The certificate does not prove its claims, or cannot be read."""
 
 
 class Source(Protocol):
-    """Where rows are derived from, independently of the certificate."""
+    """An origin of rows, independent of the certificate."""
 
     name: str
 
@@ -89,7 +89,7 @@ class Rows:
     Attributes
     ----------
     starts
-        Where those of each state begin in the others, shape (n + 1,).
+        First transition of each state, shape (n + 1,).
     targets, rates
         Of all transitions.
     """
@@ -121,8 +121,8 @@ class Rows:
     def __getitem__(self, s: int) -> Row:
         if not 0 <= s < len(self):
             raise IndexError(s)
-        own = slice(self.starts[s], self.starts[s + 1])
-        return list(zip(self.targets[own], self.rates[own], strict=True))
+        entries = slice(self.starts[s], self.starts[s + 1])
+        return list(zip(self.targets[entries], self.rates[entries], strict=True))
 
 
 @dataclass
@@ -167,7 +167,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Statement:
-    """What was proved: ``str`` of it is for readers.
+    """The proved statements; ``str`` is for readers.
 
     Attributes
     ----------
@@ -179,9 +179,9 @@ class Statement:
     means
         The interval of the mean of each function, or of its long-run mean from the state ``start``.
     rows
-        Where the rows were derived from.
+        Origin of the rows.
     information
-        What the certificate says and nobody has checked.
+        Unverified metadata.
     start
         Number of the state that paths begin in, for long-run means.
     """
@@ -203,10 +203,12 @@ class Statement:
             kind = "mean"
             lines = [
                 f"proved      exactly one stationary distribution on the {size}",
-                f"proved      total variation of the listed probabilities <= {rounded_up(self.bound)}",
+                f"proved      total variation of the listed probabilities <= {format_rounded_up(self.bound)}",
                 "            (largest error of the probability of any set of states)",
             ]
-        lines += [f"proved      {kind} of {name} in {shown(*ends)}" for name, ends in self.means.items()]
+        lines += [
+            f"proved      {kind} of {name} in {format_interval(*interval)}" for name, interval in self.means.items()
+        ]
         lines.append(f"rows        {self.rows}")
         if self.means:
             lines.append("functions   as in the certificate")
@@ -222,7 +224,7 @@ def check(path: str | Path, source: Source | None = None) -> Statement:
     path
         The file; compressed where it ends in ``.gz``.
     source
-        None: the rows of the certificate are taken as they are.
+        None: the rows of the certificate are not compared.
 
     Raises
     ------
@@ -236,11 +238,11 @@ def check(path: str | Path, source: Source | None = None) -> Statement:
             if path.suffix == ".gz"
             else path.open(encoding="ascii", newline="\n") as file
         ):
-            found = read(file)
+            contents = read(file)
     except (OSError, EOFError, UnicodeError) as error:
         raise CertificateError(f"path = {str(path)!r}: {error}") from None
-    rows = "as in the certificate" if source is None else source.compare(found)
-    return verified(found, rows)
+    rows = "as in the certificate" if source is None else source.compare(contents)
+    return verify(contents, rows)
 
 
 # ---------------------------------------------------------------------- reading
@@ -248,57 +250,57 @@ def check(path: str | Path, source: Source | None = None) -> Statement:
 
 def read(file: IO[str]) -> Contents:
     """Return the contents of a certificate; CertificateError with the line where it cannot be read."""
-    number = 0
+    line_number = 0
     try:
         header: dict[str, str] = {}
         functions: list[Function] = []
-        for number, line in enumerate(file, 1):
-            key, _, rest = _plain(line).strip().partition(" ")
-            if number == 1 and (key != "hopflow-certificate" or rest not in KEYS):
-                said = " or ".join(f"'hopflow-certificate {schema}'" for schema in KEYS)
-                raise ValueError(f"must begin with {said}")
+        for line_number, line in enumerate(file, 1):
+            key, _, value = _strip_line(line).strip().partition(" ")
+            if line_number == 1 and (key != "hopflow-certificate" or value not in KEYS):
+                allowed = " or ".join(f"'hopflow-certificate {schema}'" for schema in KEYS)
+                raise ValueError(f"must begin with {allowed}")
             if key == "function":
-                functions.append(_function(rest, header["hopflow-certificate"]))
+                functions.append(_function(value, header["hopflow-certificate"]))
                 continue
-            if key in header or (number > 1 and key not in KEYS[header["hopflow-certificate"]]):
+            if key in header or (line_number > 1 and key not in KEYS[header["hopflow-certificate"]]):
                 raise ValueError(f"{key!r} is unknown, or stands there twice")
-            header[key] = rest
+            header[key] = value
             if key == "states":
                 break
         schema = header["hopflow-certificate"]
-        one = schema == STATIONARY
-        found = Contents(
+        stationary = schema == STATIONARY
+        contents = Contents(
             {key: header[key] for key in INFORMATION if key in header},
-            Fraction(_like(FRACTION, header["rate-unit"])),
-            int(_like(HEXADECIMAL, header["scale"]), 16) if one else 1,
-            int(_like(NATURAL, header["reference"])),
-            Fraction(_like(FRACTION, header["bound"])) if one else Fraction(0),
+            Fraction(_match(FRACTION, header["rate-unit"])),
+            int(_match(HEXADECIMAL, header["scale"]), 16) if stationary else 1,
+            int(_match(NATURAL, header["reference"])),
+            Fraction(_match(FRACTION, header["bound"])) if stationary else Fraction(0),
             tuple(header["columns"].split()),
             functions,
             schema=schema,
         )
-        count = int(_like(NATURAL, header["states"]))
-        rate_of = lru_cache(RATES)(_hexadecimal)
+        count = int(_match(NATURAL, header["states"]))
+        rate_of = lru_cache(MAX_CACHED_RATES)(_hexadecimal)
         for line in file:
-            number += 1
-            _state(_like(STATE, _plain(line)).split(), found, rate_of)
+            line_number += 1
+            _state(_match(STATE, _strip_line(line)).split(), contents, rate_of)
     except (ValueError, KeyError, IndexError, ArithmeticError) as error:
-        raise CertificateError(f"line {number}: {error}") from None
-    if len(found.rows) != count:
-        raise CertificateError(f"{len(found.rows)} states: must be {count}")
-    return found
+        raise CertificateError(f"line {line_number}: {error}") from None
+    if len(contents.rows) != count:
+        raise CertificateError(f"{len(contents.rows)} states: must be {count}")
+    return contents
 
 
 def _function(text: str, schema: str) -> Function:
     f_scale, g_scale, text = text.split(" ", 2)
-    scales = int(_like(HEXADECIMAL, f_scale), 16), int(_like(HEXADECIMAL, g_scale), 16)
+    scales = int(_match(HEXADECIMAL, f_scale), 16), int(_match(HEXADECIMAL, g_scale), 16)
     u_scale, text = text.split(" ", 1) if schema == LONG_RUN else ("1", text)
     low, high, name = text.split(" ", 2)
-    claimed = Fraction(_like(FRACTION, low)), Fraction(_like(FRACTION, high))
-    return Function(name, scales, claimed, u_scale=int(_like(HEXADECIMAL, u_scale), 16))
+    claimed = Fraction(_match(FRACTION, low)), Fraction(_match(FRACTION, high))
+    return Function(name, scales, claimed, u_scale=int(_match(HEXADECIMAL, u_scale), 16))
 
 
-def _plain(line: str) -> str:
+def _strip_line(line: str) -> str:
     """Return a line without its end; ValueError where it has other characters than printable ASCII."""
     line = line.removesuffix("\n").removesuffix("\r")
     if not (line.isascii() and line.isprintable()):
@@ -306,7 +308,7 @@ def _plain(line: str) -> str:
     return line
 
 
-def _like(form: re.Pattern[str], text: str) -> str:
+def _match(form: re.Pattern[str], text: str) -> str:
     if form.fullmatch(text) is None:
         raise ValueError(f"{text[:40]!r} must be of the form {form.pattern}")
     return text
@@ -316,29 +318,29 @@ def _hexadecimal(word: str) -> int:
     return int(word, 16)
 
 
-def _state(words: list[str], found: Contents, rate_of: Callable[[str], int]) -> None:
+def _state(words: list[str], contents: Contents, rate_of: Callable[[str], int]) -> None:
     """Append a state: its values, X, Y - X, H, F and G of each function, then targets and rates.
 
     For long-run means there are no X, Y - X and H, and each function has F, G, U and E.
     """
-    one = found.schema == STATIONARY
-    own, each_has = (3, 2) if one else (0, 4)
-    first = len(found.columns)
-    begin = first + own + each_has * len(found.functions)
-    if len(words) < begin or (len(words) - begin) % 2:
-        raise ValueError(f"{len(words)} numbers: must be {begin} and an even number more")
-    found.values.append(tuple(map(int, words[:first])))
-    numbers = [int(word, 16) for word in words[first:begin]]
-    if one:
-        found.X.append(numbers[0])
-        found.Y.append(numbers[0] + numbers[1])
-        found.H.append(numbers[2])
-    for n, each in enumerate(found.functions):
-        columns = (each.F, each.G) if one else (each.F, each.G, each.U, each.E)
-        for k, column in enumerate(columns, own + each_has * n):
+    stationary = contents.schema == STATIONARY
+    n_vectors, n_per_function = (3, 2) if stationary else (0, 4)
+    n_values = len(contents.columns)
+    n_fixed = n_values + n_vectors + n_per_function * len(contents.functions)
+    if len(words) < n_fixed or (len(words) - n_fixed) % 2:
+        raise ValueError(f"{len(words)} numbers: must be {n_fixed} and an even number more")
+    contents.values.append(tuple(map(int, words[:n_values])))
+    numbers = [int(word, 16) for word in words[n_values:n_fixed]]
+    if stationary:
+        contents.X.append(numbers[0])
+        contents.Y.append(numbers[0] + numbers[1])
+        contents.H.append(numbers[2])
+    for n, function in enumerate(contents.functions):
+        columns = (function.F, function.G) if stationary else (function.F, function.G, function.U, function.E)
+        for k, column in enumerate(columns, n_vectors + n_per_function * n):
             column.append(numbers[k])
-    targets, rates = words[begin::2], words[begin + 1 :: 2]
-    found.rows.append(map(_hexadecimal, targets), map(rate_of, rates))
+    targets, rates = words[n_fixed::2], words[n_fixed + 1 :: 2]
+    contents.rows.append(map(_hexadecimal, targets), map(rate_of, rates))
 
 
 # ---------------------------------------------------------------------- the theorem
@@ -347,10 +349,10 @@ def _state(words: list[str], found: Contents, rate_of: Callable[[str], int]) -> 
 def net_flow(rows: Rows, y: list[int]) -> list[int]:
     """Return y Q, in units of the rates and of y; shape (n,)."""
     net = [0] * len(y)
-    for s, (here, row) in enumerate(zip(y, rows.flows(), strict=True)):
+    for s, (mass, row) in enumerate(zip(y, rows.flows(), strict=True)):
         out = 0
         for target, rate in row:
-            flow = here * rate
+            flow = mass * rate
             net[target] += flow
             out += flow
         net[s] -= out
@@ -359,108 +361,108 @@ def net_flow(rows: Rows, y: list[int]) -> list[int]:
 
 def drift(rows: Rows, h: list[int]) -> list[int]:
     """Return Q h, in units of the rates and of h; shape (n,)."""
-    return [sum([a * (h[t] - here) for t, a in row]) for here, row in zip(h, rows.flows(), strict=True)]
+    return [sum([a * (h[t] - value) for t, a in row]) for value, row in zip(h, rows.flows(), strict=True)]
 
 
-def proved_rest(rows: Rows, Y: list[int], H: list[int], reference: int) -> Fraction:
+def prove_rest(rows: Rows, Y: list[int], H: list[int], reference: int) -> Fraction:
     """Return ``rest`` times the scale of Y, by the theorem; CertificateError where H proves nothing."""
     if len(rows) == 1:
         return Fraction(0)
-    falls = drift(rows, H)
-    falls.pop(reference)
-    c = -max(falls)
+    drifts = drift(rows, H)
+    drifts.pop(reference)
+    c = -max(drifts)
     if c <= 0:
         raise CertificateError("the function h does not fall in every state but the reference")
     net = net_flow(rows, Y)
-    up = sum([r * h for r, h in zip(net, H, strict=True) if r > 0])
-    down = sum([-r * h for r, h in zip(net, H, strict=True) if r < 0])
-    return Fraction(max(up, down), c)
+    positive = sum([r * h for r, h in zip(net, H, strict=True) if r > 0])
+    negative = sum([-r * h for r, h in zip(net, H, strict=True) if r < 0])
+    return Fraction(max(positive, negative), c)
 
 
-def verified(found: Contents, rows: str = "as in the certificate") -> Statement:
-    """Return what the contents of a certificate prove; CertificateError where that is less than they claim."""
-    n, X, Y = len(found.rows), found.X, found.Y
-    if not (n and found.scale > 0 and found.unit > 0 and 0 <= found.reference < n):
+def verify(contents: Contents, rows: str = "as in the certificate") -> Statement:
+    """Return what the contents of a certificate prove; CertificateError where that is less than their claims."""
+    n, X, Y = len(contents.rows), contents.X, contents.Y
+    if not (n and contents.scale > 0 and contents.unit > 0 and 0 <= contents.reference < n):
         raise CertificateError("states, scale, unit of the rates and reference must be positive, and in range")
-    ends = found.rows.targets
-    if ends and not (
-        min(found.rows.rates) > 0
-        and 0 <= min(ends) <= max(ends) < n
-        and not any(s in targets for s, (targets, _) in enumerate(found.rows.parts()))
+    all_targets = contents.rows.targets
+    if all_targets and not (
+        min(contents.rows.rates) > 0
+        and 0 <= min(all_targets) <= max(all_targets) < n
+        and not any(s in targets for s, (targets, _) in enumerate(contents.rows.parts()))
     ):
         raise CertificateError("rates must be positive, and lead to other states of the list")
-    if found.columns and len(set(found.values)) != n:
+    if contents.columns and len(set(contents.values)) != n:
         raise CertificateError("a state stands there twice")
-    if len({each.name for each in found.functions}) != len(found.functions):
+    if len({function.name for function in contents.functions}) != len(contents.functions):
         raise CertificateError("two functions have the same name")
-    size = n, len(ends)
-    if found.schema == LONG_RUN:
-        means = {each.name: _long_run_mean(found, each) for each in found.functions}
-        return Statement(*size, None, means, rows, found.information, found.reference)
-    if min(found.H) < 0 or min(X) < 0:
+    counts = n, len(all_targets)
+    if contents.schema == LONG_RUN:
+        means = {function.name: _long_run_mean(contents, function) for function in contents.functions}
+        return Statement(*counts, None, means, rows, contents.information, contents.reference)
+    if min(contents.H) < 0 or min(X) < 0:
         raise CertificateError("h and the listed probabilities must not be negative")
-    rest, mass = proved_rest(found.rows, Y, found.H, found.reference), sum(Y)
-    moved = [x - y for x, y in zip(X, Y, strict=True)]
-    distance = max(sum([d for d in moved if d > 0]), -sum([d for d in moved if d < 0]))
-    bound = (distance + rest + abs(mass - found.scale)) / found.scale
-    if bound > found.bound:
-        raise CertificateError(f"proved is a bound of {rounded_up(bound)}, claimed {float(found.bound)}")
-    means = {each.name: proved_mean(found, each, rest, mass) for each in found.functions}
-    return Statement(*size, bound, means, rows, found.information)
+    rest, mass = prove_rest(contents.rows, Y, contents.H, contents.reference), sum(Y)
+    differences = [x - y for x, y in zip(X, Y, strict=True)]
+    distance = max(sum([d for d in differences if d > 0]), -sum([d for d in differences if d < 0]))
+    bound = (distance + rest + abs(mass - contents.scale)) / contents.scale
+    if bound > contents.bound:
+        raise CertificateError(f"proved is a bound of {format_rounded_up(bound)}, claimed {float(contents.bound)}")
+    means = {function.name: prove_mean(contents, function, rest, mass) for function in contents.functions}
+    return Statement(*counts, bound, means, rows, contents.information)
 
 
-def proved_mean(found: Contents, each: Function, rest: Fraction, mass: int) -> Interval:
-    """Return the interval of pi f; CertificateError where it is not within the one that is claimed."""
-    rho, scale = corrected(found, each)
+def prove_mean(contents: Contents, function: Function, rest: Fraction, mass: int) -> Interval:
+    """Return the interval of pi f; CertificateError where it is not within the claimed interval."""
+    rho, scale = poisson_residual(contents, function)
     low, high = Fraction(min(rho)), Fraction(max(rho))
     if mass > 0:
-        value = sum([y * r for y, r in zip(found.Y, rho, strict=True)])
-        half = rest * (high - low)
-        low, high = max(low, (value - half) / mass), min(high, (value + half) / mass)
-    return _claimed(each, low / scale, high / scale)
+        value = sum([y * r for y, r in zip(contents.Y, rho, strict=True)])
+        half_width = rest * (high - low)
+        low, high = max(low, (value - half_width) / mass), min(high, (value + half_width) / mass)
+    return _check_claim(function, low / scale, high / scale)
 
 
-def _long_run_mean(found: Contents, each: Function) -> Interval:
-    """Return the interval of the long-run mean of f; CertificateError where it is not within the one that is claimed."""
-    rho, scale = corrected(found, each)
-    U, E, u_scale = each.U, each.E, each.u_scale
+def _long_run_mean(contents: Contents, function: Function) -> Interval:
+    """Return the interval of the long-run mean of f; CertificateError where it is not within the claimed interval."""
+    rho, scale = poisson_residual(contents, function)
+    U, E, u_scale = function.U, function.E, function.u_scale
     if u_scale <= 0:
-        raise CertificateError(f"{each.name}: scales must be positive")
-    rises, falls = drift(found.rows, U), drift(found.rows, E)
-    if any(abs(a) > -b for a, b in zip(rises, falls, strict=True)):
-        raise CertificateError(f"{each.name}: e does not fall as fast as u changes")
+        raise CertificateError(f"{function.name}: scales must be positive")
+    u_drift, e_drift = drift(contents.rows, U), drift(contents.rows, E)
+    if any(abs(a) > -b for a, b in zip(u_drift, e_drift, strict=True)):
+        raise CertificateError(f"{function.name}: e does not fall as fast as u changes")
     if any(abs(r * u_scale - u * scale) > e * scale for r, u, e in zip(rho, U, E, strict=True)):
-        raise CertificateError(f"{each.name}: f + Q g differs from u by more than e")
-    u, e = U[found.reference], E[found.reference]
-    return _claimed(each, Fraction(u - e, u_scale), Fraction(u + e, u_scale))
+        raise CertificateError(f"{function.name}: f + Q g differs from u by more than e")
+    u, e = U[contents.reference], E[contents.reference]
+    return _check_claim(function, Fraction(u - e, u_scale), Fraction(u + e, u_scale))
 
 
-def corrected(found: Contents, each: Function) -> tuple[list[int], int]:
+def poisson_residual(contents: Contents, function: Function) -> tuple[list[int], int]:
     """Return f + Q g in every state, as integers over a scale."""
-    f_scale, g_scale = each.scales
+    f_scale, g_scale = function.scales
     if f_scale <= 0 or g_scale <= 0:
-        raise CertificateError(f"{each.name}: scales must be positive")
-    top, bottom = found.unit.numerator, found.unit.denominator
-    f, g = g_scale * bottom, f_scale * top
-    rho = [f * a + g * b for a, b in zip(each.F, drift(found.rows, each.G), strict=True)]
+        raise CertificateError(f"{function.name}: scales must be positive")
+    top, bottom = contents.unit.numerator, contents.unit.denominator
+    f_factor, g_factor = g_scale * bottom, f_scale * top
+    rho = [f_factor * a + g_factor * b for a, b in zip(function.F, drift(contents.rows, function.G), strict=True)]
     return rho, f_scale * g_scale * bottom
 
 
-def _claimed(each: Function, low: Fraction, high: Fraction) -> Interval:
-    """Return a proved interval; CertificateError where it is not within the one that is claimed."""
-    if not each.claimed[0] <= low <= high <= each.claimed[1]:
-        raise CertificateError(f"{each.name}: proved is {shown(low, high)}, less than claimed")
+def _check_claim(function: Function, low: Fraction, high: Fraction) -> Interval:
+    """Return a proved interval; CertificateError where it is not within the claimed interval."""
+    if not function.claimed[0] <= low <= high <= function.claimed[1]:
+        raise CertificateError(f"{function.name}: proved is {format_interval(low, high)}, less than claimed")
     return low, high
 
 
-def compared(name: str, found: Contents, rows: Iterable[dict[int, Fraction]]) -> str:
-    """Return how rows by target, derived elsewhere, agree; CertificateError where they differ.
+def compare_rows(name: str, contents: Contents, rows: Iterable[dict[int, Fraction]]) -> str:
+    """Compare with rows by target that are derived elsewhere; CertificateError where they differ.
 
-    They agree exactly, or each rate of the certificate is the float64 next to the derived one.
+    They agree exactly, or each rate of the certificate is the float64 next to the derived rate.
     """
     exact = True
-    rate_of = lru_cache(RATES)(found.unit.__mul__)
-    for s, (derived, (targets, rates)) in enumerate(zip(rows, found.rows.parts(), strict=True)):
+    rate_of = lru_cache(MAX_CACHED_RATES)(contents.unit.__mul__)
+    for s, (derived, (targets, rates)) in enumerate(zip(rows, contents.rows.parts(), strict=True)):
         listed = dict(zip(targets, map(rate_of, rates), strict=True))
         if len(listed) < len(targets):
             listed = dict.fromkeys(listed, Fraction(0))
@@ -470,7 +472,7 @@ def compared(name: str, found: Contents, rows: Iterable[dict[int, Fraction]]) ->
             continue
         exact = False
         if listed != {target: Fraction(float(rate)) for target, rate in derived.items()}:
-            values = dict(zip(found.columns, found.values[s], strict=True))
+            values = dict(zip(contents.columns, contents.values[s], strict=True))
             raise CertificateError(f"{name}: has other rates out of state number {s}, {values}")
     return f"re-derived from {name}, " + ("exactly" if exact else "rates rounded to float64")
 
@@ -486,7 +488,7 @@ def decade(value: Fraction) -> int:
     return e
 
 
-def rounded_up(value: Fraction) -> str:
+def format_rounded_up(value: Fraction) -> str:
     """Return a bound with three digits, not below it."""
     if value == 0:
         return "0"
@@ -497,15 +499,15 @@ def rounded_up(value: Fraction) -> str:
     return f"{digits[0]}.{digits[1:]}e{e + len(digits) - 1}"
 
 
-def shown(low: Fraction, high: Fraction) -> str:
+def format_interval(low: Fraction, high: Fraction) -> str:
     """Return an interval that holds [low, high], to three digits of its width."""
     largest = max(abs(low), abs(high))
     e = decade(high - low) - DIGITS + 1 if high > low else (decade(largest) - 20 if largest else 0)
     unit = Fraction(10) ** e
-    return f"[{decimal(low // unit, e)}, {decimal(-(-high // unit), e)}]"
+    return f"[{format_decimal(low // unit, e)}, {format_decimal(-(-high // unit), e)}]"
 
 
-def decimal(number: int, e: int) -> str:
+def format_decimal(number: int, e: int) -> str:
     """Return number * 10^e in decimals."""
     if e >= 0:
         return str(number * 10**e)

@@ -3,6 +3,11 @@
 For a function f of the state, g = integral over t >= 0 of E[f(X(t)) - pi f | X(0) = x] dt solves
 Q g = pi f - f. The variance of the mean of f over a long time T is nearly sigma^2 / T with
 sigma^2 = 2 pi((f - pi f) g) (W. Whitt, Planning queueing simulations, Management Science 35, 1989).
+
+First the mean pi f with its bound, then g, refined by its residual rho = f - pi f + Q g as long as that halves. The
+inequality is |g - exact| <= max |rho| h / c with the supersolution h of the certificate. The variance is the mean of
+2 (f - pi f) g, widened by the means of the errors of its factors. Rounding enters in rho, by the bound of the product in
+double-double, and in the products of f and g.
 """
 
 from __future__ import annotations
@@ -16,8 +21,8 @@ from markov.computing.double_double import pair_sum
 from markov.computing.matrices import inner
 from markov.computing.rounding import U
 from markov.proofs.bounded import Bounded
-from markov.proofs.certificates import solved
-from markov.proofs.means import bounded_mean, bounded_ratio
+from markov.proofs.certificates import solve_poisson
+from markov.proofs.means import bound_mean, bound_ratio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Deviation", "asymptotic_variance", "deviation"]
 
-REFINEMENTS = 4
-UP = 1.0 + 32.0 * U  # more than the roundings of a bound
+MAX_REFINEMENTS = 4
+ROUNDING_UP = 1.0 + 32.0 * U  # more than the roundings of a bound
 
 
 class Deviation(NamedTuple):
@@ -39,7 +44,7 @@ class Deviation(NamedTuple):
     Attributes
     ----------
     values, error
-        g, shape (n,), and a bound on the error of each entry; inf where nothing is proved.
+        g, shape (n,), and a bound on the error of each entry; inf without a proof.
     mean
         pi f.
     centred
@@ -57,39 +62,39 @@ def deviation(proof: Certificate, f: Vector, tolerance: float) -> Deviation:
 
     Notes
     -----
-    With rho = f - pi f + Q g, what is missing from g is at most max |rho| times the mean time to the
+    With rho = f - pi f + Q g, the error of g is at most max |rho| times the mean time to the
     reference, which the certificate's supersolution bounds.
     """
-    n, mean = len(f), bounded_mean(proof, f, 0.25 * tolerance)
+    n, mean = len(f), bound_mean(proof, f, 0.25 * tolerance)
     centred = f - mean.value
     if n == 1 or proof.solver is None:
         return Deviation(np.zeros(n), np.full(n, 0.0 if n == 1 else math.inf), mean, centred)
-    size = float(np.abs(centred).max())
+    magnitude = float(np.abs(centred).max())
     with np.errstate(all="ignore"):
-        g, rest, best = (np.zeros(n), np.zeros(n)), centred, math.inf
-        found = g
-        for _ in range(REFINEMENTS):
-            wanted = rest - inner(proof.pi, rest)
-            g = pair_sum(g, solved(proof.solver, wanted, _until(proof, 0.5 * tolerance * size)))
+        g, residual, smallest_bound = (np.zeros(n), np.zeros(n)), centred, math.inf
+        best_g = g
+        for _ in range(MAX_REFINEMENTS):
+            right = residual - inner(proof.pi, residual)
+            g = pair_sum(g, solve_poisson(proof.solver, right, _until(proof, 0.5 * tolerance * magnitude)))
             drift, error = proof.products.drift(*g)
-            rest = drift + centred
-            most = float((np.abs(rest) + error).max()) + mean.error + 4.0 * U * size
-            if not most < best:
+            residual = drift + centred
+            bound = float((np.abs(residual) + error).max()) + mean.error + 4.0 * U * magnitude
+            if not bound < smallest_bound:
                 break
-            found, gained, best = g, most < 0.5 * best, most
-            if not gained or best <= tolerance * size:
+            best_g, improved, smallest_bound = g, bound < 0.5 * smallest_bound, bound
+            if not improved or smallest_bound <= tolerance * magnitude:
                 break
-    values = found[0] + found[1]
-    proved = proof.supersolution
-    if proved is None or not proved.c > 0.0 or not math.isfinite(best):
+    values = best_g[0] + best_g[1]
+    heights = proof.supersolution
+    if heights is None or not heights.c > 0.0 or not math.isfinite(smallest_bound):
         return Deviation(values, np.full(n, math.inf), mean, centred)
-    error = best * proved.h / proved.c * UP + 2.0 * U * np.abs(values)
+    error = smallest_bound * heights.h / heights.c * ROUNDING_UP + 2.0 * U * np.abs(values)
     return Deviation(values, error, mean, centred)
 
 
 def _until(proof: Certificate, goal: float):  # type: ignore[no-untyped-def]
-    def enough(rest: Vector) -> bool:
-        return float(np.ptp(rest - inner(proof.pi, rest))) <= goal
+    def enough(residual: Vector) -> bool:
+        return float(np.ptp(residual - inner(proof.pi, residual))) <= goal
 
     return enough
 
@@ -99,61 +104,67 @@ def asymptotic_variance(proof: Certificate, mean: Mean, tolerance: float) -> lis
 
     Of a ratio with value v it is that of (top - v bottom) over the square of the mean of bottom, by the
     delta method. Its root is a seminorm of the function: with another v it moves by no more than the root for
-    bottom times the difference, and with rounded numbers by no more than the root for what rounding takes.
+    bottom times the difference, and with rounded numbers by no more than the root for the rounding errors.
     """
-    above = mean.of.reshape(-1, mean.of.shape[-1])
+    tops = mean.of.reshape(-1, mean.of.shape[-1])
     if mean.over is None:
-        return [_variance(proof, f, tolerance) for f in above]
-    found = []
-    for top, bottom in zip(above, mean.over.reshape(above.shape), strict=True):
-        below = bounded_mean(proof, bottom, tolerance)
-        value = inner(proof.pi, top) / below.value if below.value else math.nan
-        if not math.isfinite(value) or below.lower <= 0.0 <= below.upper:
-            found.append(Bounded(math.nan, -math.inf, math.inf))
+        return [_variance(proof, f, tolerance) for f in tops]
+    bounds = []
+    for top, bottom in zip(tops, mean.over.reshape(tops.shape), strict=True):
+        bottom_bound = bound_mean(proof, bottom, tolerance)
+        value = inner(proof.pi, top) / bottom_bound.value if bottom_bound.value else math.nan
+        if not math.isfinite(value) or bottom_bound.lower <= 0.0 <= bottom_bound.upper:
+            bounds.append(Bounded(math.nan, -math.inf, math.inf))
             continue
-        part = _variance(proof, top - value * bottom, tolerance)
-        exact = bounded_ratio(proof, top, bottom, tolerance)
-        off = max(exact.upper - value, value - exact.lower) * math.sqrt(_variance(proof, bottom, tolerance).upper)
-        moved = off + _root_of_rounding(proof, float((np.abs(top) + 2.0 * np.abs(value * bottom)).max()))
-        if not math.isfinite(moved):
-            found.append(Bounded(part.value / below.value**2, -math.inf, math.inf))
+        difference = _variance(proof, top - value * bottom, tolerance)
+        ratio = bound_ratio(proof, top, bottom, tolerance)
+        ratio_part = max(ratio.upper - value, value - ratio.lower) * math.sqrt(
+            _variance(proof, bottom, tolerance).upper
+        )
+        shift = ratio_part + _root_of_rounding(proof, float((np.abs(top) + 2.0 * np.abs(value * bottom)).max()))
+        if not math.isfinite(shift):
+            bounds.append(Bounded(difference.value / bottom_bound.value**2, -math.inf, math.inf))
             continue
-        lower = max(math.sqrt(part.lower) - moved * UP, 0.0) ** 2 / max(below.lower**2, below.upper**2)
-        upper = (math.sqrt(part.upper) + moved * UP) ** 2 / min(below.lower**2, below.upper**2)
-        found.append(Bounded(part.value / below.value**2, lower / UP, upper * UP))
-    return found
+        lower = max(math.sqrt(difference.lower) - shift * ROUNDING_UP, 0.0) ** 2 / max(
+            bottom_bound.lower**2, bottom_bound.upper**2
+        )
+        upper = (math.sqrt(difference.upper) + shift * ROUNDING_UP) ** 2 / min(
+            bottom_bound.lower**2, bottom_bound.upper**2
+        )
+        bounds.append(Bounded(difference.value / bottom_bound.value**2, lower / ROUNDING_UP, upper * ROUNDING_UP))
+    return bounds
 
 
 def _root_of_rounding(proof: Certificate, size: float) -> float:
     """Return a bound on the root of the asymptotic variance of the rounding errors of a function made of numbers up to ``size``.
 
-    With an error of at most e in each state, the centred one is at most 2 e, and the solution of its Poisson equation at most
+    With an error of at most e in each state, the centred error is at most 2 e, and the solution of its Poisson equation at most
     2 e times the mean time to the reference.
     """
-    proved = proof.supersolution
-    if proved is None or not proved.c > 0.0:
+    heights = proof.supersolution
+    if heights is None or not heights.c > 0.0:
         return math.inf
-    square = 8.0 * (U * size) ** 2 * float(proved.h.max()) / proved.c
-    return math.sqrt(square) * UP
+    square = 8.0 * (U * size) ** 2 * float(heights.h.max()) / heights.c
+    return math.sqrt(square) * ROUNDING_UP
 
 
 def _variance(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
     g, error, mean, centred = deviation(proof, f, tolerance)
     product = 2.0 * centred * g
-    found = bounded_mean(proof, product, tolerance)
+    bound = bound_mean(proof, product, tolerance)
     sizes, spread = np.abs(centred), proof.distance
-    slack = 2.0 * _most(proof, sizes * error, spread)
-    slack += 2.0 * mean.error * _most(proof, np.abs(g), spread)
-    slack += 4.0 * U * _most(proof, np.abs(product), spread)
-    return _widened(found, slack * UP)
+    slack = 2.0 * _bound_mean_of_sizes(proof, sizes * error, spread)
+    slack += 2.0 * mean.error * _bound_mean_of_sizes(proof, np.abs(g), spread)
+    slack += 4.0 * U * _bound_mean_of_sizes(proof, np.abs(product), spread)
+    return _widen(bound, slack * ROUNDING_UP)
 
 
-def _widened(found: Bounded, slack: float) -> Bounded:
+def _widen(interval: Bounded, slack: float) -> Bounded:
     if not math.isfinite(slack):
-        return Bounded(found.value, -math.inf, math.inf)
-    return Bounded(max(found.value, 0.0), max(found.lower - slack, 0.0), found.upper + slack)
+        return Bounded(interval.value, -math.inf, math.inf)
+    return Bounded(max(interval.value, 0.0), max(interval.lower - slack, 0.0), interval.upper + slack)
 
 
-def _most(proof: Certificate, values: Vector, distance: float) -> float:
+def _bound_mean_of_sizes(proof: Certificate, values: Vector, distance: float) -> float:
     """Return a bound on the exact mean of numbers that are not negative, shape (n,)."""
     return inner(proof.pi, values) * proof.rounded_up + distance * float(values.max())

@@ -1,4 +1,4 @@
-"""Means under a stationary distribution in integers: with an interval far narrower than float64 can tell apart."""
+"""Means under a stationary distribution in integers: with an interval far narrower than float64 resolves."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from markov.computing.matrices import inner
 from markov.proofs.bounded import ExactBounded
-from markov.proofs.certificate_files import whole_proof, with_gain
-from markov.proofs.certificate_writing import whole_values
-from markov.proofs.checker import Function, proved_mean, proved_rest
+from markov.proofs.certificate_files import integer_proof, with_poisson_solution
+from markov.proofs.certificate_writing import integer_values
+from markov.proofs.checker import Function, prove_mean, prove_rest
 from markov.proofs.listings import Listing
 from markov.proofs.means import rows_of
 
@@ -28,17 +28,17 @@ __all__ = ["ExactMeans"]
 
 
 class ExactMeans:
-    """What a certificate file would prove about means, with the rates of Q taken as exact.
+    """Means as a certificate file proves them, with the rates of Q taken as exact.
 
     Parameters
     ----------
     proof
-        Of the distribution; its solver is used again.
+        Certificate of the distribution; its solver is used again.
 
     Raises
     ------
     ValueError
-        Where nothing was proved.
+        Without a proof.
 
     Notes
     -----
@@ -48,46 +48,46 @@ class ExactMeans:
 
     def __init__(self, proof: Certificate) -> None:
         self.proof = proof
-        self.found = found = whole_proof(proof, Listing({}))
-        self.rest = proved_rest(found.rows, found.Y, found.H, found.reference)
-        self.mass = sum(found.Y)
+        self.contents = contents = integer_proof(proof, Listing({}))
+        self.rest = prove_rest(contents.rows, contents.Y, contents.H, contents.reference)
+        self.mass = sum(contents.Y)
 
     def of(self, mean: Mean) -> ExactBounded | list[ExactBounded]:
-        """Return a measure under the exact distribution, or a list of one for each row.
+        """Return a measure under the exact distribution, or a list with a mean for each row.
 
         Raises
         ------
         ValueError
             For a ratio whose denominator may be zero.
         """
-        found = [self._mean(f) if over is None else self._ratio(f, over) for f, over in rows_of(mean)]
-        return found if mean.of.ndim > 1 else found[0]
+        means = [self._mean(f) if over is None else self._ratio(f, over) for f, over in rows_of(mean)]
+        return means if mean.of.ndim > 1 else means[0]
 
     def _mean(self, f: Vector) -> ExactBounded:
-        return ExactBounded.between(*self._interval(Function("mean", *whole_values(f)), f))
+        return ExactBounded.between(*self._interval(Function("mean", *integer_values(f)), f))
 
     def _ratio(self, top: Vector, bottom: Vector) -> ExactBounded:
-        """Return a ratio of means: that under pi, v, plus the mean of (top - v bottom) over that of bottom."""
-        above, below = (
-            Function("top", *whole_values(top)),
-            Function("bottom", *whole_values(bottom)),
+        """Return a ratio of means: the ratio v under pi, plus the mean of (top - v bottom) over the mean of bottom."""
+        numerator, denominator = (
+            Function("top", *integer_values(top)),
+            Function("bottom", *integer_values(bottom)),
         )
-        size = self._interval(below, bottom)
-        if size[0] <= 0 <= size[1]:
+        denominator_interval = self._interval(denominator, bottom)
+        if denominator_interval[0] <= 0 <= denominator_interval[1]:
             raise ValueError("measure: the mean to divide by may be zero")
         pi = self.proof.pi
         value = inner(pi, top) / inner(pi, bottom)
         if not math.isfinite(value):
             raise ValueError(f"measure: the ratio is {value} under pi: must be finite")
         v = Fraction(value)
-        scale = math.lcm(above.scales[0], below.scales[0] * v.denominator)
-        a, b = scale // above.scales[0], scale // (below.scales[0] * v.denominator) * v.numerator
-        F = [a * x - b * y for x, y in zip(above.F, below.F, strict=True)]
-        difference = Function("difference", (scale, 1), above.claimed, F)
-        ends = self._interval(difference, top - value * bottom)
-        quotients = [v + end / each for end in ends for each in size]
+        scale = math.lcm(numerator.scales[0], denominator.scales[0] * v.denominator)
+        a, b = scale // numerator.scales[0], scale // (denominator.scales[0] * v.denominator) * v.numerator
+        F = [a * x - b * y for x, y in zip(numerator.F, denominator.F, strict=True)]
+        difference = Function("difference", (scale, 1), numerator.claimed, F)
+        difference_interval = self._interval(difference, top - value * bottom)
+        quotients = [v + end / each for end in difference_interval for each in denominator_interval]
         return ExactBounded.between(min(quotients), max(quotients))
 
-    def _interval(self, each: Function, f: Vector) -> Interval:
-        each = with_gain(self.proof, self.found, each, f)
-        return proved_mean(self.found, each, self.rest, self.mass)
+    def _interval(self, function: Function, f: Vector) -> Interval:
+        function = with_poisson_solution(self.proof, self.contents, function, f)
+        return prove_mean(self.contents, function, self.rest, self.mass)

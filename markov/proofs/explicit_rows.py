@@ -17,12 +17,12 @@ __all__ = ["ExplicitRows"]
 
 STATE, VALUE = re.compile("[0-9]{1,18}"), re.compile("-?[0-9]{1,18}")
 RATE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3}|/[0-9]+)?")
-LONGEST = 4000  # characters of a rate
+MAX_RATE_LENGTH = 4000  # characters of a rate
 
 
 def _exact(word: str) -> Fraction:
     """Return a decimal number, or a quotient of whole numbers, in ASCII digits."""
-    if len(word) > LONGEST or not RATE.fullmatch(word):
+    if len(word) > MAX_RATE_LENGTH or not RATE.fullmatch(word):
         raise ValueError(word)
     return Fraction(word)
 
@@ -49,11 +49,11 @@ class ExplicitRows(NumberedRows):
             except (ValueError, IndexError, ZeroDivisionError):
                 if number == 1:
                     continue
-                said = "must be source, target and rate"
-                raise CertificateError(f"{self.name}, line {number}: {said}") from None
+                expected = "must be source, target and rate"
+                raise CertificateError(f"{self.name}, line {number}: {expected}") from None
             self.add(source, target, rate, f"line {number}")
 
-    def known_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+    def listed_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
         """Return the numbers of states by the values of variables."""
         path = self.path.with_suffix(".sta")
         lines = self._lines(path)
@@ -61,21 +61,21 @@ class ExplicitRows(NumberedRows):
         names = "".join(header).strip("()").split(",")
         if set(names) != set(columns):
             raise CertificateError(f"{path.name}: the variables are {', '.join(names)}")
-        found = {}
+        numbers = {}
         for number, words in lines:
             state, _, values = "".join(words).partition(":")
-            whole = {"true": "1", "false": "0"}
-            given = [whole.get(each, each) for each in values.strip("()").split(",")]
-            if not all(map(VALUE.fullmatch, given)) or not STATE.fullmatch(state):
+            truth_values = {"true": "1", "false": "0"}
+            words_of_state = [truth_values.get(word, word) for word in values.strip("()").split(",")]
+            if not all(map(VALUE.fullmatch, words_of_state)) or not STATE.fullmatch(state):
                 raise CertificateError(f"{path.name}, line {number}: must be STATE:(VALUES)")
-            if len(given) != len(names):
+            if len(words_of_state) != len(names):
                 raise CertificateError(f"{path.name}, line {number}: must have {len(names)} values")
-            found[tuple(int(given[names.index(name)]) for name in columns)] = int(state)
-        return found
+            numbers[tuple(int(words_of_state[names.index(name)]) for name in columns)] = int(state)
+        return numbers
 
     @staticmethod
     def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number and the words of each line that has some."""
+        """Yield the number and the words of each line that is not empty."""
         try:
             text = path.read_text(encoding="ascii")
         except (OSError, UnicodeError) as error:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JaniRows"]
 
-LONGEST = 400  # digits and powers of ten of a number
+MAX_NUMBER_LENGTH = 400  # digits and powers of ten of a number
 FEATURES = {"derived-operators", "state-exit-rewards", "functions"}
 BINARY = {
     entry.jani: entry.call for entry in (*OPERATORS, *EXACT) if entry.jani and getattr(entry, "arguments", 2) != 1
@@ -50,17 +50,17 @@ class JaniRows(ModelRows):
 
     def __init__(self, path: str | Path, constants: Mapping[str, Any] | None = None) -> None:
         super().__init__(path, constants)
-        self._known: dict[str, Any] = {}
+        self._constants: dict[str, Any] = {}
         self._transient: set[str] = set()
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
             self._read(json.loads(text, parse_float=_number, object_pairs_hook=_distinct_keys))
         except (OSError, UnicodeError, ArithmeticError, ValueError, RecursionError) as error:
-            said = str(error) if isinstance(error, CertificateError) else f"{self.name}: {error}"
-            raise CertificateError(said) from None
+            message = str(error) if isinstance(error, CertificateError) else f"{self.name}: {error}"
+            raise CertificateError(message) from None
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise CertificateError(f"{self.name}: is no JANI model: {error!r}") from None
-        self.check_given(self._known)
+        self.check_constants(self._constants)
 
     def _refuse(self, reason: str) -> CertificateError:
         return CertificateError(f"{self.name}: {reason}")
@@ -79,9 +79,9 @@ class JaniRows(ModelRows):
         self._object(model, "model")
         if model["type"] != "ctmc":
             raise self._refuse(f"type {model['type']!r}: must be 'ctmc'")
-        unread = set(model.get("features", [])) - FEATURES
-        if unread or model.get("functions"):
-            raise self._refuse(f"{', '.join(sorted(unread)) or 'functions'}: not read")
+        refused = set(model.get("features", [])) - FEATURES
+        if refused or model.get("functions"):
+            raise self._refuse(f"{', '.join(sorted(refused)) or 'functions'}: not read")
         self._unrestricted(model)
         actions = [self._object(action, "action")["name"] for action in model.get("actions", [])]
         self._actions = set(actions)
@@ -89,28 +89,28 @@ class JaniRows(ModelRows):
             raise self._refuse("actions: an action is declared twice")
         for constant in model.get("constants", []):
             name = self._object(constant, "constant")["name"]
-            if name in self._known:
+            if name in self._constants:
                 raise self._refuse(f"{name}: is defined twice")
-            if name not in self.given and "value" not in constant:
+            if name not in self.constants and "value" not in constant:
                 raise self._refuse(f"the constant {name} needs a value")
-            given = always(self.given.get(name))
-            value = given if name in self.given else self._expression(constant["value"])
-            self._known[name] = value({})
+            constant_value = always(self.constants.get(name))
+            value = constant_value if name in self.constants else self._expression(constant["value"])
+            self._constants[name] = value({})
         for variable in model.get("variables", []):
             self._variable(variable)
-        places = {}
+        numbers = {}
         for automaton in model["automata"]:
-            if automaton["name"] in places:
+            if automaton["name"] in numbers:
                 raise self._refuse(f"automaton {automaton['name']}: is defined twice")
-            places[automaton["name"]] = len(self.modules)
+            numbers[automaton["name"]] = len(self.modules)
             self._automaton(automaton)
         system = self._object(model["system"], "system")
         elements = [self._object(element, "element")["automaton"] for element in system["elements"]]
-        if sorted(elements) != sorted(places):
+        if sorted(elements) != sorted(numbers):
             raise self._refuse("system: must have each automaton once")
         for sync in system.get("syncs", []):
             pairs = zip(elements, self._object(sync, "sync")["synchronise"], strict=True)
-            self.vectors.append([(places[name], label) for name, label in pairs if label is not None])
+            self.vectors.append([(numbers[name], label) for name, label in pairs if label is not None])
 
     def _variable(self, variable: Any) -> None:
         name, kind = self._object(variable, "variable")["name"], variable["type"]
@@ -122,13 +122,13 @@ class JaniRows(ModelRows):
         if kind == "bool":
             low, high = False, True
         elif isinstance(kind, dict) and (kind["kind"], kind["base"]) == ("bounded", "int"):
-            low, high = (self._expression(kind[f"{end}-bound"])({}) for end in ("lower", "upper"))
+            low, high = (self._expression(kind[f"{bound}-bound"])({}) for bound in ("lower", "upper"))
         else:
             raise self._refuse(f"variable {name} of type {kind!r}: must be bool or a bounded int")
         self._add(name, low, high, self._expression(variable["initial-value"])({}))
 
     def _add(self, name: str, low: Any, high: Any, first: Any) -> None:
-        if name in self.ranges or name in self._known:
+        if name in self.ranges or name in self._constants:
             raise self._refuse(f"{name}: is defined twice")
         self.ranges[name], self.initial[name] = (low, high), first
 
@@ -140,12 +140,12 @@ class JaniRows(ModelRows):
         if len(set(locations)) < len(locations):
             raise self._refuse(f"automaton {automaton['name']}: a location is defined twice")
         (start,) = automaton["initial-locations"]
-        place = f"{automaton['name']}.location" if len(locations) > 1 else ""
-        if place:
-            self._add(place, 0, len(locations) - 1, locations.index(start))
-        self.modules.append([self._edge(edge, locations, place) for edge in automaton["edges"]])
+        location_name = f"{automaton['name']}.location" if len(locations) > 1 else ""
+        if location_name:
+            self._add(location_name, 0, len(locations) - 1, locations.index(start))
+        self.modules.append([self._edge(edge, locations, location_name) for edge in automaton["edges"]])
 
-    def _edge(self, edge: Any, locations: list[str], place: str) -> Command:
+    def _edge(self, edge: Any, locations: list[str], location_name: str) -> Command:
         source = locations.index(self._object(edge, "edge")["location"])
         if edge.get("action", "") not in {"", *self._actions}:
             raise self._refuse(f"action {edge['action']!r} is not declared")
@@ -165,12 +165,12 @@ class JaniRows(ModelRows):
             if any(change.get("index", 0) for change in assignments):
                 raise self._refuse("assignments one after the other (index): not read")
             number = locations.index(target["location"])
-            if place:
-                changes.append((place, always(number)))
+            if location_name:
+                changes.append((location_name, always(number)))
             choices.append((_product(rate, share), changes))
 
         def guard(state: State) -> bool:
-            return (not place or state[place] == source) and condition(state) is True
+            return (not location_name or state[location_name] == source) and condition(state) is True
 
         return edge.get("action", ""), guard, choices
 
@@ -179,31 +179,31 @@ class JaniRows(ModelRows):
         if isinstance(value, (bool, int, Fraction)):
             return always(value)
         if isinstance(value, str):
-            return always(self._known[value]) if value in self._known else self._variable_of(value)
+            return always(self._constants[value]) if value in self._constants else self._variable_of(value)
         sign = value.get("op")
         if sign in BINARY or sign in ("∧", "∨", "⇒"):
             self._object(value, "binary expression")
             left, right = map(self._expression, (value["left"], value["right"]))
-            return _joined(BINARY[sign], left, right) if sign in BINARY else _decided(left, right, sign)
+            return _binary(BINARY[sign], left, right) if sign in BINARY else _connective(left, right, sign)
         if sign == "¬" or sign in UNARY:
             self._object(value, "unary expression")
-            return _applied(UNARY.get(sign, operator.not_), self._expression(value["exp"]))
+            return _unary(UNARY.get(sign, operator.not_), self._expression(value["exp"]))
         if sign == "ite":
             self._object(value, "if-then-else")
-            return _chosen(*(self._expression(value[part]) for part in ("if", "then", "else")))
+            return _conditional(*(self._expression(value[part]) for part in ("if", "then", "else")))
         raise self._refuse(f"operator {sign!r}: not read")
 
     def _variable_of(self, name: str) -> Expression:
-        def look(state: State) -> Any:
+        def lookup(state: State) -> Any:
             if name not in state:
                 raise self._refuse(f"{name!r} has no value here")
             return state[name]
 
-        return look
+        return lookup
 
 
 def _number(text: str) -> Fraction:
-    if len(text) > LONGEST or abs(int(text.lower().partition("e")[2] or 0)) > LONGEST:
+    if len(text) > MAX_NUMBER_LENGTH or abs(int(text.lower().partition("e")[2] or 0)) > MAX_NUMBER_LENGTH:
         raise ValueError(f"{text[:40]}: too long a number")
     return Fraction(text)
 
@@ -227,19 +227,19 @@ def _product(rate: Expression, share: Expression) -> Expression:
     return product
 
 
-def _joined(join: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
+def _binary(join: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
     return lambda s: join(left(s), right(s))
 
 
-def _applied(function: Callable[[Any], Any], inner: Expression) -> Expression:
+def _unary(function: Callable[[Any], Any], inner: Expression) -> Expression:
     return lambda s: function(inner(s))
 
 
-def _decided(left: Expression, right: Expression, sign: str) -> Expression:
+def _connective(left: Expression, right: Expression, sign: str) -> Expression:
     if sign == "∧":
         return lambda s: left(s) and right(s)
     return (lambda s: left(s) or right(s)) if sign == "∨" else (lambda s: not left(s) or right(s))
 
 
-def _chosen(condition: Expression, yes: Expression, no: Expression) -> Expression:
+def _conditional(condition: Expression, yes: Expression, no: Expression) -> Expression:
     return lambda s: yes(s) if condition(s) is True else no(s)

@@ -1,4 +1,4 @@
-"""What a certificate lists: the names of the states, functions of them, and rates as the model's file has them."""
+"""Lists of a certificate: names of the states, functions of them, and the exact rates of the model's file."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Listing", "about", "exact_rates", "functions_of", "listing_of"]
+__all__ = ["Listing", "describe_model_file", "exact_rates", "functions_of", "listing_of"]
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What a certificate says about the states besides the proof.
+    """The part of a certificate about states that is not proved.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Listing:
     functions
         Functions of the state, shape (n,), whose means are to be proved, by name.
     information
-        Text by key, repeated by the checker and not checked.
+        Text by key, repeated by the checker without a check.
     rates
         Exact rates of the entries off the diagonal of Q; None: those of Q.
     """
@@ -61,7 +61,7 @@ def listing_of(
     model: str | Path | None,
     constants: Mapping[str, Any] | None,
 ) -> Listing:
-    """Return what a certificate says about some states of a chain.
+    """Return the listing of states of a chain.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def listing_of(
         columns = dict(zip(names, columns.values(), strict=True))
     information, rates = {"made-by": f"hopflow {hopflow.__version__}"}, None
     if model is not None:
-        information |= about(model, constants or {})
+        information |= describe_model_file(model, constants or {})
         rates = exact_rates(model_rows(model, constants), columns, Q)
     return Listing(columns, functions_of(chain, states, measures), information, rates)
 
@@ -92,27 +92,27 @@ def listing_of(
 def functions_of(
     chain: Any, states: NDArray[np.int64], measures: Sequence[str] | Mapping[str, Any] | None
 ) -> dict[str, Vector]:
-    """Return functions in some states of a chain by name; all labels and rewards of one number per state for None."""
+    """Return functions in ``states`` by name; None: all labels and rewards of one number per state."""
     if measures is None:
-        known = {} if chain.model is None else functionals(chain.model, chain.table)
-        measures = [name for name, f in known.items() if f.over is None and np.ndim(f.of) == 1]
-    found = {}
+        by_name = {} if chain.model is None else functionals(chain.model, chain.table)
+        measures = [name for name, f in by_name.items() if f.over is None and np.ndim(f.of) == 1]
+    functions = {}
     named = measures if isinstance(measures, Mapping) else {name: name for name in measures}
     for name, measure in named.items():
         mean = chosen(measure, chain.model, chain.table, states)
         if mean.over is not None or mean.of.ndim != 1:
-            said = "must be one number for each state, no ratio and no vector"
-            raise ValueError(f"measures = {name!r}: {said}")
-        found[" ".join(name.split())] = mean.of
-    return found
+            requirement = "must be one number for each state, no ratio and no vector"
+            raise ValueError(f"measures = {name!r}: {requirement}")
+        functions[" ".join(name.split())] = mean.of
+    return functions
 
 
-def about(path: str | Path, constants: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a certificate says of the model's file, for readers."""
+def describe_model_file(path: str | Path, constants: Mapping[str, Any]) -> dict[str, str]:
+    """Return the metadata of a model's file, for readers."""
     path = Path(path)
-    found = {"model": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-    said = ",".join(f"{name}={value}" for name, value in constants.items())
-    return found | ({"constants": said} if said else {})
+    information = {"model": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    text = ",".join(f"{name}={value}" for name, value in constants.items())
+    return information | ({"constants": text} if text else {})
 
 
 def exact_rates(source: ModelRows, columns: Mapping[str, NDArray[np.int64]], Q: sp.csr_matrix) -> Rates:
@@ -123,15 +123,15 @@ def exact_rates(source: ModelRows, columns: Mapping[str, NDArray[np.int64]], Q: 
     CertificateError
         Where the file has other transitions.
     """
-    places = source.places(columns, zip(*(c.tolist() for c in columns.values()), strict=True))
+    numbers_of = source.numbers_of_states(columns, zip(*(c.tolist() for c in columns.values()), strict=True))
     numbers: dict[tuple[int, int], int] = {}
-    which = array("q")
-    for (values, s), derived in zip(places.items(), source.rows(places), strict=True):
+    indices = array("q")
+    for (values, s), derived in zip(numbers_of.items(), source.rows(numbers_of), strict=True):
         targets = [t for t in Q.indices[Q.indptr[s] : Q.indptr[s + 1]].tolist() if t != s]
         if len(targets) != len(derived) or not all(t in derived for t in targets):
             state = dict(zip(source.ranges, values, strict=True))
             raise CertificateError(f"{source.name}: has other transitions out of {state}")
         for target in targets:
             key = derived[target].as_integer_ratio()
-            which.append(numbers.setdefault(key, len(numbers)))
-    return Rates([Fraction(*key) for key in numbers], np.array(which, dtype=np.int64))
+            indices.append(numbers.setdefault(key, len(numbers)))
+    return Rates([Fraction(*key) for key in numbers], np.array(indices, dtype=np.int64))

@@ -6,7 +6,7 @@ that is entered, on average. With g that solves Q g = u - f, and e that falls wh
     |Q u| <= -Q e  and  |f + Q g - u| <= e
 
 prove that it is within e(s) of u(s) (``docs/markov-bound.md``). Solutions of float64 become integers and are corrected by
-their exact residuals; e is then computed from what is left of them.
+their exact residuals; e is then computed from the remaining residuals. Rounding enters nowhere else.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
 
 from markov.proofs.certificate_writing import (
-    moved,
+    add_steps,
+    integer_rows,
+    integer_values,
     outward,
-    scaled,
-    whole_rows,
-    whole_values,
+    scale_to_integer,
     write,
 )
-from markov.proofs.checker import LONG_RUN, Contents, Function, corrected, drift, verified
+from markov.proofs.checker import LONG_RUN, Contents, Function, drift, poisson_residual, verify
 from markov.proofs.listings import listing_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write_long_run"]
 
-BITS = 150  # of u and g, relative to their largest sizes
+VALUE_BITS = 150  # of u and g, relative to their largest sizes
 CORRECTIONS = 4
 UNPROVED = "nothing was proved: float64 does not resolve how recurrent states are reached"
 
@@ -66,7 +66,7 @@ def write_long_run(
     chain
         A `MarkovChain` with any number of recurrent classes.
     start
-        Number of the state that paths begin in.
+        Number of the initial state.
     measures, model, constants
         As for `Stationary.certificate`.
 
@@ -75,26 +75,26 @@ def write_long_run(
     ValueError
         For a measure that is a ratio or a vector, or a model that has other transitions.
     """
-    visited = breadth_first_order(chain.Q, start, return_predecessors=False)
-    reached = np.sort(visited).astype(np.int64)
-    Q = chain.Q[reached][:, reached].tocsr()
-    listing = listing_of(chain, reached, Q, measures, model, constants)
-    unit, rows = whole_rows(Q, listing.rates)
-    first = int(np.searchsorted(reached, start))
-    found = Contents(
-        dict(listing.information), unit, 1, first, Fraction(0), tuple(listing.columns), [],
+    order = breadth_first_order(chain.Q, start, return_predecessors=False)
+    visited = np.sort(order).astype(np.int64)
+    Q = chain.Q[visited][:, visited].tocsr()
+    listing = listing_of(chain, visited, Q, measures, model, constants)
+    unit, rows = integer_rows(Q, listing.rates)
+    start_index = int(np.searchsorted(visited, start))
+    contents = Contents(
+        dict(listing.information), unit, 1, start_index, Fraction(0), tuple(listing.columns), [],
         list(zip(*(v.tolist() for v in listing.columns.values()), strict=True)),
         rows=rows, schema=LONG_RUN,
     )  # fmt: skip
-    classes = [np.searchsorted(reached, c) for c in chain.recurrent_classes if c[0] in reached]
+    classes = [np.searchsorted(visited, c) for c in chain.recurrent_classes if c[0] in visited]
     solver = _Solver.of(Q, classes)
-    found.functions = [_function(solver, found, *each) for each in listing.functions.items()]
-    for name, (low, high) in verified(found).means.items():
-        each = next(each for each in found.functions if each.name == name)
+    contents.functions = [_function(solver, contents, *function) for function in listing.functions.items()]
+    for name, (low, high) in verify(contents).means.items():
+        function = next(function for function in contents.functions if function.name == name)
         width = high - low or max(abs(low), abs(high)) * Fraction(1, 10**20)
-        each.claimed = Fraction(outward(low, width)), Fraction(outward(high, width, up=True))
-    write(path, found)
-    return found
+        function.claimed = Fraction(outward(low, width)), Fraction(outward(high, width, up=True))
+    write(path, contents)
+    return contents
 
 
 class _Solver(NamedTuple):
@@ -105,7 +105,7 @@ class _Solver(NamedTuple):
     Q
         The generator, shape (n, n).
     classes
-        The states of each recurrent class; the first one is its reference.
+        The states of each recurrent class; the first is its reference.
     transient
         All others.
     free
@@ -125,16 +125,16 @@ class _Solver(NamedTuple):
 
     @classmethod
     def of(cls, Q: sp.csr_matrix, classes: list[States]) -> _Solver:
-        """Return the factors of a generator with given recurrent classes."""
+        """Return the factors of a generator with these recurrent classes."""
         n = Q.shape[0]
         transient = np.setdiff1d(np.arange(n), np.concatenate(classes))
-        others = np.setdiff1d(np.arange(n), [states[0] for states in classes])
-        free, passing = _factors(Q, others), _factors(Q, transient)
+        free_states = np.setdiff1d(np.arange(n), [states[0] for states in classes])
+        free, passing = _factors(Q, free_states), _factors(Q, transient)
         return cls(Q, classes, transient, free, passing, free(np.ones(n)))
 
 
 def _factors(Q: sp.csr_matrix, states: States) -> Callable[[Vector], Vector]:
-    """Return the solution of Q x = b in some states, x = 0 in all others, as a function of b."""
+    """Return the solution of Q x = b in ``states``, x = 0 in all others, as a function of b."""
     if not len(states):
         return np.zeros_like
     try:
@@ -150,59 +150,59 @@ def _factors(Q: sp.csr_matrix, states: States) -> Callable[[Vector], Vector]:
     return solution
 
 
-def _function(solver: _Solver, found: Contents, name: str, f: Vector) -> Function:
+def _function(solver: _Solver, contents: Contents, name: str, f: Vector) -> Function:
     """Return f with u, g and e as integers."""
     size = float(np.abs(f).max()) or 1.0
-    longest = size * max(1.0, float(np.abs(solver.lengths).max()))
-    u_bits, g_bits = (max(0, BITS - math.frexp(v)[1]) for v in (size, longest))
-    each = Function(name, *whole_values(f), u_scale=1 << u_bits)
-    each.scales = each.scales[0], 1 << g_bits
-    each.G, each.U = [0] * len(f), [0] * len(f)
+    largest_integral = size * max(1.0, float(np.abs(solver.lengths).max()))
+    u_bits, g_bits = (max(0, VALUE_BITS - math.frexp(v)[1]) for v in (size, largest_integral))
+    function = Function(name, *integer_values(f), u_scale=1 << u_bits)
+    function.scales = function.scales[0], 1 << g_bits
+    function.G, function.U = [0] * len(f), [0] * len(f)
     for _ in range(CORRECTIONS):
-        _correct(solver, found, each)
-    each.E = _slack(solver, found, each)
-    return each
+        _correct(solver, contents, function)
+    function.E = _slack(solver, contents, function)
+    return function
 
 
-def _correct(solver: _Solver, found: Contents, each: Function) -> None:
+def _correct(solver: _Solver, contents: Contents, function: Function) -> None:
     """Correct u, then g, by the exact residuals."""
-    rest, unit = _floats(*_residual(found, each))
-    change, step = solver.free(-rest), np.zeros(len(rest))
-    for states in solver.classes:  # what g leaves in the reference, spread over a cycle
+    residual, unit = _floats(*_residual(contents, function))
+    integral, correction = solver.free(-residual), np.zeros(len(residual))
+    for states in solver.classes:  # the residual in the reference, spread over a cycle
         row = solver.Q[states[:1]]
-        step[states] = (rest[states[0]] + row @ change) / (1.0 - row @ solver.lengths)
-    each.U = moved(each.U, step, unit * each.u_scale)
-    rises, unit = _floats(drift(found.rows, each.U), found.unit)
-    each.U = moved(each.U, solver.passing(-rises), unit)
-    rest, unit = _floats(*_residual(found, each))
-    each.G = moved(each.G, solver.free(-rest), unit * each.scales[1])
+        correction[states] = (residual[states[0]] + row @ integral) / (1.0 - row @ solver.lengths)
+    function.U = add_steps(function.U, correction, unit * function.u_scale)
+    slopes, unit = _floats(drift(contents.rows, function.U), contents.unit)
+    function.U = add_steps(function.U, solver.passing(-slopes), unit)
+    residual, unit = _floats(*_residual(contents, function))
+    function.G = add_steps(function.G, solver.free(-residual), unit * function.scales[1])
 
 
-def _residual(found: Contents, each: Function) -> tuple[list[int], Fraction]:
+def _residual(contents: Contents, function: Function) -> tuple[list[int], Fraction]:
     """Return f + Q g - u in every state, as integers and their unit."""
-    rho, scale = corrected(found, each)
-    rest = [r * each.u_scale - u * scale for r, u in zip(rho, each.U, strict=True)]
-    return rest, Fraction(1, scale * each.u_scale)
+    rho, scale = poisson_residual(contents, function)
+    residual = [r * function.u_scale - u * scale for r, u in zip(rho, function.U, strict=True)]
+    return residual, Fraction(1, scale * function.u_scale)
 
 
 def _floats(values: list[int], unit: Fraction) -> tuple[Vector, Fraction]:
-    """Return numbers of at most 1 and their unit, for integers and theirs."""
+    """Return numbers of at most 1 and their unit, from integers and their unit."""
     size = max(1, max(map(abs, values)))
     return np.array([value / size for value in values]), unit * size
 
 
-def _slack(solver: _Solver, found: Contents, each: Function) -> list[int]:
+def _slack(solver: _Solver, contents: Contents, function: Function) -> list[int]:
     """Return e in the unit of u: constant where u is, and falling in transient states as fast as u changes."""
-    rest, unit = _residual(found, each)
-    base = math.ceil(max(map(abs, rest)) * unit * each.u_scale)
-    rises = drift(found.rows, each.U)
-    times = -solver.passing(np.ones(len(rest)))
-    fastest = float(np.abs(solver.Q.diagonal()).max())
-    for more in (10, 20, 40):
-        heights = [max(0, -scaled(-v, more + math.frexp(fastest)[1])) for v in times.tolist()]
-        falls = drift(found.rows, heights)
+    residual, unit = _residual(contents, function)
+    base = math.ceil(max(map(abs, residual)) * unit * function.u_scale)
+    slopes = drift(contents.rows, function.U)
+    times = -solver.passing(np.ones(len(residual)))
+    largest_rate = float(np.abs(solver.Q.diagonal()).max())
+    for extra_bits in (10, 20, 40):
+        heights = [max(0, -scale_to_integer(-v, extra_bits + math.frexp(largest_rate)[1])) for v in times.tolist()]
+        falls = drift(contents.rows, heights)
         if all(falls[s] < 0 for s in solver.transient.tolist()):
-            slopes = (-(-abs(rises[s]) // -falls[s]) for s in solver.transient.tolist())
-            steepest = max(slopes, default=0)
+            ratios = (-(-abs(slopes[s]) // -falls[s]) for s in solver.transient.tolist())
+            steepest = max(ratios, default=0)
             return [base + steepest * h for h in heights]
     raise ValueError(UNPROVED)

@@ -1,4 +1,14 @@
-"""Means under a stationary distribution, corrected by their Poisson equation, with bounds."""
+"""Means under a stationary distribution, corrected by their Poisson equation, with bounds.
+
+With x the corrected vector of a `Certificate` and r = f + Q g for any g, pi f = pi r, and
+
+    |x r - pi r| <= deviation * (max r - min r),
+
+or the same with weights (`_Enclosure._spread`). In this order: the interval of f alone; that with a better vector, which
+gains more per cycle and serves all functions; then g by the solver, refined by its residual as long as the interval halves.
+The intersection of all intervals is returned. r is evaluated in double-double, the mean x r as well. Rounding enters by
+their error bounds, and by one step of `nextafter` at each end.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +21,7 @@ from markov.computing.double_double import mean, pair_sum, product, sum_error
 from markov.computing.matrices import inner
 from markov.computing.rounding import U
 from markov.proofs.bounded import Bounded
-from markov.proofs.certificates import solved
+from markov.proofs.certificates import solve_poisson
 from markov.proofs.poisson import MultigridPoisson
 
 if TYPE_CHECKING:
@@ -24,127 +34,130 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["bounded", "bounded_mean", "bounded_ratio", "input_error", "rows_of"]
+__all__ = ["bound_mean", "bound_measure", "bound_ratio", "input_error", "rows_of"]
 
 REFINEMENTS = 3
-ROUNDING = 2.0 * U  # of the mean size of a function: less is not asked for
-ROUGH_EQUATION = 1e-2
-ROUGH = 0.1  # relative error of a denominator that does not matter
+ROUNDING_OF_SIZE = 2.0 * U  # of the mean size of a function: smallest requested error
+INPUT_ERROR_TOLERANCE = 1e-2
+DENOMINATOR_TOLERANCE = 0.1  # relative error of a denominator that does not matter
 
 
-def bounded(proof: Certificate, mean: Mean, tolerance: float) -> Bounded | list[Bounded]:
-    """Return a measure under the exact distribution, or a list of one for each row.
+def bound_measure(proof: Certificate, mean: Mean, tolerance: float) -> Bounded | list[Bounded]:
+    """Return a measure under the exact distribution, or a list with a mean for each row.
 
     Parameters
     ----------
     proof
-        Of the distribution; its solver is used again.
+        Certificate of the distribution; its solver is used again.
     mean
         Arrays of shape (..., n), taken as exact.
     tolerance
         As for `bounded_mean`.
     """
-    found = [
-        bounded_mean(proof, f, tolerance) if g is None else bounded_ratio(proof, f, g, tolerance)
-        for f, g in rows_of(mean)
+    bounds = [
+        bound_mean(proof, f, tolerance) if g is None else bound_ratio(proof, f, g, tolerance) for f, g in rows_of(mean)
     ]
-    return found if mean.of.ndim > 1 else found[0]
+    return bounds if mean.of.ndim > 1 else bounds[0]
 
 
 def rows_of(mean: Mean) -> list[tuple[Vector, Vector | None]]:
-    """Return the numbers of each row of a measure, and those of the mean to divide by, shape (n,) each."""
-    above = mean.of.reshape(-1, mean.of.shape[-1])
+    """Return the numbers of each row of a measure, and of its denominator, shape (n,) each."""
+    tops = mean.of.reshape(-1, mean.of.shape[-1])
     if mean.over is None:
-        return [(f, None) for f in above]
-    return list(zip(above, mean.over.reshape(above.shape), strict=True))
+        return [(f, None) for f in tops]
+    return list(zip(tops, mean.over.reshape(tops.shape), strict=True))
 
 
-def bounded_mean(proof: Certificate, f: Vector, tolerance: float, least: float = 0.0) -> Bounded:
+def bound_mean(proof: Certificate, f: Vector, tolerance: float, absolute: float = 0.0) -> Bounded:
     """Return the mean of f, shape (n,), under the exact distribution.
 
     Parameters
     ----------
     proof
-        Of the distribution; its solver is used again.
+        Certificate of the distribution; its solver is used again.
     f
         Taken as exact.
     tolerance
-        Multigrid goes on until the error is this share of the value, or as long as it gains.
+        Relative error at which multigrid stops, if it gets there.
     least
-        An error that is small enough whatever the value.
+        An absolute error that suffices.
 
     Notes
     -----
     With any g, and r = f + Q g: pi f = pi r, so that x r differs from it by (x - pi) r. That is at most
     the total-variation distance times the range of r, which is small when g nearly solves Poisson's
-    equation Q g = pi f - f; and it is between the least and the largest r (A. R. Odoni, Operations
+    equation Q g = pi f - f; and it is between the smallest and the largest r (A. R. Odoni, Operations
     Research 17, 1969). States with large r have small probabilities: with weights w >= 1 that are
     large there, the verified drift bounds (x - pi) r by the range of r / w. If each entry has an
-    error bound, that times x |f| is another one. The intersection is returned.
+    error bound, that times x |f| is another bound. The intersection is returned.
     """
     low = np.zeros_like(f)
-    wanted = max(tolerance * abs(inner(proof.pi, f)), least)
-    goal = _goal(proof, wanted, inner(proof.pi, np.abs(f)))
-    with np.errstate(all="ignore"):  # what is not finite bounds nothing
-        return _Enclosure(proof, f, low).narrowed(goal)
+    requested = max(tolerance * abs(inner(proof.pi, f)), absolute)
+    goal = _goal(proof, requested, inner(proof.pi, np.abs(f)))
+    with np.errstate(all="ignore"):  # infinite and NaN values bound nothing
+        return _Enclosure(proof, f, low).narrow(goal)
 
 
-def bounded_ratio(proof: Certificate, top: Vector, bottom: Vector, tolerance: float) -> Bounded:
+def bound_ratio(proof: Certificate, top: Vector, bottom: Vector, tolerance: float) -> Bounded:
     """Return the ratio of the means of two functions, shape (n,) each.
 
     With v the ratio under the approximate distribution, pi top / pi bottom - v is the mean of
-    top - v bottom over that of bottom, which need not be known well.
+    top - v bottom over that of bottom, which need not be accurate.
     """
     with np.errstate(all="ignore"):
-        size = inner(proof.pi, bottom)
-        value = inner(proof.pi, top) / size
+        denominator = inner(proof.pi, bottom)
+        value = inner(proof.pi, top) / denominator
         if not math.isfinite(value):
             return Bounded(math.nan, -math.inf, math.inf)
-        rounded, lost = product(np.full_like(bottom, value), bottom)
-        difference = _Enclosure(proof, top - rounded, sum_error(top, -rounded) - lost)
-        spread = inner(proof.pi, np.abs(top) + np.abs(rounded))
-        goal = _goal(proof, tolerance * abs(value * size), spread)
-        above = difference.narrowed(goal)
-        below = _Enclosure(proof, bottom, np.zeros_like(bottom)).narrowed(ROUGH * abs(size))
-    if below.lower <= 0.0 <= below.upper:
+        scaled, scaling_error = product(np.full_like(bottom, value), bottom)
+        difference = _Enclosure(proof, top - scaled, sum_error(top, -scaled) - scaling_error)
+        magnitude = inner(proof.pi, np.abs(top) + np.abs(scaled))
+        goal = _goal(proof, tolerance * abs(value * denominator), magnitude)
+        difference_bound = difference.narrow(goal)
+        bottom_bound = _Enclosure(proof, bottom, np.zeros_like(bottom)).narrow(DENOMINATOR_TOLERANCE * abs(denominator))
+    if bottom_bound.lower <= 0.0 <= bottom_bound.upper:
         return Bounded(value, -math.inf, math.inf)
-    quotients = [a / b for a in (above.lower, above.upper) for b in (below.lower, below.upper)]
-    best = value + above.value / below.value
+    quotients = [
+        a / b
+        for a in (difference_bound.lower, difference_bound.upper)
+        for b in (bottom_bound.lower, bottom_bound.upper)
+    ]
+    estimate = value + difference_bound.value / bottom_bound.value
     interval = _below(value, min(quotients)), _above(value, max(quotients))
-    return Bounded(best, *interval)
+    return Bounded(estimate, *interval)
 
 
 def input_error(proof: Certificate, mean: Mean) -> float | list[float]:
-    """Return by how much a measure changes to first order when rates are rounded, for each row.
+    """Return the change of a measure to first order by rounding of the rates, for each row.
 
     Half a unit in the last place of every rate changes the mean of f by at most
-    u sum x(s) q(s, t) |g(t) - g(s)|, u = 2^-53, with the solution g of its Poisson equation, found to a
-    percent or so, without a bound; and a ratio v of means of f and f' as the mean of (f - v f') does,
+    u sum x(s) q(s, t) |g(t) - g(s)|, u = 2^-53, with the solution g of its Poisson equation, computed to about a
+    percent, without a bound; and a ratio v of means of f and f' as the mean of (f - v f') does,
     over that of f'.
     """
     with np.errstate(all="ignore"):
-        found = [_input_error(proof, f, over) for f, over in rows_of(mean)]
-    return found if mean.of.ndim > 1 else found[0]
+        errors = [_input_error(proof, f, over) for f, over in rows_of(mean)]
+    return errors if mean.of.ndim > 1 else errors[0]
 
 
 def _input_error(proof: Certificate, f: Vector, over: Vector | None) -> float:
     if proof.solver is None:
         return math.nan
-    size = 1.0 if over is None else inner(proof.pi, over)
-    wanted = f - inner(proof.pi, f) * (1.0 if over is None else over / size)
-    small = ROUGH_EQUATION * inner(proof.pi, np.abs(wanted))
+    denominator = 1.0 if over is None else inner(proof.pi, over)
+    right = f - inner(proof.pi, f) * (1.0 if over is None else over / denominator)
+    target = INPUT_ERROR_TOLERANCE * inner(proof.pi, np.abs(right))
 
-    def enough(rest: Vector) -> bool:
-        return inner(proof.pi, np.abs(rest)) <= small
+    def enough(residual: Vector) -> bool:
+        return inner(proof.pi, np.abs(residual)) <= target
 
-    g, _ = solved(proof.solver, wanted, enough)
-    return U * proof.products.variation(proof.pi, g) / abs(size)
+    g, _ = solve_poisson(proof.solver, right, enough)
+    return U * proof.products.variation(proof.pi, g) / abs(denominator)
 
 
-def _goal(proof: Certificate, wanted: float, size: float) -> float:
+def _goal(proof: Certificate, requested: float, magnitude: float) -> float:
     """Return the error at which to stop: with factors the rounding level is reached quickly."""
     cycles = isinstance(proof.solver, MultigridPoisson)
-    return max(wanted, ROUNDING * size) if cycles else ROUNDING * size
+    return max(requested, ROUNDING_OF_SIZE * magnitude) if cycles else ROUNDING_OF_SIZE * magnitude
 
 
 class _Interval(NamedTuple):
@@ -164,7 +177,7 @@ class _Enclosure:
         if proof.entry_error < math.inf:
             self._enter_by_entries(f, f_low)
 
-    def narrowed(self, goal: float) -> Bounded:
+    def narrow(self, goal: float) -> Bounded:
         """Return the mean and its bound once the interval is at most 2 ``goal`` wide or stagnates.
 
         A better vector comes first: it gains more per cycle of multigrid, and for all functions.
@@ -178,13 +191,13 @@ class _Enclosure:
         for _ in range(REFINEMENTS):
             if width <= 2.0 * goal or proof.solver is None:
                 break
-            wanted = self.rest - inner(proof.pi, self.rest)
-            g = pair_sum(g, solved(proof.solver, wanted, self._until(goal)))
+            right = self.rest - inner(proof.pi, self.rest)
+            g = pair_sum(g, solve_poisson(proof.solver, right, self._until(goal)))
             drift, error = proof.products.drift(*g)
-            rest = (drift + self.f) + self.f_low
-            error += 4.0 * U * (np.abs(rest) + np.abs(self.f_low))
-            before, width = width, self._enter(rest, error)
-            if not width < 0.5 * before:
+            residual = (drift + self.f) + self.f_low
+            error += 4.0 * U * (np.abs(residual) + np.abs(self.f_low))
+            previous, width = width, self._enter(residual, error)
+            if not width < 0.5 * previous:
                 break
         lower, upper = self.interval
         return Bounded(min(max(self.value, lower), upper), lower, upper)
@@ -192,63 +205,63 @@ class _Enclosure:
     def _until(self, goal: float) -> Callable[[Vector], bool]:
         """Return the stopping criterion for r, by the goal."""
 
-        def enough(rest: Vector) -> bool:
-            rest = rest - inner(self.proof.pi, rest)
-            return min(self._spread(rest), float(np.ptp(rest))) <= goal
+        def enough(residual: Vector) -> bool:
+            residual = residual - inner(self.proof.pi, residual)
+            return min(self._spread(residual), float(np.ptp(residual))) <= goal
 
         return enough
 
-    def _enter(self, rest: Vector, error: Vector) -> float:
+    def _enter(self, residual: Vector, error: Vector) -> float:
         """Intersect with the interval proved by r = ``rest`` +- ``error``; return its width."""
         proof = self.proof
-        self.rest = rest
-        shift, rounding = mean(proof.pi, proof.low, rest)
+        self.rest = residual
+        shift, rounding = mean(proof.pi, proof.low, residual)
         value = self.centre + shift
         rounding += inner(np.abs(proof.pi) + np.abs(proof.low), error)
         rounding += (2.0 * proof.rest + proof.defect) * float(error.max())
         rounding += proof.defect * abs(shift) + U * abs(value)
-        self.spread = self._spread(rest - shift)
-        half = (self.spread + rounding) * proof.rounded_up
-        found = _Interval(_below(value, -half), _above(value, half))
+        self.spread = self._spread(residual - shift)
+        half_width = (self.spread + rounding) * proof.rounded_up
+        interval = _Interval(_below(value, -half_width), _above(value, half_width))
         bracket = _Interval(
-            _below(self.centre, float((rest - error).min())),
-            _above(self.centre, float((rest + error).max())),
+            _below(self.centre, float((residual - error).min())),
+            _above(self.centre, float((residual + error).max())),
         )
-        width = min(2.0 * half, bracket.upper - bracket.lower)
+        width = min(2.0 * half_width, bracket.upper - bracket.lower)
         if math.isfinite(value) and width < self.interval.upper - self.interval.lower:
             self.value = value
-        self._meet(found)
+        self._meet(interval)
         self._meet(bracket)
         return width
 
     def _enter_by_entries(self, f: Vector, f_low: Vector) -> None:
-        pi, up = self.proof.pi, self.proof.rounded_up
+        pi, rounded_up = self.proof.pi, self.proof.rounded_up
         value, rounding = mean(pi, np.zeros_like(pi), f)
-        rounding += up * inner(pi, np.abs(f_low))
-        half = self.proof.entry_error * up * inner(pi, np.abs(f) + np.abs(f_low)) + rounding
-        self._meet(_Interval(_below(value, -half), _above(value, half)))
+        rounding += rounded_up * inner(pi, np.abs(f_low))
+        half_width = self.proof.entry_error * rounded_up * inner(pi, np.abs(f) + np.abs(f_low)) + rounding
+        self._meet(_Interval(_below(value, -half_width), _above(value, half_width)))
 
-    def _meet(self, other: _Interval) -> None:
+    def _meet(self, interval: _Interval) -> None:
         """Intersect with another interval; ends that are not numbers are ignored."""
         lower, upper = self.interval
         self.interval = _Interval(
-            other.lower if other.lower > lower else lower,
-            other.upper if other.upper < upper else upper,
+            interval.lower if interval.lower > lower else lower,
+            interval.upper if interval.upper < upper else upper,
         )
 
-    def _spread(self, rest: Vector) -> float:
+    def _spread(self, residual: Vector) -> float:
         """Return a bound on (x - pi) rest, x being the better vector."""
         proof = self.proof
-        largest, least = float(rest.max()), float(rest.min())
-        found = proof.rest * (largest - least)
+        largest, smallest = float(residual.max()), float(residual.min())
+        bound = proof.rest * (largest - smallest)
         if proof.supersolution is not None and proof.supersolution.relative > 0.0:
-            up, down = (side / proof.supersolution.relative for side in proof.sides)
-            left = 1.0 - proof.defect - down
-            if left > 0.0:
-                mean_weight = (inner(proof.pi + np.abs(proof.low), proof.weights) + up) / left
-                ratio = float((np.abs(rest) / proof.weights).max())
-                found = min(found, ratio * (up + down + max(up, down) * mean_weight))
-        return (found + proof.defect * max(largest, -least)) * proof.rounded_up
+            upper, lower = (side / proof.supersolution.relative for side in proof.sides)
+            remaining = 1.0 - proof.defect - lower
+            if remaining > 0.0:
+                mean_weight = (inner(proof.pi + np.abs(proof.low), proof.weights) + upper) / remaining
+                ratio = float((np.abs(residual) / proof.weights).max())
+                bound = min(bound, ratio * (upper + lower + max(upper, lower) * mean_weight))
+        return (bound + proof.defect * max(largest, -smallest)) * proof.rounded_up
 
 
 def _below(value: float, change: float) -> float:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopflow.fork_safety import cached_property
-from markov.proofs.checker import LONG_RUN, CertificateError, compared
+from markov.proofs.checker import LONG_RUN, CertificateError, compare_rows
 from markov.proofs.prism_expressions import exact
-from markov.proofs.remembered import Remembered
+from markov.proofs.remembered import MemoizedFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,24 +32,24 @@ Command = tuple[str, "Callable[[State], Any]", list[tuple[Any, list[tuple[str, A
 class _Command:
     """A command whose guard and choices are evaluated once for each combination of values.
 
-    Choices are rates with the changed variables: pairs of the place in the file's order and the value.
+    Choices are rates with the changed variables: pairs of the position in the file's order and the value.
     """
 
-    def __init__(self, command: Command, places: Mapping[str, int]) -> None:
-        self.label, guard, self._of = command
-        self._places = places
-        self.guard, self.choices = Remembered(guard), Remembered(self._choices)
+    def __init__(self, command: Command, positions: Mapping[str, int]) -> None:
+        self.label, guard, self._choice_functions = command
+        self._positions = positions
+        self.guard, self.choices = MemoizedFunction(guard), MemoizedFunction(self._choices)
 
     def _choices(self, state: State) -> list[tuple[Fraction, list[tuple[int, Any]]]]:
         return [
-            (Fraction(rate(state)), [(self._place(name), to(state)) for name, to in changes])
-            for rate, changes in self._of
+            (Fraction(rate(state)), [(self._position(name), to(state)) for name, to in changes])
+            for rate, changes in self._choice_functions
         ]
 
-    def _place(self, name: str) -> int:
-        if name not in self._places:
+    def _position(self, name: str) -> int:
+        if name not in self._positions:
             raise CertificateError(f"{name!r} has no value here")
-        return self._places[name]
+        return self._positions[name]
 
 
 class ModelRows:
@@ -65,38 +65,38 @@ class ModelRows:
     Attributes
     ----------
     ranges, initial
-        Least and largest value of each variable in the file's order, and the initial state.
+        Smallest and largest value of each variable in the file's order, and the initial state.
     modules
-        Commands; those without a label go by themselves.
+        Commands; a command without a label moves alone.
     vectors
-        Which go together: pairs of the number of a module and a label.
+        Commands that move together: pairs of the number of a module and a label.
     """
 
     def __init__(self, path: str | Path, constants: Mapping[str, Any] | None) -> None:
-        given = dict(constants or {})
+        values = dict(constants or {})
         self.name = Path(path).name
-        self._said = "".join(f", {key} = {value}" for key, value in given.items())
-        self.given = {key: exact(value) for key, value in given.items()}
+        self._constants_text = "".join(f", {key} = {value}" for key, value in values.items())
+        self.constants = {key: exact(value) for key, value in values.items()}
         self.ranges: dict[str, tuple[Any, Any]] = {}
         self.initial: State = {}
         self.modules: list[list[Command]] = []
         self.vectors: list[list[tuple[int, str]]] = []
 
-    def check_given(self, known: Iterable[str]) -> None:
-        """Raise CertificateError where values were given for constants that the file does not have."""
-        if unknown := set(self.given) - set(known):
+    def check_constants(self, declared: Iterable[str]) -> None:
+        """Raise CertificateError for values of constants that the file does not have."""
+        if unknown := set(self.constants) - set(declared):
             raise CertificateError(f"{self.name}: has no constants {', '.join(sorted(unknown))}")
 
     @cached_property
     def _commands(self) -> list[list[_Command]]:
-        """The commands of each module, whose results are kept."""
-        places = {name: place for place, name in enumerate(self.ranges)}
-        return [[_Command(command, places) for command in module] for module in self.modules]
+        """The commands of each module, memoized."""
+        positions = {name: position for position, name in enumerate(self.ranges)}
+        return [[_Command(command, positions) for command in module] for module in self.modules]
 
     def transitions(self, state: State) -> dict[tuple[Any, ...], Fraction]:
-        """Return the rates out of a state by target: tuples of the variables in the file's order."""
-        here = tuple([state[name] for name in self.ranges])
-        found: dict[tuple[Any, ...], Fraction] = {}
+        """Return the rates out of a state by target, a tuple of the variables in the file's order."""
+        source = tuple([state[name] for name in self.ranges])
+        rates: dict[tuple[Any, ...], Fraction] = {}
         enabled = [[c for c in module if c.guard(state) is True] for module in self._commands]
         groups: list[Any] = [(c,) for module in enabled for c in module if not c.label]
         for vector in self.vectors:
@@ -106,31 +106,33 @@ class ModelRows:
                 if any(factor.numerator < 0 for factor, _ in choice):  # a product would hide the signs of its factors
                     raise CertificateError(f"{self.name}: a rate is negative in {state}")
                 (rate, changes), *others = choice
-                target = list(here)
-                for place, value in changes:
-                    target[place] = value
+                target = list(source)
+                for position, value in changes:
+                    target[position] = value
                 for factor, changes in others:
                     rate *= factor
-                    for place, value in changes:
-                        target[place] = value
+                    for position, value in changes:
+                        target[position] = value
                 key = tuple(target)
-                if rate.numerator and key != here:
-                    found[key] = found[key] + rate if key in found else rate
-        return found
+                if rate.numerator and key != source:
+                    rates[key] = rates[key] + rate if key in rates else rate
+        return rates
 
     def compare(self, certificate: Contents) -> str:
-        """Derive the rows of all listed states; CertificateError where one of them differs."""
-        places = self.places(certificate.columns, certificate.values)
-        said = compared(self.name, certificate, self.rows(places)) + self._said
-        first = places.get(tuple(self.initial.values()))
+        """Derive the rows of all listed states; CertificateError for a difference."""
+        numbers_of = self.numbers_of_states(certificate.columns, certificate.values)
+        remark = compare_rows(self.name, certificate, self.rows(numbers_of)) + self._constants_text
+        initial_number = numbers_of.get(tuple(self.initial.values()))
         if certificate.schema == LONG_RUN:
-            which = "is" if first == certificate.reference else "is not"
-            said += f"; state number {certificate.reference} {which} the initial state"
-        elif first is None:
-            said += "; the initial state is not listed: this is a closed set of states that it may lead to"
-        return said
+            verb = "is" if initial_number == certificate.reference else "is not"
+            remark += f"; state number {certificate.reference} {verb} the initial state"
+        elif initial_number is None:
+            remark += "; the initial state is not listed: this is a closed set of states that it may lead to"
+        return remark
 
-    def places(self, columns: Iterable[str], values: Iterable[tuple[int, ...]]) -> dict[tuple[Any, ...], int]:
+    def numbers_of_states(
+        self, columns: Iterable[str], values: Iterable[tuple[int, ...]]
+    ) -> dict[tuple[Any, ...], int]:
         """Return the numbers of states by their variables in the file's order.
 
         Parameters
@@ -144,19 +146,19 @@ class ModelRows:
         if set(columns) != set(self.ranges):
             raise CertificateError(f"{self.name}: the variables are {', '.join(self.ranges)}")
         order = [columns.index(name) for name in self.ranges]
-        found: dict[tuple[Any, ...], int] = {}
-        for number, each in enumerate(values):
-            state = self.state([each[k] for k in order])
-            if found.setdefault(tuple(state.values()), number) != number:
+        numbers_of: dict[tuple[Any, ...], int] = {}
+        for number, state_values in enumerate(values):
+            state = self.state([state_values[k] for k in order])
+            if numbers_of.setdefault(tuple(state.values()), number) != number:
                 raise CertificateError("a state stands there twice")
-        return found
+        return numbers_of
 
-    def rows(self, places: Mapping[tuple[Any, ...], int]) -> Iterator[dict[int, Fraction]]:
+    def rows(self, numbers_of: Mapping[tuple[Any, ...], int]) -> Iterator[dict[int, Fraction]]:
         """Yield the rates out of each state by the number of the target, for the numbers of the states."""
-        for values in places:
+        for values in numbers_of:
             state, row = dict(zip(self.ranges, values, strict=True)), {}
             for target, rate in self.transitions(state).items():
-                number = places.get(target)
+                number = numbers_of.get(target)
                 if number is None:
                     self.state(target)
                     raise CertificateError(f"{self.name}: {state} leads to {target}, which is not listed")
@@ -165,9 +167,9 @@ class ModelRows:
 
     def state(self, values: Iterable[Any]) -> State:
         """Return a state from whole numbers or truth values in the file's order, within its ranges."""
-        found = {}
+        state = {}
         for (name, (low, high)), value in zip(self.ranges.items(), values, strict=True):
             if not low <= value <= high or int(value) != value:
                 raise CertificateError(f"{self.name}: {name} = {value}: must be in {low}..{high}")
-            found[name] = bool(value) if isinstance(low, bool) else int(value)
-        return found
+            state[name] = bool(value) if isinstance(low, bool) else int(value)
+        return state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from markov.proofs.checker import CertificateError, compared
+from markov.proofs.checker import CertificateError, compare_rows
 
 if TYPE_CHECKING:
     from markov.proofs.checker import Contents
@@ -31,37 +31,37 @@ class NumberedRows:
         return CertificateError(f"{self.name}: {reason}")
 
     def add(self, source: int, target: int, rate: Fraction, where: str) -> None:
-        """Add a transition; those between the same states are summed."""
+        """Add a transition; rates between the same states are summed."""
         if rate < 0 or min(source, target) < 0:
             raise CertificateError(f"{self.name}, {where}: must not be negative")
         row = self.rates.setdefault(source, {})
         if rate and source != target:
             row[target] = row.get(target, Fraction(0)) + rate
 
-    def known_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+    def listed_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
         """Return the numbers of states by the values of variables."""
         raise NotImplementedError
 
     def compare(self, certificate: Contents) -> str:
-        """Compare the rows of all listed states; CertificateError where one of them differs."""
+        """Compare the rows of all listed states; CertificateError for a difference."""
         if certificate.columns == ("state",):
             numbers = [values[0] for values in certificate.values]
         else:
-            known = self.known_states(certificate.columns)
-            missing = [values for values in certificate.values if values not in known]
+            numbers_by_state = self.listed_states(certificate.columns)
+            missing = [values for values in certificate.values if values not in numbers_by_state]
             if missing:
                 raise self.refuse(f"the state {missing[0]} is not in the file of states")
-            numbers = [known[values] for values in certificate.values]
-        places = {number: place for place, number in enumerate(numbers)}
-        if len(places) != len(numbers):
+            numbers = [numbers_by_state[values] for values in certificate.values]
+        positions = {number: position for position, number in enumerate(numbers)}
+        if len(positions) != len(numbers):
             raise CertificateError("a state stands there twice")
-        return compared(self.name, certificate, (self._placed(n, places) for n in numbers))
+        return compare_rows(self.name, certificate, (self._row(n, positions) for n in numbers))
 
-    def _placed(self, number: int, places: dict[int, int]) -> dict[int, Fraction]:
-        """Return the rates out of a state by the place of the target in the certificate."""
-        found = {}
+    def _row(self, number: int, positions: dict[int, int]) -> dict[int, Fraction]:
+        """Return the rates out of a state by the position of the target in the certificate."""
+        rates = {}
         for target, rate in self.rates.get(number, {}).items():
-            if target not in places:
+            if target not in positions:
                 raise self.refuse(f"{number} leads to {target}, which is not listed")
-            found[places[target]] = rate
-        return found
+            rates[positions[target]] = rate
+        return rates

@@ -1,4 +1,8 @@
-"""Solvers of Poisson's equation Q g = -f beside a method's own factors: multigrid, and which to try first."""
+"""Solvers of Poisson's equation Q g = -f apart from a method's factors: multigrid, and their order by predicted cost.
+
+A solver proves nothing: `markov.proofs.certificates` verifies each h and g by a product with Q. So solvers work in float64,
+and rounding in them costs tightness alone.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["MultigridPoisson", "Solver", "candidates"]
 
 MIN_FLOW = 1e-300
-MAX_PREDICTION_COST = 0.3  # of the cost of multigrid: of predicting what might be faster
-MAX_LU_COST = 30.0  # times the cost of multigrid: what is tried when nothing else proves anything
+MAX_PREDICTION_COST = 0.3  # of the cost of multigrid, for the prediction of other costs
+MAX_LU_COST = 30.0  # times the cost of multigrid, of a last attempt after all others failed
 
 
 class MultigridPoisson:
@@ -43,7 +47,7 @@ class MultigridPoisson:
     Q
         Generator, shape (n, n).
     pi
-        Its stationary vector, nearly; shape (n,).
+        Its approximate stationary vector, shape (n,).
     hierarchy
         Levels of the chain; their values become those of ``pi``.
     weights
@@ -59,52 +63,52 @@ class MultigridPoisson:
         self.reference = int(np.argmax(pi))
         self._pi, self._weights, self._ones = pi, weights, np.ones_like(pi)
         self._exits = -np.asarray(Q.diagonal())
-        # the last level has zero where the leak is: else what it solves would not be the chain that leaks
-        self._entered = CoarseLevels.by_target(hierarchy, pi * self._exits, self.reference)
-        self._right = self._leaking(Q, self._entered)
+        # the last level has zero in the leak: otherwise it would solve the chain without a leak
+        self._coarse_levels = CoarseLevels.by_target(hierarchy, pi * self._exits, self.reference)
+        self._right = self._build_with_leak(Q, self._coarse_levels)
         self._left: LinearMultigrid | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return self._right.nbytes + self._entered.nbytes
+        return self._right.nbytes + self._coarse_levels.nbytes
 
-    def _leaking(self, Q: sp.csr_matrix, by_target: CoarseLevels) -> LinearMultigrid:
+    def _build_with_leak(self, Q: sp.csr_matrix, by_target: CoarseLevels) -> LinearMultigrid:
         """Return multigrid for Q g = -f with a leak in the reference, as large as its exit rate.
 
-        There is one solution then, of any f, and up to a constant it solves the other equations without
-        the leak. Else, with pi f not quite zero, there would be none: far from the reference, where pi
-        is smallest, what is left would grow and grow.
+        For any f there is then one solution, and up to a constant it solves the other equations without
+        the leak. Without a leak, and with pi f not exactly zero, there would be none: the residual would grow far from
+        the reference, where pi is smallest.
         """
-        place, entries, diagonal = self.reference, Q.data.copy(), -self._exits
-        row = slice(Q.indptr[place], Q.indptr[place + 1])
-        entries[row][Q.indices[row] == place] -= self._exits[place]
-        diagonal[place] *= 2.0
-        leak = float(self._pi[place] * self._exits[place])
+        reference, entries, diagonal = self.reference, Q.data.copy(), -self._exits
+        row = slice(Q.indptr[reference], Q.indptr[reference + 1])
+        entries[row][Q.indices[row] == reference] -= self._exits[reference]
+        diagonal[reference] *= 2.0
+        leak = float(self._pi[reference] * self._exits[reference])
         rows = Q.indptr, Q.indices, entries
-        levels = by_target.by_source(place, leak)
+        levels = by_target.by_source(reference, leak)
         return LinearMultigrid(rows, 0.0, diagonal, self._pi, self._ones, levels)
 
     def poisson(self, f: Vector, enough: Callable[[Vector], bool], plain: int = 0) -> Vector:
         """Return g, shape (n,); arguments as for `LinearMultigrid.solve`."""
         f = f.copy()
-        f[self.reference] = 0.0  # what makes its mean zero instead
+        f[self.reference] = 0.0  # the value that makes its mean zero
         f[self.reference] = -inner(self._pi, f) / self._pi[self.reference]
         g = self._right.solve(f, enough, self._weights, plain)
         g -= g[self.reference]
         return g
 
     def balance(self, r: Vector, enough: Callable[[Vector], bool]) -> Vector:
-        """Return d with d Q = -r, up to a multiple of pi, as soon as ``enough`` says so of d Q + r.
+        """Return d with d Q = -r, up to a multiple of pi, until ``enough`` holds for d Q + r.
 
         Its unknown is the flow d q out of the states, as for pi; shape (n,).
         """
         flow = self._pi * self._exits
         if self._left is None:
-            self._left = LinearMultigrid(self._entered.jumps, -1.0, -1.0, self._ones, flow, self._entered)
-        found = self._left.solve(r, enough, np.sqrt(np.maximum(flow, MIN_FLOW)))
-        found /= self._exits
-        return found
+            self._left = LinearMultigrid(self._coarse_levels.jumps, -1.0, -1.0, self._ones, flow, self._coarse_levels)
+        deviation = self._left.solve(r, enough, np.sqrt(np.maximum(flow, MIN_FLOW)))
+        deviation /= self._exits
+        return deviation
 
 
 Solver = Factors | MultigridPoisson
@@ -119,8 +123,8 @@ def candidates(
 ) -> Iterator[Solver]:
     """Yield solvers of Q g = -f for a chain, by predicted cost.
 
-    Elimination towards the likeliest state, multigrid (on the levels that a method left, if any) and sparse LU, as they
-    are predicted to be quick; last multigrid on levels of its own, that does not look at the components.
+    Elimination towards the likeliest state, multigrid (on the levels of a method, if any) and sparse LU, by
+    predicted speed; last multigrid on new levels without the components.
     """
     n, entries, reference = Q.shape[0], Q.nnz, int(np.argmax(pi))
     shared = costs.multigrid_proof(n, entries, hierarchy is not None)
@@ -128,17 +132,17 @@ def candidates(
         (shared, partial(_multigrid, Q, pi, weights, components, hierarchy))
     ]
     if costs.layout(entries) <= MAX_PREDICTION_COST * shared:
-        form = band(Q, reference=reference)
-        if form.memory <= costs.MEMORY:
-            makers.append((form.seconds, partial(eliminate_band, Q, form, "error bound")))
-    quickest = min(seconds for seconds, _ in makers)
-    looked = costs.order(entries) <= MAX_PREDICTION_COST * quickest
-    if looked:
+        layout = band(Q, reference=reference)
+        if layout.memory <= costs.MEMORY:
+            makers.append((layout.seconds, partial(eliminate_band, Q, layout, "error bound")))
+    fastest = min(seconds for seconds, _ in makers)
+    lu_considered = costs.order(entries) <= MAX_PREDICTION_COST * fastest
+    if lu_considered:
         makers.append(_lu(Q, reference))
     for _, make in sorted(makers, key=lambda each: each[0]):
         with suppress(RuntimeError, MemoryError):  # exactly singular, or too large
             yield make()
-    if not looked and costs.order(entries) <= MAX_LU_COST * shared:
+    if not lu_considered and costs.order(entries) <= MAX_LU_COST * shared:
         seconds, make = _lu(Q, reference)
         if seconds <= MAX_LU_COST * shared:
             with suppress(RuntimeError, MemoryError):
@@ -154,7 +158,7 @@ def _multigrid(
     components: Components | None,
     hierarchy: Hierarchy | None,
 ) -> Solver:
-    """Return multigrid on given levels, or on others of its own."""
+    """Return multigrid on the levels of a method, or on new levels."""
     flow = pi * -Q.diagonal()
     if hierarchy is None:
         inflow = jumps(Q).inflow

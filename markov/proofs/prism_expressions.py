@@ -49,7 +49,7 @@ class Tokens:
         return tokens
 
     @property
-    def now(self) -> str:
+    def next_token(self) -> str:
         """The next token; empty at the end."""
         return self.words[self.index][0] if self.index < len(self.words) else ""
 
@@ -60,7 +60,7 @@ class Tokens:
 
     def word(self) -> str:
         """Return the next token, and advance."""
-        token = self.now
+        token = self.next_token
         if not token:
             self.refuse("the file ends here")
         self.index += 1
@@ -68,8 +68,8 @@ class Tokens:
 
     def take(self, expected: str) -> None:
         """Skip a required token."""
-        if self.now != expected:
-            self.refuse(f"{self.now!r}: must be {expected!r}")
+        if self.next_token != expected:
+            self.refuse(f"{self.next_token!r}: must be {expected!r}")
         self.index += 1
 
     def skip(self, last: str) -> None:
@@ -85,7 +85,7 @@ class Tokens:
     def expression(self, look: Any) -> Any:
         """Return a function of the state; ``look(name, state)`` is the value of a name."""
         condition = self._implied(look)
-        if self.now != "?":
+        if self.next_token != "?":
             return condition
         self.take("?")
         yes = self.expression(look)
@@ -95,54 +95,54 @@ class Tokens:
 
     def _implied(self, look: Any) -> Any:
         left = self._any(look)
-        if self.now not in ("=>", "<=>"):
+        if self.next_token not in ("=>", "<=>"):
             return left
         sign, right = self.word(), self._any(look)
-        if self.now in ("=>", "<=>"):
-            self.refuse(f"{self.now!r}: needs parentheses here")
+        if self.next_token in ("=>", "<=>"):
+            self.refuse(f"{self.next_token!r}: needs parentheses here")
         return (lambda s: not left(s) or right(s)) if sign == "=>" else (lambda s: left(s) == right(s))
 
     def _any(self, look: Any) -> Any:
         parts = [self._all(look)]
-        while self.now == "|":
+        while self.next_token == "|":
             self.take("|")
             parts.append(self._all(look))
         return parts[0] if len(parts) == 1 else lambda s: any(p(s) for p in parts)
 
     def _all(self, look: Any) -> Any:
         parts = [self._not(look)]
-        while self.now == "&":
+        while self.next_token == "&":
             self.take("&")
             parts.append(self._not(look))
         return parts[0] if len(parts) == 1 else lambda s: all(p(s) for p in parts)
 
     def _not(self, look: Any) -> Any:
-        if self.now == "!":
+        if self.next_token == "!":
             self.take("!")
             inner = self._not(look)
             return lambda s: not inner(s)
         left = self._sum(look)
-        if self.now not in _COMPARISONS:
+        if self.next_token not in _COMPARISONS:
             return left
         compare, right = _COMPARISONS[self.word()], self._sum(look)
-        if self.now in _COMPARISONS:
-            self.refuse(f"{self.now!r}: needs parentheses here")
+        if self.next_token in _COMPARISONS:
+            self.refuse(f"{self.next_token!r}: needs parentheses here")
         return lambda s: compare(left(s), right(s))
 
     def _sum(self, look: Any) -> Any:
         left = self._product(look)
-        while self.now in _SUMS:
+        while self.next_token in _SUMS:
             left = _strict(_SUMS[self.word()], left, self._product(look))
         return left
 
     def _product(self, look: Any) -> Any:
         left = self._signed(look)
-        while self.now in _PRODUCTS:
+        while self.next_token in _PRODUCTS:
             left = _strict(_PRODUCTS[self.word()], left, self._signed(look))
         return left
 
     def _signed(self, look: Any) -> Any:
-        if self.now == "-":
+        if self.next_token == "-":
             self.take("-")
             inner = self._signed(look)
             return lambda s: -inner(s)
@@ -158,14 +158,14 @@ class Tokens:
         if not (word[0].isalpha() or word[0] == "_"):
             self.index -= 1
             self.refuse(f"{word!r}: an expression is expected")
-        return self._call(word, look) if self.now == "(" else lambda s: look(word, s)
+        return self._call(word, look) if self.next_token == "(" else lambda s: look(word, s)
 
     def _call(self, name: str, look: Any) -> Any:
         if name not in FUNCTIONS:
             self.refuse(f"{name!r}: this reader knows {', '.join(FUNCTIONS)}")
         self.take("(")
         arguments = [self.expression(look)]
-        while self.now == ",":
+        while self.next_token == ",":
             self.take(",")
             arguments.append(self.expression(look))
         self.take(")")

@@ -32,7 +32,7 @@ class PrismRows(ModelRows):
             self._read(Tokens(Path(path).read_text(encoding="utf-8")))
         except (OSError, UnicodeError, ZeroDivisionError) as error:
             raise CertificateError(f"{self.name}: {error}") from None
-        self.check_given(self._names)
+        self.check_constants(self._names)
         labels = {label for module in self.modules for label, _, _ in module if label}
         self.vectors = [
             [(k, label) for k, module in enumerate(self.modules) if label in {c[0] for c in module}] for label in labels
@@ -40,7 +40,7 @@ class PrismRows(ModelRows):
 
     def _read(self, tokens: Tokens) -> None:
         tokens.take("ctmc")
-        while tokens.now:
+        while tokens.next_token:
             kind = tokens.word()
             if kind == "const":
                 self._constant(tokens)
@@ -61,25 +61,25 @@ class PrismRows(ModelRows):
                 tokens.refuse(f"{kind!r}: this reader knows const, formula, module, label and rewards")
 
     def _constant(self, tokens: Tokens) -> None:
-        kind = tokens.word() if tokens.now in ("int", "double", "bool") else "int"
+        kind = tokens.word() if tokens.next_token in ("int", "double", "bool") else "int"
         name, value = tokens.word(), None
-        if tokens.now == "=":
+        if tokens.next_token == "=":
             tokens.take("=")
             value = tokens.expression(self._value_of)
         tokens.take(";")
-        if name in self.given:
-            known = self.given[name]
+        if name in self.constants:
+            constant = self.constants[name]
         elif value is None:
             raise CertificateError(f"{self.name}: the constant {name} needs a value")
         else:
-            known = value({})
-        if kind == "int" and known != int(known):
-            raise CertificateError(f"{self.name}: the constant {name} = {known}: must be whole")
-        self._names[name] = always(known)
+            constant = value({})
+        if kind == "int" and constant != int(constant):
+            raise CertificateError(f"{self.name}: the constant {name} = {constant}: must be whole")
+        self._names[name] = always(constant)
 
     def _module(self, tokens: Tokens) -> None:
         name = tokens.word()
-        if tokens.now == "=":
+        if tokens.next_token == "=":
             self._copy(tokens)
             return
         first = tokens.index
@@ -93,7 +93,7 @@ class PrismRows(ModelRows):
         if f"module {base}" not in self._words:
             tokens.refuse(f"{base!r}: must be a module that stands before")
         sign = "["
-        while tokens.now == sign:
+        while tokens.next_token == sign:
             tokens.take(sign)
             old = tokens.word()
             tokens.take("=")
@@ -120,8 +120,8 @@ class PrismRows(ModelRows):
     def _body(self, tokens: Tokens) -> None:
         """Read the variables and commands of a module."""
         commands: list[Command] = []
-        while tokens.now != "endmodule":
-            if tokens.now == "[":
+        while tokens.next_token != "endmodule":
+            if tokens.next_token == "[":
                 commands.append(self._command(tokens))
             else:
                 self._variable(tokens)
@@ -131,7 +131,7 @@ class PrismRows(ModelRows):
     def _variable(self, tokens: Tokens) -> None:
         name = tokens.word()
         tokens.take(":")
-        if tokens.now == "bool":
+        if tokens.next_token == "bool":
             tokens.take("bool")
             low, high = False, True
         else:
@@ -141,7 +141,7 @@ class PrismRows(ModelRows):
             high = tokens.expression(self._value_of)({})
             tokens.take("]")
         first = low
-        if tokens.now == "init":
+        if tokens.next_token == "init":
             tokens.take("init")
             first = tokens.expression(self._value_of)({})
         tokens.take(";")
@@ -149,12 +149,12 @@ class PrismRows(ModelRows):
 
     def _command(self, tokens: Tokens) -> Command:
         tokens.take("[")
-        label = "" if tokens.now == "]" else tokens.word()
+        label = "" if tokens.next_token == "]" else tokens.word()
         tokens.take("]")
         guard = tokens.expression(self._value_of)
         tokens.take("->")
         choices = [self._choice(tokens)]
-        while tokens.now == "+":
+        while tokens.next_token == "+":
             tokens.take("+")
             choices.append(self._choice(tokens))
         tokens.take(";")
@@ -166,11 +166,11 @@ class PrismRows(ModelRows):
         if not tokens.is_update():
             rate = tokens.expression(self._value_of)
             tokens.take(":")
-        if tokens.now == "true":
+        if tokens.next_token == "true":
             tokens.take("true")
             return rate, []
         changes = [self._change(tokens)]
-        while tokens.now == "&":
+        while tokens.next_token == "&":
             tokens.take("&")
             changes.append(self._change(tokens))
         return rate, changes

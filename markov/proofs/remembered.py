@@ -1,4 +1,4 @@
-"""Functions of a state that are evaluated once for each combination of the values that they read."""
+"""Memoized functions of a state, by the values that they read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Remembered"]
+__all__ = ["MemoizedFunction"]
 
 MAX_RESULTS = 1 << 16  # of one function
 
@@ -25,38 +25,38 @@ class _Recorder(dict[str, Any]):
         return value
 
 
-class Remembered:
+class MemoizedFunction:
     """A function of a state with its results in a decision tree over the variables that it reads.
 
     Parameters
     ----------
     function
         Reads values by ``state[name]`` alone, and depends on nothing else: which variable it reads next follows from the
-        values that it has read. What it raises is not kept.
+        values that it has read. Errors are not cached.
     """
 
     def __init__(self, function: Callable[[dict[str, Any]], Any]) -> None:
         self._function = function
-        self._left = MAX_RESULTS
+        self._free = MAX_RESULTS
         self._root: list[Any] = []
-        """A variable and the branches by its value, or None and the result; empty where nothing is known."""
+        """A variable and the branches by its value, or None and the result; empty before the first evaluation."""
 
     def __call__(self, state: dict[str, Any]) -> Any:
         """Return the result in a state."""
         node = self._root
         while node:
-            name, found = node
+            name, branches = node
             if name is None:
-                return found
-            node = found.get(state[name])
-        return self._evaluated(state)
+                return branches
+            node = branches.get(state[name])
+        return self._evaluate(state)
 
-    def _evaluated(self, state: dict[str, Any]) -> Any:
-        """Evaluate the function, and keep the result."""
+    def _evaluate(self, state: dict[str, Any]) -> Any:
+        """Evaluate the function, and cache the result."""
         recorder = _Recorder(state)
         result = self._function(recorder)
-        if self._left:
-            self._left -= 1
+        if self._free:
+            self._free -= 1
             node = self._root
             for name in recorder.read:
                 if not node:

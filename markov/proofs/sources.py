@@ -1,4 +1,4 @@
-"""Where the rows of a certificate are derived from, by the ending of the file's name."""
+"""Readers of files from which the rows of a certificate are derived, by the ending of the name."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from markov.proofs.checker import Source
     from markov.proofs.model_rows import ModelRows
 
-__all__ = ["LISTED", "MODELS", "model_rows", "source_of"]
+__all__ = ["LIST_READERS", "MODEL_READERS", "model_rows", "source_of"]
 
-MODELS: dict[str, type[PrismRows | JaniRows]] = {
+MODEL_READERS: dict[str, type[PrismRows | JaniRows]] = {
     ".prism": PrismRows, ".sm": PrismRows, ".pm": PrismRows, ".ctmc": PrismRows, ".jani": JaniRows,
 }  # fmt: skip
-"""Readers of models, whose constants may have values, by the ending of the file."""
-LISTED: dict[str, type[ExplicitRows | UmbRows]] = {".tra": ExplicitRows, ".umb": UmbRows}
+"""Readers of models with constants, by the ending of the file."""
+LIST_READERS: dict[str, type[ExplicitRows | UmbRows]] = {".tra": ExplicitRows, ".umb": UmbRows}
 """Readers of lists of transitions."""
 
 
@@ -35,18 +35,18 @@ def model_rows(path: str | Path, constants: Mapping[str, Any] | None = None) -> 
         For another ending of the file's name; CertificateError where the file is not read.
     """
     suffix = Path(path).suffix
-    if suffix not in MODELS:
-        raise ValueError(f"model = {str(path)!r}: must end in {', '.join(MODELS)}")
-    return MODELS[suffix](path, constants)
+    if suffix not in MODEL_READERS:
+        raise ValueError(f"model = {str(path)!r}: must end in {', '.join(MODEL_READERS)}")
+    return MODEL_READERS[suffix](path, constants)
 
 
 def source_of(path: str | Path, constants: Mapping[str, Any] | None = None) -> Source:
     """Return the rows of a model's file or of a list of transitions; errors are those of `model_rows`."""
     suffix = Path(path).suffix
-    if suffix in LISTED:
+    if suffix in LIST_READERS:
         if constants:
             raise ValueError(f"const: {Path(path).name} has no constants: must not be given")
-        return LISTED[suffix](path)
-    if suffix not in MODELS:
-        raise ValueError(f"model = {str(path)!r}: must end in {', '.join([*MODELS, *LISTED])}")
+        return LIST_READERS[suffix](path)
+    if suffix not in MODEL_READERS:
+        raise ValueError(f"model = {str(path)!r}: must end in {', '.join([*MODEL_READERS, *LIST_READERS])}")
     return model_rows(path, constants)

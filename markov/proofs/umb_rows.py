@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["UmbRows"]
 
 UNREADABLE = (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError)
-WRONG = (
+MALFORMED = (
     KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError, struct.error,
 )  # fmt: skip
-"""What an index of other types, or numbers that are none, raise."""
-LARGEST_INDEX, LARGEST_BEFORE = (
+"""Errors of an index with other types, or of malformed numbers."""
+MAX_INDEX_BYTES, MAX_BYTES_BEFORE_INDEX = (
     1 << 26,
     1 << 30,
-)  # bytes of index.json and of members that are skipped; in front of it
-WIDEST = 1 << 10  # bytes of one value of a state
-NEEDED = (
+)  # of index.json and of skipped members; in front of it
+MAX_VALUE_BYTES = 1 << 10  # bytes of one value of a state
+NEEDED_MEMBERS = (
     "state-to-choices.bin", "choice-to-branches.bin", "branch-to-target.bin", "state-to-exit-rate.bin",
     "branch-to-probability.bin", "valuations/states/valuations.bin",
 )  # fmt: skip
@@ -55,21 +55,21 @@ class UmbRows(NumberedRows):
             self._files: dict[str, bytes] = {}
             self._members(path)
             self._read()
-        except (*UNREADABLE, *WRONG) as error:
+        except (*UNREADABLE, *MALFORMED) as error:
             if isinstance(error, CertificateError):
                 raise
             raise CertificateError(f"{self.name}: is no Markov chain in UMB: {error!r}") from None
 
     def _members(self, path: str | Path) -> None:
-        """Read the index, then what a chain needs, none of it longer than the counts of the index allow."""
+        """Read the index, then the members of a chain, none longer than the counts of the index allow."""
         total = 0
         with tarfile.open(path, "r:*") as tar:
             for member in tar:
                 total += member.size
-                if total > LARGEST_BEFORE:
+                if total > MAX_BYTES_BEFORE_INDEX:
                     raise self.refuse("too much in front of index.json")
                 if member.name.removeprefix("./") == "index.json":
-                    if member.size > LARGEST_INDEX:
+                    if member.size > MAX_INDEX_BYTES:
                         raise self.refuse("index.json is too large")
                     self._index = json.loads(_content(tar, member))
                     break
@@ -78,7 +78,7 @@ class UmbRows(NumberedRows):
         if any(type(count) is not int or count < 0 for count in counts):
             raise self.refuse(f"has {counts} states, choices and branches")
         kinds = [self._system["exit-rate-type"], self._system["branch-probability-type"]]
-        width = max([WIDEST, *(min(int(kind.get("size") or 0), 1 << 20) // 8 for kind in kinds)])
+        width = max([MAX_VALUE_BYTES, *(min(int(kind.get("size") or 0), 1 << 20) // 8 for kind in kinds)])
         names: set[str] = set()
         with tarfile.open(path, "r:*") as tar:
             for member in tar:
@@ -91,10 +91,10 @@ class UmbRows(NumberedRows):
                 if name in names:
                     raise self.refuse(f"{name!r}: two members have this name")
                 names.add(name)
-                needed = name in NEEDED
-                if member.size > (width * (sum(counts) + 2) if needed else LARGEST_INDEX):
+                is_needed = name in NEEDED_MEMBERS
+                if member.size > (width * (sum(counts) + 2) if is_needed else MAX_INDEX_BYTES):
                     raise self.refuse(f"{name!r}: has {member.size} bytes, more than the index allows")
-                if needed:
+                if is_needed:
                     self._files[name] = _content(tar, member)
 
     def _read(self) -> None:
@@ -103,9 +103,9 @@ class UmbRows(NumberedRows):
         if kinds != ("stochastic", 0, 0):
             raise self.refuse("must be a Markov chain in continuous time")
         n, choices, branches = (system[f"#{name}"] for name in ("states", "choices", "branches"))
-        first = self._whole("state-to-choices.bin", n + 1)
-        of_choices = self._whole("choice-to-branches.bin", choices + 1)
-        targets = self._whole("branch-to-target.bin", branches)
+        first = self._integers("state-to-choices.bin", n + 1)
+        of_choices = self._integers("choice-to-branches.bin", choices + 1)
+        targets = self._integers("branch-to-target.bin", branches)
         exits = self._numbers("state-to-exit-rate.bin", system["exit-rate-type"], n)
         shares = self._numbers("branch-to-probability.bin", system["branch-probability-type"], branches)
         for source in range(n):
@@ -115,7 +115,7 @@ class UmbRows(NumberedRows):
             for k in range(of_choices[begin], of_choices[end]):
                 self.add(source, targets[k], exits[source] * shares[k], f"state {source}")
 
-    def _whole(self, name: str, count: int) -> Sequence[int]:
+    def _integers(self, name: str, count: int) -> Sequence[int]:
         if name not in self._files:
             return range(count)
         return list(struct.unpack(f"<{count}Q", self._files[name]))
@@ -138,7 +138,7 @@ class UmbRows(NumberedRows):
             for p in parts
         ]
 
-    def known_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+    def listed_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
         """Return the numbers of states by the values of variables."""
         try:
             (only,) = self._index["valuations"]["states"]["classes"]
@@ -146,7 +146,7 @@ class UmbRows(NumberedRows):
             data = self._files["valuations/states/valuations.bin"]
             if type(n) is not int or n < 1:
                 raise ValueError(f"{n!r} states")
-        except WRONG as error:
+        except MALFORMED as error:
             if isinstance(error, CertificateError):
                 raise
             raise self.refuse(f"has no whole numbers or truth values of states: {error}") from None
@@ -163,20 +163,20 @@ def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _layout(variables: Any) -> Iterator[tuple[str, tuple[int, int, bool, int]]]:
-    """Yield the name of each variable with its first bit, bits, whether it is signed, and what is added."""
-    at = 0
-    for about in variables:
-        if "padding" in about:
-            at += about["padding"]
+    """Yield the name of each variable with its first bit, bits, whether it is signed, and its offset."""
+    offset = 0
+    for variable in variables:
+        if "padding" in variable:
+            offset += variable["padding"]
             continue
-        kind = about["type"]
-        if kind["type"] not in ("bool", "int", "uint") or about.get("is-optional"):
-            raise CertificateError(f"the variable {about['name']}: must be a whole number or a truth value")
+        kind = variable["type"]
+        if kind["type"] not in ("bool", "int", "uint") or variable.get("is-optional"):
+            raise CertificateError(f"the variable {variable['name']}: must be a whole number or a truth value")
         size = kind.get("size", 1 if kind["type"] == "bool" else 64)
-        yield about["name"], (at, size, kind["type"] == "int", about.get("offset", 0))
-        at += size
+        yield variable["name"], (offset, size, kind["type"] == "int", variable.get("offset", 0))
+        offset += size
 
 
-def _value(row: int, at: int, size: int, signed: bool, offset: int) -> int:
-    bits = (row >> at) & ((1 << size) - 1)
+def _value(row: int, first_bit: int, size: int, signed: bool, offset: int) -> int:
+    bits = (row >> first_bit) & ((1 << size) - 1)
     return bits - (signed and bits >> (size - 1) and 1 << size) + offset

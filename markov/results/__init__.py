@@ -1,4 +1,4 @@
-"""What the functions of `markov` return.
+"""Results of the functions of `markov`.
 
 The classes are here for `isinstance` and annotations; their constructors may change in any release.
 """

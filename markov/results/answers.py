@@ -28,13 +28,13 @@ class Solved(Result):
     Attributes
     ----------
     status
-        How it ended: CONVERGED is proved, SOLVED and UNPROVED are not, others went wrong.
+        CONVERGED is proved, SOLVED and UNPROVED are not, all others are failures.
     residual
-        Flow that does not balance, relative to twice the flow; each subclass says over what.
+        Unbalanced flow relative to twice the flow; subclasses say over which states.
     seconds
         Wall time of the solution in s, without the loading and compilation of kernels.
     memory
-        Bytes that the method held, by the size of its arrays.
+        Bytes of the method's arrays.
     """
 
     NOT_COMPARED = ("seconds", "memory", "proof")
@@ -50,7 +50,7 @@ class Solved(Result):
 
     @property
     def _model(self) -> ChainModel | None:
-        """The model of the chain, if it has one."""
+        """The model of the chain, or None."""
         chain: Any = self.chain  # type: ignore[attr-defined]  # a field of every subclass
         model: ChainModel | None = chain.model
         return model
@@ -65,21 +65,21 @@ class Solved(Result):
         return xr.Dataset(self._measures, coords=coords)
 
     def __getitem__(self, measure: str) -> Any:
-        """Return one measure as a float or an array, without xarray; KeyError for an unknown one."""
+        """Return one measure as a float or an array, without xarray; KeyError for an unknown name."""
         if measure not in self._measures:
             raise unknown_measure(measure, self._measures)
         return self._measures[measure][1]
 
     @property
     def throughput(self) -> float:
-        """Throughput in packets/s of a model that has one."""
+        """Throughput in packets/s of a model with this measure."""
         if "throughput" not in self._measures:
             raise AttributeError(f"{type(self).__name__}: the chain has no throughput")
         return float(self["throughput"])
 
     @property
     def advice(self) -> str:
-        """Another method, where iterations did not reach the tolerance."""
+        """A more accurate method, where iterations did not reach the tolerance."""
         return "GTH() is the most accurate method" if self.status is Status.INACCURATE else ""
 
     def _about(self) -> dict[str, object]:

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["draw_convergence", "draw_marginals"]
 
 MAX_MARKERS = 200
-MAX_NAMES = 30  # of states that fit below an axis
-TITLE = 76  # letters that fit above one
+MAX_STATE_NAMES = 30  # of states that fit below an axis
+MAX_TITLE_LETTERS = 76  # letters that fit above an axis
 
 
 def draw_marginals(chain: MarkovChain, pi: NDArray[np.float64], ax: Any = None) -> Any:
-    """Draw the marginal distribution of each component; those of two values are in the title.
+    """Draw the marginal distribution of each component; components of two values are in the title.
 
     Parameters
     ----------
     chain
-        The states; those of a matrix are drawn one by one.
+        The chain; states of a matrix are drawn one by one.
     pi
         Their probabilities, shape (n,).
     ax
-        Matplotlib Axes; None makes new ones.
+        Matplotlib Axes; None creates them.
     """
     if ax is None:
         _, ax = figure()
@@ -40,14 +40,14 @@ def draw_marginals(chain: MarkovChain, pi: NDArray[np.float64], ax: Any = None) 
     if marginals is None:
         ax.plot(pi, drawstyle="steps-mid")
         ax.set(xlabel="state", ylabel="probability", ylim=(0.0, None))
-        if not isinstance(chain.states, range) and len(pi) <= MAX_NAMES:
+        if not isinstance(chain.states, range) and len(pi) <= MAX_STATE_NAMES:
             ax.set_xticks(range(len(pi)), list(map(str, chain.states)))
         return ax
     shares = []
     if all(len(values) == 2 for values, _ in marginals.values()):
         ax.plot(list(marginals), [marginal[1] for _, marginal in marginals.values()], "o")
         ax.set(xlabel="component", ylabel="probability of the larger value", ylim=(0.0, None))
-        ax.set_title(fill(repr(chain.model), TITLE), fontsize=10)
+        ax.set_title(fill(repr(chain.model), MAX_TITLE_LETTERS), fontsize=10)
         return ax
     for name, (values, marginal) in marginals.items():
         if len(values) == 2:
@@ -57,7 +57,7 @@ def draw_marginals(chain: MarkovChain, pi: NDArray[np.float64], ax: Any = None) 
             numbers = values if isinstance(values, range) else range(len(values))
             ax.plot(list(numbers), marginal, style, label=name)
     ax.set(xlabel="value of the component", ylabel="probability", ylim=(0.0, None))
-    title = "\n".join([fill(repr(chain.model), TITLE), ", ".join(shares)]).strip()
+    title = "\n".join([fill(repr(chain.model), MAX_TITLE_LETTERS), ", ".join(shares)]).strip()
     ax.set_title(title, fontsize=10)
     ax.xaxis.get_major_locator().set_params(integer=True)
     if ax.lines:
@@ -75,7 +75,7 @@ def draw_convergence(history: Sequence[tuple[int, float]], method: object, ax: A
     method
         The method, named in the title.
     ax
-        Matplotlib Axes; None makes new ones.
+        Matplotlib Axes; None creates them.
     """
     if ax is None:
         _, ax = figure()

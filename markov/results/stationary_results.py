@@ -20,7 +20,7 @@ from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance, deviation
 from markov.proofs.exact_means import ExactMeans
 from markov.proofs.listings import listing_of
-from markov.proofs.means import bounded, input_error
+from markov.proofs.means import bound_measure, input_error
 from markov.results.answers import Solved
 from markov.results.plots import draw_convergence, draw_marginals
 from markov.selections import selected
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from markov.proofs.bounded import Bounded, ExactBounded
 
     Averaged = str | ArrayLike | tuple[ArrayLike, ArrayLike]
-    """A name, a function of the state, or two such for a ratio of means."""
+    """A name, a function of the state, or two functions for a ratio of means."""
 
 __all__ = ["Stationary"]
 
@@ -55,11 +55,11 @@ class Stationary(Solved):
     Attributes
     ----------
     chain
-        The `MarkovChain` that was solved.
+        The solved `MarkovChain`.
     pi
         Shape (states,), in the order of ``states``; zero in the transient states.
     method, reason
-        How it was solved and why so.
+        The method, and the reason for its choice.
     residual
         ||pi Q||_1 / ||pi |Q|||_1.
     error_bound
@@ -72,14 +72,14 @@ class Stationary(Solved):
         operations of an elimination without subtractions: at any stiffness. inf for other methods, and
         where a rate or a probability may have been lost to underflow.
     proof
-        What the bound rests on, with factors or levels that `bound` uses again; None without proof.
-        It is left out when an answer is pickled, and made again by `bound` and `certificate`.
+        The proof of the bound, with factors or levels that `bound` uses again; None without proof.
+        Pickled answers omit it; `bound` and `certificate` compute it again.
     iterations
-        Of the method; 0 when it is direct.
+        Iterations of the method; 0 of a direct method.
     history
-        What an iterative method reported on its way: (iteration, relative residual).
+        Reports of an iterative method: (iteration, relative residual).
     levels
-        States and transitions of each level of a multigrid method, the finest first; () of others.
+        States and transitions of each level of a multigrid method, the finest first; () of other methods.
     exact
         The probabilities as fractions, in the order of ``states``, where they were requested.
 
@@ -112,24 +112,24 @@ class Stationary(Solved):
 
     @cached_property
     def _class(self) -> int:
-        """Number of the recurrent class that was solved."""
+        """Number of the solved recurrent class."""
         likely = int(np.argmax(self.pi))
         classes = self.chain.recurrent_classes
         return next(number for number, states in enumerate(classes) if likely in states)
 
     @property
     def _recurrent(self) -> NDArray[np.int64]:
-        """The states of the recurrent class that was solved."""
+        """The states of the solved recurrent class."""
         return self.chain.recurrent_classes[self._class]
 
     @property
     def smallest(self) -> float:
-        """Smallest entry of pi in the recurrent class that was solved."""
+        """Smallest entry of pi in the solved recurrent class."""
         return float(self.pi[self._recurrent].min())
 
     @property
     def mass_defect(self) -> float:
-        """How far the sum of pi is from one."""
+        """Difference of the sum of pi from one."""
         return abs(1.0 - math.fsum(self.pi))
 
     @property
@@ -187,19 +187,19 @@ class Stationary(Solved):
         """Return a measure with a bound on its error, more accurate than under ``pi``.
 
         The solution of Poisson's equation for a function of the state takes the error of pi out of its
-        mean to first order (see `markov.proofs.means.bounded_mean`). The first call may take as long as the
+        mean to first order (see `markov.proofs.means.bound_mean`). The first call may take as long as the
         error bound, others less: they share factors or levels.
 
         Parameters
         ----------
         measure
             Name of a label or reward of the model; or a function f of the state, shape (states,), in any
-            unit, for its mean; or two such, (f, g), for the ratio of their means.
+            unit, for its mean; or two functions, (f, g), for the ratio of their means.
         tolerance
             Relative error at which multigrid stops, if it gets there. Factors go to rounding at once.
         exact
             True evaluates in integers, as a `certificate` does: value and ends are fractions, and the error is not
-            limited by the digits of a float64. It takes some 5 microseconds of CPU per transition at the first call, and 0.6
+            limited by the digits of a float64. It takes about 5 microseconds of CPU per transition at the first call, and 0.6
             for each further measure. ``tolerance`` does not matter.
 
         Returns
@@ -232,12 +232,12 @@ class Stationary(Solved):
         mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
         if exact:
             return self._exact_means.of(mean)
-        return bounded(self._certificate, mean, tolerance)
+        return bound_measure(self._certificate, mean, tolerance)
 
     def input_error(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
-        """Return by how much rounding of the rates to float64 alone may change a measure.
+        """Return the change of a measure by rounding of the rates to float64 alone.
 
-        To first order, and itself right to a percent or so: half a unit in the last place of every
+        To first order, and accurate to about a percent: half a unit in the last place of every
         rate changes the mean of f by at most u sum pi(s) q(s, t) |g(t) - g(s)| with the solution g of
         its Poisson equation, u = 2^-53. Each entry of pi changes by at most 2 (n - 1) u of itself.
 
@@ -264,7 +264,7 @@ class Stationary(Solved):
         Parameters
         ----------
         measure
-            As for `bound`; of a ratio of means it is that of their ratio, by the delta method.
+            As for `bound`; of a ratio of means it is the variance of the ratio, by the delta method.
 
         Returns
         -------
@@ -275,13 +275,13 @@ class Stationary(Solved):
         --------
         >>> from markov import stationary
         >>> answer = stationary([[-1.0, 1.0], [3.0, -3.0]])
-        >>> found = answer.variance([0.0, 1.0])  # 2 a b / (a + b)^3
-        >>> round(found.value, 12), found.error < 1e-14
+        >>> result = answer.variance([0.0, 1.0])  # 2 a b / (a + b)^3
+        >>> round(result.value, 12), result.error < 1e-14
         (0.09375, True)
         """
         mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
-        found = asymptotic_variance(self._certificate, mean, TOLERANCE)
-        return found if mean.of.ndim > 1 else found[0]
+        variances = asymptotic_variance(self._certificate, mean, TOLERANCE)
+        return variances if mean.of.ndim > 1 else variances[0]
 
     def deviation(self, measure: str | ArrayLike) -> Any:
         """Return D f for a reward f: the integral over time of E[f(X(t)) | X(0) = x] - pi f.
@@ -300,9 +300,9 @@ class Stationary(Solved):
         mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
         if mean.over is not None or mean.of.ndim != 1:
             raise ValueError(f"measure = {measure!r}: must be one number for each state")
-        found = deviation(self._certificate, mean.of, TOLERANCE).values
+        deviations = deviation(self._certificate, mean.of, TOLERANCE).values
         values = np.full(self.chain.size, np.nan)
-        values[self._recurrent] = found - float(self.pi[self._recurrent] @ found)
+        values[self._recurrent] = deviations - float(self.pi[self._recurrent] @ deviations)
         return values
 
     def certificate(
@@ -369,12 +369,12 @@ class Stationary(Solved):
         Parameters
         ----------
         parameter
-            Its name; of one that has several entries ``"arrival_rates[0]"``.
+            Its name; of a parameter with several entries ``"arrival_rates[0]"``.
         of
             Name of a label or reward of the model.
         tolerance
-            At which iterations end, relative to the derivative or to measure / parameter; the
-            error that was reached is in the result.
+            Tolerance of the iterations, relative to the derivative or to measure / parameter; the
+            reached error is in the result.
         side
             ``"left"`` or ``"right"``: the derivative from below or above, at a kink; the difference to
             one less or to one more.
@@ -395,8 +395,8 @@ class Stationary(Solved):
         --------
         >>> from markov import PauseTandem, stationary
         >>> answer = stationary(PauseTandem())
-        >>> found = answer.sensitivity("bottleneck_rate", of="throughput")
-        >>> 0.0 < found.derivative < 1.0, found.error < 1e-8
+        >>> result = answer.sensitivity("bottleneck_rate", of="throughput")
+        >>> 0.0 < result.derivative < 1.0, result.error < 1e-8
         (True, True)
         """
         solved = Solutions(self.chain, self._certificate, self._recurrent, self._deviations)
@@ -411,7 +411,7 @@ class Stationary(Solved):
 
     @cached_property
     def _certificate(self) -> Certificate:
-        """The answer's own certificate, or one that is made for `bound`."""
+        """The answer's certificate, or a new certificate for `bound`."""
         if self.proof is not None:
             return self.proof
         chain, states = self.chain, self._recurrent
@@ -425,16 +425,16 @@ class Stationary(Solved):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the certificate (it may hold a library's factors)."""
-        kept = {
+        fields = {
             name: v for name, v in self.__dict__.items() if name not in ("_certificate", "_deviations", "_exact_means")
         }
-        return {**kept, "proof": None}
+        return {**fields, "proof": None}
 
     def to_xarray(self) -> xr.Dataset:
         """Return pi and the measures.
 
-        Over the components of the state where these have not many more combinations than there are
-        states: those that are never entered have probability zero. Else over ``state``, with the
+        Over the components of the state, unless these have far more combinations than the chain has
+        states: states that are never entered have probability zero. Otherwise over ``state``, with the
         values of the components as coordinates; for a matrix, with the names of its states.
         """
         import xarray as xr
@@ -444,14 +444,14 @@ class Stationary(Solved):
             coords = self.chain.coordinates()
             pi = xr.DataArray(self.pi, dims=["state"], coords=coords)
         else:
-            values, places = grid
-            spread = np.zeros([len(v) for v in values.values()])
-            spread[places] = self.pi
-            pi = xr.DataArray(spread, dims=list(values), coords=values)
+            values, indices = grid
+            array = np.zeros([len(v) for v in values.values()])
+            array[indices] = self.pi
+            pi = xr.DataArray(array, dims=list(values), coords=values)
         return self.measures.assign(pi=pi)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the marginal distribution of each component; those of two values are in the title.
+        """Draw the marginal distribution of each component; components of two values are in the title.
 
         Returns the matplotlib Axes; ``answer.plot().figure.savefig("answer.pdf")`` saves the picture.
         """
@@ -477,7 +477,7 @@ class Stationary(Solved):
     def _about(self) -> dict[str, object]:
         chain = self.chain
         return {
-            "chain": chain.how if chain.model is None else _rounded(repr(chain.model)),
+            "chain": chain.how if chain.model is None else _shorten_numbers(repr(chain.model)),
             "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
             "transitions": chain.transitions,
             "recurrent classes": len(chain.recurrent_classes),
@@ -485,7 +485,7 @@ class Stationary(Solved):
         }
 
     def _advice_on_measures(self) -> dict[str, str]:
-        """Return how measures are given to a chain of one's own that has none."""
+        """Return the row on how to define measures for a chain without any."""
         if not has_no_measures(self.chain.model):
             return {}
         return {"measures": NO_MEASURES}
@@ -496,8 +496,8 @@ class Stationary(Solved):
             "method": repr(self.method),
             "reason": self.reason,
             **super()._proof(),
-            "error bound (TV)": self._said(self.error_bound),
-            "entry error": self._said(self.entry_error, self._without_entry_error),
+            "error bound (TV)": self._format_bound(self.error_bound),
+            "entry error": self._format_bound(self.entry_error, self._reason_without_entry_error),
             "rounding of the rates": f"{rounding:.1e} of every entry, not in the bound",
             "smallest entry": f"{self.smallest:.1e}",
             "mass defect": f"{self.mass_defect:.1e}",
@@ -506,8 +506,8 @@ class Stationary(Solved):
         }
 
     @property
-    def _without_entry_error(self) -> str:
-        """Return why no bound on entries was proved."""
+    def _reason_without_entry_error(self) -> str:
+        """Return the reason why no bound on entries was proved."""
         if type(self.method).__name__ in ("GTH", "Levels"):
             return ": a rate or a probability may have been lost to underflow"
         return ": only GTH() and Levels() have one"
@@ -522,12 +522,12 @@ class Stationary(Solved):
         }
         return {"levels": f"{len(self.levels)}, operator complexity {transitions:.2f}", **rows}
 
-    def _said(self, bound: float, unproved: str = "") -> str:
+    def _format_bound(self, bound: float, unproved: str = "") -> str:
         if bound < math.inf:
             return f"{bound:.1e}"
         return "not computed" if self.status is Status.SOLVED else f"none was proved{unproved}"
 
 
-def _rounded(text: str) -> str:
-    """Return a text in which numbers of more than 15 digits, such as 200 * 1e-6, have at most 15."""
+def _shorten_numbers(text: str) -> str:
+    """Round numbers of more than 15 digits in a string, such as 200 * 1e-6, to 15."""
     return re.sub(r"(?<!\d)\d+\.\d{15,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.15g}", text)

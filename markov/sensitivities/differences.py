@@ -3,11 +3,11 @@
 1. Central differences at a step and two halves of it, extrapolated twice (L. F. Richardson, Philosophical
    Transactions of the Royal Society A 210, 1911), and one-sided ones at the same points.
 2. An entry is smooth where both sides agree to their errors and the differences converge as they should.
-3. Others are tried at steps 2^9 times smaller, as their kink may only be close by. The finer derivative is
-   accepted once its error is an eighth of the difference between the sides that was seen before.
+3. Others follow at steps 2^9 times smaller, as their kink may only be close by. The finer derivative is
+   accepted once its error is an eighth of the difference between the sides at larger steps.
    A kink that is closer than rounding resolves counts as one at the point itself.
-4. One that is not smooth at any step has a kink. A derivative from one side is accepted where two steps in
-   a row agree; where the function moves as much at the smallest step as at the one before, it has a step.
+4. An entry that is not smooth at any step has a kink. A derivative from one side is accepted where two steps in
+   a row agree; where the function moves as much at the smallest step as at the step before, it has a step.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "Irregular", "Jump", "Kinked", "Side", "derivative"]
 
 Side = Literal["left", "right"]
-STEPS = tuple(2.0 ** -(8 + 9 * scale) for scale in range(5))  # the first step of each scale
-HALVES = (1.0, 0.5, 0.25)
+FIRST_STEPS = tuple(2.0 ** -(8 + 9 * scale) for scale in range(5))  # the first step of each scale
+STEP_FACTORS = (1.0, 0.5, 0.25)
 CENTRAL_ORDER, ONE_SIDED_ORDER = 0.45, 0.6
 """Largest ratio of successive changes: 1/4 where errors are of the second order, 1/2 of the first."""
-RESOLVED = 0.125  # of the difference between the sides at a larger step
-MOVED = 64.0 * U  # relative: less is rounding
+MAX_FINE_ERROR_RATIO = 0.125  # error over the difference between the sides at a larger step
+MIN_RELATIVE_CHANGE = 64.0 * U  # relative: smaller changes are rounding
 
 
 class Kinked(ArithmeticError):
@@ -42,11 +42,11 @@ class Kinked(ArithmeticError):
 
 
 class Jump(ArithmeticError):
-    """The function steps on the side that was asked for."""
+    """The function steps on the requested side."""
 
 
 class Irregular(ArithmeticError):
-    """Differences do not converge on the side that was asked for."""
+    """Differences do not converge on the requested side."""
 
 
 class Estimate(NamedTuple):
@@ -56,7 +56,7 @@ class Estimate(NamedTuple):
     error: Vector
 
 
-class _Found(NamedTuple):
+class _ScaleEstimate(NamedTuple):
     estimate: Estimate
     regular: NDArray[np.bool_]
 
@@ -67,10 +67,10 @@ def derivative(values: Values, unit: float, side: Side | None, scales: int) -> E
     Parameters
     ----------
     values
-        The arrays at some shifts, all of the same shape, which may change from call to call if all
-        shifts that were asked for before are in it: entries that are left out are zero.
+        The arrays at shifts, all of the same shape, which may change from call to call if all
+        earlier shifts are requested again: omitted entries are zero.
     unit
-        Of the shifts: a power of two, so that shifted numbers are exact.
+        Unit of the shifts: a power of two, so that shifted numbers are exact.
     side
         ``"left"``: from below, ``"right"``: from above; None: from both.
     scales
@@ -79,88 +79,88 @@ def derivative(values: Values, unit: float, side: Side | None, scales: int) -> E
     Raises
     ------
     Kinked, Jump, Irregular
-        Where there is none.
+        Without a derivative.
     """
-    steps = [unit * step for step in STEPS[:scales]]
+    steps = [unit * step for step in FIRST_STEPS[:scales]]
     if side is None:
-        return _from_both(values, steps)
-    return _from_one(values, steps, -1.0 if side == "left" else 1.0)
+        return _two_sided_derivative(values, steps)
+    return _one_sided_derivative(values, steps, -1.0 if side == "left" else 1.0)
 
 
-def _from_both(values: Values, steps: list[float]) -> Estimate:
+def _two_sided_derivative(values: Values, steps: list[float]) -> Estimate:
     shifts: list[float] = [0.0]
-    for tried, step in enumerate(steps):
-        shifts += [sign * half * step for half in HALVES for sign in (1.0, -1.0)]
+    for scale, step in enumerate(steps):
+        shifts += [sign * factor * step for factor in STEP_FACTORS for sign in (1.0, -1.0)]
         arrays = values(shifts)
-        known = dict(zip(shifts, arrays, strict=True))
-        found, open_ = _smooth(known, steps[: tried + 1])
-        if not open_.any():
-            return found
+        by_shift = dict(zip(shifts, arrays, strict=True))
+        estimate, unresolved = _first_smooth(by_shift, steps[: scale + 1])
+        if not unresolved.any():
+            return estimate
     raise Kinked
 
 
-def _smooth(known: dict[float, Vector], steps: list[float]) -> tuple[Estimate, NDArray[np.bool_]]:
-    """Return the derivatives at the largest step that serves, and where none does."""
-    value = error = jump = np.zeros_like(known[0.0])
-    open_ = np.ones(known[0.0].shape, dtype=bool)
+def _first_smooth(by_shift: dict[float, Vector], steps: list[float]) -> tuple[Estimate, NDArray[np.bool_]]:
+    """Return the derivatives at the largest step with a smooth difference, and the entries without such a step."""
+    value = error = jump = np.zeros_like(by_shift[0.0])
+    unresolved = np.ones(by_shift[0.0].shape, dtype=bool)
     for step in steps:
-        both = _central(known, step)
-        above, below = _one_sided(known, step), _one_sided(known, -step)
-        apart = np.abs(above.estimate.value - below.estimate.value)
-        smooth = apart <= above.estimate.error + below.estimate.error
-        smooth &= both.regular
-        taken = open_ & smooth & ((jump == 0.0) | (both.estimate.error <= RESOLVED * jump))
-        value = np.where(taken, both.estimate.value, value)
-        error = np.where(taken, both.estimate.error, error)
-        open_ = open_ & ~taken
-        size = np.where(smooth, 0.0, np.maximum(apart, both.estimate.error))
-        jump = np.where(open_, np.maximum(jump, size), jump)
-    return Estimate(value, error), open_
+        central = _central_estimate(by_shift, step)
+        above, below = _one_sided_estimate(by_shift, step), _one_sided_estimate(by_shift, -step)
+        side_difference = np.abs(above.estimate.value - below.estimate.value)
+        smooth = side_difference <= above.estimate.error + below.estimate.error
+        smooth &= central.regular
+        accepted = unresolved & smooth & ((jump == 0.0) | (central.estimate.error <= MAX_FINE_ERROR_RATIO * jump))
+        value = np.where(accepted, central.estimate.value, value)
+        error = np.where(accepted, central.estimate.error, error)
+        unresolved = unresolved & ~accepted
+        irregularity = np.where(smooth, 0.0, np.maximum(side_difference, central.estimate.error))
+        jump = np.where(unresolved, np.maximum(jump, irregularity), jump)
+    return Estimate(value, error), unresolved
 
 
-def _from_one(values: Values, steps: list[float], sign: float) -> Estimate:
+def _one_sided_derivative(values: Values, steps: list[float], sign: float) -> Estimate:
     shifts: list[float] = [0.0]
-    known: dict[float, Vector] = {}
-    for tried, step in enumerate(steps):
-        shifts += [sign * half * step for half in HALVES]
-        known = dict(zip(shifts, values(shifts), strict=True))
-        value = error = np.zeros_like(known[0.0])
-        open_ = np.ones(known[0.0].shape, dtype=bool)
-        scales = [_one_sided(known, sign * each) for each in steps[: tried + 1]]
-        for coarse, fine in itertools.pairwise(scales):
-            apart = np.abs(coarse.estimate.value - fine.estimate.value)
-            good = apart <= coarse.estimate.error + fine.estimate.error
-            taken = open_ & coarse.regular & good
-            value = np.where(taken, coarse.estimate.value, value)
-            error = np.where(taken, coarse.estimate.error, error)
-            open_ = open_ & ~taken
-        if tried and not open_.any():
+    by_shift: dict[float, Vector] = {}
+    for scale, step in enumerate(steps):
+        shifts += [sign * factor * step for factor in STEP_FACTORS]
+        by_shift = dict(zip(shifts, values(shifts), strict=True))
+        value = error = np.zeros_like(by_shift[0.0])
+        unresolved = np.ones(by_shift[0.0].shape, dtype=bool)
+        estimates = [_one_sided_estimate(by_shift, sign * first_step) for first_step in steps[: scale + 1]]
+        for coarse, fine in itertools.pairwise(estimates):
+            difference = np.abs(coarse.estimate.value - fine.estimate.value)
+            agrees = difference <= coarse.estimate.error + fine.estimate.error
+            accepted = unresolved & coarse.regular & agrees
+            value = np.where(accepted, coarse.estimate.value, value)
+            error = np.where(accepted, coarse.estimate.error, error)
+            unresolved = unresolved & ~accepted
+        if scale and not unresolved.any():
             return Estimate(value, error)
-    ends = [sign * HALVES[-1] * step for step in steps[-2:]]
-    far, near = (np.abs(known[shift] - known[0.0])[open_] for shift in ends)
-    size = MOVED * np.abs(known[0.0])[open_]
-    raise Jump if ((near > 0.5 * far) & (near > size)).any() else Irregular
+    shifts_of_steps = [sign * STEP_FACTORS[-1] * step for step in steps[-2:]]
+    change_before, change = (np.abs(by_shift[shift] - by_shift[0.0])[unresolved] for shift in shifts_of_steps)
+    rounding = MIN_RELATIVE_CHANGE * np.abs(by_shift[0.0])[unresolved]
+    raise Jump if ((change > 0.5 * change_before) & (change > rounding)).any() else Irregular
 
 
-def _central(known: dict[float, Vector], step: float) -> _Found:
-    D = [(known[half * step] - known[-half * step]) / (2.0 * half * step) for half in HALVES]
-    once = [(4.0 * D[k + 1] - D[k]) / 3.0 for k in range(2)]
-    twice = (16.0 * once[1] - once[0]) / 15.0
-    rounding = 16.0 * U / (HALVES[-1] * step) * _size(known, step)
+def _central_estimate(by_shift: dict[float, Vector], step: float) -> _ScaleEstimate:
+    D = [(by_shift[factor * step] - by_shift[-factor * step]) / (2.0 * factor * step) for factor in STEP_FACTORS]
+    extrapolated = [(4.0 * D[k + 1] - D[k]) / 3.0 for k in range(2)]
+    result = (16.0 * extrapolated[1] - extrapolated[0]) / 15.0
+    rounding = 16.0 * U / (STEP_FACTORS[-1] * step) * _magnitude(by_shift, step)
     changes = np.abs(D[1] - D[0]), np.abs(D[2] - D[1])
     regular = changes[1] <= CENTRAL_ORDER * changes[0] + rounding
-    return _Found(Estimate(twice, 0.5 * np.abs(once[1] - once[0]) + rounding), regular)
+    return _ScaleEstimate(Estimate(result, 0.5 * np.abs(extrapolated[1] - extrapolated[0]) + rounding), regular)
 
 
-def _one_sided(known: dict[float, Vector], step: float) -> _Found:
-    D = [(known[half * step] - known[0.0]) / (half * step) for half in HALVES]
-    once = [2.0 * D[k + 1] - D[k] for k in range(2)]
-    twice = (4.0 * once[1] - once[0]) / 3.0
-    rounding = 32.0 * U / (HALVES[-1] * abs(step)) * _size(known, step)
+def _one_sided_estimate(by_shift: dict[float, Vector], step: float) -> _ScaleEstimate:
+    D = [(by_shift[factor * step] - by_shift[0.0]) / (factor * step) for factor in STEP_FACTORS]
+    extrapolated = [2.0 * D[k + 1] - D[k] for k in range(2)]
+    result = (4.0 * extrapolated[1] - extrapolated[0]) / 3.0
+    rounding = 32.0 * U / (STEP_FACTORS[-1] * abs(step)) * _magnitude(by_shift, step)
     changes = np.abs(D[1] - D[0]), np.abs(D[2] - D[1])
     regular = changes[1] <= ONE_SIDED_ORDER * changes[0] + rounding
-    return _Found(Estimate(twice, np.abs(once[1] - once[0]) + rounding), regular)
+    return _ScaleEstimate(Estimate(result, np.abs(extrapolated[1] - extrapolated[0]) + rounding), regular)
 
 
-def _size(known: dict[float, Vector], step: float) -> Vector:
-    return np.maximum(np.abs(known[0.0]), np.abs(known[step]))
+def _magnitude(by_shift: dict[float, Vector], step: float) -> Vector:
+    return np.maximum(np.abs(by_shift[0.0]), np.abs(by_shift[step]))

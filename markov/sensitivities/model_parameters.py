@@ -17,18 +17,18 @@ def parameters_of(model: Any) -> dict[str, Any]:
     return dict(fields()) if fields is not None else {}
 
 
-def entry_of(known: dict[str, Any], parameter: str) -> tuple[str, int | None, Any]:
-    """Return the name of a parameter, the number of its entry, and its whole value."""
+def entry_of(parameters: dict[str, Any], parameter: str) -> tuple[str, int | None, Any]:
+    """Return the name of a parameter, the number of its entry, and its complete value."""
     match = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", parameter)
     name, index = (match[1], match[2]) if match else (parameter, None)
-    if name not in known:
-        names = ", ".join(known) or "none"
+    if name not in parameters:
+        names = ", ".join(parameters) or "none"
         raise ValueError(f"parameter = {parameter!r}: must be one of {names}")
-    whole = known[name]
-    if isinstance(whole, (tuple, list)) and (index is None or int(index) >= len(whole)):
-        entries = ", ".join(f"{name}[{k}]" for k in range(len(whole)))
+    value = parameters[name]
+    if isinstance(value, (tuple, list)) and (index is None or int(index) >= len(value)):
+        entries = ", ".join(f"{name}[{k}]" for k in range(len(value)))
         raise ValueError(f"parameter = {parameter!r}: must be one of {entries}")
-    return name, None if index is None else int(index), whole
+    return name, None if index is None else int(index), value
 
 
 def is_real(model: Any, name: str) -> bool:

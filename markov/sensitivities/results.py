@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from markov.sensitivities.differences import Side
 
-__all__ = ["NoDerivativeError", "Sensitivity", "joined", "no_derivative", "shortest"]
+__all__ = ["NoDerivativeError", "Sensitivity", "combine_sides", "format_shortest", "no_derivative"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Sensitivity:
     derivative
         In the measure's unit over the parameter's.
     error
-        Of the derivative: a bound on what the solutions leave, and an estimate of what differences
-        do where derivatives are not exact (only rounding for polynomials in the parameter up
+        Of the derivative: a bound on the errors of the solutions, and an estimate of the errors of differences
+        where derivatives are not exact (only rounding for polynomials in the parameter up
         to the sixth degree). Of a difference: a bound.
     elasticity
         Relative change of the measure for one of the parameter: parameter / measure * derivative.
@@ -42,8 +42,8 @@ class Sensitivity:
     >>> model = explore(
     ...     rules, start=True, params={"fails": 0.25, "repair": 1.0}, labels=lambda up: {"up": up}
     ... )
-    >>> found = stationary(model).sensitivity("repair", of="up")
-    >>> round(found.value, 12), round(found.derivative, 12)  # 0.25 / 1.25^2
+    >>> result = stationary(model).sensitivity("repair", of="up")
+    >>> round(result.value, 12), round(result.derivative, 12)  # 0.25 / 1.25^2
     (0.8, 0.16)
     """
 
@@ -58,13 +58,13 @@ class Sensitivity:
 
 
 class NoDerivativeError(ValueError):
-    """A measure has no derivative by a parameter: those from both sides differ, or it jumps.
+    """A measure has no derivative by a parameter: both sides differ, or it jumps.
 
     Attributes
     ----------
     left, right
-        The `Sensitivity` from each side, a list of them for a measure of each queue; None where there
-        is none.
+        The `Sensitivity` from each side, a list of them for a measure of each queue; None: no
+        derivative.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class NoDerivativeError(ValueError):
         self.left, self.right = left, right
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let an error come back from another process."""
+        """Support pickling, such as from another process."""
         return type(self), (str(self), self.left, self.right)
 
 
@@ -97,36 +97,36 @@ def no_derivative(parameter: str, at: float, left: Any, right: Any, *, single: b
     parameter, at
         Its name and its value.
     left, right
-        A list of sensitivities each, or a string that says why there is none.
+        A list of sensitivities each, or the reason why no derivative exists.
     single
-        Whether the measure is one number and not one of each queue.
+        Whether the measure is a single number, not a number for each queue.
     """
     parts = []
-    for found, where in ((left, "from below"), (right, "from above")):
-        if isinstance(found, str):
-            parts.append(found)
+    for side, direction in ((left, "from below"), (right, "from above")):
+        if isinstance(side, str):
+            parts.append(side)
         else:
-            numbers = ", ".join(f"{each.derivative:.4g}" for each in found)
-            parts.append(f"{numbers if len(found) == 1 else f'[{numbers}]'} {where}")
-    names: dict[str, Any] = {"left": left, "right": right}
-    there = [f'side="{name}"' for name, found in names.items() if not isinstance(found, str)]
-    said = f"no derivative at {parameter} = {shortest(at)}: {', '.join(parts)}"
-    given = [None if isinstance(found, str) else found for found in (left, right)]
+            numbers = ", ".join(f"{row.derivative:.4g}" for row in side)
+            parts.append(f"{numbers if len(side) == 1 else f'[{numbers}]'} {direction}")
+    by_name: dict[str, Any] = {"left": left, "right": right}
+    options = [f'side="{name}"' for name, side in by_name.items() if not isinstance(side, str)]
+    message = f"no derivative at {parameter} = {format_shortest(at)}: {', '.join(parts)}"
+    arguments = [None if isinstance(side, str) else side for side in (left, right)]
     if single:
-        given = [None if found is None else found[0] for found in given]
-    return NoDerivativeError(f"{said}; write {' or '.join(there)}", *given)
+        arguments = [None if side is None else side[0] for side in arguments]
+    return NoDerivativeError(f"{message}; write {' or '.join(options)}", *arguments)
 
 
-def shortest(number: float) -> str:
-    """Return a number in the fewest digits that give it back."""
+def format_shortest(number: float) -> str:
+    """Return the shortest decimal that rounds to a number."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
-def joined(a: Sensitivity, b: Sensitivity) -> Sensitivity | None:
-    """Return the derivative that both sides agree on, or None."""
-    apart = abs(a.derivative - b.derivative)
-    if not apart <= a.error + b.error:
+def combine_sides(a: Sensitivity, b: Sensitivity) -> Sensitivity | None:
+    """Return the derivative of both sides; None: they differ."""
+    difference = abs(a.derivative - b.derivative)
+    if not difference <= a.error + b.error:
         return None
-    error = max(a.error, b.error) + 0.5 * apart
+    error = max(a.error, b.error) + 0.5 * difference
     derivative, elasticity = (a.derivative + b.derivative) / 2, (a.elasticity + b.elasticity) / 2
     return replace(a, derivative=derivative, error=error, elasticity=elasticity, side=None)

@@ -11,9 +11,9 @@ import pytest
 
 from markov import ChainModel, MarkovChain, Mean, PauseChain, PauseTandem, explore, stationary
 from markov.results import Sensitivity
-from markov.sensitivities.differences import STEPS, Irregular, Jump, Kinked, derivative
+from markov.sensitivities.differences import FIRST_STEPS, Irregular, Jump, Kinked, derivative
 from markov.sensitivities.perturbations import Perturbation
-from markov.sensitivities.results import joined, no_derivative, shortest
+from markov.sensitivities.results import combine_sides, format_shortest, no_derivative
 from tests.surface import for_each
 
 # Differences: smooth functions, kinks and steps, here and close by, against derivatives of formulas.
@@ -30,7 +30,7 @@ def ask(function: Callable[[float], float], side: Any = None) -> tuple[float, fl
     def values(shifts: Sequence[float]) -> list[Any]:
         return [np.array([function(AT + shift)]) for shift in shifts]
 
-    found = derivative(values, 2.0, side, len(STEPS))
+    found = derivative(values, 2.0, side, len(FIRST_STEPS))
     return float(found.value[0]), float(found.error[0])
 
 
@@ -64,7 +64,7 @@ def test_a_smooth_function_costs_one_scale() -> None:
         calls.append(len(shifts))
         return [np.array([math.exp(AT + shift)]) for shift in shifts]
 
-    derivative(values, 2.0, None, len(STEPS))
+    derivative(values, 2.0, None, len(FIRST_STEPS))
     assert calls == [7]
 
 
@@ -257,7 +257,7 @@ def from_above(derivative: float, error: float = 1e-9) -> Sensitivity:
 
 
 def test_sides_that_agree_within_their_errors_are_one_derivative() -> None:
-    found = joined(from_below(-2.0, 0.3), from_above(-1.6, 0.2))
+    found = combine_sides(from_below(-2.0, 0.3), from_above(-1.6, 0.2))
     assert found is not None
     assert found.side is None
     assert found.derivative == pytest.approx(-1.8)
@@ -266,7 +266,7 @@ def test_sides_that_agree_within_their_errors_are_one_derivative() -> None:
 
 
 def test_sides_that_differ_by_more_are_not_joined() -> None:
-    assert joined(from_below(-2.0, 0.1), from_above(-1.6, 0.2)) is None
+    assert combine_sides(from_below(-2.0, 0.1), from_above(-1.6, 0.2)) is None
 
 
 @pytest.mark.parametrize(
@@ -291,5 +291,5 @@ def test_both_sides_are_stated(left: object, right: object, single: bool, said: 
 
 @pytest.mark.parametrize("number", [3.0, 0.1, 1.0 / 3.0, 1e-300, 12345678.5])
 def test_the_shortest_text_of_a_number_gives_it_back(number: float) -> None:
-    assert float(shortest(number)) == number
-    assert len(shortest(number)) <= len(repr(number))
+    assert float(format_shortest(number)) == number
+    assert len(format_shortest(number)) <= len(repr(number))

@@ -32,7 +32,7 @@ from markov.methods.jump_chain import jumps
 from markov.multigrid.hierarchy import build_hierarchy
 from markov.multigrid.linear_multigrid import CoarseLevels
 from markov.proofs.certificates import (
-    SHARP,
+    SUFFICIENT_DRIFT,
     Certificate,
     error_bound,
     relative_residual,
@@ -195,7 +195,7 @@ def test_what_is_proved_holds_in_exact_arithmetic(model):
 def test_errors_of_the_products_are_taken_from_what_is_proved():
     *_, exact = proved(Courtois())
     *_, rough = proved(Courtois(), more=0.25)
-    assert exact.c > SHARP
+    assert exact.c > SUFFICIENT_DRIFT
     # a drift that may be off by 0.25 proves 0.25 less; both are near one, and 1e-12 is their rounding
     assert rough.c == pytest.approx(exact.c - 0.25, abs=1e-12)
     assert rough.relative == pytest.approx(exact.relative - 0.25, abs=1e-12)
@@ -246,7 +246,7 @@ def test_cycles_that_diverge_get_more_sweeps():
     components = chain.components_of(chain.recurrent_classes[0])
     levels = build_hierarchy(jumps(chain.Q).inflow, flow, flow, components)
     found = supersolution(DoubleDouble(chain.Q), MultigridPoisson(chain.Q, pi, levels, weights), weights)
-    assert found.c > SHARP
+    assert found.c > SUFFICIENT_DRIFT
     # mean costs until the reference, by dense linear algebra; (Q h)(x) <= -c puts h above c times them
     others = np.flatnonzero(found.h)
     costs = np.linalg.solve(chain.Q[others][:, others].toarray(), -np.ones(len(others)))
@@ -310,7 +310,7 @@ def test_bound_without_factors(geometric, monkeypatch):
     # each h proves some c between 1/2, where cycles end, and its costs' own 1 and more
     assert by_cycles / 4.0 < own_levels < by_cycles * 4.0
     monkeypatch.setattr(markov.multigrid.linear_multigrid, "MAX_STAGNANT_CYCLES", 0)
-    monkeypatch.setattr(markov.proofs.certificates, "PLAIN_CYCLES", 1)  # which is too few
+    monkeypatch.setattr(markov.proofs.certificates, "MAX_PLAIN_CYCLES", 1)  # which is too few
     assert error_bound(Q, found.pi) == np.inf
 
 

@@ -25,7 +25,7 @@ from markov import (
     read_prism,
     stationary,
 )
-from markov.proofs.checker import CertificateError, check, read, rounded_up, shown, verified
+from markov.proofs.checker import CertificateError, check, format_interval, format_rounded_up, read, verify
 from markov.proofs.long_runs import write_long_run
 from tests.markov.conftest import Coin, Machine, Queue, generator_of
 from tests.markov.proofs.certificates import checked, holds
@@ -155,7 +155,7 @@ TWO = HEADER + "0 6 0 0 0 0 1 1\n1 2 0 1 1 0 0 3\n"
 
 
 def test_two_states_are_proved_exactly():
-    found = verified(read(StringIO(TWO)))
+    found = verify(read(StringIO(TWO)))
     assert (found.states, found.transitions, found.bound) == (2, 2, 0)
     assert found.means == {"second": (Fraction(1, 4), Fraction(1, 4))}
     assert "exactly one stationary distribution on the 2 listed states" in str(found)
@@ -164,10 +164,10 @@ def test_two_states_are_proved_exactly():
 def test_a_transient_state_is_no_obstacle_and_two_classes_are_refused():
     """Uniqueness is a conclusion: h falls in every state but one."""
     head = HEADER.replace("states 2", "states 3").replace("function 1 1 1/4 1/4 second\n", "")
-    found = verified(read(StringIO(head + "0 6 0 0 1 1\n1 2 0 1 0 3\n2 0 0 2 0 1\n")))
+    found = verify(read(StringIO(head + "0 6 0 0 1 1\n1 2 0 1 0 3\n2 0 0 2 0 1\n")))
     assert found.bound == 0
     with pytest.raises(CertificateError, match="does not fall"):
-        verified(read(StringIO(head + "0 6 0 0 1 1\n1 2 0 1 0 3\n2 0 0 2\n")))
+        verify(read(StringIO(head + "0 6 0 0 1 1\n1 2 0 1 0 3\n2 0 0 2\n")))
 
 
 @for_each([
@@ -199,7 +199,7 @@ def test_a_transient_state_is_no_obstacle_and_two_classes_are_refused():
 def test_what_is_refused(old, new, said):
     assert old in TWO
     with pytest.raises(CertificateError, match=said):
-        verified(read(StringIO(TWO.replace(old, new))))
+        verify(read(StringIO(TWO.replace(old, new))))
 
 
 def test_it_runs_alone_with_the_standard_library(tmp_path):
@@ -212,10 +212,10 @@ def test_it_runs_alone_with_the_standard_library(tmp_path):
 
 
 def test_numbers_for_readers_are_rounded_outwards():
-    assert rounded_up(Fraction(1, 3)) == "3.34e-1"
-    assert rounded_up(Fraction(9999, 10000)) == "1.00e0"
-    assert shown(Fraction(-1, 3), Fraction(-1, 4)) == "[-0.3334, -0.2500]"
-    assert shown(Fraction(1500), Fraction(2500)) == "[1500, 2500]"
+    assert format_rounded_up(Fraction(1, 3)) == "3.34e-1"
+    assert format_rounded_up(Fraction(9999, 10000)) == "1.00e0"
+    assert format_interval(Fraction(-1, 3), Fraction(-1, 4)) == "[-0.3334, -0.2500]"
+    assert format_interval(Fraction(1500), Fraction(2500)) == "[1500, 2500]"
 
 
 def corrupted(text, rng):
@@ -245,7 +245,7 @@ def judge(text, solutions):
     """Return whether a certificate is accepted, after comparing what it proves with the exact solution."""
     try:
         found = read(StringIO(text))
-        proved = verified(found)
+        proved = verify(found)
     except CertificateError:
         return False
     key = repr(found.rows)
@@ -407,7 +407,7 @@ def test_long_runs_that_are_refused(branches, tmp_path, old, new, said):
     text = (tmp_path / "b.cert").read_text()
     assert old in text
     with pytest.raises(CertificateError, match=said):
-        verified(read(StringIO(text.replace(old, new, 1))))
+        verify(read(StringIO(text.replace(old, new, 1))))
 
 
 @pytest.mark.parametrize("count", [150, pytest.param(2_000, marks=pytest.mark.slow)])
@@ -421,7 +421,7 @@ def test_corruptions_of_long_runs_prove_nothing_false(branches, tmp_path, count)
             continue
         try:
             found = read(StringIO(wrong))
-            proved = verified(found)
+            proved = verify(found)
         except CertificateError:
             counts[False] += 1
             continue

@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 
 from markov import read_prism, stationary
-from markov.proofs.checker import CertificateError, read, verified
+from markov.proofs.checker import CertificateError, read, verify
 from markov.proofs.prism_rows import PrismRows
 from tests.markov.proofs.test_checker import TWO
 
@@ -44,7 +44,7 @@ def test_transitions_to_the_same_state_are_summed(tmp_path):
     split = TWO.replace("0 6 0 0 0 0 1 1", "0 6 0 0 0 0 1 1 1 2").replace("1/2", "1/6")
     split = split.replace("0 0 3", "0 0 9")
     assert "exactly" in PrismRows(model).compare(read(StringIO(split)))
-    assert verified(read(StringIO(split))).bound == 0
+    assert verify(read(StringIO(split))).bound == 0
 
 
 def test_changes_of_what_is_no_variable_are_refused(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from markov.proofs import remembered
-from markov.proofs.remembered import Remembered
+from markov.proofs.remembered import MemoizedFunction
 
 STATES = [dict(zip("abc", values, strict=True)) for values in product(range(4), (False, True), range(3))]
 
@@ -21,7 +21,7 @@ def counted(function):
         calls.append(dict(state))
         return function(state)
 
-    return Remembered(own), calls
+    return MemoizedFunction(own), calls
 
 
 def test_what_is_read_decides_and_nothing_else():
@@ -58,7 +58,7 @@ def test_random_functions():
                 key = (key * 7 + int(state["abc"[table[key]]])) % 997
             return key
 
-        found = Remembered(function)
+        found = MemoizedFunction(function)
         assert [found(s) for s in STATES * 2] == [function(s) for s in STATES * 2]
 
 
