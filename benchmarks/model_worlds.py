@@ -11,7 +11,7 @@ settings reversed
 
 Numbers of one kind are those of one field of all answers that the functions of a module give while a claim is measured. A statement that compares
 settings is reversed by the last world, one that compares the parts of an answer by the one before: it should not hold in the first world, nor in both
-others. It is asked of the statements whose packet runs are shuffled in `benchmarks.null_worlds`: a limit has an edge, which a model is never on.
+others. It is asked of the statements, but those of equality, whose packet runs are shuffled in `benchmarks.null_worlds`: a limit has an edge, which a model is never on.
 """
 
 from __future__ import annotations
@@ -183,13 +183,17 @@ def rows_of(claim: str) -> list[dict[str, str]]:
     """Return the rows of a claim."""
     find(claim)
     subject = subjects()[claim]
-    worlds = {row["statement"]: row["null_world"] for row in records.rows("allowed_sets.csv") if row["claim"] == claim}
+    compared = {
+        row["statement"]
+        for row in records.rows("allowed_sets.csv")
+        if row["claim"] == claim and row["null_world"] == "shuffled" and row["kind"] != "equality"
+    }
     by_world = verdicts(subject)
     return [
         {"claim": claim, "statement": part.statement, "verdict": str(part.model)}
         | {world: str(by_world[world].get(part.statement, "refused")) for world in WORLDS}
         for part in subject.in_all_readings(subject.measured(), {}).parts
-        if by_world and worlds.get(part.statement) == "shuffled" and part.model is not Verdict.NOT_APPLICABLE
+        if by_world and part.statement in compared and part.model is not Verdict.NOT_APPLICABLE
     ]
 
 

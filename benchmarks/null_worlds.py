@@ -5,10 +5,11 @@ statement holds by each simulator. In a null world a statement may hold in 5 % o
 
 edge
     The seeds of each case are drawn again, with replacement, and the threshold that bounds what the statement allows is moved to where the
-    data are: at level 1/2 the verdict turns there. For statements of equality and bounds, and of an order by at least so much.
+    data are: at level 1/2 the verdict turns there, because levels are one-sided. For statements of equality and bounds, and of an order by at least so much.
 shuffled
     In each seed the rows of a table are permuted among its labels (rule, discipline, number of flows ...), over all cases with the same
     labels: no order, trend or difference is left but by chance. For other statements of order, trend and existence, and on most runs.
+    Also for an equality of runs without noise, whose seeds differ by rounding alone: equal rates are then no longer at equal labels.
 event
     Each seed has an event with probability one half: counts of drops, losses and timeouts are one or zero. For statements of absence.
 as run

@@ -26,21 +26,22 @@ def interval(values: Values, level: float = CONFIDENCE) -> tuple[float, float]:
 def bounds(values: Values, level: float) -> tuple[float, float]:
     """Return Student's interval of the mean of independent runs; of one run without noise its value, twice.
 
-    The interval misses the mean with probability ``level``. Runs that happen to be equal have no spread to judge by: their
-    interval is that of the median by order statistics, the value itself from eight runs on at 0.01, and unbounded for fewer.
+    Each end misses the mean with probability ``level``: a comparison with a limit is one-sided. Runs that happen to be equal
+    have no spread to judge by: their interval is that of the median by order statistics, the value itself from seven runs on at
+    0.01, and unbounded for fewer.
 
     Examples
     --------
-    >>> bounds(np.array([0.5]), level=0.01), bounds(np.full(3, 0.5), level=0.01), bounds(np.full(8, 0.5), level=0.01)
+    >>> bounds(np.array([0.5]), level=0.01), bounds(np.full(3, 0.5), level=0.01), bounds(np.full(7, 0.5), level=0.01)
     ((0.5, 0.5), (-inf, inf), (0.5, 0.5))
     """
     if len(values) == 1:
         return float(values[0]), float(values[0])
     if float(np.ptp(values)) <= ROUNDING * float(np.max(np.abs(values))):
-        if 0.5 ** len(values) > 0.5 * level:
+        if 0.5 ** len(values) > level:
             return UNBOUNDED
         return float(values[0]), float(values[0])
-    return interval(values, 1.0 - level)
+    return interval(values, 1.0 - 2.0 * level)
 
 
 class Swing(NamedTuple):

@@ -252,7 +252,7 @@ FORGERIES = [
     Forgery("Y10", "the order reversed", SMALL, slower(lambda t: 100.0 - t), {"order": N}),  # equal runs, of four disciplines
     Forgery("Y10", "flows that all end in their turn", SMALL, in_turn, {"order, ts/be": R}),
     Forgery("Y10", "a fourth power", SMALL, slower(lambda t: t**4), {"linear": C}),
-    Forgery("Y15", "slots that starve a class", "yang2001/priority-ageing-endless",
+    Forgery("Y15", "slots that starve a class", ("yang2001/priority-ageing-endless", "yang2001/priority-ageing-endless-seeds"),
             put("departed", 1, environment="ts/ts", priority=4), {"kept": C, "long": R}),
     # simulators
     Forgery("S03", "an ns-3 that is far off", "kaneko2007/loss-sweep-ns3", times("goodput", 0.6), {"ns-3": C},

@@ -552,7 +552,7 @@ def test_the_trace_knows_where_every_packet_is() -> None:
 
 
 YANG_CASES = [case.partition("/")[2] for case in evidence.cases() if case.startswith("yang2001/")]
-ENDLESS = {"bandwidth-shares", "priority-ageing-endless", "sensitivity-shares"}
+ENDLESS = {"bandwidth-shares", "priority-ageing-endless", "priority-ageing-endless-seeds", "sensitivity-shares"}
 MEANS = {"all-ratios", "all-ratios-seeds", "unstated-parameters", "regulated-sources"}
 """Mean times of classes, without packets."""
 

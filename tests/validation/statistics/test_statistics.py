@@ -140,8 +140,15 @@ def test_equal_runs_are_not_exact() -> None:
     assert everywhere([rounded], LEVEL) is N
 
 
-@pytest.mark.parametrize(("runs", "decided"), [(1, True), (3, False), (7, False), (8, True)])
-def test_the_interval_of_equal_runs_is_unbounded_for_fewer_than_eight(runs: int, decided: bool) -> None:
+def test_each_end_of_bounds_misses_the_mean_at_the_level() -> None:
+    sample = np.random.default_rng(1).normal(3.0, 2.0, 16)
+    low, high = bounds(sample, LEVEL)
+    assert [of_runs(sample - low).p_positive(), of_runs(high - sample).p_positive()] == pytest.approx([LEVEL, LEVEL])
+    assert bounds(sample, 0.4999) == pytest.approx((sample.mean(), sample.mean()), abs=1e-3)
+
+
+@pytest.mark.parametrize(("runs", "decided"), [(1, True), (3, False), (6, False), (7, True)])
+def test_the_interval_of_equal_runs_is_unbounded_for_fewer_than_seven(runs: int, decided: bool) -> None:
     low, high = bounds(np.full(runs, 0.5), LEVEL)
     assert ((low, high) == (0.5, 0.5)) is decided
     assert (low < -1e300 and high > 1e300) is not decided

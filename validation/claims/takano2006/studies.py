@@ -37,7 +37,7 @@ RUNS = 16
 WITH_DFC = {"1": RUNS}
 """Fluid runs with DFC by scenario, `WITHIN` of the others: at the first speed the order of the ranks needs more."""
 WITHIN = 8
-"""Fluid runs with DFC: those that are equal decide from this number on (`validation.statistics.bounds`)."""
+"""Fluid runs with DFC: those that are equal decide from seven on (`validation.statistics.bounds`)."""
 FEWER = 6
 """Fluid runs without DFC with Reno or NewReno for their bias, and without overshoot."""
 OWN_LINKS = 8
@@ -215,7 +215,7 @@ class Study:
     def cases(self) -> tuple[str, ...]:
         """Bundled cases without and with DFC, and those that quantify the bias of the fluid."""
         with_dfc = (case for host in HOSTS for case in self.cases_of(host))
-        wanted = {self.without_dfc_case, *with_dfc, self.starts_case}
+        wanted = {*with_further_seeds(self.without_dfc_case), *with_dfc, self.starts_case}
         wanted |= {case for case, _ in recoveries(self.name).values()}
         if self.name == "1":
             wanted.add(FIFO_IN_NS3)
@@ -245,7 +245,7 @@ class Study:
 
     def tables_without_dfc(self, name: str | None = None) -> list[pd.DataFrame]:
         """Return the tables of ns-2 without DFC."""
-        wanted = (self.without_dfc_case, self.starts_case)
+        wanted = (*with_further_seeds(self.without_dfc_case), self.starts_case)
         return [evidence.table(case, name) for case in wanted if case in evidence.cases()]
 
     def spread_starts(self) -> Sides[Values]:

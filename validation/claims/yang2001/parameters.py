@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_claims import deviation, effects, where
+from validation.claims.effect_claims import effects, where
 from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.sharing import modelled, transfer_times, turns
@@ -20,7 +20,11 @@ SMALL_SEEDS, LOST_SEEDS = "yang2001/small-seeds", "yang2001/slots-per-turn-acks-
 """Further seeds: five runs that are equal decide nothing at one per cent."""
 LONG_QUEUES, SIGNALS = "yang2001/small-drr-long-queues", "yang2001/small-signals"
 TURNS, LOST = "yang2001/slots-per-turn", "yang2001/slots-per-turn-acks-lost"
+TURNS_SEEDS = "yang2001/slots-per-turn-seeds"
+"""Further seeds of the largest multiple."""
 AGEING, ENDLESS = "yang2001/priority-ageing", "yang2001/priority-ageing-endless"
+ENDLESS_SEEDS = "yang2001/priority-ageing-endless-seeds"
+"""Further seeds without ageing."""
 LARGEST_MULTIPLE, SMALLEST_MULTIPLE = 64.0, 1 / 64
 """Largest and smallest multiple of the slots per turn."""
 END = 3000.0
@@ -44,8 +48,8 @@ def total_time() -> Effects:
             frame = _small(discipline, "sources", environment=environment)
             finish = frame.groupby(["tcp_flows", "seed"])["finish"].max()
             found = {int(str(n)): of_runs(v) for n, v in finish.groupby("tcp_flows")}
-            mean = sum(e.value for e in found.values()) / len(found)
-            apart[environment] += [deviation(e, mean) for e in found.values()]
+            by_seed = finish.unstack("tcp_flows")  # noqa: PD010
+            apart[environment] += [of_runs((by_seed[n] / by_seed.mean(axis=1) - 1.0).to_numpy()) for n in found]
             ends = [max(transfer_times(environment, discipline, n, small).values()) for n in found]
             middle = sum(ends) / len(ends)
             exact[environment] += [Estimate(end / middle - 1.0, 0.0) for end in ends]
@@ -135,14 +139,14 @@ def _total_times(case: str) -> tuple[Estimate, Estimate]:
     return found[0], found[-1]
 
 
-def _of_value(case: str, environment: str, value: float) -> pd.DataFrame:
+def _of_value(cases: tuple[str, ...], environment: str, value: float) -> pd.DataFrame:
     mechanism = environment.partition("/")[0]
-    frame = tables.classes(case).reset_index()
+    frame = pd.concat([tables.classes(case) for case in cases]).reset_index()
     kept = (frame["value"] == value) & (frame["environment"] == environment)
     return tables.under(frame[kept].set_index("seed"), mechanism)
 
 
-@effects("Y14", cases=(TURNS, LOST, LOST_SEEDS), equal=True)
+@effects("Y14", cases=(TURNS, TURNS_SEEDS, LOST, LOST_SEEDS), equal=True)
 def slots_per_turn() -> Effects:
     """Measure the order in which flows end, and retransmissions, by the slots of a turn."""
     same = _deviations(LARGEST_MULTIPLE)
@@ -162,7 +166,7 @@ def slots_per_turn() -> Effects:
     longer = of_runs((time(SMALLEST_MULTIPLE) / time(1.0) - 1.0).to_numpy())
     values = sorted(evidence.table(TURNS)["value"].unique())
     curves = {
-        kind: Curve(values, [of_runs(_of_value(TURNS, "ts/ts", v)[kind].to_numpy()) for v in values])
+        kind: Curve(values, [of_runs(_of_value((TURNS, TURNS_SEEDS), "ts/ts", v)[kind].to_numpy()) for v in values])
         for kind in tables.TCP
     }
     return Effects(
@@ -191,7 +195,7 @@ def slots_per_turn() -> Effects:
 
 def _deviations(scale: float) -> tuple[Estimate, ...]:
     """Return the relative deviations of the times of TCP's classes from their mean, with a multiple of the slots."""
-    times = _of_value(TURNS, "ts/ts", scale)[list(tables.TCP)]
+    times = _of_value((TURNS, TURNS_SEEDS), "ts/ts", scale)[list(tables.TCP)]
     mean = times.mean(axis=1)
     return tuple(of_runs((times[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP)
 
@@ -207,7 +211,7 @@ def _from_its_turn(ends: pd.Series[float]) -> float:
 
 def _out_of_turn(scale: float) -> Estimate:
     """Return `_from_its_turn` in ns-2 with a multiple of the slots: the mean of both sources over the seeds."""
-    flows = where(TURNS, value=scale).sort_values("flow")
+    flows = pd.concat([where(case, value=scale) for case in (TURNS, TURNS_SEEDS)]).sort_values("flow")
     distances = flows.groupby(["seed", "source"])["transfer_time"].apply(_from_its_turn)
     return of_runs(distances.groupby("seed").mean().to_numpy())
 
@@ -231,17 +235,17 @@ def _aged(environment: str) -> tuple[Estimate, ...]:
     return tuple(Estimate(time / mean - 1.0, 0.0) for time in times)
 
 
-@effects("Y15", cases=(AGEING, ENDLESS), equal=True, least=STARVED)
+@effects("Y15", cases=(AGEING, ENDLESS, ENDLESS_SEEDS), equal=True, least=STARVED)
 def ageing() -> Effects:
     """Measure the order of the classes with short ageing, and the share of the lowest with none."""
     same: list[Estimate] = []
     for environment in ("cc/cc", "ts/ts"):
-        short = _of_value(AGEING, environment, SHORT)
+        short = _of_value((AGEING,), environment, SHORT)
         mean = short[list(tables.TCP)].mean(axis=1)
         same += [of_runs((short[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP]
 
     def share(environment: str, value: float) -> Estimate:
-        frame = where(ENDLESS, environment=environment, value=value)
+        frame = pd.concat([where(case, environment=environment, value=value) for case in (ENDLESS, ENDLESS_SEEDS)])
         frame = frame[(frame["time"] == frame["time"].max()) & (frame["protocol"] == "TCP")]
         sent = frame.groupby(["seed", "priority"])["departed"].sum().unstack()  # noqa: PD010
         return of_runs((sent[4] / sent.sum(axis=1)).to_numpy(), PART)
@@ -252,7 +256,7 @@ def ageing() -> Effects:
     times = sorted(evidence.table(AGEING)["value"].unique())
     times = [time for time in times if time > 0]
     curves = {
-        f"cc/cc {kind}": Curve(times, [of_runs(_of_value(AGEING, "cc/cc", t)[kind].to_numpy()) for t in times])
+        f"cc/cc {kind}": Curve(times, [of_runs(_of_value((AGEING,), "cc/cc", t)[kind].to_numpy()) for t in times])
         for kind in tables.TCP
     }
     return Effects(

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_claims import deviation, effects
+from validation.claims.effect_claims import effects
 from validation.claims.effect_statements import EQUAL, Curve, Effects, Estimates, Statement, beyond
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.sharing import RATIOS, modelled, transfer_times, turns
@@ -94,9 +94,10 @@ def order_of_ts() -> Effects:
     def statements(times: tables.Times) -> dict[str, Estimates]:
         deviations: list[Estimate] = []
         for kind in tables.CLASSES:
-            means = [tables.over_seeds(times("ts/ts", d)["ts", kind]) for d in tables.DISCIPLINES]
-            middle = sum(e.value for e in means) / len(means)
-            deviations += [deviation(e, middle) for e in means]
+            by_seed = pd.DataFrame({d: times("ts/ts", d)["ts", kind] for d in tables.DISCIPLINES})
+            deviations += [
+                tables.over_seeds(tables.relative(by_seed[d], by_seed.mean(axis=1))) for d in tables.DISCIPLINES
+            ]
         return {
             "ordered": tables.everywhere_in(("ts/ts",), tables.ordered, times),
             "independent": tuple(deviations),

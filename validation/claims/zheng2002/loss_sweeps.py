@@ -59,16 +59,19 @@ class Points:
     ratio, half
         Ratio and half-width of its interval, shape (n,): 99 % confidence to either side (Student's t
         over the seeds); for a single run the discretization of its duration.
+    runs
+        How many, shape (n,).
     """
 
     k: Values
     p: Values
     ratio: Values
     half: Values
+    runs: NDArray[np.intp]
 
     def where(self, keep: NDArray[np.bool_]) -> Points:
         """Return the points that a mask of shape (n,) keeps."""
-        return Points(self.k[keep], self.p[keep], self.ratio[keep], self.half[keep])
+        return Points(self.k[keep], self.p[keep], self.ratio[keep], self.half[keep], self.runs[keep])
 
     def between(self, smallest: float, below: float = np.inf) -> Points:
         """Return the points with ``smallest`` <= k < ``below``."""
@@ -100,9 +103,11 @@ class Points:
         upper = [np.inf, *edges[:-1]]
         return [(steps[k], self.between(k, above)) for k, above in zip(edges, upper, strict=True)]
 
-    def keeps(self, tolerance: float) -> Verdict:
-        """Return whether every ratio is 1 within a tolerance."""
-        return within(self.ratio, self.half, tolerance)
+    def keeps(self, tolerance: float, level: float = LEVEL) -> Verdict:
+        """Return whether every ratio is 1 within a tolerance, with error probability ``level`` to either side."""
+        dof = np.maximum(self.runs - 1, 1)
+        part = np.where(self.runs > 1, t_quantile(dof, 1.0 - 2.0 * level) / t_quantile(dof, ONE_SIDED), 1.0)
+        return within(self.ratio, part * self.half, tolerance)
 
     def __str__(self) -> str:
         ((ratio, half),) = zip(self.ratio, self.half, strict=True)
@@ -155,7 +160,7 @@ def _points(runs: pd.DataFrame, ratio: Values) -> Points:
     quantiles = t_quantile(np.maximum(count - 1, 1), ONE_SIDED)
     half = np.where(count > 1, quantiles * scatter, groups["error"].mean().to_numpy())
     k = groups["packets_per_loss"].first().to_numpy(dtype=np.float64)
-    return Points(k, groups["p"].mean().to_numpy(), groups["ratio"].mean().to_numpy(), half)
+    return Points(k, groups["p"].mean().to_numpy(), groups["ratio"].mean().to_numpy(), half, count)
 
 
 def aimd(runs: pd.DataFrame, form: str, loss: str = "p") -> Values:

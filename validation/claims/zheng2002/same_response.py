@@ -151,7 +151,7 @@ def judge(
     """Judge the forms by algebra, the rates at equal loss within a tolerance, and those on one link within a factor."""
 
     def packets(loss: str) -> Verdict:
-        return Verdict.all_of(points.keeps(tolerance) for points in found.inside(loss).values())
+        return Verdict.all_of(points.keeps(tolerance, level) for points in found.inside(loss).values())
 
     corrected = max(found.corrected.values()) <= tolerance
     limit = max(abs(ratio - 1) for ratio in found.limit.values()) <= tolerance
