@@ -92,9 +92,11 @@ def differentiable(
         return stationary(model.replace(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()}))
 
     def evaluate(parameters: Mapping[str, Any]) -> Any:
+        """Return the measure at these values of the parameters."""
         return np.asarray(solve(parameters)[of], dtype=np.float64)
 
     def evaluate_with_slopes(parameters: Mapping[str, Any]) -> Any:
+        """Return the measure and its derivatives by parameter."""
         answer = solve(parameters)
         slopes = {name: _slopes(answer, name, np.shape(value), options, shape) for name, value in parameters.items()}
         return np.asarray(answer[of], dtype=np.float64), slopes
@@ -103,19 +105,23 @@ def differentiable(
 
     @jax.custom_vjp
     def measure(parameters: Any) -> Any:
+        """Return the measure, as a function that JAX differentiates by the next two."""
         return _call(evaluate, measure_type, parameters)
 
     def forward(parameters: Any) -> Any:
+        """Return the measure, and the derivatives for the backward pass."""
         slope_types = {name: array_type(shape + np.shape(value), np.float64) for name, value in parameters.items()}
         return _call(evaluate_with_slopes, (measure_type, slope_types), parameters)
 
     def backward(slopes: Any, cotangent: Any) -> Any:
+        """Return the product of the cotangent and the derivatives by parameter."""
         axes = len(shape)
         return ({name: jax.numpy.tensordot(cotangent, s, axes) for name, s in slopes.items()},)
 
     measure.defvjp(forward, backward)
 
     def measure_of(parameters: Mapping[str, Any]) -> Any:
+        """Return the measure after a check of the parameters."""
         arrays = {name: jax.numpy.asarray(value, dtype=np.float64) for name, value in parameters.items()}
         for name, array in arrays.items():
             if name not in defaults:

@@ -231,6 +231,7 @@ def best(
         raise ValueError(f"parameter = {format_value(parameter)}: must be one of {', '.join(names) or 'none'}")
 
     def solve(value: Any) -> _Point:
+        """Return the point of a value of the parameter."""
         answer = stationary(base.replace(**{parameter: value}), method)
         measures = tuple(_bound(answer, name) for name in limits)
         allowed = all(
@@ -331,6 +332,7 @@ def _search(
     tried = {float(value): solve(float(value)) for value in spread(low, high, GRID_POINTS)}
 
     def point(x: Any) -> _Point:
+        """Return the point of a scaled value, solved once."""
         value = min(max(low + width * float(x[0]), low), high)
         if value not in tried:
             tried[value] = solve(value)
@@ -347,6 +349,7 @@ def _search(
         return width * sum(sensitivity.derivative for sensitivity in slopes) / max(len(slopes), 1)
 
     def constraint(k: int, name: str, side: float, limit: float) -> dict[str, Any]:
+        """Return the inequality of a limit with its margin, as SciPy takes it."""
         size = abs(limit) or 1.0
         return {
             "type": "ineq",

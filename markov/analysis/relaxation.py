@@ -138,6 +138,7 @@ def mixing_time(model: Any, within: float = 0.01, *, start: Any = None) -> Bound
     jumps = Uniformized(chain.Q)
 
     def distance(probabilities: Vector) -> float:
+        """Return the total-variation distance to the stationary distribution."""
         return 0.5 * float(np.abs(probabilities - answer.pi).sum())
 
     if distance(vector) <= within or jumps.rate == 0.0:

@@ -397,6 +397,7 @@ class _Search:
         for k, value in enumerate(values.tolist()):
 
             def model_at(shift: float, k: int = k) -> Any:
+                """Return the model with one parameter shifted."""
                 shifted = values.copy()
                 shifted[k] += shift
                 return self._model_at(shifted)
@@ -527,6 +528,7 @@ class RateRows:
             return np.asarray((above - below) / (1.5 * step))
 
         def rates_at(shifts: Sequence[float]) -> list[Vector]:
+            """Return the rates at shifted values of the parameter."""
             return [self.rates(model_at(shift)) if shift else rates for shift in shifts]
 
         try:

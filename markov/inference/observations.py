@@ -146,6 +146,7 @@ class Statistics(NamedTuple):
         gaps: dict[tuple[int, int], dict[float, int]] = defaultdict(lambda: defaultdict(int))
 
         def numbers_of(states: list[Any], name: str) -> list[int]:
+            """Return the numbers of states."""
             numbers = []
             for state in states:
                 key = repr(state)
@@ -158,6 +159,7 @@ class Statistics(NamedTuple):
             return numbers
 
         def add_path(times: Vector, states: list[int], end: float) -> None:
+            """Add a path to stays and jumps."""
             np.add.at(stays, states, np.diff(np.append(times, end)))
             for pair in itertools.pairwise(states):
                 jumps[pair] += 1

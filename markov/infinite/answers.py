@@ -4,10 +4,10 @@ A finite set of states grows until its bound is met or no longer falls. In a set
 state of it, the chain is solved, and a Lyapunov function of the infinite chain bounds the error
 (`markov.infinite.bounds`). Sets have one of three shapes in turn:
 
-1. START: the states with small components. 2. QUANTILES: the states whose components, relative to quantiles of the last
-answer, have a sum below a level. These are the
-   smallest sets for a bound, but the chain may be expected to leave them, and then nothing is proved.
-3. LEVELS: the states below a level of V, which the chain enters on average.
+1. START: the states with small components.
+2. QUANTILES: the states whose components, relative to quantiles of the last answer, have a sum below a level. These are
+   the smallest sets for a bound, but the chain may be expected to leave them, and then nothing is proved.
+3. LEVELS: the states below a level of V, whose drift leads back into the set.
 """
 
 from __future__ import annotations
@@ -349,6 +349,7 @@ def _sizes(lyapunov: Lyapunov, units: Sequence[float]) -> Callable[[Sequence[Any
     layout, low = lyapunov.hull.layout, np.min(list(lyapunov.hull.low.values()), axis=0)
 
     def sizes(states: Sequence[Any]) -> Vector:
+        """Return the sums of the states, shape (states,)."""
         components = np.array([layout.split(state)[1] for state in states], dtype=np.float64)
         sums: Vector = ((components.reshape(len(states), -1) - low) / units).sum(axis=1)
         return sums

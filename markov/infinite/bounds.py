@@ -4,12 +4,11 @@ The theorem of ``docs/markov-bound.md``: h is computed in a finite set of states
 which QV <= -w was verified. With r = pi Q for pi that is zero outside of the set, and Qh <= -c w except in a reference
 state, sums of r+ h / c and r- h / c bound the error of the probability of any set of states.
 
-1. Two solutions of Poisson's equation in the set give h for the cost w and the mean number of exits before the
-reference.
-   If a state has one exit or more, no b exists (`LEAVES_SET`).
-2. b is the smallest number with h <= V + b in the set. It is raised once if the solution is inaccurate. 3. The drift of
-h is evaluated in double-double arithmetic, with an allowance for every rounding. Its largest value gives c.
-   If c is small, h is refined by the residual.
+1. Two solutions of Poisson's equation in the set give h for the cost w, and the mean number of exits before the
+   reference. With one exit or more from any state, no b exists (`LEAVES_SET`).
+2. b is the smallest number with h <= V + b in the set. It is raised once if the solution is inaccurate.
+3. The drift of h is evaluated in double-double arithmetic, with an allowance for every rounding. Its largest value
+   gives c. If c is small, h is refined by the residual.
 """
 
 from __future__ import annotations
@@ -173,6 +172,7 @@ def _height_inside(
         """Return g with Q g <= -target, nearly -f."""
 
         def is_sufficient(residual: Vector) -> bool:
+            """Return whether a residual leaves the drift below -SUFFICIENT_C times the target."""
             drift = residual - f + (f - target)
             drift[reference] = -math.inf
             return float((drift + SUFFICIENT_C * target).max()) < 0.0

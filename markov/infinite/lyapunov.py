@@ -6,9 +6,8 @@ finite sets from small to large:
 
 1. The states outside of the finite set are covered by boxes, and a box is cut into parts in which the rules do the same
    (`markov.generators.unbounded.runs`). In a part the drift of a term is a polynomial of the offsets y >= 0.
-2. A drift is negative where all of its coefficients are negative, once products of facts of the part (polynomials >= 0
-in
-   the part) with unknown factors >= 0 are added. That is a linear program in the coefficients of V and these factors.
+2. A drift is negative if all of its coefficients are negative, after products of facts of the part (polynomials >= 0 in
+   it) with unknown factors >= 0 are added. That is a linear program in the coefficients of V and these factors.
 3. Its solution is rounded to fractions and checked in exact arithmetic, so that no rounding of the solver enters.
 4. In a sample of states of every part, the moves computed with polynomials are compared with plain Python.
 """
@@ -256,6 +255,7 @@ def _drift_in_box(hull: Hull, mode: Mode, basis: Basis, required: Drift) -> Call
     layout, cost = hull.layout, required.cost
 
     def evaluate(components: list[Any]) -> _PartDrift | None:
+        """Return moves, drifts and cost in a box of states."""
         width = len(components)
         if required.stops_in(layout.state(mode, components)):
             return None
@@ -340,6 +340,7 @@ def _lower_bound(hull: Hull, basis: Basis, coefficients: Sequence[Fraction]) -> 
     for mode, low in hull.low.items():
 
         def evaluate(components: list[Any], mode: Mode = mode) -> Any:
+            """Return the user's function in a box of states."""
             return basis.at(hull.layout, mode, components)[0]
 
         for part in parts_of(evaluate, low, hull.sides(mode, low)):
@@ -545,6 +546,7 @@ def _solve_in_floats(program: Program, margin: float) -> tuple[list[Fraction], l
     spans = []
 
     def enter(row: dict[int, float], bound: float) -> None:
+        """Add an inequality to the program, scaled to a largest coefficient of one."""
         largest = max(map(abs, row.values()), default=0.0)
         if not largest:
             if bound < 0:

@@ -89,6 +89,7 @@ def _condition(function: Callable[[Any], Any], name: str) -> Callable[[Any], boo
     """Return a user's condition, whose values are truth values or numbers."""
 
     def holds(state: Any) -> bool:
+        """Return whether the condition holds in a state."""
         value = function(state)
         if isinstance(value, (bool, np.bool_)) or type(value) is Polynomial:
             return bool(value)

@@ -520,10 +520,12 @@ def _match(groups: Groups, start: HyperErlang, count: int) -> HyperErlang | None
     k, targets, powers = np.array(orders, dtype=float), groups.moments[:count], np.arange(1, count + 1)[:, None]
 
     def parts(x: Floats) -> tuple[Floats, Floats]:
+        """Return weights and rates of the variables."""
         weights = np.exp(x[:size] - x[:size].max())
         return weights / weights.sum(), np.exp(x[size:])
 
     def loss(x: Floats) -> tuple[float, Floats]:
+        """Return minus the mean log-likelihood, and its gradient."""
         weights, rates = parts(x)
         likelihood, expected = _expectation(groups, orders, np.maximum(weights, 1e-300), rates)
         sizes = expected.sum(axis=1)
@@ -531,11 +533,13 @@ def _match(groups: Groups, start: HyperErlang, count: int) -> HyperErlang | None
         return -likelihood / groups.total, -slopes / groups.total
 
     def differences(x: Floats) -> Floats:
+        """Return the logarithms of the moments over their targets."""
         weights, rates = parts(x)
         ratios: Floats = np.log(_moments_of_branches(orders, rates, count) @ weights / targets)
         return ratios
 
     def slopes_of_differences(x: Floats) -> Floats:
+        """Return the derivatives of the differences, shape (count, 2 B)."""
         weights, rates = parts(x)
         moments = _moments_of_branches(orders, rates, count)
         total = (moments @ weights)[:, None]

@@ -25,6 +25,11 @@ MIN_LOSS_BY_MOMENTS = 1e-3
 """Loss above which fits with three equal moments were within 5 % of their samples: `benchmarks.phase_fits`."""
 
 
+def _flat_tuple(array: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return the entries of an array, row by row, as symbols of rules."""
+    return tuple(array.ravel().tolist())
+
+
 class PhaseQueue(ChainModel):
     """A single server with room for ``capacity`` customers, or for any number.
 
@@ -117,19 +122,15 @@ class PhaseQueue(ChainModel):
     def symbols(self) -> Symbols:
         """Return the rates as tuples, which rules can be compiled with."""
         stream, service = self.stream, self.params.service
-
-        def flat(matrix: NDArray[np.float64]) -> tuple[float, ...]:
-            return tuple(matrix.ravel().tolist())
-
         return self.Symbols(
             capacity=NO_END if self.params.capacity is None else int(self.params.capacity),
             A=stream.order,
             B=service.order,
-            alone=flat(stream.D0),
-            arrive=flat(stream.D1),
-            begin=flat(service.alpha),
-            serve=flat(service.T),
-            leave=flat(service.exits),
+            alone=_flat_tuple(stream.D0),
+            arrive=_flat_tuple(stream.D1),
+            begin=_flat_tuple(service.alpha),
+            serve=_flat_tuple(service.T),
+            leave=_flat_tuple(service.exits),
         )
 
     def space(self) -> Mapping[str, range]:
@@ -272,11 +273,7 @@ class SemiMarkov(ChainModel):
             size = sojourn.order
             begin[k, :size], within[k, :size, :size] = sojourn.alpha, sojourn.T
             leave[k, :size] = sojourn.exits
-
-        def flat(array: Any) -> tuple[float, ...]:
-            return tuple(array.ravel().tolist())
-
-        return self.Symbols(n, m, flat(P), flat(begin), flat(within), flat(leave))
+        return self.Symbols(n, m, _flat_tuple(P), _flat_tuple(begin), _flat_tuple(within), _flat_tuple(leave))
 
     def start(self) -> State:
         """Return the first state, in the most likely initial phase of its sojourn."""
