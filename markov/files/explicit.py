@@ -30,11 +30,11 @@ from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal, with_diagonal
 from markov.computing.memory import check_room
+from markov.files.chains import FileChain, ListedStates, chain_of
 from markov.files.language import FileError
-from markov.files.listed import ListedChain, model_from_chain
+from markov.files.models import model_from_chain
 from markov.files.parsing import decimal, read_text
 from markov.files.umb import read_umb, write_umb
-from markov.generators.building import Built
 from markov.models.measures import functionals
 from markov.models.spaces import Space
 from markov.selections import as_chain
@@ -97,7 +97,12 @@ class ExplicitModel(ByValue):
     @property
     def variables(self) -> Mapping[str, NDArray[Any]]:
         """Values of the variables that a ``.sta`` file names, shape (states,), by name."""
-        return dict(getattr(self.chain.model, "variables", {}))
+        model = self.chain.model
+        return (
+            dict(model.source.variables)
+            if isinstance(model, FileChain) and isinstance(model.source, ListedStates)
+            else {}
+        )
 
     @cached_property
     def model(self) -> FileModel:
@@ -205,9 +210,18 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         rewards[name], of_states[name] = values + flows, values
     space = Space.of_single(range(n) if names is None else names)
     initial = labels.get("init", np.zeros(n, dtype=bool))
-    model = ListedChain(path.name, space, np.arange(n)[None], labels, rewards, initial, loops, variables, of_states)
-    built = Built(space, model._codes, with_diagonal(off), f"read from {path.name}")
-    chain = MarkovChain.of_built(model, built)
+    listed = ListedStates(
+        name=path.name,
+        space=space,
+        codes=np.arange(n)[None],
+        label_arrays=labels,
+        reward_arrays=rewards,
+        is_initial=initial,
+        loops=loops,
+        variables=variables,
+        state_rewards=of_states,
+    )
+    chain = chain_of(listed, with_diagonal(off))
     if names is not None:
         chain.__dict__["states"] = tuple(names)
     return ExplicitModel(chain, labels, next(iter(rewards.values()), None))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,19 +22,19 @@ from markov.computing.graphs import leads_to
 from markov.computing.memory import TooLargeError
 from markov.computing.rate_range import rates_in_range
 from markov.computing.time_limits import MAX_SECONDS, time_limit
+from markov.files.chains import FileChain, ListedStates, chain_of
 from markov.files.csl import Checker
 from markov.files.jani import parse_jani
-from markov.files.language import FileError, Value, boolean, constant, names_in
+from markov.files.language import Batch, FileError, Value, boolean, constant, names_in
+from markov.files.language import Literal as LiteralTree
 from markov.files.prism import parse_prism
-from markov.files.program import NUMBER_BITS, Instance, Program, constants_of, instantiate
+from markov.files.program import NUMBER_BITS, Instance, Program, Variable, constants_of, instantiate
 from markov.files.properties import Definitions, Evaluation, PropertyResult, Unlisted, answer_property
 from markov.files.queries import Operator, Properties, has_times, parse_properties, parse_property
 from markov.files.rules import field_names
 from markov.files.search import StateSpace, explore
-from markov.generators.building import MAX_STATES, Built
+from markov.generators.building import MAX_STATES
 from markov.models.bare import named_state
-from markov.models.functions import elementwise
-from markov.models.rules import ChainModel
 from markov.models.spaces import Space
 from markov.time.exponentials import TimedJump
 
@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.files.program import Reset
-    from markov.files.search import StateSpace
 
-__all__ = ["FileModel", "MeasuredByPlace", "chain_of", "explore_with_resets", "read_jani", "read_prism", "rewards_of"]
+__all__ = ["FileModel", "explore_with_resets", "model_from_chain", "read_jani", "read_prism", "rewards_of"]
 
 # --------------------------------------------------------------------------------------------- rewards
 
@@ -208,170 +207,6 @@ def _beyond_limits(codes: NDArray[np.int64], index: dict[str, int]) -> NDArray[n
     if "outside" not in index:
         return np.zeros(codes.shape[1], dtype=bool)
     return np.asarray(codes[index["outside"]] == 1)
-
-
-# ---------------------------------------------------------------------------------- measures of a file
-
-
-class MeasuredByPlace(ChainModel):
-    """A chain model whose labels and rewards are arrays over the states of a file, read by the index of a state.
-
-    A subclass has ``_labels`` and ``_rewards``, arrays of shape (states,) by name, and ``_places``.
-    """
-
-    if TYPE_CHECKING:
-
-        @property
-        def _labels(self) -> Mapping[str, NDArray[Any]]: ...
-
-        @property
-        def _rewards(self) -> Mapping[str, NDArray[Any]]: ...
-
-    def _indices(self, s: Any) -> Any:
-        """Return the indices of states in the file, from a ``State`` of numbers or arrays."""
-        raise NotImplementedError
-
-    @elementwise
-    def labels(self, s: Any) -> Mapping[str, Any]:
-        """Return whether states are in the sets that the file names."""
-        indices = self._indices(s)
-        return {name: values[indices] for name, values in self._labels.items()}
-
-    @elementwise
-    def rewards(self, s: Any) -> Mapping[str, Any]:
-        """Return the rewards per second of the file, including rewards of transitions."""
-        indices = self._indices(s)
-        return {name: values[indices] for name, values in self._rewards.items()}
-
-
-# ------------------------------------------------------------------------------------ chain of a model
-
-
-class Source(Protocol):
-    """Interface of `FileModel` used by a chain."""
-
-    program: Program
-    instance: Instance
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-
-    @property
-    def state_space(self) -> StateSpace:
-        """The states and the rates between them."""
-
-    def label_values(self, name: str) -> Value | None:
-        """Return the values of a label of the file in the states."""
-
-    def with_constants(self, changes: dict[str, Any]) -> Any:
-        """Return the model with changed values of constants."""
-
-    def rewards(self, name: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return rewards per second, without and with rewards of transitions."""
-
-
-class FileChain(MeasuredByPlace):
-    """Chain model of a file: start, labels and rewards.
-
-    Parameters
-    ----------
-    source
-        The model of the file.
-    """
-
-    def __init__(self, source: Source) -> None:
-        ranges = source.state_space.instance.ranges
-        fields = field_names([r.name for r in ranges])
-        codes = source.state_space.batch.codes
-        values = {
-            field: [False, True] if r.kind == "bool" else range(int(c.min()), int(c.max()) + 1)
-            for field, r, c in zip(fields, ranges, codes, strict=True)
-        }
-        self._set(source, values)
-
-    def _set(self, source: Source, values: Mapping[str, Any]) -> None:
-        state = named_state("State", tuple(values))
-        attributes = {"State": state, "source": source, "params": None, "_values": values}
-        for name, value in attributes.items():
-            object.__setattr__(self, name, value)
-
-    def space(self) -> Mapping[str, Any]:
-        """Return the values of the variables in reachable states."""
-        values: Mapping[str, Any] = self._values
-        return values
-
-    def start(self) -> Any:
-        """Return the initial state; None if there are several."""
-        state_space = self.source.state_space
-        if len(state_space.initial) != 1:
-            return None
-        codes = state_space.batch.codes[:, state_space.initial[0]]
-        ranges = state_space.instance.ranges
-        return self.State(*(bool(c) if r.kind == "bool" else int(c) for r, c in zip(ranges, codes, strict=True)))
-
-    @property
-    def constants(self) -> dict[str, Any]:
-        """The constants of the file by name."""
-        return dict(self.source.instance.constants)
-
-    def replace(self, **changes: Any) -> Any:
-        """Return the model of the file with changed values of constants."""
-        return self.source.with_constants(changes)
-
-    def _indices(self, s: Any) -> Any:
-        """Return the indices of states in the file, from a ``State`` of numbers or arrays."""
-        codes = np.array(np.broadcast_arrays(*(np.asarray(v, dtype=np.int64) for v in s)))
-        return self.source.state_space.indices_of(codes)
-
-    @cached_property
-    def _labels(self) -> dict[str, NDArray[np.bool_]]:
-        source, c = self.source, self.source.state_space.batch
-        labels = {}
-        for name in source.program.labels:
-            value = source.label_values(name)
-            labels[name] = np.broadcast_to(np.asarray(value.run(c), dtype=bool), c.count)
-        return labels
-
-    @cached_property
-    def _rewards(self) -> dict[str, NDArray[np.float64]]:
-        names = enumerate(self.source.program.rewards, start=1)
-        return {name or f"reward {k}": self.source.rewards(name)[1] for k, name in names}
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        name: str = self.source.name
-        return name
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FileChain):
-            return NotImplemented
-        return self is other or self.source == other.source
-
-    def __hash__(self) -> int:
-        return hash((FileChain, self.name))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _made_of, (self.source, self._values)
-
-    def __repr__(self) -> str:
-        return repr(self.source)
-
-
-def _made_of(source: Source, values: Mapping[str, Any]) -> FileChain:
-    """Return the unpickled model; its states are explored again on first use."""
-    model = FileChain.__new__(FileChain)
-    model._set(source, values)
-    return model
-
-
-def chain_of(source: Source) -> MarkovChain:
-    """Return the chain of a file's model."""
-    state_space, model = source.state_space, FileChain(source)
-    codes = state_space.batch.codes
-    built = Built(Space(model.State, model.space()), codes, state_space.Q, f"read from {source.name}")
-    return MarkovChain.of_built(model, built)
 
 
 # ---------------------------------------------------------------------------------------------- models
@@ -559,12 +394,59 @@ class FileModel:
         if self.program.kind != "ctmc":
             message = "a model with discrete time: must be a ctmc"
             raise FileError((self.name, None), message)
-        return chain_of(self)
+        return chain_of(self, self.state_space.Q)
 
     def _check_no_resets(self) -> None:
         if self.program.resets:
             message = "events at given times: only transient, from the model's start, takes them"
             raise FileError((self.name, None), message)
+
+    @cached_property
+    def space(self) -> Space:
+        """Components of a state: the values of the variables in reachable states."""
+        ranges = self.state_space.instance.ranges
+        fields = field_names([r.name for r in ranges])
+        values = {
+            field: [False, True] if r.kind == "bool" else range(int(c.min()), int(c.max()) + 1)
+            for field, r, c in zip(fields, ranges, self.codes, strict=True)
+        }
+        return Space(named_state("State", tuple(values)), values)
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """Values of the variables in reachable states, ascending, shape (variables, states)."""
+        return self.state_space.batch.codes
+
+    @property
+    def initial_states(self) -> NDArray[np.int64]:
+        """Indices of the initial states."""
+        return self.state_space.initial
+
+    def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the indices of states by the values of their variables, shape (variables, ...)."""
+        return self.state_space.indices_of(codes)
+
+    @cached_property
+    def label_arrays(self) -> dict[str, NDArray[np.bool_]]:
+        """Whether the states have each label of the file, shape (states,), by name."""
+        batch = self.state_space.batch
+        labels = {}
+        for name in self.program.labels:
+            value = self.label_values(name)
+            assert value is not None
+            labels[name] = np.broadcast_to(np.asarray(value.run(batch), dtype=bool), batch.count)
+        return labels
+
+    @cached_property
+    def reward_arrays(self) -> dict[str, NDArray[np.float64]]:
+        """Rewards per second, including rewards of transitions, shape (states,), by name."""
+        names = enumerate(self.program.rewards, start=1)
+        return {name or f"reward {k}": self.rewards(name)[1] for k, name in names}
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Values of the constants by name."""
+        return dict(self.instance.constants)
 
     def checker(self, proof: Literal[True, "tight"] = True) -> Checker:
         """Return the evaluator of CSL operators on the chain, which caches its solutions."""
@@ -762,4 +644,85 @@ def _model_of(
     """Return the model that was pickled."""
     model = FileModel(program, constants, max_states)
     model.properties = properties
+    return model
+
+
+# ------------------------------------------------------------------------------------- listed states
+
+
+class ListedModel(FileModel):
+    """A chain of listed states as the model of a file, whose labels and rewards are arrays."""
+
+    listed: ListedStates
+
+    def with_constants(self, changes: Mapping[str, Any]) -> FileModel:
+        """Refuse values of constants: a list of transitions has none."""
+        model: FileModel = self.listed.with_constants(changes)
+        return model
+
+    def rewards(self, name: Any, location: Any = ("model", None)) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rewards per second without and with rewards of transitions, shape (states,) each.
+
+        By name, by number from one, or the first reward structure for None.
+        """
+        rewards = self.listed.reward_arrays
+        names = list(rewards)
+        if name is None and names:
+            name = names[0]
+        if isinstance(name, int) and 1 <= name <= len(names):
+            name = names[name - 1]
+        if name not in rewards:
+            choices = ", ".join(map(repr, names)) or "none"
+            raise FileError(location, f"rewards {name!r}: must be one of {choices}")
+        return self.listed.state_rewards[name], rewards[name]
+
+
+def model_from_chain(chain: MarkovChain) -> FileModel:
+    """Return the model of a chain that a file lists, with its states, labels, rewards and loops."""
+    if not isinstance(chain.model, FileChain):
+        message = "has no labels and no rewards: properties are of .tra and .umb files"
+        raise FileError(("matrix", None), message)
+    listed = chain.model.source
+    assert isinstance(listed, ListedStates)
+    codes = listed.codes
+    variables = {}
+    for component, values in zip(listed.space.components, codes, strict=True):
+        truth = not isinstance(component.values, range) and list(component.values) == [False, True]
+        name, kind = component.name, "bool" if truth else "int"
+        low, high = (LiteralTree(int(end), 1) for end in (values.min(), values.max()))
+        variables[name] = (
+            Variable(name, kind, None, None, LiteralTree(False, 1), 1)
+            if truth
+            else Variable(name, kind, low, high, low, 1)
+        )
+    program = Program(
+        listed.name, "ctmc", variables=variables, start=LiteralTree(True, 1),
+        labels=dict.fromkeys(listed.label_arrays, LiteralTree(False, 1)), rewards=dict.fromkeys(listed.reward_arrays, ()),
+    )  # fmt: skip
+    model = ListedModel(program)
+    model.listed = listed
+    numbers = model.instance.numbers(codes)
+    assert (np.diff(numbers) > 0).all()
+
+    def value_of(values: NDArray[Any]) -> Value:
+        """Return a value that is listed for each state."""
+
+        def run(c: Batch) -> NDArray[Any]:
+            assert c.states is not None
+            selected: NDArray[Any] = values[np.searchsorted(numbers, c.states)]
+            return selected
+
+        return Value("bool" if values.dtype == bool else "int", run, reads=frozenset(range(len(variables))))
+
+    def label_value(name: str) -> Value | None:
+        return value_of(listed.label_arrays[name]) if name in listed.label_arrays else None
+
+    model.instance.scope.labels = label_value
+    model.instance.scope.symbols |= {name: value_of(values) for name, values in listed.variables.items()}
+    initial = listed.initial_states
+    model.__dict__["state_space"] = StateSpace(
+        model.instance, Batch(codes, numbers), chain.Q, listed.loops, initial if len(initial) else np.zeros(1, np.int64),
+        {}, np.zeros((0, chain.size)),
+    )  # fmt: skip
+    model.__dict__["chain"] = chain
     return model

@@ -29,10 +29,9 @@ from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal, with_diagonal
 from markov.computing.memory import check_room
+from markov.files.chains import FileChain, ListedStates, chain_of
 from markov.files.language import FileError
-from markov.files.listed import ListedChain
 from markov.files.rules import field_names
-from markov.generators.building import Built
 from markov.models.bare import named_state
 from markov.models.functions import values_of
 from markov.models.measures import functionals
@@ -189,10 +188,19 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
     initial = archive.truths("state-is-initial.bin", n)[order]
     is_loop = sources == targets
     loops = np.bincount(sources[is_loop], rates[is_loop], n)[order].astype(np.float64)
-    model = ListedChain(path.name, space, codes[:, order], labels, rewards, initial, loops)
-    built = Built(space, model._codes, with_diagonal(matrix), f"read from {path.name}")
+    listed = ListedStates(
+        name=path.name,
+        space=space,
+        codes=codes[:, order],
+        label_arrays=labels,
+        reward_arrays=rewards,
+        is_initial=initial,
+        loops=loops,
+        variables={},
+        state_rewards=rewards,
+    )
     first = next(iter(rewards.values()), None)
-    return MarkovChain.of_built(model, built), {"init": initial} | labels, first
+    return chain_of(listed, with_diagonal(matrix)), {"init": initial} | labels, first
 
 
 def _open(path: Path) -> Archive:
@@ -447,8 +455,8 @@ def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
 
 def _initial(chain: MarkovChain) -> NDArray[np.bool_]:
     """Return whether the chain may start in each state, shape (states,); nowhere without a start of the model."""
-    if isinstance(chain.model, ListedChain):
-        return chain.model.initial
+    if isinstance(chain.model, FileChain) and isinstance(chain.model.source, ListedStates):
+        return chain.model.source.is_initial
     start = None if chain.model is None else chain.model.start()
     return np.zeros(chain.size, dtype=bool) if start is None else np.arange(chain.size) == chain.number_of(start)
 

@@ -17,7 +17,7 @@ import pytest
 from markov import MM1K, passage, read_jani, read_prism, stationary, transient
 from markov.errors import FileError
 from markov.files import FileModel
-from markov.files.listed import ListedChain
+from markov.files.chains import FileChain, ListedStates
 from markov.files.models import rewards_of
 from markov.models.bare import named_state
 from markov.models.spaces import Space
@@ -196,15 +196,16 @@ def test_constants_of_no_name_are_refused_before_any_work(tmp_path: Path, queue:
 # Models of listed states: pickled and compared by value, measures in single states.
 
 
-def listed(**changes) -> ListedChain:
+def listed(**changes) -> FileChain:
     space = Space(named_state("State", ("n", "on")), {"n": range(2, 4), "on": [False, True]})
     given = {
-        "name": "m.umb", "space": space, "codes": np.array([[2, 2, 3], [0, 1, 1]]),
-        "labels": {"high": np.array([False, False, True])},
-        "rewards": {"cost": np.array([1.0, 2.0, 4.0])},
-        "initial": np.array([True, False, False]),
+        "name": "m.umb", "space": space, "variables": {}, "state_rewards": {}, "loops": np.zeros(3),
+        "codes": np.array([[2, 2, 3], [0, 1, 1]]),
+        "label_arrays": {"high": np.array([False, False, True])},
+        "reward_arrays": {"cost": np.array([1.0, 2.0, 4.0])},
+        "is_initial": np.array([True, False, False]),
     }  # fmt: skip
-    return ListedChain(**(given | changes))
+    return FileChain(ListedStates(**(given | changes)))
 
 
 def test_equality_is_by_value_and_survives_pickling() -> None:
@@ -213,8 +214,8 @@ def test_equality_is_by_value_and_survives_pickling() -> None:
     assert hash(listed()) == hash(model)
     for changes in (
         {"name": "other.umb"},
-        {"rewards": {"cost": np.array([1.0, 2.0, 5.0])}},
-        {"initial": np.array([False, True, False])},
+        {"reward_arrays": {"cost": np.array([1.0, 2.0, 5.0])}},
+        {"is_initial": np.array([False, True, False])},
     ):
         assert listed(**changes) != model
 
@@ -231,7 +232,7 @@ def test_labels_and_rewards_are_those_of_the_states() -> None:
 
 
 def test_several_initial_states_are_no_start() -> None:
-    assert listed(initial=np.array([True, True, False])).start() is None
+    assert listed(is_initial=np.array([True, True, False])).start() is None
 
 
 # Rewards of states and of transitions.

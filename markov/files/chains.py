@@ -1,0 +1,225 @@
+"""The chain model of a file: states, labels and rewards from a search (`FileModel`), or from lists (`ListedStates`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from hopflow.fork_safety import cached_property
+from hopflow.results import ByValue
+from markov.chains import MarkovChain
+from markov.generators.building import Built
+from markov.models.functions import elementwise
+from markov.models.rules import ChainModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from markov.models.spaces import Space
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["FileChain", "ListedStates", "chain_of"]
+
+
+class Source(Protocol):
+    """Contents of a file, as a chain needs them."""
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+
+    @property
+    def space(self) -> Space:
+        """Components of a state."""
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """The states, ascending, shape (components, states)."""
+
+    @property
+    def initial_states(self) -> NDArray[np.int64]:
+        """Indices of the initial states."""
+
+    @property
+    def label_arrays(self) -> Mapping[str, NDArray[np.bool_]]:
+        """Whether the states have each label, shape (states,), by name."""
+
+    @property
+    def reward_arrays(self) -> Mapping[str, Vector]:
+        """Rewards per second, including rewards of transitions, shape (states,), by name."""
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """Values of the constants by name."""
+
+    def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the indices of states by their codes, shape (components, ...)."""
+
+    def with_constants(self, changes: dict[str, Any]) -> Any:
+        """Return the source with changed values of constants."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ListedStates(ByValue):
+    """States, labels and rewards that a file lists.
+
+    Attributes
+    ----------
+    name
+        Name of the file.
+    space
+        Components of a state.
+    codes
+        The states, ascending, shape (components, states).
+    label_arrays, reward_arrays
+        Values in the states, shape (states,), by name.
+    is_initial
+        Whether the chain may start in each state, shape (states,).
+    loops
+        Rate from each state to itself, shape (states,).
+    variables
+        Values of further variables, which are no components of the states, shape (states,), by name.
+    state_rewards
+        As ``reward_arrays``, without rewards of transitions.
+    """
+
+    name: str
+    space: Space
+    codes: NDArray[np.int64]
+    label_arrays: Mapping[str, NDArray[np.bool_]]
+    reward_arrays: Mapping[str, Vector]
+    is_initial: NDArray[np.bool_]
+    loops: Vector
+    variables: Mapping[str, NDArray[Any]]
+    state_rewards: Mapping[str, Vector]
+
+    @property
+    def initial_states(self) -> NDArray[np.int64]:
+        """Indices of the initial states."""
+        return np.flatnonzero(self.is_initial)
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """No constants."""
+        return {}
+
+    def with_constants(self, changes: Mapping[str, Any]) -> Any:
+        """Refuse values of constants: a list of transitions has none."""
+        raise ValueError(f"constants: {self.name} has none, but {', '.join(changes)} is given")
+
+    def indices_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the indices of states by their codes, shape (components, ...)."""
+        if np.array_equal(codes, self.codes):
+            return np.arange(codes.shape[1])
+        rows = codes.reshape(len(codes), -1).T.tolist()
+        return np.array([self._index_by_code[tuple(row)] for row in rows]).reshape(codes.shape[1:])
+
+    @cached_property
+    def _index_by_code(self) -> dict[tuple[int, ...], int]:
+        return {tuple(row): k for k, row in enumerate(self.codes.T.tolist())}
+
+    def __repr__(self) -> str:
+        return f"ListedStates({self.name!r})"
+
+
+class FileChain(ChainModel):
+    """Chain model of a file: states, start, labels and rewards.
+
+    Parameters
+    ----------
+    source
+        Contents of the file.
+    space
+        Components of a state, those of the source: with them a pickled model is not explored before its first use.
+    """
+
+    source: Source
+
+    def __init__(self, source: Source, space: Space | None = None) -> None:
+        space = source.space if space is None else space
+        attributes = {"source": source, "_components": space, "State": space.make, "params": None}
+        for key, value in attributes.items():
+            object.__setattr__(self, key, value)
+
+    @property
+    def _space(self) -> Space:
+        space: Space = self._components
+        return space
+
+    def space(self) -> Mapping[str, Any]:
+        """Return the values of the variables in the states of the file."""
+        return {component.name: component.values for component in self._space.components}
+
+    def start(self) -> Any:
+        """Return the initial state; None unless there is exactly one."""
+        initial = self.source.initial_states
+        return self._space.state(self.source.codes[:, initial[0]]) if len(initial) == 1 else None
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The constants of the file by name."""
+        return dict(self.source.constants)
+
+    def replace(self, **changes: Any) -> Any:
+        """Return the model of the file with changed values of constants."""
+        return self.source.with_constants(changes)
+
+    @elementwise
+    def labels(self, s: Any) -> Mapping[str, Any]:
+        """Return whether states are in the sets that the file names."""
+        indices = self._indices(s)
+        return {name: values[indices] for name, values in self.source.label_arrays.items()}
+
+    @elementwise
+    def rewards(self, s: Any) -> Mapping[str, Any]:
+        """Return the rewards per second of the file, including rewards of transitions."""
+        indices = self._indices(s)
+        return {name: values[indices] for name, values in self.source.reward_arrays.items()}
+
+    def _indices(self, s: Any) -> Any:
+        """Return the indices of states in the file, from a ``State`` of numbers or arrays."""
+        values = s if isinstance(s, tuple) else (s,)
+        parts = zip(self._space.components, values, strict=True)
+        return self.source.indices_of(np.array(np.broadcast_arrays(*(_codes_of(c.values, v) for c, v in parts))))
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.source.name
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FileChain):
+            return NotImplemented
+        return self is other or self.source == other.source
+
+    def __hash__(self) -> int:
+        return hash((FileChain, self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileChain, (self.source, self._space)
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+
+def _codes_of(names: Any, values: Any) -> NDArray[np.int64]:
+    """Return the codes of a component's values: integers unchanged, names by their position."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "UO" or isinstance(names, range):
+        numbers: NDArray[np.int64] = values.astype(np.int64)
+        return numbers
+    by_name = {name: k for k, name in enumerate(names)}
+    codes = np.array([by_name[name] for name in values.ravel().tolist()], dtype=np.int64)
+    return codes.reshape(values.shape)
+
+
+def chain_of(source: Source, Q: sp.csr_matrix) -> MarkovChain:
+    """Return the chain of a file with a generator, whose labels and rewards are its measures."""
+    built = Built(source.space, source.codes, Q, f"read from {source.name}")
+    return MarkovChain.of_built(FileChain(source), built)
