@@ -226,9 +226,9 @@ def _chain_of(chain: Any) -> MarkovChain:
 
 
 def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> Stationary | None:
-    """Return the result of `MatrixFree` for a model on a grid; None if it is neither requested nor pays."""
+    """Return the result of `MatrixFree` for a model on a grid; None if it is not requested and does not pay."""
     requested = isinstance(method, MatrixFree)
-    if not requested and (method is not None or not is_numbered(model) or not grid_pays(model)):
+    if not requested and (method is not None or not grid_pays(model) or not is_numbered(model)):
         return None
     from markov.multigrid.solver import grid_model, solve_on_grid
 
@@ -276,9 +276,9 @@ def _solve(chain: MarkovChain, number: int, method: Method | None, proof: Proof,
 def _solve_class(chain: MarkovChain, number: int, method: Method | None, proof: Proof) -> Stationary:
     watch = Stopwatch()
     states, Q = chain.recurrent_classes[number], chain.irreducible(number)
-    components = (
-        chain.components_of(states) if method is not None or len(states) > MAX_STATES_WITHOUT_COMPONENTS else None
-    )
+    components = None
+    if method is not None or len(states) > MAX_STATES_WITHOUT_COMPONENTS:
+        components = chain.components_of(states)
     method, reason = choose(Q, components) if method is None else (method, "requested by the caller")
     tolerance = getattr(method, "tolerance", None)
     watching: AbstractContextManager[list[tuple[int, float]]] = nullcontext([])

@@ -25,7 +25,7 @@ MAX_UNBLOCKED_STATES = 8  # states that are eliminated one by one
 
 
 def square(rates: Vector, row_stride: int, n: int) -> NDArray[np.float64]:
-    """Return a view of the rates from place i to j, shape (n, n)."""
+    """Return a view of the rates from state i to j, shape (n, n)."""
     return np.ndarray((n, n), buffer=rates, strides=(row_stride * rates.itemsize, rates.itemsize))
 
 
@@ -37,7 +37,7 @@ def lay_out(
     row_stride: int,
     rates: Vector,
 ) -> None:
-    """Write the off-diagonal entries of a matrix where elimination has them."""
+    """Write the off-diagonal entries of a matrix into the layout of elimination."""
     sources, targets = row_numbers(indptr, rank), rank[indices]
     off = sources != targets
     rates[sources[off] * row_stride + targets[off]] = data[off]
@@ -50,10 +50,10 @@ def eliminate_block(
     high: int,
     leaving: Vector | None = None,
 ) -> None:
-    """Eliminate the states high - 1 .. low as the kernel `eliminate` does: half of the states and then the other half, down to a few.
+    """Eliminate the states high - 1 .. low, as the kernel `eliminate` does: recursively by halves.
 
-    ``leaving`` are rates from each place out of all of them, shape (n,): the exit rates contain them, and those from low on
-    are updated as rates between states are.
+    ``leaving`` are rates from each state out of the chain, shape (n,). Exit rates contain them, and the rates of states
+    from low on are updated like rates between states.
     """
     if high - low > MAX_UNBLOCKED_STATES and high - low < len(first) - 1:
         middle = (low + high) // 2
@@ -86,7 +86,7 @@ def eliminate_block(
 
 
 class Substitution:
-    """Triangular solves with the factors, by blocks of places.
+    """Triangular solves with the factors, by blocks of states.
 
     Parameters
     ----------
@@ -120,10 +120,10 @@ class Substitution:
 
 
 class _Part(NamedTuple):
-    """Places low .. high - 1, joined with places from ``start`` on.
+    """The states low .. high - 1, connected with states from ``start`` on.
 
-    ``above`` has the entries from lower states into them, ``left`` the entries back, ``exits`` their exit rates. ``upper``
-    is the identity minus U, ``lower`` minus the probabilities of jumps from each of them to lower states.
+    ``above`` has the entries from lower states into them, ``left`` the entries back, ``exits`` their exit rates.
+    ``upper`` is the identity minus U, ``lower`` minus the probabilities of jumps from each of them to lower states.
     """
 
     start: int
@@ -149,7 +149,7 @@ def _solve_upper(matrix: NDArray[np.float64], right: Vector) -> Vector:
 
 
 def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
-    """Return the blocks of places with the parts of both factors."""
+    """Return the blocks of states with the parts of both factors."""
     n, parts = len(first), []
     for low in range(0, n, BLOCK_SIZE):
         high, start = min(low + BLOCK_SIZE, n), int(first[low])

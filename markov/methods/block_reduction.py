@@ -59,8 +59,8 @@ class Segment(NamedTuple):
 class _Node(NamedTuple):
     """A level that remains after cyclic reduction of the inner levels of every run.
 
-    ``sums``, shape (m, 2 m), weights pi of this level: pi @ sums are the sums of pi and of offset * pi by state, over this
-    level and over the levels eliminated into it. None: the level alone.
+    ``sums``, shape (m, 2 m), are weights: pi @ sums are the sums of pi and of offset * pi by state, over this level and
+    over the levels eliminated into it. None: the level alone.
     """
 
     segment: int
@@ -73,11 +73,11 @@ class Reduction:
     """A block-tridiagonal chain, reduced and solved; `values` computes pi of any level.
 
     1. Cyclic reduction eliminates every second inner level of a segment at a time.
-    2. The remaining levels, a few per segment, are eliminated from both ends towards the likeliest level: entries stay in
-       the range of float64.
+    2. The remaining levels, a few per segment, are eliminated from both ends towards the likeliest level: entries stay
+       in the range of float64.
     3. Substitution gives pi of these levels.
 
-    Every entry is a sum, product or quotient of positive numbers. Probabilities below 1e-305 of the largest become zero.
+    Every entry is a sum, product or quotient of positive numbers. Probabilities below 1e-305 of the largest are zero.
 
     Parameters
     ----------

@@ -2,10 +2,10 @@
 
 | Chain | Method | Reason |
 | :-- | :-- | :-- |
-| a model whose space has fewer than 30,000 states | with its matrix | a grid takes 30 ms at any size |
-| a larger space, elimination of the states along its longest component is cheap | with its matrix | pi is right to rounding |
-| a larger space of up to 3e8 states, 200 or more per region with the same rules | `MatrixFree` | a third of the time of `Multilevel` |
-| elimination of single states, of levels, or sparse factors as cheap as multigrid | `GTH`, `Levels`, `SparseLU` | pi is right to rounding |
+| fewer than 30,000 states in the space of a model | with a matrix | a grid takes 30 ms at any size |
+| a larger space with a cheap elimination along its longest component | with a matrix | pi is right to rounding |
+| up to 3e8 states, 200 or more per region with the same rules | `MatrixFree` | a third of the time of `Multilevel` |
+| elimination or sparse factors as cheap as multigrid | `GTH`, `Levels`, `SparseLU` | pi is right to rounding |
 | all others | `Multilevel` | its time is proportional to the number of transitions |
 """
 
@@ -104,7 +104,7 @@ def _eliminations(
 ) -> list[_Option]:
     """Return the options of elimination, of single states and of levels, with predicted costs.
 
-    Levels are looked for where single states take more than the ``allowed`` seconds, but not more than ``levels_allowed``.
+    Levels are considered if single states take more than the ``allowed`` seconds and at most ``levels_allowed``.
     """
     form = band(Q)
     seconds = form.seconds + costs.substitutions(form.n_values)
@@ -125,7 +125,7 @@ def _eliminations(
 def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
     """Return the option of sparse LU with its predicted cost, if the cost is cheap to predict.
 
-    On a graph that is a tree, apart from few transitions, the order is found at once and fills in little.
+    On a graph that is nearly a tree, the order is computed at once and fills in little.
     """
     n, entries = Q.shape[0], Q.nnz
     tree = entries - n <= 2.0 * MAX_TREE_EDGE_RATIO * n

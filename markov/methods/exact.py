@@ -195,7 +195,7 @@ def _invert(matrix: Integers, p: int) -> bool:
 
 
 def _from_digits(digits: list[Integers], p: int) -> tuple[list[int], int]:
-    """Return the numbers with such digits in base p, and the modulus, a power of p."""
+    """Return the numbers with the given digits in base p, and the modulus, a power of p."""
     parts: list[Any] = [digit.astype(object) for digit in digits]
     power = p
     while len(parts) > 1:
@@ -207,7 +207,7 @@ def _from_digits(digits: list[Integers], p: int) -> tuple[list[int], int]:
 
 
 def _common_fractions(residues: list[int], modulus: int) -> list[int] | None:
-    """Return the numerators of fractions with these residues, and their common denominator last; None if none are short."""
+    """Return numerators of fractions with these residues, then their common denominator; None if none are short."""
     common, numerators = 1, []
     for residue in residues:
         short = _fraction(residue * common % modulus, modulus)
@@ -221,7 +221,7 @@ def _common_fractions(residues: list[int], modulus: int) -> list[int] | None:
 
 
 def _fraction(residue: int, modulus: int) -> tuple[int, int] | None:
-    """Return the first a / b = residue modulo a number with a b shorter than that by MARGIN bits, by Euclid's algorithm."""
+    """Return the first a / b = residue by Euclid's algorithm with a b shorter than the modulus by MARGIN bits."""
     max_bits = modulus.bit_length() - MARGIN
     a, b, before, beyond = residue, 1, modulus, 0
     while a:

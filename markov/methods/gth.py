@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["GTH", "Extremes", "elimination_counts", "entry_error", "level_counts"]
 
 MAX_ASCENT = 0.5
-"""Maximum drift of the positions of states. Above it the order of elimination is reversed: its last state is then likely."""
+"""Maximum drift of the positions of states. Above it the order of elimination is reversed: a likely state remains."""
 
 EXIT_RATE = 2
 """Counts of an exit rate: a compensated sum, or a correctly rounded one."""
@@ -161,14 +161,14 @@ class Extremes:
 
     Notes
     -----
-    With m the smallest positive number that is kept, each product of two of them is at least m^2, and
-    every dividend of an exit rate is at least m^2 or an input rate. So while nothing has been lost to
-    underflow, nothing can be lost next, unless m^2, or the smaller of m^2 and the least input rate over the
-    largest number kept, underflows. A rate that is lost would void the counts.
+    With m the smallest stored positive number, each product of two of them is at least m^2, and
+    every dividend of an exit rate is at least m^2 or an input rate. While nothing has underflowed, nothing
+    underflows next, unless m^2, or the smaller of m^2 and the smallest input rate over the
+    largest stored number, underflows. A rate that underflows would void the counts.
     """
 
     def __init__(self) -> None:
-        self.least, self.largest = math.inf, 1.0
+        self.smallest, self.largest = math.inf, 1.0
 
     def update(self, numbers: NDArray[np.float64]) -> None:
         """Update the range of the stored numbers, shape (m,); zeros are absent entries."""
@@ -176,12 +176,12 @@ class Extremes:
             chunk = numbers[start : start + CHUNK]
             # positive numbers have the order of their bits; less one, zero becomes the largest
             bits = np.ascontiguousarray(chunk).view(np.uint64) - np.uint64(1)
-            least = float((bits[[bits.argmin()]] + np.uint64(1)).view(np.float64)[0])
-            self.least = min(self.least, least if least > 0.0 else math.inf)
+            smallest = float((bits[[bits.argmin()]] + np.uint64(1)).view(np.float64)[0])
+            self.smallest = min(self.smallest, smallest if smallest > 0.0 else math.inf)
             self.largest = max(self.largest, float(chunk.max()))
 
     def keep_edges(self, Q: sp.csr_matrix, pi: NDArray[np.float64]) -> bool:
         """Return whether no rate of an elimination of Q, and no entry of pi, was lost to underflow."""
-        least_rate = float(np.min(Q.data, where=Q.data > 0.0, initial=math.inf))
-        smallest = min(self.least**2, least_rate)
+        input_rate = float(np.min(Q.data, where=Q.data > 0.0, initial=math.inf))
+        smallest = min(self.smallest**2, input_rate)
         return bool(smallest / self.largest >= MIN_PRODUCT and pi.min() >= MIN_ENTRY)

@@ -50,7 +50,7 @@ class Krylov(Iteration):
     entries, which are set to zero. At least one Gauss-Seidel iteration follows. These preserve signs, and
     continue until the residual is met or ``max_iterations`` is reached. Use it for chains of medium size
     where sparse LU fills in and Gauss-Seidel is slow, and with multigrid for large chains. The Krylov
-    solvers are SciPy's, preconditioned on the right: their residuals are those of the equations.
+    solvers are SciPy's, preconditioned on the right, so that their residuals belong to the original equations.
 
     Parameters
     ----------

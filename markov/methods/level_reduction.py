@@ -234,7 +234,7 @@ class _Blocks:
         return pairs
 
     def _alike(self, level: int) -> bool:
-        """Whether a level has the rows of the one before it, between levels of their size."""
+        """Return whether a level has the rows of the previous level, between levels of its size."""
         if not 1 < level < self.last or len(set(np.diff(self.start[level - 2 : level + 3]))) > 1:
             return False
         (x, y, z), indptr = self.start[level - 1 : level + 2], self.Q.indptr

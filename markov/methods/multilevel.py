@@ -2,7 +2,7 @@
 
 The unknown is the flow y out of each state, y = y P with the transition matrix P of the jump chain,
 as in `markov.methods.jump_chain`. Neighbouring states form aggregates. The flows between them,
-sum_x sum_z y(x) P(x, z), are those of a smaller chain; its solution c has the factor by which the flow of
+sum_x sum_z y(x) P(x, z), form a smaller chain; its solution c has the factor by which the flow of
 each aggregate changes: y(x) <- y(x) c(aggregate of x). It is computed in the same way, down to about ten
 aggregates, which are eliminated without subtractions. Only products, sums and quotients of positive
 numbers occur.

@@ -258,7 +258,7 @@ def _count_table(
     begins: Sequence[Numbers],
 ) -> RateTable:
     """Return a table of rates and of rates out of slots, given the first index of each kind, and the total."""
-    rates, exits = (_table(*each, len(shape)) for each in zip(values, terms, begins, strict=True))
+    rates, exits = (_table(*part, len(shape)) for part in zip(values, terms, begins, strict=True))
     sizes = np.array(shape[:-1], dtype=np.int64)
     strides = np.cumprod(np.append(1, sizes[:0:-1]))[::-1][: len(sizes)]
     axis_arrays = as_unsigned(strides), as_unsigned(sizes), as_unsigned(factors[:-1]), np.uint64(factors[-1])
@@ -425,13 +425,13 @@ class Level:
         ``weight`` computes the weight of a flow out of a state.
         """
         aggregation = parts.aggregation
-        own_rates = parts_table(self.grid, rates, parts, aggregation, coarse.grid.shape)
-        shares = coarse.grid.shares * (coarse.unroll and not own_rates.counts)
+        part_rates = parts_table(self.grid, rates, parts, aggregation, coarse.grid.shape)
+        shares = coarse.grid.shares * (coarse.unroll and not part_rates.counts)
         table, text = parts.unrolled(shares, unrolling.sums_of_rates)
         cells = coarse.cells, self.children(aggregation), table
-        run = *cells, WeightedRates(own_rates.slots, weighted), values
+        run = *cells, WeightedRates(part_rates.slots, weighted), values
         kernel = flow_kernels.restrict_rates
-        return coarse.by_rows(kernel, *run, table=own_rates, helpers=(weight,), unrolled=text)
+        return coarse.by_rows(kernel, *run, table=part_rates, helpers=(weight,), unrolled=text)
 
     def sum_flows(
         self,

@@ -2,7 +2,7 @@
 
 A level corrects the next finer one by one amount per aggregate. For Q g = -f it is added to all states of the
 aggregate; for d Q = -r it is distributed in proportion to their probabilities. The flows between aggregates are
-those of `markov.multigrid.hierarchy`, at a fixed distribution.
+taken from `markov.multigrid.hierarchy`, at a fixed distribution.
 """
 
 from __future__ import annotations

@@ -181,8 +181,8 @@ class GridStates:
         )
         digit = Digits(digits, shape, weight, ahead)
         arguments = begin, count, digit, index, Marked(bit, self.marks), (numbers, indices)
-        count_found = bound_kernel(state_kernels.survey, *arguments)()
-        return numbers[:count_found], indices[:count_found]
+        count = bound_kernel(state_kernels.survey, *arguments)()
+        return numbers[:count], indices[:count]
 
     @property
     def in_order(self) -> bool:
@@ -296,8 +296,8 @@ class GridModel:
         regions = find_regions(calls, self.space, allowed, counts=True)
         if regions is None:
             msg = (
-                f"its rules are not alike on few boxes of the space, {allowed} at most (a condition on a sum or "
-                "difference of components, a rate that depends on two of them or on a power of one, or many thresholds?)"
+                f"its rules are not alike on few boxes of the space, {allowed} at most (a condition on a sum or difference "
+                "of components, a rate that depends on two of them or on a power of one, or many thresholds?)"
             )
             raise Unsuitable(msg)
         moves = [region for region in regions if region.moves is not None]

@@ -381,7 +381,7 @@ class _CoarsestLevel:
             self._values.copy(),
             x,
             1.0 / self._scale,
-        )  # aggregates stay those of these flows
+        )  # for later layouts with the same aggregates
         self._lay_out()
 
     def _lay_out(self) -> None:
