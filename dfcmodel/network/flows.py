@@ -21,6 +21,7 @@ from responsefn import RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
 __all__ = [
+    "DEFAULT_MAX_WINDOW",
     "SYN_WITH_DATA",
     "Flow",
     "acks_per_packet",
@@ -39,6 +40,8 @@ SYN_WITH_DATA = "data"
 HOSTS = ("nic", "shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
 """Packets: the receiver's memory is two numbers per packet of the window."""
+DEFAULT_MAX_WINDOW = 10_000.0
+"""Packets."""
 LARGEST_INITIAL_WINDOW = 10**6
 """Packets of a first window, and of those that are acknowledged at once."""
 MAX_TTL = 255
@@ -74,7 +77,8 @@ class Flow(Described):
         sources without feedback. An `ArrivalProcess`, such as `Poisson` or one of your own, or a trace (`Replay`) sends
         packets at given times, at packet level only.
     max_window
-        Largest window in packets, for window rules; the largest number of packets in flight for a rate rule with selective repair.
+        Largest window in packets, for window rules; the largest number of packets in flight for a rate rule with selective
+        repair (``Packets(recovery="selective")``). Others have no such bound: `Trajectory.limits` names flows that do not use it.
     start
         Time of the first packet in s; with a handshake, time of the SYN.
     stop
@@ -99,8 +103,8 @@ class Flow(Described):
         Rank on `Priority` links, the lowest number first; class of traffic on links with `PFC`.
     delayed_acks
         Whether the receiver acknowledges every second packet that arrives in order (RFC 5681, 4.2). True: a window that
-        grows per ACK grows half as fast. ``"counted"``: outside of recovery the sender counts the packets that an ACK
-        acknowledges, at most two (RFC 3465, 2.2; Linux); for a rule that is defined per ACK
+        grows per ACK grows half as fast; for window rules alone. ``"counted"``: outside of recovery the sender counts the
+        packets that an ACK acknowledges, at most two (RFC 3465, 2.2; Linux); for a rule that is defined per ACK
         (`WindowRule.counts_packets`) only in slow start. None: the value of the ``stack``, False without one.
     pacing
         Whether a window sender paces its packets: at 2 windows per round trip in slow start and 1.2 above half of
@@ -182,7 +186,7 @@ class Flow(Described):
     name: str
     path: tuple[Hashable, ...]
     source: Source
-    max_window: WithUnit = 10_000.0
+    max_window: WithUnit = DEFAULT_MAX_WINDOW
     start: WithUnit = 0.0
     size: WithUnit = math.inf
     host: str | None = None

@@ -20,7 +20,7 @@ from dfcmodel.network.demands.offered_rates import (
     shares_of_links,
 )
 from dfcmodel.network.endpoints.notifications import follows_telemetry, needs_marks
-from dfcmodel.network.flows import has_window
+from dfcmodel.network.flows import DEFAULT_MAX_WINDOW, has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.phase_effects import phased_flows
@@ -35,6 +35,7 @@ from dfcmodel.results.full_buffers import passing_full_buffers
 from dfcmodel.theory.law import law_of
 from dfcmodel.theory.stability import chain_limit
 from hopflow.checks import count_of
+from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,6 +65,7 @@ LIMIT_KINDS = (
     "telemetry over several paths",
     "go-back-N over several paths",
     "stability",
+    "unused options",
 )
 """What limits begin with, in the order of their flags."""
 
@@ -95,7 +97,7 @@ def limits_of_scenario(scenario: Scenario, recoveries: Sequence[str], duration: 
 def limits_of_run(run: Any) -> tuple[str, ...]:
     """Return the known limits that apply to a run of its level."""
     losing = run.lost_by_flow > 0.0
-    unmarked = (*_no_marks(run.scenario), *_beyond_stability(run.scenario))
+    unmarked = (*_no_marks(run.scenario), *_beyond_stability(run.scenario), *_unused_options(run))
     if run.step == 0.0:
         by_path = (*_telemetry_over_paths(run.scenario), *_go_back_over_paths(run))
         return (*_phase_effects(run, losing), *unmarked, *by_path)
@@ -277,6 +279,30 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
     return _one(
         f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at losses, too); "
         "write PFC(manager=RampMarking(...)), or a discipline that marks",
+    )
+
+
+def _unused_options(run: Any) -> tuple[str, ...]:
+    """Name flows with a window or delayed ACKs that their senders and receivers do not have.
+
+    A rate rule bounds its packets in flight with selective repair alone, and its receiver acknowledges every packet.
+    """
+    table = run.scenario.table
+    is_window = table.of_kind(WindowRule)
+    bounded = is_window | (table.of_kind(RateRule) & (np.array([*run.recoveries, ""])[:-1] == "selective"))
+    limits = []
+    for name, unused in (
+        ("max_window", ~bounded & (table.numbers("max_window") != DEFAULT_MAX_WINDOW)),
+        ("delayed_acks", ~is_window & table.each("delayed_acks", bool).astype(np.bool_)),
+    ):
+        if unused.any():
+            names = _listed("flow", [table.name(f) for f in np.flatnonzero(unused).tolist()])
+            limits.append(f"{name} of {names}")
+    if not limits:
+        return ()
+    return _one(
+        f"unused options: {' and '.join(limits)}: max_window bounds window rules, and rate rules with "
+        "Packets(recovery='selective'); delayed_acks are for window rules"
     )
 
 

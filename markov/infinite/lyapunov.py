@@ -5,7 +5,7 @@ terms (`Basis`): powers of components, and indicators of modes and of empty queu
 finite sets from small to large:
 
 1. The states outside of the finite set are covered by boxes, and a box is cut into parts in which the rules do the same
-   (`markov.generators.unbounded.runs`). In a part the drift of a term is a polynomial of the offsets y >= 0.
+   (`markov.generators.unbounded`). In a part the drift of a term is a polynomial of the offsets y >= 0.
 2. A drift is negative if all of its coefficients are negative, after products of facts of the part (polynomials >= 0 in
    it) with unknown factors >= 0 are added. That is a linear program in the coefficients of V and these factors.
 3. Its solution is rounded to fractions and checked in exact arithmetic, so that no rounding of the solver enters.

@@ -452,7 +452,8 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     Warns
     -----
     UserWarning
-        For a file that ends within a packet: the packets before it are read.
+        For a file that ends within a packet: the packets before it are read. For directions that are left out because
+        each ACK of their data may be of a retransmission.
 
     Raises
     ------
@@ -503,8 +504,11 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     for remark in remarks:
         warnings.warn(remark, stacklevel=3)
     measured_flows: list[tuple[str, _Direction, int]] = []
+    omitted: list[str] = []
     for name, flow in order:
         if not flow.rtts or flow.last_time <= flow.first_time:
+            if flow.acked > 0 and flow.resent and (sent := sum(flow.lengths.values())) >= min_packets:
+                omitted.append(f"{name} ({sent} segments with data)")
             continue
         packet_size, largest = flow.packet_size(full), max(flow.lengths)
         packets = flow.packets(packet_size or largest)
@@ -535,6 +539,9 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
             f"source = {str(path)!r}: must hold a TCP connection with "
             f"{count_of(min_packets, 'packet')} of data and ACKs{others}"
         )
+    if omitted:
+        reason = "every ACK of their data may be of a retransmission, so that they have no round trip"
+        warnings.warn(f"{path}: left out: {', '.join(omitted)}: {reason}", stacklevel=3)
     measured_flows.sort(key=lambda item: item[1].first_time)
     return Samples(
         tuple(_number_repeated([name for name, _, _ in measured_flows])),

@@ -87,7 +87,7 @@ class TableAudit(Result):
     @property
     def insufficient(self) -> list[RowAudit]:
         """The rows that are not shown to cover the standard's response time, or whose profile is named for another port."""
-        others = (RowVerdict.NAME_DISAGREES, RowVerdict.NOT_JUDGED)
+        others = (RowVerdict.NAME_DISAGREES, RowVerdict.SHARED_POOL, RowVerdict.NOT_JUDGED)
         return [each for each in self.rows if each.verdict in (*INSUFFICIENT, *others)]
 
     @property
@@ -272,7 +272,45 @@ def audit_headroom(
         if row.no_headroom or _key(row) not in judged:
             judged[_key(row)] = _judge(row, assumed)
         rows.append(_audit(row, judged[_key(row)], remarks.get(_key(row), ())))
-    return TableAudit(table, tuple(rows), law, assumed, source)
+    return TableAudit(table, tuple(_in_pools(rows, assumed)), law, assumed, source)
+
+
+def _in_pools(rows: list[RowAudit], assumed: Assumptions) -> list[RowAudit]:
+    """Return the audits with the verdicts on rows that share a pool of headroom.
+
+    A row has at most the bytes of the pool. The classes of ports that share it are covered at the same time if the sum of
+    their needs is no larger: each needs its proved headroom, for any frame size where the cell is known, and at most its
+    xoff. A profile may be used by any number of classes.
+    """
+    needed: dict[tuple[str, int], list[int]] = {}
+    for audit in rows:
+        if audit.row.pool_size is not None and audit.row.port and not audit.row.no_headroom:
+            in_any_case = audit.needs.any_sizes if assumed.cell > 1 else audit.needs.equal_frames
+            needed.setdefault((audit.row.pool, audit.row.pool_size), []).append(
+                audit.row.xoff if in_any_case is None else min(audit.row.xoff, in_any_case)
+            )
+    result = []
+    for audit in rows:
+        row, pool_size = audit.row, audit.row.pool_size
+        if pool_size is None or row.no_headroom:
+            result.append(audit)
+            continue
+        together = needed.get((row.pool, pool_size), []) if row.port else []
+        if row.xoff > pool_size:
+            alone = _audit(row, _judge(dataclasses.replace(row, xoff=pool_size), assumed), audit.remarks)
+            reason = f"{row.pool} has {pool_size:,} B in all: {alone.reason}"
+            audit = dataclasses.replace(alone, reason=reason, remarks=audit.remarks)
+        if not row.port:
+            remark = f"every class that uses it shares {pool_size:,} B of {row.pool}"
+            audit = dataclasses.replace(audit, remarks=(*audit.remarks, remark))
+        if sum(together) > pool_size and audit.verdict not in (*INSUFFICIENT, RowVerdict.NOT_JUDGED):
+            reason = (
+                f"{row.pool} has {pool_size:,} B for {len(together)} rows that need {sum(together):,} B at the same time; "
+                f"{audit.verdict.value}: {audit.reason}"
+            )
+            audit = dataclasses.replace(audit, verdict=RowVerdict.SHARED_POOL, reason=reason)
+        result.append(audit)
+    return result
 
 
 def _key(row: BufferRow) -> Key:

@@ -33,6 +33,8 @@ class BufferRow:
         The profile that gives the values, the port that uses it, and its class; empty and None where not known.
     no_headroom
         Why a class with PFC has no headroom; empty where it has.
+    pool, pool_size
+        The pool of headroom that the row shares with others, and its bytes; empty and None: the row has its own.
     remarks
         What else its file says of the row.
 
@@ -58,14 +60,16 @@ class BufferRow:
     port: str = ""
     priority: int | None = None
     no_headroom: str = ""
+    pool: str = ""
+    pool_size: int | None = None
     remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self, "xoff")
-        for name in ("xon", "size"):
+        for name in ("xon", "size", "pool_size"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, integer(name, getattr(self, name), 0, 10**12, why="bytes"))
-        for name in ("place", "profile", "port", "no_headroom"):
+        for name in ("place", "profile", "port", "no_headroom", "pool"):
             instance(name, getattr(self, name), str, "a text")
         if self.priority is not None:
             integer("priority", self.priority, 0, 7, why="a class of traffic")

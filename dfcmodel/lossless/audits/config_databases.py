@@ -2,7 +2,8 @@
 
 A row is a class of a port: rate and cable are the port's (tables ``PORT`` and ``CABLE_LENGTH``), xoff is that of the profile
 of its priority group (``BUFFER_PG``, ``BUFFER_PROFILE``). A class with PFC (``PORT_QOS_MAP``) whose group has no xoff is a row without
-headroom. All other tables are skipped.
+headroom. Where the pool of the profile has an xoff (``BUFFER_POOL``), this is the headroom that all groups of the pool share. All other
+tables are skipped.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from dfcmodel.lossless.audits.profiles import (
     check_fields,
     named_port,
     numbers_of,
+    pool_name,
     rate_of,
+    whole_number,
 )
 from dfcmodel.lossless.quantities import metres
 from hopflow.checks import format_value
@@ -38,7 +41,10 @@ QOS_FIELDS = (
     *("tc_to_queue_map", "tc_to_pg_map", "tc_to_dscp_map", "tc_to_dot1p_map"),
 )
 """Fields of SONiC's table PORT_QOS_MAP. Only pfc_enable and pfc_to_pg_map are used."""
+POOL_FIELDS = ("type", "mode", "size", "xoff", "percentage")
+"""Fields of SONiC's table BUFFER_POOL. Only xoff is used: the bytes of headroom that the pool's groups share."""
 FIELDS = {
+    "BUFFER_POOL": (*POOL_FIELDS, "NULL"),
     "BUFFER_PROFILE": (*PROFILE_FIELDS, "NULL"),
     "BUFFER_PG": ("profile", "NULL"),
     "PORT_QOS_MAP": (*QOS_FIELDS, "NULL"),
@@ -119,6 +125,10 @@ class _Configuration:
         self.cables = self._cables()
         self.groups = self._groups()
         self.paused = self._paused()
+        self.shared: dict[str, int] = {}
+        for name, fields in tables["BUFFER_POOL"].items():
+            if fields.get("xoff") not in (None, "", "0", 0):
+                self.shared[pool_name(name)] = whole_number(f"BUFFER_POOL, {name}", "xoff", fields["xoff"])
         localhost = tables["DEVICE_METADATA"].get("localhost", {})
         # without a model in the file, a profile of dynamic headroom says that the switch computes what is NULL
         computes = any(fields.get("headroom_type") == "dynamic" for fields in tables["BUFFER_PROFILE"].values())
@@ -191,8 +201,13 @@ class _Configuration:
                 skipped.append((name, EGRESS))
             elif bare not in used:
                 rate, cable = named_port(name) or (None, None)
-                rows.append(DraftRow(name, rate, cable, *numbers_of(name, fields), name))
+                rows.append(self._with_pool(DraftRow(name, rate, cable, *numbers_of(name, fields), name), fields))
         return rows, skipped
+
+    def _with_pool(self, row: DraftRow, profile: Fields) -> DraftRow:
+        """Return a row with the pool of headroom of its profile, if that has one."""
+        pool = pool_name(str(profile.get("pool", "")))
+        return row._replace(pool=pool, pool_size=self.shared[pool]) if pool in self.shared else row
 
     def _add(
         self, port: str, group: int, has_pfc: bool, rows: list[DraftRow], skipped: list[tuple[str, str]]
@@ -211,7 +226,7 @@ class _Configuration:
         )  # fmt: skip
         if "xoff" in fields:
             xoff, xon, size = numbers_of(name, fields)
-            row = row._replace(xoff=xoff, xon=xon, size=size)
+            row = self._with_pool(row._replace(xoff=xoff, xon=xon, size=size), fields)
         if row.xoff > 0:
             if self.paused is not None and not has_pfc:
                 row = row._replace(remarks=("PFC is not enabled for this class",))

@@ -21,6 +21,8 @@ from dfcmodel.lossless.audits.profiles import (
     check_fields,
     named_port,
     numbers_of,
+    pool_name,
+    whole_number,
 )
 from hopflow.checks import format_value
 
@@ -59,6 +61,7 @@ def read_template(text: str) -> Found:
     rows: list[DraftRow] = []
     skipped = plain.skipped
     names: set[str] = set()
+    pools: dict[str, int] = {}
     visited: set[int] = set()
     _check_closed(plain)
     for match in OBJECT.finditer(plain.text):
@@ -66,6 +69,12 @@ def read_template(text: str) -> Found:
         is_lossless = LOSSLESS.match(bare_name(name)) is not None
         fields = _fields(name, body) if '"xoff"' in body or is_lossless else {}
         if "type" in fields or not (fields or is_lossless):  # pools have a type
+            if "xoff" in fields:  # of the headroom that its classes share
+                xoff = plain.value(fields["xoff"], match.start())
+                if "{" in xoff or plain.branch_at(match.start()) or STATEMENT in body:
+                    skipped.append((name, "the headroom that its classes share depends on statements"))
+                elif xoff != "0":
+                    pools[name] = whole_number(name, "xoff", xoff)
             continue
         visited.add(match.start())
         branch = plain.branch_at(match.start())
@@ -89,7 +98,8 @@ def read_template(text: str) -> Found:
                 continue
             known = {key: value for key, value in values.items() if "{" not in value}
             rate, cable = named_port(name) or (None, None)
-            rows.append(DraftRow(name, rate, cable, *numbers_of(name, known), name))
+            row = DraftRow(name, rate, cable, *numbers_of(name, known), name)
+            rows.append(row._replace(pool=pool_name(known.get("pool", ""))))
     for match in KEY.finditer(plain.text):
         start = plain.text.rfind('"', 0, match.start())
         if start not in visited:
@@ -100,7 +110,7 @@ def read_template(text: str) -> Found:
         if name not in listed:
             listed.add(name)
             skipped.append((name, "it is neither the key of an object nor a reference"))
-    return rows, skipped
+    return [row._replace(pool_size=pools[row.pool]) if row.pool in pools else row for row in rows], skipped
 
 
 def _unused_names(text: str) -> Iterable[str]:

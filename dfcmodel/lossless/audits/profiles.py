@@ -22,7 +22,9 @@ __all__ = [
     "fill",
     "named_port",
     "numbers_of",
+    "pool_name",
     "rate_of",
+    "whole_number",
 ]
 
 NO_XOFF = "no xoff: not a profile of a lossless ingress"
@@ -32,7 +34,7 @@ PROFILE_FIELDS = (
     *("pool", "size", "xon", "xoff", "xon_offset", "dynamic_th", "static_th"),
     *("mode", "headroom_type", "packet_discard_action"),
 )
-"""Fields of SONiC's table BUFFER_PROFILE. Only size, xon, xoff and headroom_type are used."""
+"""Fields of SONiC's table BUFFER_PROFILE. Only pool, size, xon, xoff and headroom_type are used."""
 REFERENCES = ("BUFFER_PROFILE_TABLE:", "BUFFER_PROFILE_TABLE|", "BUFFER_PROFILE|", "BUFFER_PROFILE:")  # fmt: skip
 NAME = re.compile(
     r"pg_lossless_(?P<speed>[0-9]{1,9}(?:\.[0-9]{1,3})?)(?P<unit>[GT]?)_(?P<cable>[0-9]{1,7}(?:\.[0-9]{1,3})?k?m)"
@@ -58,6 +60,8 @@ class DraftRow(NamedTuple):
     port: str = ""
     priority: int | None = None
     no_headroom: str = ""
+    pool: str = ""
+    pool_size: int | None = None
     remarks: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     """Tables that the file does not have, in whose place the profile's name may stand."""
@@ -82,6 +86,15 @@ def bare_name(reference: str) -> str:
         text = text[1:-1]
     prefix = next((prefix for prefix in REFERENCES if text.startswith(prefix)), "")
     return text.removeprefix(prefix)
+
+
+def pool_name(reference: str) -> str:
+    """Return the name of a pool from a reference to it.
+
+    >>> pool_name("[BUFFER_POOL|ingress_lossless_pool]"), pool_name("ingress_lossless_pool")
+    ('ingress_lossless_pool', 'ingress_lossless_pool')
+    """
+    return re.split(r"BUFFER_POOL(?:_TABLE)?[|:]", reference.strip().strip("[]"))[-1]
 
 
 def named_port(name: str) -> tuple[float, float] | None:

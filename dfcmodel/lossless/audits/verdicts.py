@@ -33,6 +33,7 @@ class RowVerdict(Enum):
     BELOW_STANDARD = "below the standard's response"
     FASTER_PEER = "needs a faster peer"
     NAME_DISAGREES = "its profile's name disagrees with its port"
+    SHARED_POOL = "covers alone, not with the others of its pool"
     FULL_SIZE = "covers full-size frames, cell not known"
     SOME_SIZES = "covers frames of at least s bytes"
     ANY_SIZES = "covers any frame sizes"

@@ -105,7 +105,11 @@ class Watchdog:
 
     @property
     def delay(self) -> tuple[float, float]:
-        """Least and largest time from the beginning of a lasting storm to its detection, s; uniform between."""
+        """Least and largest time from the beginning of a lasting storm to its detection, s; uniform between.
+
+        Polls are taken to be exact. Where they come earlier than ``period``, or a counter is a little short of the interval,
+        and ``detection`` is a multiple of the interval, a storm can need one poll more.
+        """
         n, f = self.polls, self.fraction
         return (n - 1 + f) * self.period, (n + f) * self.period
 

@@ -7,7 +7,7 @@ import pytest
 
 import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
-from responsefn import DCQCN, DCTCP, HPCC, FixedRate
+from responsefn import DCQCN, DCTCP, HPCC, FixedRate, NewReno
 
 
 def _all_reduce(source, discipline, routes: str) -> dfc.Scenario:
@@ -84,3 +84,32 @@ def test_a_rule_that_answers_marks_says_where_nothing_marks(source, method) -> N
         limits = dfc.simulate(_to_one(source, discipline), method).limits
         said = [each for each in limits if each.startswith("no marks: no link marks packets of flows a, b")]
         assert len(said) == silent
+
+
+@pytest.mark.parametrize(
+    ("source", "recovery", "options", "unused"),
+    [
+        (FixedRate(), None, {"max_window": 1}, "max_window of flow f"),
+        (FixedRate(), "selective", {"max_window": 1}, ""),
+        (FixedRate(), dfc.SelectiveRepair(), {"max_window": 1}, ""),
+        (FixedRate(), "selective", {"delayed_acks": True}, "delayed_acks of flow f"),
+        (dfc.CBR(100.0), "selective", {"max_window": 1}, "max_window of flow f"),
+        (
+            dfc.CBR(100.0),
+            None,
+            {"max_window": 1, "delayed_acks": True},
+            "max_window of flow f and delayed_acks of flow f",
+        ),
+        (NewReno(), None, {"max_window": 1, "delayed_acks": True}, ""),
+        (FixedRate(), None, {}, ""),
+    ],
+)
+def test_options_that_a_sender_does_not_use_are_named(source, recovery, options, unused) -> None:
+    """A window of one packet is kept (one per round trip) or named: it is never ignored without a word."""
+    links = [dfc.Link("a", "s", 1e5, 1e-4, 100), dfc.Link("s", "d", 1e5, 1e-4, 100)]
+    flow = dfc.Flow("f", ("a", "s", "d"), source, host="nic", **options)
+    run = dfc.simulate(dfc.Scenario("f", links, [flow], duration=0.5), dfc.Packets(seed=1, recovery=recovery))
+    limits = [limit for limit in run.limits if limit.startswith("unused options: ")]
+    assert [limit.split(": ")[1] for limit in limits] == [unused] * bool(unused)
+    if options.get("max_window") == 1 and not unused:
+        assert run.delivered[0, -1] <= 0.5 / 4e-4 + 1

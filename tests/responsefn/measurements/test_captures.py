@@ -263,6 +263,18 @@ def test_addresses_that_are_used_again_are_another_connection() -> None:
     assert _samples(content).names == (flow, f"{flow}, connection 2")
 
 
+def test_a_direction_of_which_each_ack_may_be_of_a_retransmission_is_named() -> None:
+    """Two segments, both sent again before the ACK of both; another connection is read."""
+    twice = [(10.0 + 0.1 * n, ipv4(segment(1000 + n % 2 * MSS, 1, MSS))) for n in range(4)]
+    twice.append((10.4, ipv4(segment(1, 1000 + 2 * MSS, 0))))
+    second = [(9.0, ipv4(segment(999, 0, 0, 2))), *twice]
+    content = pcap(transfer_of(ipv4, handshake=True) + second)
+    with pytest.warns(
+        UserWarning, match=r"left out: 10\.0\.0\.1:1000 > 10\.0\.0\.2:80 \(4 segments with data\): every ACK"
+    ):
+        assert _read(content, least_packets=2)[3].tolist() == [21.0]
+
+
 def test_some_acks_may_have_the_times_of_their_segments_and_not_all() -> None:
     """Clocks of captures may be coarse."""
     packets = transfer_of(ipv4)

@@ -70,8 +70,42 @@ def test_a_template_gives_constants_and_names_what_is_computed(tmp_path) -> None
     "pg_lossless_25000_5m_profile": { "xoff": "22528", "size": "40960" }
 }""")
     table = read_table(path)
-    assert [(row.rate, row.xoff) for row in table] == [(100e9, 51200), (25e9, 22528)]
+    assert [(row.rate, row.xoff, row.pool_size) for row in table] == [(100e9, 51200, 999), (25e9, 22528, None)]
     assert table.skipped == (("pg_lossless_400000_40m_profile", "its xoff is computed: {{ size * 2 }}"),)
+
+
+def pooled(xoff: str | None, ports: int) -> list[tuple[RowVerdict, str]]:
+    """Return the verdicts on ports of 100 Gb/s and 300 m, which need 81,088 B each, with a pool of headroom."""
+    names = [f"Ethernet{4 * n}" for n in range(ports)]
+    pool = {"mode": "dynamic", "type": "ingress", "size": "7719936"}
+    profile = {"pool": "[BUFFER_POOL|lossless]", "xon": "19456", "xoff": "165888", "size": "19456"}
+    data = {
+        "PORT": {key: {"speed": "100000"} for key in names},
+        "CABLE_LENGTH": {"AZURE": dict.fromkeys(names, "300m")},
+        "PORT_QOS_MAP": {key: {"pfc_enable": "3"} for key in names},
+        "BUFFER_POOL": {"lossless": pool if xoff is None else {**pool, "xoff": xoff}},
+        "BUFFER_PROFILE": {"used": profile},
+        "BUFFER_PG": {f"{name}|3": {"profile": "used"} for name in names},
+    }
+    audit = audit_headroom(read_table(io.StringIO(json.dumps(data))))
+    return [(each.verdict, each.reason) for each in audit.rows]
+
+
+def test_classes_that_share_a_pool_have_no_more_than_it() -> None:
+    """A pool of 20,480 B holds less than the 37,500 B on one cable, whatever xoff the profile names."""
+    for without in (None, "0", "81088", "165888"):
+        assert pooled(without, 1)[0][0] is RowVerdict.FULL_SIZE
+    assert pooled("81087", 1)[0][0] is RowVerdict.FASTER_PEER
+    verdict, reason = pooled("20480", 1)[0]
+    assert verdict is RowVerdict.IMPOSSIBLE
+    assert reason.startswith("lossless has 20,480 B in all: 0.55 of the 37,500 B on the cable")
+
+
+def test_classes_of_a_pool_are_covered_together_if_it_has_the_sum_of_their_needs() -> None:
+    assert [verdict for verdict, _ in pooled(str(3 * 81088), 3)] == [RowVerdict.FULL_SIZE] * 3
+    rows = pooled(str(3 * 81088 - 1), 3)
+    assert [verdict for verdict, _ in rows] == [RowVerdict.SHARED_POOL] * 3
+    assert rows[0][1].startswith("lossless has 243,263 B for 3 rows that need 243,264 B at the same time")
 
 
 def test_csv_with_and_without_optional_columns(tmp_path) -> None:
