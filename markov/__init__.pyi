@@ -30,11 +30,9 @@ from .methods.level_reduction import Levels
 from .methods.multilevel import Multilevel
 from .methods.solution import Method, Solution
 from .methods.sparse_lu import SparseLU
-from .models.gallery import MM1K, BirthDeath, Courtois, JacksonTandem
+from .models.gallery import MM1K, BirthDeath, Cluster, Courtois, CoxTandem, JacksonTandem, Kanban, Polling
 from .models.measures import Mean
-from .models.pause import PauseTandem
-from .models.pause_chains import PauseChain
-from .models.prism_suite import Cluster, CoxTandem, Kanban, Polling
+from .models.pause import PauseChain, PauseTandem
 from .models.rules import NO_END, ChainModel, add_at
 from .multigrid.matrix_free import MatrixFree
 from .phases.arrivals import MAP, fit_map

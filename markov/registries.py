@@ -14,10 +14,8 @@ from markov.methods.krylov import Krylov
 from markov.methods.level_reduction import Levels
 from markov.methods.multilevel import Multilevel
 from markov.methods.sparse_lu import SparseLU
-from markov.models.gallery import MM1K, BirthDeath, Courtois, JacksonTandem
-from markov.models.pause import PauseTandem
-from markov.models.pause_chains import PauseChain
-from markov.models.prism_suite import Cluster, CoxTandem, Kanban, Polling
+from markov.models.gallery import MM1K, BirthDeath, Cluster, Courtois, CoxTandem, JacksonTandem, Kanban, Polling
+from markov.models.pause import PauseChain, PauseTandem
 from markov.models.rules import ChainModel
 from markov.multigrid.matrix_free import MatrixFree
 

@@ -12,8 +12,7 @@ from hopflow.labels import aligned, labels_of
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError
 from markov.exploration import InfiniteChain
-from markov.models.functions import members_of, name_of
-from markov.models.means import Mean
+from markov.models.functions import Mean, members_of, name_of
 from markov.models.measures import functionals
 from markov.models.rules import ChainModel
 

@@ -651,9 +651,13 @@ class Translator:
             if isinstance(node.value, ast.Constant):
                 return lambda _frame: FALL_THROUGH
             raise refusal(node)
-        if node.value.value is None:
+        yielded = node.value.value
+        if yielded is None:
             raise refusal(node)
-        transition = self.value(node.value.value)
+        if isinstance(yielded, ast.IfExp):
+            yes, no = (ast.Expr(ast.Yield(part)) for part in (yielded.body, yielded.orelse))
+            return self._if(ast.copy_location(ast.If(yielded.test, [yes], [no]), node))
+        transition = self.value(yielded)
 
         def run(frame: Frame) -> Signal:
             receive_transition(frame, transition(frame))
@@ -955,8 +959,7 @@ class Translator:
 def _merge_branches(frame: Frame, inside: Frame, outside: Frame, first: Any, second: Any) -> Any:
     if first is None and second is None:
         return None
-    pairs = (inside, first), (outside, second)
-    return merge(frame.count, [(f.rows, v.fields() if isinstance(v, (States, Updated)) else v) for f, v in pairs])
+    return merge(frame.count, [(inside.rows, first), (outside.rows, second)])
 
 
 def _cannot_raise(node: ast.expr) -> bool:

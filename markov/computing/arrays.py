@@ -62,9 +62,13 @@ class NotOnArraysError(Exception):
 
 
 class PerState:
-    """Base of values with one value per state that are no arrays."""
+    """Base of states, whose fields have one value per state."""
 
     __slots__ = ()
+
+    def fields(self) -> Any:
+        """Return all fields as a state of the user's class."""
+        raise NotImplementedError
 
 
 class Uniform:
@@ -274,7 +278,7 @@ def _compare_numbers(operation: Callable[..., Any], a: Any, b: Any) -> Any:
 
 def _compare_tuples(operation: Callable[..., Any], a: Any, b: Any) -> Any:
     """Return whether two tuples are equal, or different, in each state."""
-    a, b = (value.fields() if isinstance(value, PerState) else value for value in (a, b))  # type: ignore[attr-defined]
+    a, b = (value.fields() if isinstance(value, PerState) else value for value in (a, b))
     if operation not in (operator.eq, operator.ne) or not (isinstance(a, tuple) and isinstance(b, tuple)):
         raise NotOnArraysError("a comparison of collections")
     equal: Any = len(a) == len(b)
@@ -384,6 +388,7 @@ def merge(count: int, parts: list[tuple[Any, Any]]) -> Any:
     parts
         Indices of states, and the value in these; every state once.
     """
+    parts = [(rows, value.fields() if isinstance(value, PerState) else value) for rows, value in parts]
     first = parts[0][1]
     values = [value for _, value in parts]
     if type(first) is not np.ndarray and all(

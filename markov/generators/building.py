@@ -14,8 +14,9 @@ fewer than `PYTHON_STATES`          declares its states    arrays take as long f
 up to `PYTHON_STATES`, then arrays  with a start, in a     the start may lead to few states, and a table of all of them
                                     space of more than     takes longer
                                     `COMPLETE_SPACE_STATES` states
-up to `STATES_BEFORE_BOX`, then     declares none          it takes 10 to 100 ms to find out whether they are infinitely
-arrays in a box                                            many, and a box for arrays that the rules do not leave
+up to `STATES_BEFORE_BOX`, and      declares none          it takes 10 to 100 ms to find out whether they are infinitely
+as many again if they are                                  many, and a box for arrays that the rules do not leave
+finitely many; then arrays
 all                                 without arrays         its rules have no translation, or no box is found
 ==================================  =====================  ==============================================================
 
@@ -291,7 +292,9 @@ class ChainBuilder:
         hull = self.find_closed_set(search)
         box = BoxBuilder.of_hull(self, hull) if hull else GrowingBoxBuilder.enclosing(self, search.states)
         with self._with_reason():
-            return (None if box is None else box.by_arrays()) or self.complete(search)
+            if box is None or search.run(STATES_BEFORE_BOX):
+                return self.complete(search)
+            return box.by_arrays() or self.complete(search)
 
     # Plain Python
 

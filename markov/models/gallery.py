@@ -1,6 +1,8 @@
-"""Chains with closed forms, each a few rules: for tests, benchmarks and as examples to start from.
+"""Chains for tests, benchmarks and as examples to start from, each a few rules.
 
-`markov.models.prism_suite` has chains of the PRISM benchmark suite.
+The first ones have closed forms. The others are chains of the PRISM benchmark suite (M. Kwiatkowska, G. Norman, D. Parker,
+The PRISM benchmark suite, QEST 2012), which are part of the quantitative verification benchmark set as well. Their
+``rewards`` has the rewards of the suite's properties in each state; ``stationary(model)[name]`` is their mean.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import integer, number, one_number
+from hopflow.functions import where
+from markov.models.functions import elementwise
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MM1K", "BirthDeath", "Courtois", "JacksonTandem"]
+__all__ = ["MM1K", "BirthDeath", "Cluster", "Courtois", "CoxTandem", "JacksonTandem", "Kanban", "Polling"]
 
 
 class BirthDeath(ChainModel):
@@ -232,3 +236,301 @@ _COURTOIS = (
     (0.00003, 0.0, 0.00003, 0.00004, 0.0, 0.1, 0.8, 0.0999),
     (0.0, 0.00005, 0.0, 0.0, 0.00005, 0.1999, 0.25, 0.55),
 )
+
+
+# Chains of the PRISM benchmark suite
+
+
+class Cluster(ChainModel):
+    """Two clusters of workstations, their switches and a backbone, with one repair unit.
+
+    B. R. Haverkort, H. Hermanns, J.-P. Katoen, On the use of model checking techniques for
+    dependability evaluation, SRDS 2000; rates per hour as in the PRISM benchmark suite. Task of the
+    repair unit (``busy``): 0 none, 1 and 2 a workstation on the left and right, 3 and 4 a
+    switch, 5 the backbone.
+
+    Examples
+    --------
+    >>> from markov import Cluster, generator
+    >>> generator(Cluster(workstations=2)).shape
+    (276, 276)
+    """
+
+    class State(NamedTuple):
+        """Workstations that work, switches and backbone that work (1) or not, and the repair."""
+
+        left: int
+        right: int
+        left_switch: int
+        right_switch: int
+        backbone: int
+        busy: int
+
+    class Params(NamedTuple):
+        """Workstations on each side."""
+
+        workstations: int = 4
+
+    def check(self) -> None:
+        """Check the number of workstations."""
+        integer("workstations", self.workstations, 1, 10**6)
+
+    def space(self) -> Mapping[str, range]:
+        """Return the values of each component."""
+        sides = dict.fromkeys(("left", "right"), range(int(self.workstations) + 1))
+        parts = dict.fromkeys(("left_switch", "right_switch", "backbone"), range(2))
+        return {**sides, **parts, "busy": range(6)}
+
+    def start(self) -> State:
+        """Return the state where everything works."""
+        return self.State(int(self.workstations), int(self.workstations), 1, 1, 1, 0)
+
+    @staticmethod
+    def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield the failure of each part, the start of its repair (10 per hour), the repair's end."""
+        working = (s.left, s.right, s.left_switch, s.right_switch, s.backbone)
+        installed = (q.workstations, q.workstations, 1, 1, 1)
+        for n in range(5):
+            if working[n] > 0:
+                yield _change_part(s, n, -1, s.busy), working[n] * _FAILING[n]
+            if working[n] < installed[n] and s.busy == 0:
+                yield s._replace(busy=n + 1), 10.0
+            if working[n] < installed[n] and s.busy == n + 1:
+                yield _change_part(s, n, 1, 0), _REPAIRING[n]
+
+    @elementwise
+    def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
+        """Return, over states ``s``, ``premium_steady``: whether one side's number of workstations is connected."""
+        left, right = s.left * s.left_switch, s.right * s.right_switch
+        joined = (s.left + s.right) * s.left_switch * s.backbone * s.right_switch
+        enough = np.maximum(np.maximum(left, right), joined) >= self.workstations
+        return {"premium_steady": np.asarray(enough, dtype=float)}
+
+
+_FAILING = (1 / 500, 1 / 500, 1 / 4000, 1 / 4000, 1 / 5000)
+_REPAIRING = (2.0, 2.0, 0.25, 0.25, 0.125)
+
+
+def _change_part(s: Any, n: int, change: int, busy: int) -> Any:
+    """Return the state after a unit of part n is repaired (1) or fails (-1)."""
+    return s._replace(
+        left=s.left + change * (n == 0),
+        right=s.right + change * (n == 1),
+        left_switch=s.left_switch + change * (n == 2),
+        right_switch=s.right_switch + change * (n == 3),
+        backbone=s.backbone + change * (n == 4),
+        busy=busy,
+    )
+
+
+class Kanban(ChainModel):
+    """Four production cells with ``tickets`` Kanban tickets each; cells 2 and 3 work in parallel.
+
+    G. Ciardo, M. Tilgner, On the use of Kronecker operators for the solution of generalized
+    stochastic Petri nets, ICASE 96-35, 1996; rates as in the PRISM benchmark suite. Components of each cell:
+    parts in the machine (m), to be done again (b), and done (d). Few states of the product space can be
+    reached.
+
+    Examples
+    --------
+    >>> from markov import Kanban, generator
+    >>> generator(Kanban(tickets=1)).shape
+    (160, 160)
+    """
+
+    class State(NamedTuple):
+        """Parts in the machine, back, done, in cells 1 to 4."""
+
+        m1: int
+        b1: int
+        d1: int
+        m2: int
+        b2: int
+        d2: int
+        m3: int
+        b3: int
+        d3: int
+        m4: int
+        b4: int
+        d4: int
+
+    class Params(NamedTuple):
+        """Tickets of each cell."""
+
+        tickets: int = 1
+
+    def check(self) -> None:
+        """Check the number of tickets."""
+        integer("tickets", self.tickets, 1, 30)
+
+    def space(self) -> Mapping[str, range]:
+        """Return 0 .. tickets for every place."""
+        return dict.fromkeys(self.State._fields, range(int(self.tickets) + 1))
+
+    def start(self) -> State:
+        """Return the empty system."""
+        return self.State(*(0,) * 12)
+
+    @staticmethod
+    def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield the transitions of the machines, and the moves between cells."""
+        machine, back = (s.m1, s.m2, s.m3, s.m4), (s.b1, s.b2, s.b3, s.b4)
+        done = (s.d1, s.d2, s.d3, s.d4)
+        for n in range(4):
+            if machine[n] > 0 and back[n] < q.tickets:
+                yield _change_cell(s, n, -1, 1, 0), _AGAIN[n]
+            if machine[n] > 0 and done[n] < q.tickets:
+                yield _change_cell(s, n, -1, 0, 1), _WELL[n]
+            if back[n] > 0 and machine[n] < q.tickets:
+                yield _change_cell(s, n, 1, -1, 0), 0.3
+        if s.m1 + s.b1 + s.d1 < q.tickets:
+            yield s._replace(m1=s.m1 + 1), 1.0
+        if s.d1 > 0 and s.m2 + s.b2 + s.d2 < q.tickets and s.m3 + s.b3 + s.d3 < q.tickets:
+            yield s._replace(d1=s.d1 - 1, m2=s.m2 + 1, m3=s.m3 + 1), 0.4
+        if s.d2 > 0 and s.d3 > 0 and s.m4 + s.b4 + s.d4 < q.tickets:
+            yield s._replace(d2=s.d2 - 1, d3=s.d3 - 1, m4=s.m4 + 1), 0.5
+        if s.d4 > 0:
+            yield s._replace(d4=s.d4 - 1), 0.9
+
+    @elementwise
+    def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
+        """Return, over states ``s``, ``throughput``: the rate of new parts."""
+        return {"throughput": np.asarray(s.m1 + s.b1 + s.d1 < self.tickets, dtype=float)}
+
+
+_AGAIN = (0.36, 0.42, 0.39, 0.33)
+_WELL = (0.84, 0.98, 0.91, 0.77)
+
+
+def _change_cell(s: Any, n: int, m: int, b: int, d: int) -> Any:
+    """Return the state after the parts in cell n have changed by m, b and d."""
+    return s._replace(
+        m1=s.m1 + m * (n == 0),
+        b1=s.b1 + b * (n == 0),
+        d1=s.d1 + d * (n == 0),
+        m2=s.m2 + m * (n == 1),
+        b2=s.b2 + b * (n == 1),
+        d2=s.d2 + d * (n == 1),
+        m3=s.m3 + m * (n == 2),
+        b3=s.b3 + b * (n == 2),
+        d3=s.d3 + d * (n == 2),
+        m4=s.m4 + m * (n == 3),
+        b4=s.b4 + b * (n == 3),
+        d4=s.d4 + d * (n == 3),
+    )
+
+
+class CoxTandem(ChainModel):
+    """A queue with a two-phase (Cox) server, and one with an exponential server that may block it.
+
+    H. Hermanns, J. Meyer-Kayser, M. Siegle, Multi terminal binary decision diagrams to represent and
+    analyse continuous time Markov chains, NSMC 1999; rates as in the PRISM benchmark suite (tandem).
+
+    Examples
+    --------
+    >>> from markov import CoxTandem, generator
+    >>> generator(CoxTandem(capacity=7)).shape
+    (120, 120)
+    """
+
+    class State(NamedTuple):
+        """Customers at the first server, its phase, customers at the second."""
+
+        first: int
+        phase: int
+        second: int
+
+    class Params(NamedTuple):
+        """Room of each queue."""
+
+        capacity: int = 15
+
+    def check(self) -> None:
+        """Check the capacity."""
+        integer("capacity", self.capacity, 1, 10**6)
+
+    def space(self) -> Mapping[str, range]:
+        """Return 0 .. capacity for the queues, 1 and 2 for the phase."""
+        queue = range(int(self.capacity) + 1)
+        return {"first": queue, "phase": range(1, 3), "second": queue}
+
+    def start(self) -> State:
+        """Return the empty system."""
+        return self.State(0, 1, 0)
+
+    @staticmethod
+    def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield an arrival, the phases of the first server and the second service."""
+        if s.first < q.capacity:
+            yield s._replace(first=s.first + 1), 4.0 * q.capacity
+        if s.first > 0 and s.phase == 1:
+            yield s._replace(phase=2), 0.2
+        if s.first > 0 and s.second < q.capacity:
+            served = where(s.phase == 1, 1.8, 2.0)
+            yield s._replace(first=s.first - 1, phase=1, second=s.second + 1), served
+        if s.second > 0:
+            yield s._replace(second=s.second - 1), 4.0
+
+    @elementwise
+    def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
+        """Return, over states ``s``, ``customers``: their number in both queues."""
+        return {"customers": np.asarray(s.first + s.second, dtype=float)}
+
+
+class Polling(ChainModel):
+    """One server goes round N stations, each with room for one customer; rates in 1/s.
+
+    O. C. Ibe, K. S. Trivedi, Stochastic Petri net models of polling systems, IEEE Journal on Selected
+    Areas in Communications 8(9), 1990; rates as in the PRISM benchmark suite.
+
+    Examples
+    --------
+    >>> from markov import Polling, generator
+    >>> generator(Polling(stations=4)).shape
+    (96, 96)
+    """
+
+    class State(NamedTuple):
+        """Position of the server, whether it serves (1), and bit n of ``full``: whether station n waits."""
+
+        at: int
+        serving: int
+        full: int
+
+    class Params(NamedTuple):
+        """Number of stations."""
+
+        stations: int = 5
+
+    def check(self) -> None:
+        """Check the number of stations."""
+        integer("stations", self.stations, 1, 30)
+
+    def space(self) -> Mapping[str, range]:
+        """Return the stations, 0 and 1, and all sets of stations."""
+        n = int(self.stations)
+        return {"at": range(n), "serving": range(2), "full": range(2**n)}
+
+    def start(self) -> State:
+        """Return the empty system."""
+        return self.State(0, 0, 0)
+
+    @staticmethod
+    def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield arrivals at empty stations, and the transitions of the server."""
+        customer = 1 << s.at
+        for n in range(q.stations):
+            if (s.full >> n) % 2 == 0:
+                yield s._replace(full=s.full + (1 << n)), 1.0 / q.stations
+        if s.serving == 1:
+            yield s._replace(at=(s.at + 1) % q.stations, serving=0, full=s.full - customer), 1.0
+        elif (s.full >> s.at) % 2 == 1:
+            yield s._replace(serving=1), 200.0
+        else:
+            yield s._replace(at=(s.at + 1) % q.stations), 200.0
+
+    @elementwise
+    def rewards(self, s: Any) -> dict[str, NDArray[np.float64]]:
+        """Return, over states ``s``, ``s1``: whether the first station waits for the server."""
+        waits = (s.full % 2 == 1) & ((s.at != 0) | (s.serving != 1))
+        return {"s1": np.asarray(waits, dtype=float)}

@@ -10,8 +10,7 @@ import numpy as np
 
 from hopflow.checks import dimensions, format_value
 from hopflow.labels import aligned
-from markov.models.functions import name_of, numbers_of, values_of
-from markov.models.means import Mean
+from markov.models.functions import Mean, name_of, numbers_of, values_of
 from markov.models.state_tables import StateBlocks, StateTable
 
 if TYPE_CHECKING:

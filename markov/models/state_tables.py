@@ -14,7 +14,6 @@ from markov.models.spaces import Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.models.means import Mean
 
 __all__ = ["StateBlocks", "StateTable", "extreme_states", "sample_of"]
 
@@ -44,7 +43,7 @@ class StateTable:
 
     def __init__(self, space: Space, codes: NDArray[np.int64]) -> None:
         self.space, self.codes = space, codes
-        self.cached: dict[int, dict[str, Mean]] | None = None
+        self.cached: dict[int, dict[str, Any]] | None = None
 
     @classmethod
     def of(cls, s: Any) -> StateTable:

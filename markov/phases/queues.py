@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import integer, number
-from markov.models.functions import elementwise
-from markov.models.means import Mean
+from markov.models.functions import Mean, elementwise
 from markov.models.rules import ChainModel
 from markov.models.spaces import NO_END
 from markov.phases.arrivals import MAP

@@ -27,7 +27,7 @@ from markov.proofs.means import bound_mean, bound_ratio
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.models.means import Mean
+    from markov.models.functions import Mean
     from markov.proofs.certificates import Certificate
 
     Vector = NDArray[np.float64]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from markov.models.means import Mean
+    from markov.models.functions import Mean
     from markov.proofs.certificates import Certificate
     from markov.proofs.checker import Interval
 

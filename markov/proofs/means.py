@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.models.means import Mean
+    from markov.models.functions import Mean
     from markov.proofs.certificates import Certificate
 
     Vector = NDArray[np.float64]

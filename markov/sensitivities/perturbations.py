@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.generators.slopes import Comparison, RateSlopes, flat_numbers, plain_rates, rate_slopes
-from markov.models.means import Mean
+from markov.models.functions import Mean
 from markov.models.measures import chosen
 from markov.models.rules import ChainModel
 from markov.models.spaces import NUMBERED

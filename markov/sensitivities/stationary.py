@@ -15,7 +15,7 @@ import numpy as np
 
 from markov.computing.rounding import U
 from markov.methods.choice import choose
-from markov.models.means import Mean
+from markov.models.functions import Mean
 from markov.models.measures import chosen
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import deviation

@@ -31,7 +31,7 @@ from markov.computing.rounding import WIDE_U, U
 from markov.files.enclosures import Estimate, calculate
 from markov.infinite.bounds import most_merged
 from markov.methods.gth import MIN_ENTRY, MIN_PRODUCT
-from markov.models.means import Mean
+from markov.models.functions import Mean
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance
 from markov.time.chebyshev import chebyshev_weights

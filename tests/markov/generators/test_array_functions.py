@@ -321,8 +321,15 @@ def test_transitions_in_every_form(on_arrays):
         yield pair
         yield [s._replace(x=0), quartered(s.x) + 3]
 
+    def chosen(s, q):
+        yield (s._replace(x=0), 1.0) if s.x > s.y else (s._replace(y=0, x=1), 0.5 * s.y)
+        target = s._replace(x=2) if s.y > 1 else s._replace(y=3)
+        yield target, 2.0 if s.x else 3.0
+        yield (s if s.x == 3 else s._replace(x=0)), 1.0
+
     on_arrays(listed)
     on_arrays(delegated)
+    on_arrays(chosen)
 
 
 def test_identity_of_what_is_no_number(on_arrays):

@@ -32,14 +32,16 @@ from markov.errors import RuleError
 from markov.models import functions
 from markov.models.functions import (
     Function,
+    as_mean,
     evaluate_by_state,
     evaluate_on_arrays,
     is_inverted,
     members_of,
+    number_of,
     refuse_changing_values,
+    stack,
     values_of,
 )
-from markov.models.means import as_mean, number_of, stack
 from markov.models.spaces import Space
 from markov.models.state_tables import StateTable
 from tests.surface import for_each
