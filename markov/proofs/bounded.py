@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from markov.proofs.checker import decade, format_decimal, format_rounded_up
+from markov.proofs.checker import decimal_exponent, format_decimal, format_rounded_up
 
 __all__ = ["Bounded", "ExactBounded"]
 
@@ -105,7 +105,7 @@ class ExactBounded:
         half_width = self.upper - self.value
         if half_width == 0:
             return f"{self.value} +- 0"
-        e = decade(half_width) - 2
+        e = decimal_exponent(half_width) - 2
         rounded = round(self.value / Fraction(10) ** e)
         rounding = abs(rounded * Fraction(10) ** e - self.value)
         return f"{format_decimal(rounded, e)} +- {format_rounded_up(half_width + rounding)}"

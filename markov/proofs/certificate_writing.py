@@ -15,7 +15,7 @@ import numpy as np
 
 from hopflow.whole_files import replacing
 from markov.computing.matrices import row_numbers
-from markov.proofs.checker import STATIONARY, Contents, Rows, decade
+from markov.proofs.checker import STATIONARY, Contents, Rows, decimal_exponent
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -63,7 +63,7 @@ def integer_rows(Q: sp.csr_matrix, rates: Rates | None) -> tuple[Fraction, Rows]
     Q
         Generator, shape (n, n).
     rates
-        Exact rates; None: those of Q.
+        Exact rates; None: the rates of Q.
     """
     sources = row_numbers(Q.indptr)
     off_diagonal = sources != Q.indices
@@ -91,7 +91,7 @@ def binary_digits(value: float) -> int:
 
 
 def integer_values(f: NDArray[np.float64]) -> tuple[tuple[int, int], Interval, list[int]]:
-    """Return the scales, the claim and the values of a function of the state, shape (n,), without a claim for its mean."""
+    """Return the scales, an open claim and the values of a function of the state, shape (n,)."""
     bits = max(0, *(binary_digits(v) for v in f.tolist()))
     return (1 << bits, 1), (-UNCLAIMED, UNCLAIMED), [scale_to_integer(v, bits) for v in f.tolist()]
 
@@ -117,7 +117,7 @@ def outward(value: Fraction, width: Fraction, *, up: bool = False) -> str:
     """Return a number with six digits of ``width``, not above the value, or not below it."""
     if width <= 0:
         return str(value)
-    e = decade(width) - CLAIMED_DIGITS + 1
+    e = decimal_exponent(width) - CLAIMED_DIGITS + 1
     unit = Fraction(10) ** e
     return f"{-(-value // unit) if up else value // unit}e{e}"
 

@@ -6,7 +6,8 @@
 
        c * half of sum |x - m pi| <= max(sum r+ h, sum r- h),
 
-   m being the mass of x (`Certificate._prove`). Any h with a negative drift and any x serve: no error of a solver matters.
+   m being the mass of x (`Certificate._prove`). Any h with a negative drift and any x serve: no error of a solver
+   matters.
 3. With factors the vector is corrected by its residual as long as the bound falls by half, and the distance to the
    corrected vector is added (`Certificate._judge`).
 4. The next solver follows where c is small, or where the reference is unlikely and the vector cannot be corrected.
@@ -83,7 +84,7 @@ def relative_residual(Q: sp.csr_matrix, pi: Vector, net: Vector | None = None) -
 def error_bound(Q: sp.csr_matrix, pi: Vector, components: Mapping[str, NDArray[np.int64]] | None = None) -> float:
     """Return an upper bound on the total-variation distance of ``pi`` to the stationary vector.
 
-    Parameters are those of `Certificate`.
+    Parameters as for `Certificate`.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def solvers(
     components: Mapping[str, NDArray[np.int64]] | None,
     solution: Solution | None,
 ) -> Iterator[Solver]:
-    """Yield solvers of Poisson's equation Q g = -f for a chain: the factors of the method, then others by predicted cost."""
+    """Yield solvers of Poisson's equation Q g = -f: the factors of the method, then others by predicted cost."""
     if solution is not None and solution.factors is not None:
         yield solution.factors
     hierarchy = None if solution is None else solution.hierarchy

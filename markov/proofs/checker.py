@@ -6,8 +6,8 @@ states but one. Then there is exactly one stationary distribution pi, and for an
 
     (1/2) sum |y - m pi|  <=  rest = max(sum r+ h, sum r- h) / c.
 
-For functions f and g of the state and rho = f + Q g, pi f = pi rho. So m pi f differs from y rho by at most rest times the
-range of rho, and pi f lies between the smallest and the largest rho.
+For functions f and g of the state and rho = f + Q g, pi f = pi rho. So m pi f differs from y rho by at most rest times
+the range of rho, and pi f lies between the smallest and the largest rho.
 
 A chain with several recurrent classes has no such h. Its certificate has functions u and e beside f and g with
 |Q u| <= -Q e and |f + Q g - u| <= e: the long-run mean of f from each state s is then within e(s) of u(s)
@@ -39,7 +39,7 @@ __all__ = [
     "Statement",
     "check",
     "compare_rows",
-    "decade",
+    "decimal_exponent",
     "drift",
     "format_decimal",
     "format_rounded_up",
@@ -79,7 +79,7 @@ class Source(Protocol):
     name: str
 
     def compare(self, certificate: Contents) -> str:
-        """Return a remark; CertificateError where the rows differ from those of the certificate."""
+        """Return a remark; CertificateError where the rows differ from the certificate's."""
 
 
 @dataclass
@@ -217,7 +217,7 @@ class Statement:
 
 
 def check(path: str | Path, source: Source | None = None) -> Statement:
-    """Check a certificate file, and that its rows are those of a source.
+    """Check a certificate file, and compare its rows with a source.
 
     Parameters
     ----------
@@ -380,7 +380,7 @@ def prove_rest(rows: Rows, Y: list[int], H: list[int], reference: int) -> Fracti
 
 
 def verify(contents: Contents, rows: str = "as in the certificate") -> Statement:
-    """Return what the contents of a certificate prove; CertificateError where that is less than their claims."""
+    """Return the proved statement of a certificate; CertificateError where it is weaker than the claims."""
     n, X, Y = len(contents.rows), contents.X, contents.Y
     if not (n and contents.scale > 0 and contents.unit > 0 and 0 <= contents.reference < n):
         raise CertificateError("states, scale, unit of the rates and reference must be positive, and in range")
@@ -480,7 +480,7 @@ def compare_rows(name: str, contents: Contents, rows: Iterable[dict[int, Fractio
 # ---------------------------------------------------------------------- numbers for readers
 
 
-def decade(value: Fraction) -> int:
+def decimal_exponent(value: Fraction) -> int:
     """Return the largest e with 10^e <= value, for a positive value."""
     e = len(str(value.numerator)) - len(str(value.denominator))
     while Fraction(10) ** e > value:
@@ -492,7 +492,7 @@ def format_rounded_up(value: Fraction) -> str:
     """Return a bound with three digits, not below it."""
     if value == 0:
         return "0"
-    e = decade(value) - DIGITS + 1
+    e = decimal_exponent(value) - DIGITS + 1
     digits = str(-(-value // Fraction(10) ** e))
     if len(digits) > DIGITS:  # 1000
         digits, e = digits[:DIGITS], e + 1
@@ -502,7 +502,7 @@ def format_rounded_up(value: Fraction) -> str:
 def format_interval(low: Fraction, high: Fraction) -> str:
     """Return an interval that holds [low, high], to three digits of its width."""
     largest = max(abs(low), abs(high))
-    e = decade(high - low) - DIGITS + 1 if high > low else (decade(largest) - 20 if largest else 0)
+    e = decimal_exponent(high - low) - DIGITS + 1 if high > low else (decimal_exponent(largest) - 20 if largest else 0)
     unit = Fraction(10) ** e
     return f"[{format_decimal(low // unit, e)}, {format_decimal(-(-high // unit), e)}]"
 

@@ -6,8 +6,8 @@ sigma^2 = 2 pi((f - pi f) g) (W. Whitt, Planning queueing simulations, Managemen
 
 First the mean pi f with its bound, then g, refined by its residual rho = f - pi f + Q g as long as that halves. The
 inequality is |g - exact| <= max |rho| h / c with the supersolution h of the certificate. The variance is the mean of
-2 (f - pi f) g, widened by the means of the errors of its factors. Rounding enters in rho, by the bound of the product in
-double-double, and in the products of f and g.
+2 (f - pi f) g, widened by the means of the errors of its factors. Rounding enters in rho, by the bound of the product
+in double-double, and in the products of f and g.
 """
 
 from __future__ import annotations
@@ -136,10 +136,10 @@ def asymptotic_variance(proof: Certificate, mean: Mean, tolerance: float) -> lis
 
 
 def _root_of_rounding(proof: Certificate, size: float) -> float:
-    """Return a bound on the root of the asymptotic variance of the rounding errors of a function made of numbers up to ``size``.
+    """Return a bound on the root of the asymptotic variance of rounding errors of numbers up to ``size``.
 
-    With an error of at most e in each state, the centred error is at most 2 e, and the solution of its Poisson equation at most
-    2 e times the mean time to the reference.
+    With an error of at most e in each state, the centred error is at most 2 e, and the solution of its Poisson equation
+    at most 2 e times the mean time to the reference.
     """
     heights = proof.supersolution
     if heights is None or not heights.c > 0.0:

@@ -85,7 +85,7 @@ class ExactMeans:
         F = [a * x - b * y for x, y in zip(numerator.F, denominator.F, strict=True)]
         difference = Function("difference", (scale, 1), numerator.claimed, F)
         difference_interval = self._interval(difference, top - value * bottom)
-        quotients = [v + end / each for end in difference_interval for each in denominator_interval]
+        quotients = [v + end / bound for end in difference_interval for bound in denominator_interval]
         return ExactBounded.between(min(quotients), max(quotients))
 
     def _interval(self, function: Function, f: Vector) -> Interval:

@@ -53,7 +53,7 @@ class ExplicitRows(NumberedRows):
                 raise CertificateError(f"{self.name}, line {number}: {expected}") from None
             self.add(source, target, rate, f"line {number}")
 
-    def listed_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+    def states_by_values(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
         """Return the numbers of states by the values of variables."""
         path = self.path.with_suffix(".sta")
         lines = self._lines(path)

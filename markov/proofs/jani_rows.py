@@ -46,7 +46,7 @@ KEYS = {
 
 
 class JaniRows(ModelRows):
-    """The transitions that a JANI file gives for listed states: a `Source` of rows, with the parameters of `ModelRows`."""
+    """The transitions of a JANI file for listed states: a `Source` of rows, parameters as for `ModelRows`."""
 
     def __init__(self, path: str | Path, constants: Mapping[str, Any] | None = None) -> None:
         super().__init__(path, constants)
@@ -71,7 +71,7 @@ class JaniRows(ModelRows):
             raise self._refuse(f"{kind}: {min(unknown)[:40]!r} is not read")
         return value
 
-    def _unrestricted(self, value: Any) -> None:
+    def _refuse_restriction(self, value: Any) -> None:
         if self._object(value.get("restrict-initial", {}), "restrict-initial").get("exp", True) is not True:
             raise self._refuse("restrict-initial: not read")
 
@@ -82,7 +82,7 @@ class JaniRows(ModelRows):
         refused = set(model.get("features", [])) - FEATURES
         if refused or model.get("functions"):
             raise self._refuse(f"{', '.join(sorted(refused)) or 'functions'}: not read")
-        self._unrestricted(model)
+        self._refuse_restriction(model)
         actions = [self._object(action, "action")["name"] for action in model.get("actions", [])]
         self._actions = set(actions)
         if len(self._actions) < len(actions):
@@ -133,7 +133,7 @@ class JaniRows(ModelRows):
         self.ranges[name], self.initial[name] = (low, high), first
 
     def _automaton(self, automaton: Any) -> None:
-        self._unrestricted(self._object(automaton, "automaton"))
+        self._refuse_restriction(self._object(automaton, "automaton"))
         for variable in automaton.get("variables", []):
             self._variable(variable)
         locations = [self._object(location, "location")["name"] for location in automaton["locations"]]

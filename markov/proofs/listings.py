@@ -44,7 +44,7 @@ class Listing:
     information
         Text by key, repeated by the checker without a check.
     rates
-        Exact rates of the entries off the diagonal of Q; None: those of Q.
+        Exact rates of the entries off the diagonal of Q; None: the rates of Q.
     """
 
     columns: Mapping[str, NDArray[np.int64]]
@@ -70,7 +70,7 @@ def listing_of(
     measures
         As for `functions_of`.
     model, constants
-        A file that the chain was read from, which has the exact rates, and its constants; None: the rates are those of Q.
+        The chain's file, which has the exact rates, and its constants; None: the rates of Q.
 
     Raises
     ------

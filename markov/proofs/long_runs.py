@@ -1,12 +1,12 @@
 """Write the proof of long-run means from a state of a chain with several recurrent classes into a file.
 
-The long-run mean of f from a state s is u(s): in a recurrent class the mean of f, in a transient state that of the class
-that is entered, on average. With g that solves Q g = u - f, and e that falls where u is not exactly harmonic,
+The long-run mean of f from a state s is u(s): in a recurrent class the mean of f, in a transient state that of the
+class that is entered, on average. With g that solves Q g = u - f, and e that falls where u is not exactly harmonic,
 
     |Q u| <= -Q e  and  |f + Q g - u| <= e
 
-prove that it is within e(s) of u(s) (``docs/markov-bound.md``). Solutions of float64 become integers and are corrected by
-their exact residuals; e is then computed from the remaining residuals. Rounding enters nowhere else.
+prove that it is within e(s) of u(s) (``docs/markov-bound.md``). Solutions of float64 become integers and are corrected
+by their exact residuals; e is then computed from the remaining residuals. Rounding enters nowhere else.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def write_long_run(
     model: str | Path | None = None,
     constants: Mapping[str, Any] | None = None,
 ) -> Contents:
-    """Write a certificate of long-run means from a state, and return what it contains.
+    """Write a certificate of long-run means from a state, and return its contents.
 
     Parameters
     ----------

@@ -4,10 +4,10 @@ With x the corrected vector of a `Certificate` and r = f + Q g for any g, pi f =
 
     |x r - pi r| <= deviation * (max r - min r),
 
-or the same with weights (`_Enclosure._spread`). In this order: the interval of f alone; that with a better vector, which
-gains more per cycle and serves all functions; then g by the solver, refined by its residual as long as the interval halves.
-The intersection of all intervals is returned. r is evaluated in double-double, the mean x r as well. Rounding enters by
-their error bounds, and by one step of `nextafter` at each end.
+or the same with weights (`_Enclosure._spread`). In this order: the interval of f alone; that with a better vector,
+which gains more per cycle and serves all functions; then g by the solver, refined by its residual as long as the
+interval halves. The intersection of all intervals is returned. r is evaluated in double-double, the mean x r as well.
+Rounding enters by their error bounds, and by one step of `nextafter` at each end.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def bound_measure(proof: Certificate, mean: Mean, tolerance: float) -> Bounded |
     mean
         Arrays of shape (..., n), taken as exact.
     tolerance
-        As for `bounded_mean`.
+        As for `bound_mean`.
     """
     bounds = [
         bound_mean(proof, f, tolerance) if g is None else bound_ratio(proof, f, g, tolerance) for f, g in rows_of(mean)

@@ -38,7 +38,7 @@ class NumberedRows:
         if rate and source != target:
             row[target] = row.get(target, Fraction(0)) + rate
 
-    def listed_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+    def states_by_values(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
         """Return the numbers of states by the values of variables."""
         raise NotImplementedError
 
@@ -47,7 +47,7 @@ class NumberedRows:
         if certificate.columns == ("state",):
             numbers = [values[0] for values in certificate.values]
         else:
-            numbers_by_state = self.listed_states(certificate.columns)
+            numbers_by_state = self.states_by_values(certificate.columns)
             missing = [values for values in certificate.values if values not in numbers_by_state]
             if missing:
                 raise self.refuse(f"the state {missing[0]} is not in the file of states")

@@ -1,7 +1,7 @@
 """Solvers of Poisson's equation Q g = -f apart from a method's factors: multigrid, and their order by predicted cost.
 
-A solver proves nothing: `markov.proofs.certificates` verifies each h and g by a product with Q. So solvers work in float64,
-and rounding in them costs tightness alone.
+A solver proves nothing: `markov.proofs.certificates` verifies each h and g by a product with Q. So solvers work in
+float64, and rounding in them costs tightness alone.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MultigridPoisson:
     pi
         Its approximate stationary vector, shape (n,).
     hierarchy
-        Levels of the chain; their values become those of ``pi``.
+        Levels of the chain; their values are replaced by ``pi``.
     weights
         Shape (n,): the norm of a residual of Q g = -f is that of residual / weights.
 
@@ -139,7 +139,7 @@ def candidates(
     lu_considered = costs.order(entries) <= MAX_PREDICTION_COST * fastest
     if lu_considered:
         makers.append(_lu(Q, reference))
-    for _, make in sorted(makers, key=lambda each: each[0]):
+    for _, make in sorted(makers, key=lambda maker: maker[0]):
         with suppress(RuntimeError, MemoryError):  # exactly singular, or too large
             yield make()
     if not lu_considered and costs.order(entries) <= MAX_LU_COST * shared:

@@ -1,7 +1,7 @@
 """Derive the transitions of a PRISM model for a list of states, in exact arithmetic, with the standard library alone.
 
-The subset: ``ctmc``; constants; formulas; modules with variables ``[low..high]`` and ``bool``, and copies of modules with
-other names; commands, with labels that modules share; ``label`` and ``rewards``, which are skipped. All else is
+The subset: ``ctmc``; constants; formulas; modules with variables ``[low..high]`` and ``bool``, and copies of modules
+with other names; commands, with labels that modules share; ``label`` and ``rewards``, which are skipped. All else is
 refused by name.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["PrismRows"]
 
 
 class PrismRows(ModelRows):
-    """The transitions that a PRISM file gives for listed states: a `Source` of rows, with the parameters of `ModelRows`."""
+    """The transitions of a PRISM file for listed states: a `Source` of rows, parameters as for `ModelRows`."""
 
     def __init__(self, path: str | Path, constants: Mapping[str, Any] | None = None) -> None:
         super().__init__(path, constants)

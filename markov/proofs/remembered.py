@@ -31,8 +31,8 @@ class MemoizedFunction:
     Parameters
     ----------
     function
-        Reads values by ``state[name]`` alone, and depends on nothing else: which variable it reads next follows from the
-        values that it has read. Errors are not cached.
+        Reads values by ``state[name]`` alone, and depends on nothing else: which variable it reads next follows from
+        the values that it has read. Errors are not cached.
     """
 
     def __init__(self, function: Callable[[dict[str, Any]], Any]) -> None:

@@ -41,7 +41,7 @@ def model_rows(path: str | Path, constants: Mapping[str, Any] | None = None) -> 
 
 
 def source_of(path: str | Path, constants: Mapping[str, Any] | None = None) -> Source:
-    """Return the rows of a model's file or of a list of transitions; errors are those of `model_rows`."""
+    """Return the rows of a model's file or of a list of transitions; errors as for `model_rows`."""
     suffix = Path(path).suffix
     if suffix in LIST_READERS:
         if constants:

@@ -138,7 +138,7 @@ class UmbRows(NumberedRows):
             for p in parts
         ]
 
-    def listed_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+    def states_by_values(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
         """Return the numbers of states by the values of variables."""
         try:
             (only,) = self._index["valuations"]["states"]["classes"]

@@ -143,8 +143,8 @@ class Stationary(Solved):
         Parameters
         ----------
         states
-            A state, as a ``State``, a tuple, or a name; or a set of states: a function of a state, the name of a label, a list
-            of states, or truth values of shape (states,).
+            A state, as a ``State``, a tuple, or a name; or a set of states: a function of a state, the name of a label,
+            a list of states, or truth values of shape (states,).
 
         Raises
         ------
@@ -199,8 +199,8 @@ class Stationary(Solved):
             Relative error at which multigrid stops, if it gets there. Factors go to rounding at once.
         exact
             True evaluates in integers, as a `certificate` does: value and ends are fractions, and the error is not
-            limited by the digits of a float64. It takes about 5 microseconds of CPU per transition at the first call, and 0.6
-            for each further measure. ``tolerance`` does not matter.
+            limited by the digits of a float64. It takes about 5 microseconds of CPU per transition at the first call,
+            and 0.6 for each further measure. ``tolerance`` does not matter.
 
         Returns
         -------
@@ -530,4 +530,4 @@ class Stationary(Solved):
 
 def _shorten_numbers(text: str) -> str:
     """Round numbers of more than 15 digits in a string, such as 200 * 1e-6, to 15."""
-    return re.sub(r"(?<!\d)\d+\.\d{15,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.15g}", text)
+    return re.sub(r"(?<!\d)\d+\.\d{15,}(?:e[-+]?\d+)?", lambda match: f"{float(match[0]):.15g}", text)

@@ -1,11 +1,11 @@
-"""Derivatives of functions of one number by differences, which notice kinks and steps.
+"""Derivatives of functions of one number by differences, with detection of kinks and steps.
 
 1. Central differences at a step and two halves of it, extrapolated twice (L. F. Richardson, Philosophical
-   Transactions of the Royal Society A 210, 1911), and one-sided ones at the same points.
+   Transactions of the Royal Society A 210, 1911), and one-sided differences at the same points.
 2. An entry is smooth where both sides agree to their errors and the differences converge as they should.
 3. Others follow at steps 2^9 times smaller, as their kink may only be close by. The finer derivative is
    accepted once its error is an eighth of the difference between the sides at larger steps.
-   A kink that is closer than rounding resolves counts as one at the point itself.
+   A kink that is closer than rounding resolves counts as a kink at the point.
 4. An entry that is not smooth at any step has a kink. A derivative from one side is accepted where two steps in
    a row agree; where the function moves as much at the smallest step as at the step before, it has a step.
 """

@@ -5,7 +5,8 @@ A = -Q restricted to transient states is an M-matrix with A^-1 >= 0. For w > 0 w
     |x - A^-1 b| <= w max_i |(b - A x)_i| / (A w)_i.
 
 1. An approximate mean time to absorption serves as w; it need not be accurate, since A w is computed, in double-double.
-2. x is the sum of two vectors, refined by the residual b - A x in double-double, so that cancellation does not spoil the bound.
+2. x is the sum of two vectors, refined by the residual b - A x in double-double, so that cancellation does not spoil
+   the bound.
 3. The first solver that yields such a w serves: multigrid for many states, sparse factors or iterations with incomplete
    factors, and last an elimination without a subtraction for matrices that are singular to rounding.
 
@@ -359,7 +360,8 @@ class Absorbing(WithoutCaches):
     def _solvers(self, costs: NDArray[np.float64]) -> Iterator[tuple[Solver, int]]:
         """Yield solvers, in the order of their predicted speed, with the number of attempts at weights.
 
-        A matrix that a factorization does not solve is singular to rounding. An elimination without a subtraction follows.
+        A matrix that a factorization does not solve is singular to rounding. An elimination without a subtraction
+        follows.
         """
         if self._has_many_states:
             leaving = self.rates_into(~self.inside).astype(np.float64)

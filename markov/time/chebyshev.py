@@ -1,13 +1,15 @@
-"""The exponential of a generator as a sum of Chebyshev polynomials of its jump matrix, with weights that bound the error.
+"""The exponential of a generator as a sum of Chebyshev polynomials of its jump matrix, with a bound on the error.
 
 For P = I + Q / q and a = q t,
 
     exp(Q t) = sum over k >= 0 of c_k(a) T_k(P),    c_0 = e^-a I_0(a),  c_k = 2 e^-a I_k(a),
 
-I_k being the modified Bessel function of order k. About sqrt(2 a log(1 / tolerance)) terms suffice where the spectrum is
-nearly real, in place of the a terms of Poisson's weights. The error needs no knowledge of the spectrum. For row vectors
-t_0 = p, t_1 = t_0 P + e_0, t_k+1 = 2 t_k P - t_k-1 + e_k, with any errors e_k, the sum p~ of c_k t_k up to k = m has
-the residual
+I_k being the modified Bessel function of order k. About sqrt(2 a log(1 / tolerance)) terms suffice where the spectrum
+is nearly real, in place of the a terms of Poisson's weights. The error needs no knowledge of the spectrum.
+
+1. The weights c_k and their integrals J_k come from one downward recurrence of positive terms (`chebyshev_weights`).
+2. For row vectors t_0 = p, t_1 = t_0 P + e_0, t_k+1 = 2 t_k P - t_k-1 + e_k, with any errors e_k, such as
+   rounding, the sum p~ of c_k t_k up to k = m has the residual
 
     (p~' - p~ Q) / q = c_0 e_0 + sum over 1 <= k <= m of c_k e_k / 2 + c_m+1 t_m / 2 - c_m t_m+1 / 2,
 

@@ -8,11 +8,11 @@ file                  operation                                                 
 `squaring`            products of n x n matrices with 2 or 3 float64 per entry    relative, of every entry
 `krylov`              sparse factors, some 50 solves, small dense matrices        total variation, by the residual
 `uniformization`      one product with the sparse jump matrix per expected jump   total variation
-`chebyshev`           some sqrt(50 a) products for a jumps                        total variation, summed up term by term
+`chebyshev`           sqrt(50 a) products for a jumps                             total variation, by terms
 ===================== =========================================================== ======================================
 
-Chebyshev polynomials serve `moving` alone: their terms have both signs, so that rounding errors add up to as much as the
-largest of them, which suffices for sets of states that lose 1e-10 of the mass anyway.
+Chebyshev polynomials serve `moving` alone: their terms have both signs, so that rounding errors add up to as much as
+the largest of them, which suffices for sets of states that lose 1e-10 of the mass anyway.
 
 Predictions are seconds (`markov.computing.costs`, and the constants below, fitted in the same way), so that the choice
 depends on the chain and the times alone.
@@ -96,7 +96,8 @@ class TimedJump(NamedTuple):
     after
         Whether the state at that very time is that before the jump.
     targets
-        State after the jump from each state, shape (states,); -1: unknown, since the start does not lead to the state by then.
+        State after the jump from each state, shape (states,); -1: unknown, since the start does not lead to the state
+        by then.
     """
 
     time: float
@@ -246,7 +247,8 @@ def _krylov(problem: _Problem) -> Distributions | None:
     """Return the distributions by uniformization until a time, and by a rational Krylov space from it on.
 
     The layer is extended until the bound is that of the tolerance, or near to the rounding of uniformization alone.
-    None: factors are not cheaper, the layer would be too long, or a factor is singular, as the time is too long for float64.
+    None: factors are not cheaper, the layer would be too long, or a factor is singular, as the time is too long for
+    float64.
     """
     Q, times = problem.chain.Q, problem.times
     order = krylov_order(Q, problem.n_jumps)
@@ -305,7 +307,7 @@ METHODS = (
     Method(
         lambda p: p.n_jumps > MAX_JUMPS or squaring_pays(p.chain.size, p.n_jumps, p.chain.Q.nnz),
         _square,
-        "few states: every entry has a relative error, in less time or in milliseconds; no other method reaches such times",
+        "few states: every entry has a relative error, in less time or in milliseconds; no other reaches such times",
     ),
     Method(
         _always,
@@ -318,7 +320,7 @@ METHODS = (
         "all others: no factors and no cancellation, and it stops where the chain settles",
     ),
 )
-"""Methods of `evolve`, the first that pays and succeeds. Squaring is tried again where the bound of the others is useless."""
+"""Methods of `evolve`, in their order. Squaring is tried again where the bound of the others is useless."""
 
 
 # Limits and jumps at fixed times

@@ -11,7 +11,8 @@ master equation, IET Syst. Biol. 4, 2010). The differences:
 3. No bound depends on an estimate of the dropped mass: the mass computed to reach the target is a lower bound on
    its probability, and all mass that is neither there, nor has missed it, nor is still held, may have reached it.
 
-Rows of the chain are computed when a set needs them. Rounding enters in products, weights, sums and times (`_Sweep._propagate`).
+Rows of the chain are computed when a set needs them. Rounding enters in products, weights, sums and times
+(`_Sweep._propagate`).
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class GrowingChain(Protocol):
 
 
 class Slice(NamedTuple):
-    """States that confine the chain for a duration in s, the mass of each at its begin, and the mass that may leave them."""
+    """States that confine the chain for a duration in s, the mass of each at its begin, and the allowed loss."""
 
     states: States
     values: Vector
@@ -193,7 +194,7 @@ class Sets:
         self.positions[states] = np.arange(first, first + len(states))
 
     def _ring(self, states: States, occupied: Vector) -> tuple[States, Vector, float]:
-        """Return the outside states whose inflow is at least the threshold, their inflows, and the inflow of all others."""
+        """Return the outside states with inflows above the threshold, their inflows, and the inflow of all others."""
         rows = self.chain.rows
         arguments = states, occupied, self.positions, rows, self.flux, self.entered
         self._call(kernels.flow_out, arguments)
@@ -362,7 +363,7 @@ class _Sweep:
             duration = remaining
             if rate * remaining > 1.25 * self.jumps:  # the difference of two times that are numbers
                 duration = (self.time + self.jumps / rate) - self.time
-            slice_ = Slice(*begin, duration, self._allowed_loss(duration))
+            slice_ = Slice(*begin, duration, self._loss_budget(duration))
             slice_ = self.sets.choose(slice_, mass, self.caution, self._limit(duration))
             self.work -= PRODUCTS_PER_CHOICE * (len(slice_.states) + STATES_PER_PRODUCT)
             end = self._propagate(slice_)
@@ -381,9 +382,9 @@ class _Sweep:
                 self.jumps, self.growth = 0.5 * rate * duration, SLICE_GROWTH_AFTER_FAILURE
                 begin, mass = (self.states, self.values), self.values
         self.time = self.horizon if duration == remaining else self.time + duration
-        self._accept(slice_, end, max(loss, 0.0))
+        self._adopt(slice_, end, max(loss, 0.0))
 
-    def _accept(self, slice_: Slice, end: _SliceEnd, loss: float) -> None:
+    def _adopt(self, slice_: Slice, end: _SliceEnd, loss: float) -> None:
         """Adopt the end of a slice, and choose the length of the next slice."""
         self.caution = min(CAUTION_GROWTH * self.caution, 1.0)
         change = self.sets.distance((self.states, self.values), (slice_.states, end.values))
@@ -415,7 +416,7 @@ class _Sweep:
             self.error += slices * (change + 6.0 * error)
             self.time = self.horizon
 
-    def _allowed_loss(self, duration: float) -> float:
+    def _loss_budget(self, duration: float) -> float:
         """Return the mass that may leave the set in a slice, of the remaining budget."""
         if len(self.states) > FEW_STATES:
             self.budget = LOOSE_BUDGET

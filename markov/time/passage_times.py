@@ -12,9 +12,9 @@ Few states and many jumps are squared (`markov.time.squaring`). All others:
 
    with weights v u the ratios p P^K / v have a known mean. The same holds for g_k with b in place of 1. Only the powers
    of one vector are needed, and their rounding, K times that of one product, limits e.
-   Where it would be more than `ONE_SIDE_SPREAD`, K + L powers are made, with P^L 1 between z and (1 + e') z times u: then
-   |r| <= e e', since the deviations of the ratios on both sides from their means are multiplied. So e = e' = 3e-8 proves 15
-   digits, and rounding in the powers does not matter.
+   Where it would be more than `ONE_SIDE_SPREAD`, K + L powers are made, with P^L 1 between z and (1 + e') z times u:
+   then |r| <= e e', since the deviations of the ratios on both sides from their means are multiplied. So e = e' = 3e-8
+   proves 15 digits, and rounding in the powers does not matter.
 3. For q t much above K + L the sums are closed: P(T > t) = (p u) (v 1) / (v u) e^(-a t) to the same error.
 
 Rounding enters in the powers (k times that of one product), the sums, the Poisson weights and the interval of a.
@@ -57,7 +57,7 @@ RATE_FACTOR = 1.1  # q over the largest exit rate, so that no diagonal entry is 
 CHECK_INTERVAL = 64  # powers between two checks of their spread
 TWO_SIDE_SPREAD = 3e-8  # of the ratios to a Perron vector, on each side of two
 ONE_SIDE_SPREAD = 1e-13  # the same where only one side is iterated
-MAX_ROUNDING_TO_ONE_SIDE = 4.0  # times the rounding of the powers until TWO_SIDE_SPREAD: its part of the spread of ratios until ONE_SIDE_SPREAD
+MAX_ROUNDING_TO_ONE_SIDE = 4.0  # factor of the rounding until TWO_SIDE_SPREAD: its part of ONE_SIDE_SPREAD
 MAX_POWERS_TO_ONE_SIDE = 2.0  # times the powers until SPREAD: those until ONE_SIDE
 MIN_POWERS_FOR_PERRON = 2_000  # with fewer powers Perron vectors do not pay
 MAX_POWERS = 10**7
@@ -200,7 +200,7 @@ class PowerSums:
             raise ValueError(f"time = {time:g}: more than 1e308 jumps")
         self._extend(time, math.ceil(mean + 12.0 * math.sqrt(mean) + 100.0))
         if mean >= CLOSED_FORM_JUMPS[0] * len(self) + CLOSED_FORM_JUMPS[1]:  # all jumps of the table have been made
-            return self._point(time, self._closed(mean))
+            return self._point(time, self._closed_form(mean))
         tail = POISSON_TAIL
         while True:
             weights = poisson_weights(mean, tail)
@@ -302,13 +302,13 @@ class PowerSums:
             self._cumulated = [np.append(0.0, np.cumsum(values, dtype=np.longdouble)) for values in tables]
         return self._cumulated
 
-    def _ended_by(self, count: int) -> list[float]:
+    def _end_probabilities(self, count: int) -> list[float]:
         """Return the probabilities of both ends within ``count`` jumps."""
         return [float(sums[count]) / self.rate for sums in self._sums()]
 
-    def _closed(self, mean: float) -> _Parts:
+    def _closed_form(self, mean: float) -> _Parts:
         """Return the parts once all jumps of the table have been made, as `_sum` does before."""
-        ended, rounding = self._ended_by(len(self)), self._rounding(len(self))
+        ended, rounding = self._end_probabilities(len(self)), self._rounding(len(self))
         if self.tail is not None:
             return self.tail.after(mean, ended, rounding)
         remainder = self._table[0][-1] * (1.0 + rounding)

@@ -9,14 +9,14 @@ Of an m that is off by e = m - x, with r = 1 - A x = A e: since G(f, g) = Q(f g)
 With |r| <= s drift and |e| <= s w, where A w >= drift > 0, and A^-1 being positive, the change is at most
     2 x s w + (s w)^2 + 2 s w max(x + w / drift).
 
-Derivatives by a parameter: since A m' = Q' m, the prime being the derivative, m' is the mean reward that Q' m earns until
-the set is entered; so it is for probabilities, and for rewards with their derivative added.
+Derivatives by a parameter: since A m' = Q' m, the prime being the derivative, m' is the mean reward that Q' m earns
+until the set is entered; so it is for probabilities, and for rewards with their derivative added.
 
 Of infinitely many states, with T the time until a set B is entered, and A finitely many states: a chain that is stopped
-where it leaves A gives a lower bound on E[T]. With V as for `stationary`, QV <= -1 outside of A and B, and u = V + b there,
-u >= E[T] wherever Qu <= -1 outside of B (Foster). In A that is u = m + v + b o, with m the mean time until B is entered or A
-is left, v the mean of V where A is left, zero in B, and o the probability to leave A before B; b is the smallest number with
-u <= V + b in A. The probability to enter B lies between that without leaving A, and that plus o.
+where it leaves A gives a lower bound on E[T]. With V as for `stationary`, QV <= -1 outside of A and B, and u = V + b
+there, u >= E[T] wherever Qu <= -1 outside of B (Foster). In A that is u = m + v + b o, with m the mean time until B is
+entered or A is left, v the mean of V where A is left, zero in B, and o the probability to leave A before B; b is the
+smallest number with u <= V + b in A. The probability to enter B lies between that without leaving A, and that plus o.
 """
 
 from __future__ import annotations
@@ -244,8 +244,8 @@ class Moments(WithoutCaches):
     def rewards(self, rewards: Vector, *, certain: bool = True) -> tuple[Vector, Vector]:
         """Return the mean reward until the set is entered from each state, and a bound on its error, shape (n,) each.
 
-        ``certain``: from the states that enter it for sure; False: from all that lead to it, until it is entered or never
-        can be. 0 from others.
+        ``certain``: from the states that enter it for sure; False: from all that lead to it, until it is entered or
+        never can be. 0 from others.
         """
         system, states = (self._system, self._open) if certain else (self._leaking, self.possible & ~self.target)
         values, error = np.zeros(len(rewards)), np.zeros(len(rewards))
@@ -505,17 +505,19 @@ class Passage(Result):
     ) -> Sensitivity:
         """Return the derivative and the elasticity of the mean, or another quantity, by a parameter of the model.
 
-        A whole number (``servers=3``, not 3.0, unless the model declares it as a float) has no derivative: the result is
-        the difference to one more, and its ``kind`` says so.
+        A whole number (``servers=3``, not 3.0, unless the model declares it as a float) has no derivative: the result
+        is the difference to one more, and its ``kind`` says so.
 
         Parameters
         ----------
         parameter
             Its name; of one that has several entries ``"arrival_rates[0]"``.
         of
-            ``"mean"`` (E[T], in s), ``"probability"`` (of ever entering the set), or the name of a label or reward, for `reward`.
+            ``"mean"`` (E[T], in s), ``"probability"`` (of ever entering the set), or the name of a label or reward, for
+            `reward`.
         side
-            ``"left"`` or ``"right"``: the derivative from below or above, at a kink; the difference to one less or to one more.
+            ``"left"`` or ``"right"``: the derivative from below or above, at a kink; the difference to one less or to
+            one more.
 
         Returns
         -------
@@ -527,7 +529,8 @@ class Passage(Result):
         NoDerivativeError
             Where the derivatives from both sides differ, or a rate jumps; it states both.
         ValueError
-            For an unknown name; for a parameter that is no number, is zero, or changes the states; for an infinite mean.
+            For an unknown name; for a parameter that is no number, is zero, or changes the states; for an infinite
+            mean.
 
         Examples
         --------
@@ -663,8 +666,8 @@ class InfinitePassage(Passage):
     """The time T until a chain with infinitely many states first enters a set.
 
     ``chain`` has finitely many of the states, the states of the set entered from them, and the rates between
-    them. ``means`` and ``probabilities`` are of these states. ``variance`` and ``standard_deviation`` are not computed: NaN. In `distribution`
-    ``cdf`` is a lower and ``survival`` an upper value; the density has no bound.
+    them. ``means`` and ``probabilities`` are of these states. ``variance`` and ``standard_deviation`` are not computed:
+    NaN. In `distribution` ``cdf`` is a lower and ``survival`` an upper value; the density has no bound.
 
     Attributes
     ----------
@@ -824,7 +827,7 @@ def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bra
         times, error = system.solve(np.ones(int(certain.sum())))
         mean[0, certain] = np.maximum((times - error) / up, 0.0)
         top = V + LYAPUNOV_ROUNDING * np.abs(V)
-        means = system.solve(_weighted_rates(Q, certain, np.where(outside, top, 0.0)))
+        means = system.solve(_sum_rates(Q, certain, np.where(outside, top, 0.0)))
         upper_times = (times + error + means[0] + means[1]) * up
         mean[1, certain] = _upper_means(upper_times, leaving[certain], (V[certain], lyapunov), up)
     if outside.any() and not certain[inside].all():
@@ -836,7 +839,7 @@ def bracket(projection: Projection, V: Vector, lyapunov: Lyapunov | None) -> Bra
     return Bracket(projection, np.clip(probability[:, :n], 0.0, 1.0), mean[:, :n], leaving[:n])
 
 
-def _weighted_rates(Q: sp.csr_matrix, rows: NDArray[np.bool_], values: Vector) -> Vector:
+def _sum_rates(Q: sp.csr_matrix, rows: NDArray[np.bool_], values: Vector) -> Vector:
     """Return the sums of rates times values, zero inside, over the transitions out of the marked states."""
     sums: Vector = np.asarray(sp.csr_matrix(Q[np.flatnonzero(rows)]) @ values)
     return sums

@@ -1,16 +1,17 @@
-"""The slowest decay of a chain among its transient states: Perron vectors, their eigenvalue, and the quasi-stationary distribution.
+"""The slowest decay among transient states: Perron vectors, their eigenvalue, the quasi-stationary distribution.
 
 With A = -Q on the states that are not absorbing, v A = alpha v: the left Perron vector of an M-matrix (J. N. Darroch,
 E. Seneta, On quasi-stationary distributions in absorbing continuous-time finite Markov chains, Journal of Applied
 Probability 4, 1967).
 
-1. Inverse iteration without a subtraction (`PositiveFactors`), then one step whose result is refined to twice the digits,
-   for rows and for columns (`slowest_decay`). It converges where the next eigenvalue is far.
+1. Inverse iteration without a subtraction (`PositiveFactors`), then one step whose result is refined to twice the
+   digits, for rows and for columns (`slowest_decay`). It converges where the next eigenvalue is far.
 2. Otherwise shifts by the smallest ratio (v A)(x) / v(x) keep A an M-matrix, the iterates positive, and converge
    quadratically (T. Noda, Numerische Mathematik 17, 1971).
 
-Either is proved in the same way: for any v > 0, alpha lies between the smallest and the largest (v A)(x) / v(x) (L. Collatz,
-H. Wielandt). Rounding enters in these products, evaluated in double-double, and their bound widens the interval.
+Either is proved in the same way: for any v > 0, alpha lies between the smallest and the largest (v A)(x) / v(x)
+(L. Collatz, H. Wielandt). Rounding enters in these products, evaluated in double-double, and their bound widens the
+interval.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""exp(Q t) applied to vectors, with a proved relative error of every entry, at any stiffness: squared non-negative matrices.
+"""exp(Q t) times vectors by squared non-negative matrices: a proved relative error of every entry, at any stiffness.
 
 1. P = I + Q / q with a power of two q >= max exit, so that P >= 0.
-2. E_0 = exp(-x) T(x P), x = q h <= 2, T the Taylor polynomial of the exponential function, from the powers of P up to the root
-   of its degree (M. S. Paterson, L. J. Stockmeyer, SIAM J. Comput. 2, 1973). E_(k + 1) = E_k E_k.
-3. A time is a sum of several 2^k h and a remainder below h: a vector is multiplied by the E_k of those, and by T for the
-   remainder.
+2. E_0 = exp(-x) T(x P), x = q h <= 2, T the Taylor polynomial of the exponential function, from the powers of P up to
+   the root of its degree (M. S. Paterson, L. J. Stockmeyer, SIAM J. Comput. 2, 1973). E_(k + 1) = E_k E_k.
+3. A time is a sum of several 2^k h and a remainder below h: a vector is multiplied by the E_k of those, and by T for
+   the remainder.
 
-No step subtracts: relative errors add up, whatever the size of the entries. A relative error of E_k is twice as large in
-E_(k + 1). So the first matrices have three float64 per entry where the last would have too large an error in two. Entries are
-unevaluated sums of two or three float64, their words: shape (words, rows, columns), >= 0, each word at most about u = 2^-53 of
-the one before. Rounding enters in products (`unit_error`), sums (`total_error`), the weights of T, and the cut to words. The docs
-page ``markov-time`` has the proof. Another algorithm with a bound of this kind, in working precision and with a condition
-number: M. Shao, W. Gao, J. Xue, SIAM J. Matrix Anal. Appl. 35, 2014.
+No step subtracts: relative errors add up, whatever the size of the entries. A relative error of E_k is twice as large
+in E_(k + 1). So the first matrices have three float64 per entry where the last would have too large an error in two.
+Entries are unevaluated sums of two or three float64, their words: shape (words, rows, columns), >= 0, each word at most
+about u = 2^-53 of the one before. Rounding enters in products (`unit_error`), sums (`total_error`), the weights of T,
+and the cut to words. The docs page ``markov-time`` has the proof. Another algorithm with a bound of this kind, in
+working precision and with a condition number: M. Shao, W. Gao, J. Xue, SIAM J. Matrix Anal. Appl. 35, 2014.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class Plan(NamedTuple):
         return 3 if self.precise else 2
 
     def errors(self, n: int) -> list[float]:
-        """Return the relative errors of E_0, .., E_K in two words, without those of the powers of P."""
+        """Return the relative errors of E_0, .., E_K in two words, without the errors of the powers of P."""
         error, rounded = _per_step(self.words), 2.0 * U * U
         errors = [error + rounded]
         for k in range(1, self.squarings + 1):
@@ -344,24 +344,25 @@ class Evolution:
         for k, level in enumerate(self._squares(max(counts, default=0).bit_length())):
             selected = [row for row, count in enumerate(counts) if count >> k & 1]
             if selected:
-                rows[:, selected] = product(np.ascontiguousarray(rows[:, selected]), _orient(level, transposed))
+                rows[:, selected] = product(np.ascontiguousarray(rows[:, selected]), _contiguous(level, transposed))
         relative = [self._relative(count, remainder != 0) for count, remainder in zip(counts, remainders, strict=True)]
         n = len(vector)
         absolute = [(count + 1) * n * n * 2.0**-1060 + n * 1e-318 for count in counts]
         return Evolved(rows[0], np.array(relative), np.array(absolute) * max(1.0, vector.max()))
 
     def forward_many(self, start: Vector, times: Vector) -> tuple[Vector, float]:
-        """Return start exp(Q t) for many times at little cost, shape (times, ..., n), and a bound on the relative error of all.
+        """Return start exp(Q t) for many times cheaply, shape (times, ..., n), and a bound on all relative errors.
 
-        Matrices are those of `forward`, vectors are rounded to one float64: n + 2 roundings more per factor. Entries
-        below 1e-290 may be lost.
+        Matrices are the same as in `forward`, vectors are rounded to one float64: n + 2 roundings more per factor.
+        Entries below 1e-290 may be lost.
 
         Parameters
         ----------
         start
             Exact, >= 0, shape (..., n).
         times
-            At least 0 and at most ``longest``, which must be a power of two: then each is an exact sum of steps. Shape (times,).
+            At least 0 and at most ``longest``, which must be a power of two: then each is an exact sum of steps. Shape
+            (times,).
         """
         if math.frexp(self.longest)[0] != 0.5:
             raise ValueError(f"longest = {self.longest}: must be a power of two")
@@ -387,7 +388,7 @@ class Evolution:
         return values, self._relative((1 << top) - 1, True) + self._rounding(top)
 
     def _powers_in_float64(self, start: Vector) -> Vector:
-        """Return a vector times P^k for all k of T in float64, shape (degrees, ..., n); the powers of the last vector are stored."""
+        """Return a vector times P^k for all k of T in float64, shape (degrees, ..., n), cached for the last vector."""
         key = start.tobytes()
         if self._last_float64 is None or self._last_float64[0] != key:
             powers = np.empty((len(weights_of(2)), *start.shape))
@@ -466,12 +467,12 @@ class Evolution:
                 rows[:, row : row + 1] = product(scale[:, None], powers)
 
     def _powers(self, vector: Vector, transposed: bool) -> Words:
-        """Return a vector times P^k for all k of T, shape (2, degrees, n); the powers of the last vector are stored."""
+        """Return a vector times P^k for all k of T, shape (2, degrees, n), cached for the last vector."""
         key = vector.tobytes(), transposed
         if self._last is None or self._last[0] != key:
             powers = np.zeros((2, len(weights_of(2)), len(vector)))
             powers[0, 0] = vector
-            P = _orient(self._P[:2], transposed)
+            P = _contiguous(self._P[:2], transposed)
             for k in weights_of(2)[1:]:
                 powers[:, k : k + 1] = product(powers[:, k - 1 : k].copy(), P)
             self._last = key, powers
@@ -528,7 +529,7 @@ class Evolution:
         return error * (1.0 + 1e-5)
 
 
-def _orient(matrix: Words, transposed: bool) -> Words:
+def _contiguous(matrix: Words, transposed: bool) -> Words:
     """Return a matrix, or its transpose, as one block of memory."""
     return np.ascontiguousarray(matrix.transpose(0, 2, 1) if transposed else matrix)
 

@@ -77,8 +77,8 @@ class DiscreteChain:
     Parameters
     ----------
     P
-        Probabilities of steps, shape (n, n), dense or any SciPy sparse format: rows that sum to one. A table of pandas or
-        xarray with labels has the same labels for rows and columns, in any order.
+        Probabilities of steps, shape (n, n), dense or any SciPy sparse format: rows that sum to one. A table of pandas
+        or xarray with labels has the same labels for rows and columns, in any order.
     states
         Names of the states, n different values; None: the labels of P, otherwise their numbers.
 

@@ -1,8 +1,8 @@
 """Distributions of a chain over time: from a model and times to a result with a bound on every error.
 
-Of a chain with infinitely many states, on a finite set that grows along the flow. The mass that leaves the set stays outside
-(finite state projection; B. Munsky, M. Khammash, J. Chem. Phys. 124, 2006): the probability of each state is then a lower
-bound, and the mass outside is the sum of the deficits. Where the chain may explode, that is missing too.
+Of a chain with infinitely many states, on a finite set that grows along the flow. The mass that leaves the set stays
+outside (finite state projection; B. Munsky, M. Khammash, J. Chem. Phys. 124, 2006): the probability of each state is
+then a lower bound, and the mass outside is the sum of the deficits. Where the chain may explode, that is missing too.
 """
 
 from __future__ import annotations
@@ -151,12 +151,12 @@ class Transient(Result):
         ValueError
             Where it is predicted to take longer than ``max_seconds``; naming the value that allows it.
         """
-        return self._occupied[0]
+        return self._occupancies[0]
 
     @property
     def occupancy_error(self) -> NDArray[np.float64]:
         """Bound on half the sum of the absolute errors of `occupancy`, shape (times,)."""
-        return self._occupied[1]
+        return self._occupancies[1]
 
     @cached_property
     def accumulated(self) -> xr.Dataset:
@@ -173,7 +173,7 @@ class Transient(Result):
         return xr.Dataset(columns, coords={"time": self.times})
 
     @cached_property
-    def _occupied(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _occupancies(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if self.timed:
             raise ValueError("occupancy: of a model with events at given times it is not found")
         jumps, previous = Uniformized(self.chain.Q), 0.0
@@ -339,7 +339,7 @@ class InfiniteTransient(Transient):
     outside: Vector
 
     @property
-    def _occupied(self) -> NoReturn:
+    def _occupancies(self) -> NoReturn:
         name = self.infinite.model.name
         raise ValueError(f"{name}: occupancy is not computed for a chain with infinitely many states")
 

@@ -3,13 +3,15 @@
 With P = I + Q / q, v(t) = sum_k P(N = k) v P^k for a Poisson N with mean q t (A. Jensen, Markoff chains
 as an aid in the study of Markoff processes, Skandinavisk Aktuarietidskrift 36, 1953).
 
-1. Poisson weights are computed relative to that of the mode, by ratios of neighbours, which neither overflow nor underflow
-   (the idea of B. L. Fox, P. W. Glynn, Computing Poisson probabilities, Communications of the ACM 31(4), 1988). Geometric
-   series bound the tails. The bound of the weights covers the tails twice, as the weights are normalized.
+1. Poisson weights are computed relative to that of the mode, by ratios of neighbours, which neither overflow nor
+   underflow (the idea of B. L. Fox, P. W. Glynn, Computing Poisson probabilities, Communications of the ACM 31(4),
+   1988). Geometric series bound the tails. The bound of the weights covers the tails twice, as the weights are
+   normalized.
 2. Powers are summed from k = 0 on. P contracts the 1-norm of rows and the maximum norm of columns, and all numbers are
    non-negative: rounding errors of the products add up and are never amplified.
-3. The change from one power to the next, and the distance to the limit, do not grow either. Every `CHECK_INTERVAL` powers
-   both are computed: the sum stops where the remaining weights times one of them are below the share of the tolerance.
+3. The change from one power to the next, and the distance to the limit, do not grow either. Every `CHECK_INTERVAL`
+   powers both are computed: the sum stops where the remaining weights times one of them are below the share of the
+   tolerance.
 
 Rounding enters in each product (`Uniformized.rounding`), in the sum of weighted powers, and in the weights.
 """
@@ -212,7 +214,7 @@ class Uniformized:
         self.P = _jump_matrix(Q, self.rate)
         entries = int(np.diff(self.P.indptr).max(initial=1))
         columns = int(np.bincount(self.P.indices, minlength=1).max(initial=1))
-        # a sum of m products, in the 1-norm and in the maximum norm, whose diagonal entry has an exit rate, a sum of rates
+        # a sum of m products, in the 1-norm and in the maximum norm; the diagonal has an exit rate, a sum of rates
         self.rounding = (max(entries, columns) + entries + 4) * U
         self._transposed: sp.csr_matrix | None = None
 

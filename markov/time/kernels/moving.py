@@ -16,8 +16,8 @@ BLOCK = 1024
 def flow_out(states, occupied, positions, rows, flux, entered):
     """Add the mass that flows from states to states outside of the set, and count them.
 
-    ``occupied`` is the mass of each state times the time it spends there. ``entered`` lists the states outside that have
-    a positive ``flux``; its first entry is their number.
+    ``occupied`` is the mass of each state times the time it spends there. ``entered`` lists the states outside that
+    have a positive ``flux``; its first entry is their number.
     """
     count = entered[0]
     for position in range(len(states)):

@@ -1,8 +1,8 @@
 """The product of two matrices of sums of three float64.
 
 As in `pairs`, each sum starts at an estimate. Its rounding errors, and the products of a first and a second part, are
-summed in the same way from an offset that is larger than they can be. Their rounding errors, and all smaller products, are summed
-in float64.
+summed in the same way from an offset that is larger than they can be. Their rounding errors, and all smaller products,
+are summed in float64.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"

@@ -89,7 +89,7 @@ def test_thousands_of_states_agree_with_the_forty_or_hundred_that_matter(levels,
     system = Absorbing(Q, ~target)
     assert system.F.shape[0] > MAX_STATES
     for k, time in enumerate(times.tolist()):
-        truth = few._squared(time) if time else few.at(times[:1])
+        truth = few._by_squaring(time) if time else few.at(times[:1])
         cdf, survival = float(np.ravel(truth.cdf)[0]), float(np.ravel(truth.survival)[0])
         bound = found.relative_error[k] + (1e-13 if time else 0.0)
         assert found.cdf[k] == pytest.approx(cdf, rel=bound, abs=0.0)
@@ -246,7 +246,7 @@ def test_a_right_hand_side_of_zeros_has_the_solution_zero() -> None:
     chain = MarkovChain(erlang(2, 1.0))
     system = Absorbing(chain.Q, np.array([True, True, False]))
     for allowed in (0.0, np.ones(2)):
-        found = system.refined(np.zeros(2), allowed)
+        found = system.refine(np.zeros(2), allowed)
         assert np.all(found.high == 0.0)
         assert np.all(found.error < 1e-300)
 
