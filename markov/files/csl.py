@@ -42,9 +42,9 @@ __all__ = ["Checker", "Operators", "States"]
 
 
 TOLERANCE = 1e-13
-MIN_RELATIVE_PROBABILITY = 1e-280  # probability that has a relative error
-MAX_RELATIVE_ERROR = 1e-11  # error of a probability, relative to it, above which it is found by itself
-MAX_PRODUCTS = 2e9  # multiplications of uniformization, beyond which only the requested state has a probability
+MIN_RELATIVE_PROBABILITY = 1e-280  # minimum probability with a relative error bound
+MAX_RELATIVE_ERROR = 1e-11  # relative error above which the requested probability is computed separately
+MAX_PRODUCTS = 2e9  # of uniformization, beyond which only the requested state has a probability
 
 
 class Checker:
@@ -63,7 +63,7 @@ class Checker:
     def __init__(self, Q: sp.csr_matrix, loops: Vector, proof: Proof = True) -> None:
         self.Q, self.loops, self.proof = Q, loops, proof
         self._answers: dict[int, Any] = {}  # by the number of the class
-        self.settled = False  # whether a value was the long-run one, which is reached before the time
+        self.settled = False  # whether a value is a long-run value, reached before the time
         self.n = Q.shape[0]
         self.chain = MarkovChain(Q) if self.n else None
         self.rates = off_diagonal(Q)
@@ -79,7 +79,7 @@ class Checker:
     def until(self, left: Marks, right: Marks) -> Estimate:
         """P(left U right) in each state."""
         possible = self.leads_to(right, left & ~right)
-        certain = ~self.leads_to(~possible, left & ~right)  # cannot go where it is impossible
+        certain = ~self.leads_to(~possible, left & ~right)  # states that cannot reach an impossible state
         certain &= possible
         uncertain = possible & ~certain
         values, error = certain.astype(float), np.zeros(self.n)
@@ -132,7 +132,7 @@ class Checker:
         (part, rewards), (running, right) = stopping, sets
         jumps = Uniformized(part)
         if squaring_pays(len(rewards), jumps.rate * time, part.nnz):
-            with suppress(ValueError):  # nothing is proved
+            with suppress(ValueError):  # no bound is proved
                 evolution = Evolution(stopping_rates(self.rates, running, right), time, time)
                 evolved = evolution.backward(rewards, [time])
                 reached = evolved.values[0, :-2]
@@ -258,7 +258,7 @@ class Checker:
         rates[0] = self.rates.toarray()
         try:
             evolution = Evolution(rates, time, time)
-        except ValueError:  # nothing is proved
+        except ValueError:  # no bound is proved
             return None
         above = evolution.backward(rewards - lowest, [time])  # its terms are not negative
         values = above.values[0]
@@ -468,7 +468,7 @@ class Operators:
         left = self.scope.truth(path.left)
         if path.kind == "U":
             return self._until(left, right, (low, high), state)
-        if path.kind == "W":  # not: (left and not right) until neither
+        if path.kind == "W":  # the complement of (left and not right) until neither
             return self._avoidance(left & ~right, ~left & ~right, (low, high), state)
         return self._avoidance(~left, ~right, (low, high), state)
 

@@ -265,7 +265,7 @@ def _reward_structures(path: Path) -> list[tuple[Path, Path]]:
     numbered: set[str] = set()
     for file in path.parent.glob(f"{glob.escape(path.stem)}*"):
         digits = file.stem.removeprefix(path.stem)
-        # rewards beside transitions of their own name belong to those
+        # rewards beside a .tra file of the same name belong to that file
         if file.suffix in suffixes and digits.isdecimal() and not file.with_suffix(".tra").is_file():
             numbered.add(digits)
     if any(path.with_suffix(suffix).is_file() for suffix in suffixes):
@@ -557,7 +557,8 @@ def _matrix_market(path: Path) -> sp.csr_matrix:
             if row < 0 or column < 0 or (symmetry != "general" and column > row - first):
                 raise FileError(
                     location,
-                    f"entry ({row + 1}, {column + 1}): must be within the matrix, below its diagonal where it is {symmetry}",
+                    f"entry ({row + 1}, {column + 1}): must be within the matrix, "
+                    f"below its diagonal where it is {symmetry}",
                 )
         rows[k], columns[k], values[k] = row, column, _real(entry[-1], location)
         if form == "array":
@@ -617,7 +618,7 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None
         from scipy.io import mmwrite
 
         with replacing(path) as scratch:
-            content = io.BytesIO()  # of a file SciPy reports no failed write
+            content = io.BytesIO()  # SciPy does not report a failed write to a file
             mmwrite(content, chain.Q, precision=17)
             scratch.write_bytes(content.getvalue())
         return
@@ -634,7 +635,7 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None
             held = [str(k) for k, name in enumerate(names) if labels[name][x]]
             if held:
                 lines.append(f"{x}: {' '.join(held)}")
-    with contextlib.ExitStack() as stack:  # both are on the disk before either takes its name
+    with contextlib.ExitStack() as stack:  # both files are complete before the first is renamed
         for file, text in files.items():
             scratch = stack.enter_context(replacing(file))
             scratch.write_text("\n".join(text) + "\n", encoding="utf-8")

@@ -124,7 +124,7 @@ FIELDS: dict[str, Fields] = {
     "trigger": Fields("initialValue", "id persistent", "math"),
     "listOfEventAssignments": Fields(elements="eventAssignment"),
     "eventAssignment": Fields("variable", "id", "math"),
-}  # fmt: skip
+}
 """Elements that are read, by their tag. All else is refused by its name."""
 
 
@@ -252,13 +252,16 @@ def describe(element: Element) -> str:
 
 
 MAX_DEPTH = 60
-MAX_NODES = 10_000  # of a formula with the bodies of the functions that it calls
+MAX_NODES = 10_000  # of a formula, with the bodies of the called functions
 TIME = "http://www.sbml.org/sbml/symbols/time"
 CLOCK = "time of the model"
 """Name of the time in expressions: no name of a file has spaces."""
 CONSTANTS: dict[str, float] = {
-    "pi": math.pi, "exponentiale": math.e, "true": True, "false": False,
-}  # fmt: skip
+    "pi": math.pi,
+    "exponentiale": math.e,
+    "true": True,
+    "false": False,
+}
 EMPTY: dict[str, float] = {"plus": 0, "times": 1, "and": True, "or": False, "xor": False}
 """Values of operators without operands."""
 _SIGNS = {entry.mathml: sign for sign, entry in OPERATORS.items()}
@@ -272,8 +275,14 @@ UNARY_FUNCTIONS = {
     if FUNCTIONS[name].arguments == 1 and word not in ("log", "root")
 }
 """Functions of one number; ``log`` and ``root`` may have a qualifier."""
-OF_INVERSE = {"arcsec": "arccos", "arccsc": "arcsin", "arccot": "arctan",
-              "arcsech": "arccosh", "arccsch": "arcsinh", "arccoth": "arctanh"}  # fmt: skip
+OF_INVERSE = {
+    "arcsec": "arccos",
+    "arccsc": "arcsin",
+    "arccot": "arctan",
+    "arcsech": "arccosh",
+    "arccsch": "arcsinh",
+    "arccoth": "arctanh",
+}
 INVERSE_OF = {
     "sec": "cos",
     "csc": "sin",
@@ -522,7 +531,7 @@ class Signs:
 
 
 POSITIVE, ANY = Signs(negative=False, positive=True), Signs(negative=True, positive=True)
-ROUNDING = 1e-9  # of amounts at which a factor is 0
+ROUNDING = 1e-9  # tolerance of the amounts at which a factor is 0
 
 
 class Line(NamedTuple):
@@ -547,7 +556,7 @@ class LawSigns:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self._signs: dict[int, Signs] = {}  # by the identity of a tree, since parts are shared
+        self._signs: dict[int, Signs] = {}  # by id of a tree, since trees share parts
 
     def of(self, tree: Expression) -> Signs:
         """Return the possible signs of a formula; both if they are not evident."""
@@ -596,7 +605,7 @@ class LawSigns:
                 signs *= self.of(factor)
         for zeros in roots.values():
             integer_zeros = {round(zero) for zero in zeros if math.isclose(zero, round(zero), abs_tol=ROUNDING)}
-            below = range(math.ceil(max(zeros) - ROUNDING))  # amounts at which some factor is negative
+            below = range(math.ceil(max(zeros) - ROUNDING))  # amounts at which a factor is negative
             if not integer_zeros.issuperset(below):
                 signs *= ANY
         for divisor in divisors:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["GrowingRows", "growing_rows"]
 
-INITIAL_CAPACITY = 1 << 12  # states that there is room for at first
-MIN_WINDOW = 4  # of windows, on either side of the initial value
+INITIAL_CAPACITY = 1 << 12  # states
+MIN_WINDOW = 4  # minimum width of windows on either side of the initial value
 TARGET, FAILED, FIRST_STATE = 0, 1, 2
 UNKNOWN = -1
-BYTES_PER_STATE = 200.0  # per state, with its row and its mass
+BYTES_PER_STATE = 200.0  # with its row and its probability
 
 TargetConditions = Callable[[Any], tuple[Any, Any]]
 """Function from an instance to two expressions: the chain has reached its target, and it may continue."""
@@ -200,9 +200,9 @@ class GrowingRows:
     def _classify(self, first_new: int, begin: int) -> None:
         """Redirect entries to states in which the chain ends to the target or to failure."""
         if first_new < self.count:
-            fresh = self.batch(np.arange(first_new, self.count))
-            kinds = np.where(np.asarray(self._may_continue.run(fresh)), FIRST_STATE, FAILED)
-            self.kinds[first_new : self.count] = np.where(np.asarray(self._is_target.run(fresh)), TARGET, kinds)
+            new_states = self.batch(np.arange(first_new, self.count))
+            kinds = np.where(np.asarray(self._may_continue.run(new_states)), FIRST_STATE, FAILED)
+            self.kinds[first_new : self.count] = np.where(np.asarray(self._is_target.run(new_states)), TARGET, kinds)
         entries = self.rows.targets[begin : self.entries]
         kinds = self.kinds[entries]
         ended = (kinds == TARGET) | (kinds == FAILED)
@@ -215,7 +215,7 @@ class GrowingRows:
         except OutsideError:
             if self._widen():
                 self.expand(np.array([state]))
-            else:  # the mass that comes here is dropped
+            else:  # probability that reaches this state is dropped
                 self.rows.starts[state], self.rows.exits[state] = self.entries, np.inf
             return
         progress = np.array([0, self.count, self.entries, 0])

@@ -62,7 +62,7 @@ MAX_DEPTH = 150
 INT_LIMIT = 2**62
 
 
-MAX_NODES = 100_000  # of an expression with the bodies of the functions that it calls
+MAX_NODES = 100_000  # of an expression, with the bodies of the called functions
 KINDS = {"int": "int", "real": "double", "bool": "bool"}
 
 
@@ -74,20 +74,32 @@ class Function(NamedTuple):
 
 
 KEYS = {
-    "model": "jani-version name metadata type features actions constants variables restrict-initial properties automata system functions",
-    "constant": "name type value", "variable": "name type transient initial-value",
+    "model": "jani-version name metadata type features actions constants variables restrict-initial "
+    "properties automata system functions",
+    "constant": "name type value",
+    "variable": "name type transient initial-value",
     "type": "kind base lower-bound upper-bound",
     "automaton": "name variables restrict-initial locations initial-locations edges functions",
-    "location": "name transient-values", "edge": "location action rate guard destinations assignments",
-    "destination": "location probability assignments", "assignment": "ref value index", "exp": "exp",
-    "system": "elements syncs", "element": "automaton", "sync": "synchronise result",
-    "function": "name type parameters body", "parameter": "name type", "property": "name expression",
-    "action": "name", "filter": "op fun values states", "initial": "op",
+    "location": "name transient-values",
+    "edge": "location action rate guard destinations assignments",
+    "destination": "location probability assignments",
+    "assignment": "ref value index",
+    "exp": "exp",
+    "system": "elements syncs",
+    "element": "automaton",
+    "sync": "synchronise result",
+    "function": "name type parameters body",
+    "parameter": "name type",
+    "property": "name expression",
+    "action": "name",
+    "filter": "op fun values states",
+    "initial": "op",
     "expression": "op left right exp if then else function args constant",
-    "query": "op exp left right accumulate", "path": "op exp left right time-bounds step-bounds reward-bounds",
+    "query": "op exp left right accumulate",
+    "path": "op exp left right time-bounds step-bounds reward-bounds",
     "bounds": "lower upper",
     "expected": "op exp accumulate reach time-instant step-instant reward-instants",
-}  # fmt: skip
+}
 """Keys of the objects that are read; ``comment`` is skipped in each, and ``metadata`` of the model."""
 
 
@@ -108,8 +120,8 @@ class JaniReader:
     def __init__(self, file: str) -> None:
         self.file = file
         self.functions: dict[str, Function] = {}
-        self._arguments: dict[str, Expression] = {}  # of the call whose body is being read
-        self._called: list[str] = []  # functions whose bodies are being read
+        self._arguments: dict[str, Expression] = {}  # arguments of the current call, by parameter
+        self._called: list[str] = []  # names of the functions of nested calls
 
     def read_functions(self, functions: Any, where: str) -> None:
         """Add the functions of a model or of an automaton."""

@@ -1,9 +1,9 @@
 """Loops of searches by tables (`markov.files.tables`), as templates of kernels.
 
 Search for all states: reached states are bits, 64 consecutive numbers in a word. For large product spaces an
-open-addressing hash table stores the words with bits: ``keys`` has the number of the word, and a word without bits marks
-a free slot. ``mask`` is the length of the table less 1, or -1 without a table. The rank of a state among the reached
-states is the number of bits in earlier words, ``ranks``, plus the number of earlier bits in its word.
+open-addressing hash table stores the words with bits: ``keys`` has the number of the word, and a word without bits
+marks a free slot. ``mask`` is the length of the table less 1, or -1 without a table. The rank of a state among the
+reached states is the number of bits in earlier words, ``ranks``, plus the number of earlier bits in its word.
 
 Rows of requested states: states have indices in the order of their discovery, which do not change. ``slots`` is an
 open-addressing hash table of pairs: 1 + the index of a state, or 0, and the state's number in the product space. Four
@@ -77,7 +77,7 @@ def reach(progress, tables, reached, numbers):
                     keys[slot] = target >> 6
                     words += new
                 bits[slot] |= new << (target & 63)
-                numbers[uint64(count)] = target  # overwritten by the next one unless it is new: no branch
+                numbers[uint64(count)] = target  # without a branch: the next state overwrites it unless it is new
                 count += new
         transitions += degree
         progress[6] = max(progress[6], degree)
@@ -161,7 +161,7 @@ def gather(group, tables):
             break
         low, high = look_up(t, tables)
         count, start = high - low, len(tables.rates) - tables.max_transitions
-        for j in range(end - 1, begin - 1, -1):  # from behind: none is overwritten before it is read
+        for j in range(end - 1, begin - 1, -1):  # in descending order: a row is read before it is overwritten
             rate, change = tables.rates[uint64(j)], tables.changes[uint64(j)]
             entry = start + (j - begin) * count
             for i in range(count):

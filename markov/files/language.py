@@ -4,10 +4,10 @@ Integers stay exact: an operation that might leave 63 bits, by the bounds of the
 computed. Division is real division, as in PRISM, and 1/0 is infinite. The right side of &, |, => and of a choice is
 evaluated only in the states where it matters, if it may fail elsewhere.
 
-Operators stand in one table, `OPERATORS`, and functions in another, `FUNCTIONS`: PRISM's, JANI's and SBML's names, and two rules for each. One rule
-evaluates a function over many states at once, the other one in a single state, whose numbers may be stand-ins for a box
-of states (`markov.generators.unbounded`). The documentation's table is printed from it. The exact reader of proofs is
-independent and has its own table (`markov.proofs.prism_expressions`).
+Operators stand in one table, `OPERATORS`, and functions in another, `FUNCTIONS`: PRISM's, JANI's and SBML's names, and
+two rules for each. One rule evaluates a function over many states at once, the other one in a single state, whose
+numbers may be stand-ins for a box of states (`markov.generators.unbounded`). The documentation's table is printed from
+it. The exact reader of proofs is independent and has its own table (`markov.proofs.prism_expressions`).
 """
 
 from __future__ import annotations
@@ -485,7 +485,7 @@ def _all_or_any(sign: str, parts: list[Value], location: Any) -> Value:
     deciding = sign == "|"
     join = np.logical_or if deciding else np.logical_and
     undecided = [part for part in parts if not (part.fixed and part.single() != deciding)]
-    if any(part.fixed for part in undecided):  # one that decides; those before it may fail all the same
+    if any(part.fixed for part in undecided):  # an operand that decides: earlier operands may still fail
         undecided = undecided[: next(k for k, part in enumerate(undecided) if part.fixed) + 1]
     if not undecided:
         return constant(not deciding)
@@ -907,7 +907,7 @@ def _power(a: Any, b: Any) -> Any:
     if plain and abs(a) > 1 and b * math.log2(abs(a)) > 62:
         if isinstance(b, int):
             raise ValueError("a whole number beyond 2^62")
-        a = float(a)  # others may be stand-ins, and are followed exactly
+        a = float(a)  # stand-ins are followed exactly
     if isinstance(b, float) and b.is_integer() and not isinstance(a, float):
         return a ** int(b) if b >= 0 else quotient(1.0, a ** int(-b))
     if isinstance(b, float) or isinstance(a, float):
@@ -977,54 +977,115 @@ def _real_function(name: str, real: Callable[[Any], Any], meaning: str, mathml: 
 
 
 REAL: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "exp": (np.exp, "exponential function"), "ln": (np.log, "natural logarithm"), "log10": (np.log10, "logarithm to the base of 10"),
-    "sqrt": (np.sqrt, "square root"), "factorial": (_factorial, "factorial"), "sin": (np.sin, "sine"), "cos": (np.cos, "cosine"),
-    "tan": (np.tan, "tangent"), "sinh": (np.sinh, "hyperbolic sine"), "cosh": (np.cosh, "hyperbolic cosine"),
-    "tanh": (np.tanh, "hyperbolic tangent"), "arcsin": (np.arcsin, "inverse sine"), "arccos": (np.arccos, "inverse cosine"),
-    "arctan": (np.arctan, "inverse tangent"), "arcsinh": (np.arcsinh, "inverse hyperbolic sine"),
-    "arccosh": (np.arccosh, "inverse hyperbolic cosine"), "arctanh": (np.arctanh, "inverse hyperbolic tangent"),
-}  # fmt: skip
+    "exp": (np.exp, "exponential function"),
+    "ln": (np.log, "natural logarithm"),
+    "log10": (np.log10, "logarithm to the base of 10"),
+    "sqrt": (np.sqrt, "square root"),
+    "factorial": (_factorial, "factorial"),
+    "sin": (np.sin, "sine"),
+    "cos": (np.cos, "cosine"),
+    "tan": (np.tan, "tangent"),
+    "sinh": (np.sinh, "hyperbolic sine"),
+    "cosh": (np.cosh, "hyperbolic cosine"),
+    "tanh": (np.tanh, "hyperbolic tangent"),
+    "arcsin": (np.arcsin, "inverse sine"),
+    "arccos": (np.arccos, "inverse cosine"),
+    "arctan": (np.arctan, "inverse tangent"),
+    "arcsinh": (np.arcsinh, "inverse hyperbolic sine"),
+    "arccosh": (np.arccosh, "inverse hyperbolic cosine"),
+    "arctanh": (np.arctanh, "inverse hyperbolic tangent"),
+}
 """Functions of one real number; NaN outside their domain."""
 OTHER_MATHML = {"log10": "log", "sqrt": "root"}
 
 FUNCTIONS: dict[str, ExpressionFunction] = {
     "min": ExpressionFunction(
-        arguments=None, meaning="smallest", arrays=_extreme(np.minimum, min), single=min, prism="min", jani="min", mathml="min"
+        arguments=None,
+        meaning="smallest",
+        arrays=_extreme(np.minimum, min),
+        single=min,
+        prism="min",
+        jani="min",
+        mathml="min",
     ),
     "max": ExpressionFunction(
-        arguments=None, meaning="largest", arrays=_extreme(np.maximum, max), single=max, prism="max", jani="max", mathml="max"
+        arguments=None,
+        meaning="largest",
+        arrays=_extreme(np.maximum, max),
+        single=max,
+        prism="max",
+        jani="max",
+        mathml="max",
     ),
     "floor": ExpressionFunction(
-        arguments=1, meaning="largest whole number not above", arrays=_rounding("floor", np.floor), single=math.floor,
-        prism="floor", jani="floor", mathml="floor",
+        arguments=1,
+        meaning="largest whole number not above",
+        arrays=_rounding("floor", np.floor),
+        single=math.floor,
+        prism="floor",
+        jani="floor",
+        mathml="floor",
     ),
     "ceil": ExpressionFunction(
-        arguments=1, meaning="smallest whole number not below", arrays=_rounding("ceil", np.ceil), single=math.ceil,
-        prism="ceil", jani="ceil", mathml="ceiling",
+        arguments=1,
+        meaning="smallest whole number not below",
+        arrays=_rounding("ceil", np.ceil),
+        single=math.ceil,
+        prism="ceil",
+        jani="ceil",
+        mathml="ceiling",
     ),
     "round": ExpressionFunction(
-        arguments=1, meaning="nearest whole number, halves upwards", arrays=_rounding("round", lambda x: np.floor(x + 0.5)),
-        single=_round, prism="round",
+        arguments=1,
+        meaning="nearest whole number, halves upwards",
+        arrays=_rounding("round", lambda x: np.floor(x + 0.5)),
+        single=_round,
+        prism="round",
     ),
     "trc": ExpressionFunction(
-        arguments=1, meaning="whole number without the fraction", arrays=_rounding("trc", np.trunc), single=math.trunc, jani="trc"
+        arguments=1,
+        meaning="whole number without the fraction",
+        arrays=_rounding("trc", np.trunc),
+        single=math.trunc,
+        jani="trc",
     ),
-    "abs": ExpressionFunction(arguments=1, meaning="absolute value", arrays=_abs_array, single=abs, jani="abs", mathml="abs"),
+    "abs": ExpressionFunction(
+        arguments=1, meaning="absolute value", arrays=_abs_array, single=abs, jani="abs", mathml="abs"
+    ),
     "sgn": ExpressionFunction(arguments=1, meaning="sign: -1, 0 or 1", arrays=_sign_array, single=_sign, jani="sgn"),
     "pow": ExpressionFunction(
-        arguments=2, meaning="power; a whole number of whole numbers", arrays=_power_array, single=_power, prism="pow", jani="pow"
+        arguments=2,
+        meaning="power; a whole number of whole numbers",
+        arrays=_power_array,
+        single=_power,
+        prism="pow",
+        jani="pow",
     ),
-    "power": ExpressionFunction(arguments=2, meaning="power, a real number", arrays=_real_power_array, single=_real_power, mathml="power"),
+    "power": ExpressionFunction(
+        arguments=2, meaning="power, a real number", arrays=_real_power_array, single=_real_power, mathml="power"
+    ),
     "mod": ExpressionFunction(
-        arguments=2, meaning="remainder of whole numbers, at least 0", arrays=_modulo_array, single=_modulo, prism="mod", jani="%"
+        arguments=2,
+        meaning="remainder of whole numbers, at least 0",
+        arrays=_modulo_array,
+        single=_modulo,
+        prism="mod",
+        jani="%",
     ),
     "log": ExpressionFunction(
-        arguments=2, meaning="logarithm of the first to the base of the second", arrays=_log_array, single=_logarithm,
-        prism="log", jani="log", mathml="log with logbase",
+        arguments=2,
+        meaning="logarithm of the first to the base of the second",
+        arrays=_log_array,
+        single=_logarithm,
+        prism="log",
+        jani="log",
+        mathml="log with logbase",
     ),
-    "whole": ExpressionFunction(arguments=1, meaning="number that must be whole", arrays=_integer_array, single=_integer),
+    "whole": ExpressionFunction(
+        arguments=1, meaning="number that must be whole", arrays=_integer_array, single=_integer
+    ),
     **{name: _real_function(name, real, meaning, OTHER_MATHML.get(name, "")) for name, (real, meaning) in REAL.items()},
-}  # fmt: skip
+}
 """Functions by the name in a `Call`."""
 
 

@@ -338,7 +338,7 @@ class FileModel:
     def __init__(self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES) -> None:
         self.program, self.most = program, integer("most", most, 1, 10**12)
         values = dict(instance("constants", {} if constants is None else constants, Mapping))
-        # others may be constants of properties
+        # other names may be constants of properties
         model_constants = {name: value for name, value in values.items() if name in program.constants}
         self._property_constants = {name: value for name, value in values.items() if name not in model_constants}
         self._model_constants = model_constants
@@ -696,9 +696,13 @@ def model_from_chain(chain: MarkovChain) -> FileModel:
             else Variable(name, kind, low, high, low, 1)
         )
     program = Program(
-        listed.name, "ctmc", variables=variables, start=LiteralTree(True, 1),
-        labels=dict.fromkeys(listed.label_arrays, LiteralTree(False, 1)), rewards=dict.fromkeys(listed.reward_arrays, ()),
-    )  # fmt: skip
+        listed.name,
+        "ctmc",
+        variables=variables,
+        start=LiteralTree(True, 1),
+        labels=dict.fromkeys(listed.label_arrays, LiteralTree(False, 1)),
+        rewards=dict.fromkeys(listed.reward_arrays, ()),
+    )
     model = ListedModel(program)
     model.listed = listed
     numbers = model.instance.numbers(codes)
@@ -721,8 +725,13 @@ def model_from_chain(chain: MarkovChain) -> FileModel:
     model.instance.scope.symbols |= {name: value_of(values) for name, values in listed.variables.items()}
     initial = listed.initial_states
     model.__dict__["state_space"] = StateSpace(
-        model.instance, Batch(codes, numbers), chain.Q, listed.loops, initial if len(initial) else np.zeros(1, np.int64),
-        {}, np.zeros((0, chain.size)),
-    )  # fmt: skip
+        model.instance,
+        Batch(codes, numbers),
+        chain.Q,
+        listed.loops,
+        initial if len(initial) else np.zeros(1, np.int64),
+        {},
+        np.zeros((0, chain.size)),
+    )
     model.__dict__["chain"] = chain
     return model

@@ -186,7 +186,7 @@ class Cursor:
 # ----------------------------------------------------------------------------------------- expressions
 
 
-MAX_DEPTH = 60  # parentheses and the like inside of each other
+MAX_DEPTH = 60  # of nested parentheses and operators
 MAX_NUMBER_LENGTH = 400  # characters
 RANKS = {"^": POWER_RANK, **{sign: entry.rank for sign, entry in OPERATORS.items()}}
 FUNCTIONS = names_of_language("prism")

@@ -515,7 +515,7 @@ def _increment(tree: Expression, name: str, renamed: Mapping[str, str], scope: S
             return None
         try:
             value = scope.value(part, renamed)
-        except FileError:  # which is reported where the command is read
+        except FileError:  # reported when the command is read
             return None
         return int(value.single()) if value.kind == "int" else None
 

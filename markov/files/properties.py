@@ -235,7 +235,7 @@ class Evaluation(Scope):
         """
         if isinstance(expression, FileError):
             raise expression
-        if id(expression) not in self._enclosures:  # kept with the expression: its id stays its own
+        if id(expression) not in self._enclosures:  # with the expression, so that its id is not reused
             self._enclosures[id(expression)] = expression, self._evaluate(expression)
         return self._enclosures[id(expression)][1]
 
@@ -509,7 +509,7 @@ def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyRe
         evaluation.requested = inner, int(initial[0])
     evaluation.checker.settled = False
     enclosure = evaluation.enclosure(inner)
-    value, error, cause = evaluation.filter_value(Filter(how, inner, states, getattr(query, "line", 1)))
+    value, error, filter_reason = evaluation.filter_value(Filter(how, inner, states, getattr(query, "line", 1)))
     undecided = value is None or (isinstance(value, list) and None in value)
     n, notes = evaluation.n, evaluation.undecided
     reason = "" if math.isfinite(error) else "no bound was found"
@@ -518,9 +518,9 @@ def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyRe
     if undecided:
         several = len(notes) > 1
         causes = [f"{note.operator}: {note.text(n)}" if several else note.text(n) for note in notes]
-        reason = "; ".join([cause, *causes] if cause else causes)
+        reason = "; ".join([filter_reason, *causes] if filter_reason else causes)
         error = max([error, *(note.error for note in notes)])
-    good = not undecided and math.isfinite(error)
+    is_converged = not undecided and math.isfinite(error)
     return PropertyResult(
         text=text,
         value=value,
@@ -528,15 +528,15 @@ def answer_property(evaluation: Evaluation, query: Any, text: str) -> PropertyRe
         values=enclosure.surely if isinstance(enclosure, Truth) else enclosure.values,
         errors=np.zeros(n) if isinstance(enclosure, Truth) else enclosure.error,
         undecided=enclosure.undecided if isinstance(enclosure, Truth) else np.zeros(n, dtype=bool),
-        status=_status(undecided=undecided, good=good),
+        status=_status(undecided=undecided, is_converged=is_converged),
         reason=reason,
     )
 
 
-def _status(*, undecided: bool, good: bool) -> Status:
+def _status(*, undecided: bool, is_converged: bool) -> Status:
     if undecided:
         return Status.UNDECIDED
-    return Status.CONVERGED if good else Status.INACCURATE
+    return Status.CONVERGED if is_converged else Status.INACCURATE
 
 
 # ------------------------------------------------------------------- evaluation from the initial state
@@ -545,7 +545,7 @@ def _status(*, undecided: bool, good: bool) -> Status:
 TOLERANCE = 1e-9
 MAX_FLOW_STATES = 1_000_000
 MAX_USEFUL_ERROR = 1e-6
-SUM_ROUNDING = 1e-9  # relative, of a sum of up to five million probabilities
+SUM_ROUNDING = 1e-9  # relative error of a sum of up to five million probabilities
 
 
 class Unlisted:
@@ -587,7 +587,7 @@ class Unlisted:
         low, high = self._between(query, stationary)
         value = 0.5 * (low + high)
         half = math.nextafter(max(high - value, value - low), math.inf) if low < high else 0.0
-        good = half <= MAX_USEFUL_ERROR * max(1.0, abs(value))
+        is_useful = half <= MAX_USEFUL_ERROR * max(1.0, abs(value))
         none: Any = np.zeros(0)
         return PropertyResult(
             text=text,
@@ -596,7 +596,7 @@ class Unlisted:
             values=none,
             errors=none,
             undecided=none.astype(bool),
-            status=Status.CONVERGED if good else Status.INACCURATE,
+            status=Status.CONVERGED if is_useful else Status.INACCURATE,
             reason=self.reason,
         )
 
@@ -641,8 +641,8 @@ class Unlisted:
             return self._moving_set(rows, path, at_once, last)
         self.reason = f"in up to {self.max_states} states"
         flow = Flow(calls, start, self.max_states, stops)
-        projection, begins, _ = flow.grow(last, 0.5 * TOLERANCE, partial=True)
-        distribution = Uniformized(projection.Q).distribution(begins, last, 0.5 * TOLERANCE)
+        projection, start_vector, _ = flow.grow(last, 0.5 * TOLERANCE, partial=True)
+        distribution = Uniformized(projection.Q).distribution(start_vector, last, 0.5 * TOLERANCE)
         states = [flow.sets.states[k] for k in projection.numbers[: projection.size]]
         counted = np.array([bool(right(s)) and (at_once or not stops(s)) for s in states])
         low = float(distribution.values[: projection.size][counted].sum()) * (1.0 - SUM_ROUNDING)

@@ -155,7 +155,9 @@ def has_times(query: Any, by_name: Mapping[str, Any]) -> bool:
     if isinstance(query, Path) and not query.interval.plain:
         return True
     if isinstance(query, Label) and query.name in by_name:
-        others = {name: tree for name, tree in by_name.items() if name != query.name}  # a cycle of names ends
+        others = {
+            name: tree for name, tree in by_name.items() if name != query.name
+        }  # so that a cycle of names terminates
         return has_times(by_name[query.name], others)
     parts = query if isinstance(query, tuple) else ()
     if is_dataclass(query):
@@ -167,9 +169,21 @@ def has_times(query: Any, by_name: Mapping[str, Any]) -> bool:
 
 
 FILTERS = (
-    "min", "max", "argmin", "argmax", "count", "sum", "avg", "first", "range", "forall", "exists",
-    "state", "print", "printall",
-)  # fmt: skip
+    "min",
+    "max",
+    "argmin",
+    "argmax",
+    "count",
+    "sum",
+    "avg",
+    "first",
+    "range",
+    "forall",
+    "exists",
+    "state",
+    "print",
+    "printall",
+)
 COMPARED = ("<", "<=", ">", ">=")
 BINARY = ("U", "W", "R")
 LTL = "a path formula beyond CSL (LTL): X, F, G, U, W or R of sets of states is expected"
@@ -262,7 +276,7 @@ class _Parser(ExpressionParser):
         properties.lines[name] = line
         try:
             properties.properties[name] = self.expression()
-        except FileError as error:  # raised when it is asked for: others in the file may be fine
+        except FileError as error:  # raised on evaluation: other properties of the file may be valid
             properties.properties[name] = error
             self._skip(line)
         if explicit_name is None:

@@ -579,9 +579,9 @@ class _Reader:
 
     def program(self) -> Program:
         """Return the program of the file."""
-        alone = Composition("interleaved", (Composition("module", ("network",)),))
+        composition = Composition("interleaved", (Composition("module", ("network",)),))
         reactions: dict[int, tuple[int, str]] = {}
-        program = Program(self.file, "ctmc", composition=alone, resets=self.resets, reactions=reactions)
+        program = Program(self.file, "ctmc", composition=composition, resets=self.resets, reactions=reactions)
         for name, parameter in self.parameters.items():
             if name not in self.rules:
                 self.line = parameter.line
@@ -591,8 +591,8 @@ class _Reader:
                 self._constant(program, name, self._at_start(self._initial_assignment(name)))
             elif size is not None:
                 self._constant(program, name, Literal(float(size), self.line))
-            elif needs := [x for x, c in self.concentrations.items() if c.name == name]:
-                message = f"has no size; species {needs[0]!r} stands for a concentration in it"
+            elif dependent := [x for x, c in self.concentrations.items() if c.name == name]:
+                message = f"has no size; species {dependent[0]!r} stands for a concentration in it"
                 raise self.wrong(f"compartment {name!r}", message)
         for name, tree in self.fixed.items():
             self._constant(program, name, tree)
@@ -680,17 +680,17 @@ class _Reader:
             self.reversible[number] = rate
         plain = Command("", fits, (Branch(rate, step),), number)
         yield from ((plain,) if self.trigger is None else split_by_trigger(plain, changes, self.trigger))
-        if needed:  # without a reactant it does not happen, but a negative law is refused there as well
-            lacking = _any(Chain(Name(species, 1), (("=", Literal(0, 1)),), 1) for species in needed)
+        if needed:  # without reactants the reaction is disabled, but a negative law is refused in such states as well
+            is_exhausted = _any(Chain(Name(species, 1), (("=", Literal(0, 1)),), 1) for species in needed)
             negative = Chain(rate, (("<", Literal(0, 1)),), 1)
-            yield Command("", _and(_and(self.inside, lacking), negative), (Branch(rate, ()),), number)
+            yield Command("", _and(_and(self.inside, is_exhausted), negative), (Branch(rate, ()),), number)
         if exceeds:
             yield Command("", _and(has_reactants, _any(exceeds)), (Branch(rate, self._leaving(number)),), number)
 
     def _leaving(self, line: int) -> tuple[Assignment, ...]:
         """Return the assignments of leaving the limits."""
-        gone = [Assignment(species, Literal(0, 1), line) for species in self.counts]
-        return (*gone, Assignment(OUTSIDE, Literal(True, 1), line))
+        cleared = [Assignment(species, Literal(0, 1), line) for species in self.counts]
+        return (*cleared, Assignment(OUTSIDE, Literal(True, 1), line))
 
     def _required_species(self, changes: Mapping[str, int], rate: Expression) -> Iterator[str]:
         """Yield consumed species on which the law depends without vanishing at zero molecules.
@@ -699,11 +699,11 @@ class _Reader:
         refused.
         """
         names: set[str] = set()
-        fresh = set(names_in(rate))
-        while fresh:
-            names |= fresh
-            fresh = {n for rule in fresh & self.rules.keys() for n in names_in(self._rule(rule))}
-            fresh -= names
+        unvisited = set(names_in(rate))
+        while unvisited:
+            names |= unvisited
+            unvisited = {n for rule in unvisited & self.rules.keys() for n in names_in(self._rule(rule))}
+            unvisited -= names
         for name, change in changes.items():
             if change < 0 and name in names and not vanishes(rate, name):
                 yield name

@@ -2,9 +2,8 @@
 
 1. `explore` starts by rows: NumPy evaluates the commands over batches of states (`markov.files.transitions`).
 2. After `MIN_TABLE_STATES` states a compiled search by tables takes over, if the commands can be tabulated.
-3. States whose numbers exceed 62 bits, or whose variables have no bounds, are searched one by one by rules: they are rows
-   of values in a hash table, compared exactly, so that the cost depends on the reached states, not on the combinations
-   of values of the variables.
+3. States whose numbers exceed 62 bits, or whose variables have no bounds, are searched one by one by rules. Such states
+   are rows of values in a hash table, compared exactly: the cost depends on the reached states alone.
 """
 
 from __future__ import annotations
@@ -113,8 +112,8 @@ class StateSpace:
 # ------------------------------------------------------------------------------------------- by tables
 
 
-MAX_BITMAP_STATES = 1 << 28  # states of a product space that has a bit for each; beyond, words of bits are hashed
-INITIAL_CAPACITY = 1 << 16  # states that there is room for at first
+MAX_BITMAP_STATES = 1 << 28  # maximum product space with a bit for each state; beyond it, words of bits are hashed
+INITIAL_CAPACITY = 1 << 16  # states
 STATES_PER_CALL = 1 << 16  # states expanded between two checks of the size
 MAX_INSERTION_ROW = 256  # transitions of a state whose row is sorted by insertion
 BITS_PER_WORD = 64  # in a word
@@ -313,7 +312,7 @@ def _generator(rows: WrittenRows, entries: int) -> sp.csr_matrix:
 
 
 BYTES_PER_STATE, BYTES_PER_TRANSITION = 400.0, 40.0
-STATES_PER_CHECK = 4096  # states between two looks at the memory
+STATES_PER_CHECK = 4096  # states between two checks of the memory
 
 
 class _FileBuilder(ChainBuilder):
@@ -364,7 +363,7 @@ def explore_by_rules(instance: Instance, max_states: int) -> StateSpace:
     gains = [array("d") for _ in program.steps]
     counts, targets, rates = array("q"), array("q"), array("d")
     with Counter(f"states of {program.file}") as counter:
-        for index_of_state, state in enumerate(states):  # grows on the way
+        for index_of_state, state in enumerate(states):  # the list grows during the loop
             first_target = len(targets)
             for row in (*actions.values(), *gains):
                 row.append(0.0)
@@ -417,12 +416,12 @@ def _check_size(file: str, states: int, transitions: int, max_states: int) -> No
 # --------------------------------------------------------------------------------------------- by rows
 
 
-STATES_PER_CHUNK = 1 << 15  # states whose transitions are found at once
-MAX_BYTE_MAP_STATES = 1 << 27  # states of a product space that a table has a place for each of
-MIN_TABLE_STATES = 1 << 10  # found by NumPy before tables are made
+STATES_PER_CHUNK = 1 << 15  # states whose transitions are computed at once
+MAX_BYTE_MAP_STATES = 1 << 27  # maximum product space with a byte for each state
+MIN_TABLE_STATES = 1 << 10  # states searched by NumPy before tables are built
 MIN_RUN_LENGTH = 1 << 15  # numbers in the shortest sorted run
 BYTES_PER_EDGE = 40.0
-BYTES_PER_ENTRY = 16.0  # of the generator, which a search by tables writes where it belongs
+BYTES_PER_ENTRY = 16.0  # of the generator, which a search by tables writes in place
 
 
 def explore(instance: Instance, max_states: int = MAX_STATES, extra: NDArray[np.int64] | None = None) -> StateSpace:
@@ -547,7 +546,7 @@ class _Search:
         failed = search.run(lambda n, m: self._check_size(counter, n, m, BYTES_PER_ENTRY))
         if failed >= 0:
             search_of_one = _Search(self.instance, self.max_states)
-            search_of_one._expand(np.array([failed]))  # raises, except for faults that do not count
+            search_of_one._expand(np.array([failed]))  # raises, except for faults of transitions with rate 0
             return None
         result = search.assemble()
         return StateSpace(
@@ -586,7 +585,7 @@ class _Search:
     def _expand(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Store the transitions out of a batch of states; return their targets."""
         c = self._batch(numbers)
-        with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
+        with np.errstate(all="ignore"):  # infinite and undefined values show in the rates
             by_action = self.moves.rows(c)
         chunks = [numbers[:0]]
         for action, rows in by_action.items():
@@ -674,7 +673,7 @@ def transitions(
     OutsideError
         If a variable leaves its window.
     """
-    with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
+    with np.errstate(all="ignore"):  # infinite and undefined values show in the rates
         by_action = moves.rows(c)
     for rows in by_action.values():
         _check(instance, moves, rows, c)
@@ -704,7 +703,7 @@ def _check(instance: Instance, moves: Moves, rows: Rows, c: Batch) -> None:
     if kind == NO_VALUE:
         raise instance.program.fault(line, f"a transient variable in a transition from state {state}: {NO_ONE_VALUE}")
     instance.escaped.clear()
-    moves.rows(c.take(rows.source[[k]]))  # notes the variables that leave their windows
+    moves.rows(c.take(rows.source[[k]]))  # records the variables that leave their windows
     if any(instance.ranges[k].is_window for k in instance.escaped):
         raise OutsideError
     raise instance.program.fault(line, f"a variable leaves its range from state {state}", TOO_FEW_MOLECULES)

@@ -30,7 +30,7 @@ __all__ = ["MAX_TABLE_SIZE", "Layout", "Table", "Tables", "TransitionTables", "g
 
 MAX_TABLE_SIZE = 1 << 20  # combinations of values in the table of one command
 MAX_SHARED_TABLE_SIZE = 1 << 12  # combinations up to which commands share a table: one look-up instead of several
-MAX_TRANSITIONS = 1 << 14  # out of one state, which room is kept for
+MAX_TRANSITIONS = 1 << 14  # out of one state: size of the workspace
 MAX_GROUPS = 1 << 12  # combinations of modules that synchronise
 MAX_ROWS = 1 << 23  # in all tables together
 COMBINATIONS_PER_CHUNK = 1 << 15  # combinations that are evaluated at once
@@ -161,10 +161,16 @@ def groups_of(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
         alone = [group for part in parts for group in part if not group[0]]
     else:
         synchronisations = [
-            (part_action, [(k, part_action) for k, part in enumerate(moves.parts)
-                      if moves.how == "only" or part_action in part.alphabet])
+            (
+                part_action,
+                [
+                    (k, part_action)
+                    for k, part in enumerate(moves.parts)
+                    if moves.how == "only" or part_action in part.alphabet
+                ],
+            )
             for part_action in sorted(moves.shared)
-        ]  # fmt: skip
+        ]
         alone = [group for part in parts for group in part if group[0] not in moves.shared]
     for action, participants in synchronisations:
         choices = [[m for name, m in parts[k] if name == part_action] for k, part_action in participants]
@@ -194,7 +200,7 @@ def _tables_of(commands: list[Guarded], instance: Instance) -> list[Table] | Non
         return None
     try:
         return [_table(sorted(reads), batch, instance) for reads, batch in batches]
-    except FileError:  # in states that are perhaps never reached: those that are will tell
+    except FileError:  # in states that may be unreachable: the search reports reachable states
         return None
 
 
@@ -212,7 +218,7 @@ def _table(variables: list[int], commands: list[Guarded], instance: Instance) ->
             codes[k] += combinations // stride % count * instance.ranges[k].step
         c = Batch(codes)
         everywhere = np.arange(len(combinations))
-        with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
+        with np.errstate(all="ignore"):  # infinite and undefined values show in the rates
             parts = [rows for command in commands for rows in command.rows(c, everywhere)]
         chunks += [rows.at(rows.source + low) for rows in ([merge_rows(parts)] if parts else [])]
     return Table(variables, strides, size, merge_rows(chunks))
@@ -221,7 +227,7 @@ def _table(variables: list[int], commands: list[Guarded], instance: Instance) ->
 # ---------------------------------------------------------------------------------- arrays for kernels
 
 
-MAX_CHOICES = 1 << 20  # values of a digit times groups that are chosen by it
+MAX_CHOICES = 1 << 20  # values of a digit times groups
 
 
 class Tables(NamedTuple):

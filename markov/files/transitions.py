@@ -453,7 +453,7 @@ class StepRewards:
             else np.where(np.isnan(assigned_values), self._starts, assigned_values)
         )
         c = targets(values)
-        with np.errstate(all="ignore"):  # what is infinite or none is refused
+        with np.errstate(all="ignore"):  # infinite and undefined values are refused
             rewards = [np.broadcast_to(np.asarray(v.run(c), dtype=np.float64), c.count) for v in self._values.values()]
         return np.array(rewards)
 

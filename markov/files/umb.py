@@ -52,20 +52,33 @@ __all__ = ["CHAIN", "MAX_VALUE_BITS", "read_umb", "write_umb"]
 BYTES_PER_BRANCH = 100.0
 VERSIONS = (0, 1)  # umbi 0.2.5 writes 0.1
 MAX_INDEX_BYTES = 1 << 26  # bytes of index.json
-MAX_BYTES_BEFORE_INDEX = 1 << 30  # bytes of members in front of it
+MAX_BYTES_BEFORE_INDEX = 1 << 30  # bytes of members before the index
 MAX_VALUE_BYTES = 1 << 10  # bytes of one value of a state
 REQUIRED = (
-    "state-is-initial.bin", "state-to-choices.bin", "choice-to-branches.bin", "branch-to-target.bin",
-    "state-to-exit-rate.bin", "branch-to-probability.bin",
-)  # fmt: skip
+    "state-is-initial.bin",
+    "state-to-choices.bin",
+    "choice-to-branches.bin",
+    "branch-to-target.bin",
+    "state-to-exit-rate.bin",
+    "branch-to-probability.bin",
+)
 REQUIRED_FOLDERS = ("annotations/aps/", "annotations/rewards/", "valuations/states/")
 SKIPPED = (
-    "annotations/", "valuations/", "actions/", "choice-actions/", "branch-actions/", "observations/", "players/",
-    "state-to-", "state-is-", "choice-to-", "branch-to-",
-)  # fmt: skip
+    "annotations/",
+    "valuations/",
+    "actions/",
+    "choice-actions/",
+    "branch-actions/",
+    "observations/",
+    "players/",
+    "state-to-",
+    "state-is-",
+    "choice-to-",
+    "branch-to-",
+)
 """Prefixes of the names of members that a Markov chain does not need: they are not read."""
 MAX_VALUE_BITS = 62
-SUM_TOLERANCE = 1e-9  # of the probabilities out of a state: tools round them
+SUM_TOLERANCE = 1e-9  # of the sum of the probabilities out of a state: tools round them
 CHAIN = {"time": "stochastic", "#players": 0, "#observations": 0}
 """Entries of the index for a continuous-time Markov chain."""
 OTHER_MODELS = {
@@ -416,7 +429,7 @@ def _variable(about: Any) -> tuple[str | None, str, int, int] | None:
 # --------------------------------------------------------------------------------------------- writing
 
 
-MAX_KEY_LENGTH = 60  # of a label or reward, which is part of names of files; its alias is the whole name
+MAX_KEY_LENGTH = 60  # of a label or reward in names of files; its alias is the full name
 
 
 def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
@@ -440,12 +453,18 @@ def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
         "format-revision": 0,
         "file-data": {"tool": "hopflow", "tool-version": hopflow.__version__},
         "transition-system": {
-            **CHAIN, "#states": chain.size, "#initial-states": int(initial.sum()),
-            "#choices": chain.size, "#choice-actions": 0, "#branches": rates.nnz, "#branch-actions": 0,
-            "exit-rate-type": kinds[0], "branch-probability-type": kinds[1],
+            **CHAIN,
+            "#states": chain.size,
+            "#initial-states": int(initial.sum()),
+            "#choices": chain.size,
+            "#choice-actions": 0,
+            "#branches": rates.nnz,
+            "#branch-actions": 0,
+            "exit-rate-type": kinds[0],
+            "branch-probability-type": kinds[1],
         },
         "annotations": annotations,
-    }  # fmt: skip
+    }
     described = _valuations(chain)
     if described is not None:
         index["valuations"] = {"states": {"unique": True, "classes": [{"variables": described[0]}]}}
