@@ -23,7 +23,7 @@ from hopflow.results import OnFailure, Status, deliver, figure
 from markov.computing.matrices import from_edges
 from markov.computing.rounding import U
 from markov.infinite.bounds import FiniteSet, Height, distance, most_merged, sides_of
-from markov.methods.block_reduction import Reduction, Rows, Segment
+from markov.methods.level_reduction import Reduction, Rows, Segment
 from markov.methods.sparse_lu import LUFactors, best_order
 from markov.models.measures import measures_of
 from markov.models.rules import ChainModel

@@ -19,8 +19,8 @@ from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
 from markov.computing.graphs import breadth_first_order
 from markov.generators.plain import Calls, indices_to_repeat, refuse_changing
 from markov.generators.standins import Span, Traced, shift
-from markov.methods.block_reduction import Rows
 from markov.methods.gth import GTH
+from markov.methods.level_reduction import Rows
 from markov.models.rules import ChainModel
 from markov.models.spaces import NO_END, Space
 
