@@ -402,14 +402,13 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
             before, process = -math.inf, MAP(D0, D1)
             for n_rounds in range(1, max_rounds + 1):
                 passes = Passes(process.D0, process.D1, process.interval.alpha, times)
-                converged = passes.log_likelihood - before <= EM_GAIN * len(times)
-                if converged:
+                if passes.log_likelihood - before <= EM_GAIN * len(times):
                     runs.append((passes.log_likelihood, process, n_rounds, True))
                     break
                 before, last = passes.log_likelihood, process
                 process = MAP(*passes.improve())
                 bar.update()
-            if not converged:
+            else:
                 runs.append((before, last, max_rounds, False))
             bar.update(max_rounds - runs[-1][2])
     likelihood, process, n_rounds, converged = max(runs, key=lambda run: run[0])
