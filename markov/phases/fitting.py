@@ -377,8 +377,12 @@ def log_likelihood(times: Floats, fit: HyperErlang) -> float:
 
 def free_fits(groups: Groups, phases: int) -> list[HyperErlang]:
     """Return the fits of the EM algorithm, one or two per division into branches, in order of falling likelihood."""
+    if phases <= MAX_PHASES_FOR_ALL_DIVISIONS:
+        divisions = list(_ascending_sums(phases, 1))
+    else:
+        divisions = [(phases,), *((first, phases - first) for first in range(1, phases // 2 + 1))]
     fits = []
-    for orders in progress_bar(list(_divisions(phases)), desc="phase-type fits by likelihood"):
+    for orders in progress_bar(divisions, desc="phase-type fits by likelihood"):
         fits += [_climb(groups, orders, direction) for direction in ((1, -1) if len(set(orders)) > 1 else (1,))]
     return sorted(fits, key=lambda fit: -fit.log_likelihood)
 
@@ -423,19 +427,11 @@ def may_match(groups: Groups, order: int, count: int) -> bool:
     return bool(by_second and (count == 2 or m1 * m3 / m2**2 > (order + 2.0) / (order + 1.0)))
 
 
-def _divisions(phases: int) -> Iterator[tuple[int, ...]]:
-    """Yield ascending sums of a number: all sums of a small number, sums of at most two terms of a larger one."""
-    if phases <= MAX_PHASES_FOR_ALL_DIVISIONS:
-        yield from _sums(phases, 1)
-    else:
-        yield from ((phases,), *((first, phases - first) for first in range(1, phases // 2 + 1)))
-
-
-def _sums(total: int, minimum: int) -> Iterator[tuple[int, ...]]:
+def _ascending_sums(total: int, minimum: int) -> Iterator[tuple[int, ...]]:
     """Yield the ascending sums of a number whose terms have a minimum."""
     yield (total,)
     for first in range(minimum, total // 2 + 1):
-        for others in _sums(total - first, first):
+        for others in _ascending_sums(total - first, first):
             yield (first, *others)
 
 

@@ -377,7 +377,7 @@ class _LevelTransitions:
                 raise ValueError("the target is outside the space")
             if abs(change) > 1:
                 name = self.space.names[self.axis]
-                raise _SkipError(f"a transition changes the component {name} by at most 1")
+                raise ValueError(f"a transition changes the component {name} by at most 1")
             codes = self.phases.codes([self.phases.canonical(tuple(values))])
             edges.append(_Edge(phase, int(self.phases.numbers(codes)[0]), change, float(rate)))
         return edges
@@ -402,7 +402,3 @@ class _LevelTransitions:
         values.pop(self.axis)
         first = int(self.phases.numbers(self.phases.codes([tuple(values)]))[0])
         return np.sort(breadth_first_order(graph, first)).astype(np.int64)
-
-
-class _SkipError(ValueError):
-    """A transition that skips a level: a valid rule, but not one for levels."""
