@@ -221,7 +221,7 @@ FORGERIES = [
     Forgery("M01", "a lost packet", PAUSE["low-threshold"], losing_one, {"balance": (R, C)}),
     Forgery("M04", "a gain of TCP that grows with the load", "malhotra2005/tcp-link-a", growing_with_load,
             {"gain": C}),
-    Forgery("M09", "a gain of TCP that stays", "malhotra2005/tcp-readings",
+    Forgery("M09", "a gain of TCP that stays", ("malhotra2005/tcp-readings", "malhotra2005/tcp-readings-seeds"),
             times("goodput", 1.05, reading="window 10 packets", rtt=5.0, pause="on"), {"falls": C}),
     # kaneko2007
     Forgery("K01", "Fusion behind", "kaneko2007/loss-sweep-ns3", times("goodput", 0.2, rule="fusion"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -219,12 +220,12 @@ def test_a_random_drop_that_was_not_traced_is_an_error(tmp_path: Path) -> None:
 # Further seeds of the slides' cases: others than those that they add to, at the same settings.
 
 FIRST = {case.name: case for case in (*sweeps.CASES, *parking_lot.CASES)}
-FURTHER = [case for case in FIRST.values() if "-more-seeds-" in case.name]
+FURTHER = [case for case in FIRST.values() if re.search("-(more-)?seeds-", case.name)]
 
 
 @for_each(FURTHER)
 def test_further_seeds_are_new_ones_of_the_same_settings(case) -> None:
-    first = FIRST[case.name.replace("-more-seeds", "")]
+    first = FIRST[re.sub("-(more-)?seeds", "", case.name)]
     known = {run["seed"] for run in first.runs}
     assert not known & {run["seed"] for run in case.runs}
     settings = [run["factors"] for run in first.runs]

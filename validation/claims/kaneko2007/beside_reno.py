@@ -13,8 +13,12 @@ from validation.networks.further_seeds import CASE
 from validation.statistics import LEVEL, PART, Estimate, of_runs, runs_to_decide, weakest
 
 SMALL_BDP = {
-    "ns-2": ("kaneko2007/small-bdp-ns2",),
-    "ns-3": ("kaneko2007/small-bdp-ns3", "kaneko2007/small-bdp-more-seeds-ns3"),
+    "ns-2": ("kaneko2007/small-bdp-ns2", "kaneko2007/small-bdp-seeds-ns2"),
+    "ns-3": (
+        "kaneko2007/small-bdp-ns3",
+        "kaneko2007/small-bdp-more-seeds-ns3",
+        "kaneko2007/small-bdp-seeds-ns3",
+    ),
 }
 SMALLER_BDP = {
     "ns-2": "kaneko2007/small-bdp-buffers-ns2", "ns-3": "kaneko2007/small-bdp-buffers-ns3"
@@ -257,7 +261,7 @@ def windows_beside_reno() -> Effects:
            "seen": [found[rule]["ns-3"] for rule in OTHERS],
            "three": [few[rule]["ns-3"] for rule in OTHERS],
            "inclusive": areno, "exclusive": [model["areno"], level["areno"]],
-           "seeds": int(found["fusion"]["ns-3"].dof) + 1,
+           "seeds": int(found["fusion"]["ns-3"].dof) + 1, "runs": [int(found[r]["ns-3"].dof) + 1 for r in OTHERS],
            "enough": [_enough(each) for each in (found["fusion"]["ns-3"], level["fusion"], level["compound"])]},
         readings=_in_versions(OTHERS, found, (others, areno), model, level),
         level_readings=(runs.EXCLUSIVE_NAME, runs.INCLUSIVE_NAME),

@@ -18,12 +18,12 @@ from validation.records import rows
 from validation.statistics import Estimate, combine, of_runs
 
 CASES = {
-    "ns-2": ("kaneko2007/pairs-ns2",),
+    "ns-2": ("kaneko2007/pairs-ns2", "kaneko2007/pairs-seeds-ns2"),
     "ns-3": (
         "kaneko2007/pairs-friendly-ns3", "kaneko2007/pairs-ns3", "kaneko2007/pairs-with-fast-ns3",
     ),
 }  # fmt: skip
-"""The cell of a pair is that of the first case of the simulator that has it."""
+"""The cell of a pair has the runs of all cases of the simulator that have it."""
 NEAR = 0.1
 """Relative difference up to which a cell is that of the slide; `runs.FAIR` is of a difference over a sum."""
 
@@ -36,12 +36,10 @@ Cells = dict[tuple[str, str], Estimate]
 
 def cells(frame: pd.DataFrame) -> Cells:
     """Return the throughput of the first rule of each pair beside the second, Mb/s, by names."""
-    found: Cells = {}
-    for _, of_case in frame.groupby("case", sort=False):
-        for (first, second), group in of_case[of_case["flow"] == 1].groupby(["first", "second"]):
-            key = runs.NAMES[str(first)], runs.NAMES[str(second)]
-            found.setdefault(key, of_runs(1e-6 * group["goodput_bits"].to_numpy()))
-    return found
+    return {
+        (runs.NAMES[str(first)], runs.NAMES[str(second)]): of_runs(1e-6 * group["goodput_bits"].to_numpy())
+        for (first, second), group in frame[frame["flow"] == 1].groupby(["first", "second"], sort=False)
+    }
 
 
 def _equal(found: Cells, without: str = "") -> Estimates:
@@ -96,10 +94,10 @@ def _changed(**how: Any) -> Estimate:
 
 
 def _used(frame: pd.DataFrame, printed: dict[tuple[str, str], float]) -> tuple[float, float]:
-    """Return the median sum of both flows of a pair on the slide and in the bundled runs, Mb/s."""
+    """Return the median over pairs of the sum of both flows, on the slide and in the bundled runs, Mb/s."""
     slide = [printed[a, b] + printed[b, a] for a, b in printed if a < b]
-    sums = frame.groupby(["case", "first", "second", "seed"])["goodput_bits"].sum()
-    return float(np.median(slide)), 1e-6 * float(sums.median())
+    sums = frame.groupby(["first", "second", "case", "seed"])["goodput_bits"].sum()
+    return float(np.median(slide)), 1e-6 * float(sums.groupby(["first", "second"]).mean().median())
 
 
 @effects("K03", cases=(*CASES["ns-3"], *CASES["ns-2"], SEEDS), equal=runs.FAIR, also={"near": NEAR})

@@ -84,7 +84,10 @@ def idle_times() -> Effects:
         protocol.gains(STACKS, query=f"reading == {stack!r} and traffic == {traffic!r}")
         for traffic in ("think", "endless")
     ]
-    flows = {traffic: protocol.gains(FLOWS, "flows", f"traffic == {traffic!r}") for traffic in ("think", "endless")}
+    flows = {
+        traffic: protocol.gains(FLOWS, column="flows", query=f"traffic == {traffic!r}")
+        for traffic in ("think", "endless")
+    }
     streams = flows["endless"]
     return Effects(
         {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from validation import evidence
 from validation.checks import claim
@@ -29,7 +30,8 @@ NOTHING = 0.1
 """Fraction of the largest gain below which a gain has practically vanished."""
 VISIBLE = 1.0
 """Smallest gain that counts as visible, in per cent."""
-READINGS, SMALL_WINDOW = "malhotra2005/tcp-readings", "reading == 'window 10 packets'"
+READINGS = ("malhotra2005/tcp-readings", "malhotra2005/tcp-readings-seeds")
+SMALL_WINDOW = "reading == 'window 10 packets'"
 """The runs of TCP whose windows cannot fill the bottleneck at their longest RTT."""
 WINDOW, FLOWS = 44, 8
 """Packets of a TCP window and number of flows of the TCP runs."""
@@ -124,7 +126,7 @@ class LargeRtt:
         bundled.THRESHOLDS,
         bundled.GRANULARITY,
         *protocol.OVER_RTT,
-        READINGS,
+        *READINGS,
     ),
 )
 def measure() -> LargeRtt:
@@ -145,14 +147,14 @@ def measure() -> LargeRtt:
         {key: gain(Setting(rtt=1000.0).read(key)) for key in chain.READINGS},
         bundled.agreement(run for s, run in data.items() if s.rtt in LARGE),
         protocol.over_rtt(),
-        protocol.gains(READINGS, query=SMALL_WINDOW),
+        protocol.gains(*READINGS, query=SMALL_WINDOW),
         _lost(),
     )
 
 
 def _lost() -> list[int]:
     """Return the packets lost without pausing at the longest round trip with small windows, by run."""
-    frame = evidence.table(READINGS).query(f"{SMALL_WINDOW} and pause == 'off'")
+    frame = pd.concat([evidence.table(case) for case in READINGS]).query(f"{SMALL_WINDOW} and pause == 'off'")
     frame = frame[frame["rtt"] == frame["rtt"].max()]
     return [int(lost) for lost in frame["dropped_1"] + frame["dropped_2"]]
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
 from validation import evidence
 from validation.claims.effect_claims import by
 from validation.claims.malhotra2005 import bundled
@@ -43,9 +45,9 @@ class OverRtt:
         return [-step for step in bundled.falls(kept)]
 
 
-def gains(case: str, column: str = "rtt", query: str = "") -> dict[float, Estimate]:
-    """Return the gain in goodput over no pause, in per cent, by a column of a case."""
-    frame = evidence.table(case)
+def gains(*cases: str, column: str = "rtt", query: str = "") -> dict[float, Estimate]:
+    """Return the gain in goodput over no pause, in per cent, by a column of cases."""
+    frame = pd.concat([evidence.table(case) for case in cases])
     if query:
         frame = frame.query(query)
     on, off = (by(frame[frame["pause"] == pause], column, "goodput") for pause in ("on", "off"))

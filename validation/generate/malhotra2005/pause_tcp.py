@@ -147,12 +147,13 @@ def a_case(about: About) -> Case:
     if "low_threshold" not in index:
         parameters["low_threshold"] = ("T1", "packets")
     said = "; ".join((f"{SEEDS}", *(f"{n} at RTT {rtt:g} s" for rtt, n in more.items())))
-    parameters["seeds"] = (given if isinstance(given, int) else said, "1")
+    first = f"{about['first']} to " if "first" in about else ""
+    parameters["seeds"] = (f"{first}{given}" if first else given if isinstance(given, int) else said, "1")
     return DRIVER.case(
         {**about, "parameters": parameters},
         [
             {"seed": k, "points": [p for p, n in zip(points, wanted, strict=True) if k <= n]}
-            for k in range(1, max(wanted) + 1)
+            for k in range(about.get("first", 1), max(wanted) + 1)
         ],
         {"measures": table(index)},
     )
