@@ -148,7 +148,7 @@ CASES: dict[str, Case] = {
     "multigrid": chain(lambda: stationary(MEDIUM, Multilevel())),
     "grid without a matrix": chain(lambda: stationary(LARGE, MatrixFree())),
     "states of a PRISM file": states(lambda: len(np.asarray(searched().pi))),
-    "states of compiled rules": states(lambda: explore(Kanban(tickets=2), compiled=True).chain.size),
+    "states of rules in Python": states(lambda: explore(Kanban(tickets=2), compiled=True).chain.size),
     "Reno by simulation": Case("ACK", lambda: acks),
     "Reno and CUBIC coexist": Case("packet sent", lambda: shared),
     "rates of Tahoe": rates(Tahoe()),

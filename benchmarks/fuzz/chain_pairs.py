@@ -233,7 +233,7 @@ def matrix_and_rules(draw: random.Random) -> Answers:
 
 
 def compiled_and_interpreted(draw: random.Random) -> Answers:
-    """States found by compiled rules, and state by state."""
+    """States found on arrays, and state by state."""
     chosen = walk(draw)
     one, other = (m.explore(chosen.python(), start={"x": 0, "y": 0}, compiled=c) for c in (True, False))
     first, second = one.chain.Q.toarray(), other.chain.Q.toarray()

@@ -788,6 +788,12 @@ class Translator:
         values = [self.value(part) for part in node.values]
         return lambda frame: {_key(k(frame)): v(frame) for k, v in zip(keys, values, strict=True)}
 
+    def _set(self, node: ast.Set) -> Value:
+        if any(isinstance(part, ast.Starred) for part in node.elts):
+            raise refusal(node)
+        parts = [self.value(part) for part in node.elts]
+        return lambda frame: {_key(part(frame)) for part in parts}
+
     def _joinedstr(self, node: ast.JoinedStr) -> Value:
         parts = [self.value(part) for part in node.values]
         return lambda frame: "".join([part(frame) for part in parts])
@@ -1064,7 +1070,7 @@ def contains(items: Any, value: Any, inside: bool) -> Any:
         answer = False
         for item in items:
             answer = answer | compare(operator.eq, value, item)
-    elif isinstance(items, dict):
+    elif type(items) is dict:
         answer = apply_to_values(lambda key: key in items, value)
     else:
         raise NotOnArraysError("elements of another object than a collection")

@@ -352,7 +352,7 @@ def element(table: Any, index: Any) -> Any:
         if kinds == {int} and max(map(abs, values)) >= LIMIT:
             raise NotOnArraysError("large whole numbers")
         array = np.array(values)
-    elif isinstance(values, dict):
+    elif type(values) is dict:  # others may add keys when they are read
         return apply_to_values(values.__getitem__, index)
     else:
         raise NotOnArraysError("elements of several types")

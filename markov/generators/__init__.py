@@ -1,3 +1,3 @@
-"""From rules to matrices: the rules as plain Python, on regions, on sets of states, and compiled."""
+"""From rules to states and generators: in plain Python, on arrays, by regions, and for infinitely many states."""
 
 from __future__ import annotations

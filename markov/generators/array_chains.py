@@ -263,7 +263,7 @@ class _Run:
         low = self.space.low[index]
         high = low + self.space.shape[index]
         if type(new) is np.ndarray:
-            if new.dtype.kind == "f" or (self.space.exact and new.dtype.kind != "i"):
+            if new.dtype.kind in "fu" or (self.space.exact and new.dtype.kind != "i"):
                 return 0, np.zeros(len(new), dtype=bool)  # whole or not, plain Python decides
             new = new.astype(np.int64, copy=False)
             fits = (new >= low) & (new < high)

@@ -309,7 +309,7 @@ def test_what_is_no_condition_is_refused_with_file_and_line(
 
 @kinds
 def test_large_chains(kind: Kind) -> None:
-    """More than 10,000 states, where functions run on sets of states and on arrays."""
+    """More than 10,000 states, where functions run on arrays."""
     states = kind.states(kind.sizes[1])
     make = type(kind.start) if hasattr(kind.start, "_fields") else None
     space = Space.of_states(make, states)

@@ -337,3 +337,10 @@ def test_identity_of_what_is_no_number(on_arrays):
         yield s._replace(x=0), 1.0 + (s.x is None) + (q.mode is not None) + ((s.x > 2) is True)
 
     on_arrays(rules, {"mode": None})
+
+
+def test_a_truth_value_of_numpy_is_no_component(on_arrays):
+    def rules(s, q):
+        yield s._replace(x=np.logical_or(s.x > 1, s.y > 1)), 1.0
+
+    on_arrays(rules, bad=range(24))  # plain Python says that it is no whole number

@@ -209,7 +209,7 @@ def on_arrays(function: Callable[[Any], Any], parameters: Any = None) -> Any:
     lambda s: s.total + s.above(7) + s[1] + len(s),
     lambda s: round(s.n / 7, 1) + int(s.m / 3) + divmod(s.m, 5)[1],
     lambda s: f"{s.kind}1" == "a1",
-    lambda s: s.n in NAMES,
+    lambda s: s.n in NAMES or s.m in {2, 9},
     lambda s: RATES[s.n % 3] if s.n > 7 else RATES[0],
     lambda s: np.maximum(s.n, s.m) > 7,
     lambda s: np.where((s.n > 3) & (s.kind == "a"), s.n, -s.m),
