@@ -67,7 +67,8 @@ Reachable.SWEPT_BY = "markov.sweeps"  # type: ignore[attr-defined] # in the clas
 class InfiniteChain(Reachable):
     """Result of `explore` where a start leads to infinitely many states.
 
-    `stationary`, `passage` and `transient` accept it. It has no matrix and no list of states: functions that need these refuse it.
+    `stationary`, `passage` and `transient` accept it. It has no matrix and no list of states: functions that need
+    these refuse it.
 
     Attributes
     ----------
@@ -177,8 +178,9 @@ def explore(
         The values of each component, as `ChainModel.space` returns them. Optional; it makes the search for many states
         faster.
     labels, rewards
-        Functions of the state, or of the state and ``q``, that return mappings, as the methods of `ChainModel`. A label that
-        depends on a parameter reads it from ``q``, so that a sweep changes both: ``lambda s, q: {"full": s.n == q.room}``.
+        Functions of the state, or of the state and ``q``, that return mappings, as the methods of `ChainModel`. A
+        label that depends on a parameter reads it from ``q``, so that a sweep changes both:
+        ``lambda s, q: {"full": s.n == q.room}``.
     most
         Largest number of states; with more, TooLargeError.
     compiled
@@ -187,7 +189,8 @@ def explore(
     Returns
     -------
     Reachable
-        Where it is proved that there are infinitely many states, an `InfiniteChain`, which `stationary`, `passage` and `transient` accept.
+        Where it is proved that there are infinitely many states, an `InfiniteChain`, which `stationary`, `passage`
+        and `transient` accept.
 
     Raises
     ------

@@ -431,9 +431,9 @@ JUMPS = (ast.Return, ast.Continue, ast.Break, ast.Raise)
 def end_with_branches(body: Sequence[ast.stmt], tail: type[ast.stmt] | None) -> list[ast.stmt]:
     """Return a block in which a branch that jumps is part of the last statement.
 
-    ``if c: A; return`` before B becomes ``if c: A``, ``else: B``. So the branches of a condition end alike, although its
-    states differ. ``tail`` is the statement that changes nothing at the end of the block, and is omitted: ``return`` of a
-    function, ``continue`` of a loop.
+    ``if c: A; return`` before B becomes ``if c: A``, ``else: B``. So the branches of a condition end alike, although
+    its states differ. ``tail`` is the statement that changes nothing at the end of the block, and is omitted:
+    ``return`` of a function, ``continue`` of a loop.
     """
     block: list[ast.stmt] = []
     for index, statement in enumerate(body):
@@ -1120,7 +1120,10 @@ METHODS: dict[type, set[str]] = {
     np.ndarray: {"min", "max", "sum", "mean", "item", "any", "all"},
 }
 """Methods of uniform values that only read them."""
-_BUILTINS = "range len enumerate zip reversed tuple list float int bool abs min max sum any all divmod round sorted set frozenset dict str pow isinstance"
+_BUILTINS = (
+    "range len enumerate zip reversed tuple list float int bool abs min "
+    "max sum any all divmod round sorted set frozenset dict str pow isinstance"
+)
 _OF_NUMPY = "float64 float32 int64 asarray array arange zeros ones full linspace where isin clip sum max min any all"
 UNIFORM_FUNCTIONS = {
     *(getattr(builtins, name) for name in _BUILTINS.split()),

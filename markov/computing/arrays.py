@@ -4,9 +4,9 @@ A value is *uniform*, any Python object that is the same in all states, or an ar
 number per state. NumPy's truth values are arrays of uint8, since sums of them are no sums of Python's.
 
 Sums, differences, products, quotients and comparisons follow IEEE 754 in both. Powers and functions of `math` are
-computed by Python, once for each value that occurs. Whole numbers stay below 2^53: products and shifts are checked, sums
-where they are assigned (`check_limit`), and an expression has at most 128 terms (`markov.computing.array_functions`).
-Division by zero, and every other operation that raises in Python, is refused.
+computed by Python, once for each value that occurs. Whole numbers stay below 2^53: products and shifts are checked,
+sums where they are assigned (`check_limit`), and an expression has at most 128 terms
+(`markov.computing.array_functions`). Division by zero, and every other operation that raises in Python, is refused.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ def mean(x: Vector, low: Vector, f: Vector, less: float = 0.0) -> tuple[float, f
     """Return the sum of (x + low) f less 0 or 1, and a bound on its error.
 
     Shapes (n,). The products are cut at two powers of two into parts whose sums are exact in any order (S. M. Rump,
-    T. Ogita, S. Oishi, SIAM J. Sci. Comput. 31, 2008). The residuals, the rounding errors of the products and the products
-    with the low parts are summed in float64.
+    T. Ogita, S. Oishi, SIAM J. Sci. Comput. 31, 2008). The residuals, the rounding errors of the products and the
+    products with the low parts are summed in float64.
     """
     n = len(x)
     size = (inner(np.abs(x), np.abs(f)) + abs(less)) * (1.0 + 4.0 * n * U)

@@ -95,8 +95,8 @@ def strong_components(graph: sp.csr_matrix) -> tuple[int, NDArray[np.int32]]:
 def cuthill_mckee_order(graph: sp.csr_matrix) -> NDArray[np.int64]:
     """Return the states in the order of Cuthill and McKee (1969), edges counting in both directions.
 
-    Breadth first from a state with the fewest neighbours, neighbours of a state in the order of their degrees; then the next
-    component.
+    Breadth first from a state with the fewest neighbours, neighbours of a state in the order of their degrees; then
+    the next component.
     """
     if not _by_plain_python(graph):
         from scipy.sparse.csgraph import reverse_cuthill_mckee

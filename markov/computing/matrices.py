@@ -94,7 +94,7 @@ def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def exit_errors(Q: sp.csr_matrix) -> NDArray[np.float64]:
-    """Return bounds on the difference of the diagonal of a generator from minus the sums of its other entries, shape (n,)."""
+    """Return bounds on the sums of the rows of a generator, shape (n,)."""
     rates, count = off_diagonal(Q), Q.shape[0]
     sums = np.zeros(count, dtype=np.longdouble)
     terms = np.diff(rates.indptr)

@@ -88,8 +88,8 @@ class InfiniteStatesError(TooLargeError):
 def available() -> float:
     """Return the bytes that this process may still allocate; inf if unknown.
 
-    The minimum of the free memory, the limit of the control group, and the limits of the process on its address space and its
-    data (``ulimit -v``, ``ulimit -d``).
+    The minimum of the free memory, the limit of the control group, and the limits of the process on its address space
+    and its data (``ulimit -v``, ``ulimit -d``).
     """
     return max(min(_free(), _below_limits()), 0.0)
 

@@ -1,7 +1,7 @@
 """The unit roundoff of float64 and of extended precision, which all error bounds use.
 
-A rounded sum, product or quotient of float64 numbers is the exact result times 1 + d with |d| <= u / (1 + u) < u, unless
-it underflows (IEEE 754, to nearest). The documentation, `error-constants`, lists each bound that uses them.
+A rounded sum, product or quotient of float64 numbers is the exact result times 1 + d with |d| <= u / (1 + u) < u,
+unless it underflows (IEEE 754, to nearest). The documentation, `error-constants`, lists each bound that uses them.
 """
 
 from __future__ import annotations

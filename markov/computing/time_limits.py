@@ -62,6 +62,7 @@ class Prediction:
         seconds, limit = elapsed * (1.0 + remaining / done), self._limit
         if seconds > limit:
             duration = f"{seconds:.0f} s" if seconds < 1e4 else f"{seconds:.1e} s"
-            message = f"about {duration} for {done + remaining:.1e} products of the jump matrix, more than max_seconds = {limit:g}"
+            products = f"{done + remaining:.1e} products of the jump matrix"
+            message = f"about {duration} for {products}, more than max_seconds = {limit:g}"
             hint = f"max_seconds={1.2 * seconds:.2g} allows it"
             raise ValueError(f"{message}: the chain is not near its long-run distribution before; {hint}")

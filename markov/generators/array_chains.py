@@ -131,7 +131,7 @@ class ArrayRules:
             component += 1 if width is None else width
 
     def transitions(self, numbers: NDArray[np.int64]) -> Transitions:
-        """Return the transitions out of the states with these numbers; NotOnArraysError when arrays cannot find them."""
+        """Return the transitions out of the states with these numbers; NotOnArraysError if that is impossible."""
         codes = self.space.unnumbered(numbers)
         listed = [k for k, c in enumerate(self.space.components) if not isinstance(c.values, range)]
         run = _Run(self, numbers)

@@ -1,24 +1,24 @@
 """The states of a model and the rates between them: by plain Python for few states, on arrays for many.
 
-The rules mean what plain Python does with them, state by state. For many states they run on arrays of states. A generator
-from arrays is compared with plain Python in a sample of states that includes the corners of the space; if a row differs,
-there is a warning, and plain Python builds the chain. The states and their order are the same in both.
+Plain Python, state by state, defines the meaning of the rules. For many states they run on arrays of states. A
+generator from arrays is compared with plain Python in a sample of states that includes the corners of the space; if a
+row differs, there is a warning, and plain Python builds the chain. The states and their order are the same in both.
 
 What runs is a function of the rules, the declared space and the start. Neither a clock nor earlier calls decide. So the
 same question has the same answer to the last bit, whatever the process did before:
 
-==================================  =====================  ==============================================================
-states by plain Python              model                  reason
-==================================  =====================  ==============================================================
-fewer than `PYTHON_STATES`          declares its states    arrays take as long for one state as for 256
-up to `PYTHON_STATES`, then arrays  with a start, in a     the start may lead to few states, and a table of all of them
-                                    space of more than     takes longer
-                                    `COMPLETE_SPACE_STATES` states
-up to `STATES_BEFORE_BOX`, and      declares none          it takes 10 to 100 ms to find out whether they are infinitely
-as many again if they are                                  many, and a box for arrays that the rules do not leave
-finitely many; then arrays
-all                                 without arrays         its rules have no translation, or no box is found
-==================================  =====================  ==============================================================
+===============================  ===================  ===========================================================
+states by plain Python           model                reason
+===============================  ===================  ===========================================================
+fewer than `PYTHON_STATES`       declares its states  arrays take as long for one state as for 256
+up to `PYTHON_STATES`,           declares more than   the start may lead to few states, and a table of all states
+then arrays                      100,000 states and   takes longer
+                                 a start
+up to `STATES_BEFORE_BOX`, and   declares no states   it takes 10 to 100 ms to find out whether they are
+as many again if they are                             infinitely many, and a box for arrays that the rules do
+finitely many, then arrays                            not leave
+all                              without arrays       its rules have no translation, or there is no such box
+===============================  ===================  ===========================================================
 
 A model without a space whose components may grow without bound is first searched in ``growth_states`` states.
 """
@@ -165,8 +165,8 @@ def build_chain(
     Raises
     ------
     RuleError
-        When the rules fail in a state of the chain, when there is neither a space nor a start, or when ``by="arrays"`` is
-        not possible for these rules.
+        When the rules fail in a state of the chain, when there is neither a space nor a start, or when
+        ``by="arrays"`` is not possible for these rules.
     TooLargeError
         When the states are more than ``max_states``, or would not fit into memory.
     ValueError
@@ -265,7 +265,7 @@ class ChainBuilder:
         return size * (16.0 + 12.0 * count / PREDICTION_SAMPLE)
 
     def with_finite_rates(self, built: Built) -> Built:
-        """Return a chain whose rates, and their sums, are finite; otherwise raise the error of the first other state."""
+        """Return a chain whose rates and their sums are finite; otherwise raise the error of a state."""
         if not np.isfinite(built.Q.data).all():
             x = int(np.searchsorted(built.Q.indptr, np.argmin(np.isfinite(built.Q.data)), "right"))
             state = self.calls.known(built.space.state(built.codes[:, x - 1]))
@@ -474,8 +474,9 @@ class ChainBuilder:
 class BoxBuilder(ChainBuilder):
     """Builds the chain of a model without a space, on arrays over a box of states.
 
-    The box is that of a closed set, from following the rules for all states at once. Whether the rules leave it is checked
-    in every transition. If they do, or a component is no ``int``, the result is None, and plain Python continues.
+    The box is that of a closed set, from following the rules for all states at once. Whether the rules leave it is
+    checked in every transition. If they do, or a component is no ``int``, the result is None, and plain Python
+    continues.
     """
 
     @classmethod

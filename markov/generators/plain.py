@@ -87,8 +87,8 @@ class Calls:
     rules, q
         ``rules(s, q)`` returns the transitions out of a state ``s``.
     make
-        Class of the states that rules are called with: the user's ``State``, with a faster ``_replace``. None if a state
-        is no NamedTuple.
+        Class of the states that rules are called with: the user's ``State``, with a faster ``_replace``. None if a
+        state is no NamedTuple.
     """
 
     def __init__(self, model: ChainModel, space: Space | None) -> None:
@@ -206,8 +206,8 @@ class Calls:
 def with_fast_replace(state: Any) -> Any:
     """Return a NamedTuple class whose ``_replace`` builds no dict.
 
-    It is the same class: rules that ask for the type of a state see the user's. The generated ``_replace`` is exchanged for
-    a faster one with the same result; a ``_replace`` of the user stays.
+    It is the same class: rules that ask for the type of a state see the user's. The generated ``_replace`` is
+    exchanged for a faster one with the same result; a ``_replace`` of the user stays.
     """
     if state.__mro__[1] is not tuple or state._replace.__module__ != "collections":
         return state

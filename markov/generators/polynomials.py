@@ -451,10 +451,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 """Functions of polynomials, by the name of the function in `math` or Python."""
 UFUNCS: dict[Any, Callable[..., Any]] = {
-    **OPERATORS_OF_UFUNCS, np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow,
-    np.arctan: FUNCTIONS["atan"], np.float_power: operator.pow, np.floor: math.floor, np.ceil: math.ceil, np.trunc: math.trunc,
-    **{getattr(np, name): FUNCTIONS[name] for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "tanh")},
-}  # fmt: skip
+    **OPERATORS_OF_UFUNCS,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
+    np.power: operator.pow,
+    np.arctan: FUNCTIONS["atan"],
+    np.float_power: operator.pow,
+    np.floor: math.floor,
+    np.ceil: math.ceil,
+    np.trunc: math.trunc,
+    **{
+        getattr(np, name): FUNCTIONS[name]
+        for name in ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "tanh"]
+    },
+}
 
 UNSUPPORTED = {
     **{f"__{name}__": f"{name}()" for name in ("int", "complex", "hash", "format")},

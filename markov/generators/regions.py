@@ -1,8 +1,8 @@
 """Boxes of states with the same transitions, from runs of the rules on stand-ins for the state.
 
-The rules run as plain Python on objects in place of the components (`markov.generators.standins`), which keep the values
-with the same answers to every question of the rules. In that box of states the transitions are the same, from each state
-by the same step. Grids without a matrix and derivatives of rates are made of such boxes.
+The rules run as plain Python on objects in place of the components (`markov.generators.standins`), which keep the
+values with the same answers to every question of the rules. In that box of states the transitions are the same, from
+each state by the same step. Grids without a matrix and derivatives of rates are made of such boxes.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 1. A `Traced` keeps the range of values for which everything that the rules asked has the same answer. Any other use
    reads its value, and then the run holds for this value only.
-2. A rate in proportion to a count would be another one for every count. A `Counted` computes its multiples, and sums with
-   other numbers, for all values of the component at once, by the same operations in the same order (`Curve`), so that
+2. A rate in proportion to a count would be another one for every count. A `Counted` computes its multiples, and sums
+   with other numbers, for all values of the component at once, by the same operations in the same order (`Curve`). So
    every value has the bits of plain Python.
-3. ``is`` and ``type`` cannot be answered by a stand-in, nor noticed. `asks_for_identity` searches the bytecode for them,
-   which covers rules without a source text.
+3. ``is`` and ``type`` cannot be answered by a stand-in, nor noticed. `asks_for_identity` searches the bytecode for
+   them, which covers rules without a source text.
 """
 
 from __future__ import annotations

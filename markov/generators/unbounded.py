@@ -1,10 +1,10 @@
 """The rules of a model followed for infinitely many states at once.
 
 1. `Layout` divides a state into components that may be unbounded and a *mode* of all others.
-2. `parts_of` runs the rules on a box of states, whose components are polynomials (`markov.generators.polynomials`). The box
-   is cut where a comparison has two answers, or both answers are followed.
-3. `Substitution` copies rules, with the functions that they call, so that `math.exp` and other functions of float64 take
-   polynomials as well.
+2. `parts_of` runs the rules on a box of states, whose components are polynomials (`markov.generators.polynomials`).
+   The box is cut where a comparison has two answers, or both answers are followed.
+3. `Substitution` copies rules, with the functions that they call, so that `math.exp` and other functions of float64
+   take polynomials as well.
 """
 
 from __future__ import annotations

@@ -75,7 +75,8 @@ def values_of(function: Callable[[Any, Any], Any], q: Any, table: StateTable, na
     Parameters
     ----------
     function
-        Of the state and the parameters, as `ChainModel.function_of_state` returns it; returns a mapping of names to values.
+        Of the state and the parameters, as `ChainModel.function_of_state` returns it; returns a mapping of names to
+        values.
     q
         The parameters.
     table

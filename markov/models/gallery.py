@@ -1,8 +1,8 @@
 """Chains for tests, benchmarks and as examples to start from, each a few rules.
 
-The first ones have closed forms. The others are chains of the PRISM benchmark suite (M. Kwiatkowska, G. Norman, D. Parker,
-The PRISM benchmark suite, QEST 2012), which are part of the quantitative verification benchmark set as well. Their
-``rewards`` has the rewards of the suite's properties in each state; ``stationary(model)[name]`` is their mean.
+The first ones have closed forms. The others are chains of the PRISM benchmark suite (M. Kwiatkowska, G. Norman, D.
+Parker, The PRISM benchmark suite, QEST 2012), which are part of the quantitative verification benchmark set as well.
+Their ``rewards`` has the rewards of the suite's properties in each state; ``stationary(model)[name]`` is their mean.
 """
 
 from __future__ import annotations

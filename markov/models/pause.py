@@ -86,8 +86,8 @@ class PauseTandem(ChainModel):
     high_threshold
         T1, in 1 .. B2.
     low_threshold
-        T2, in 1 .. T1; None is T1. The queue is released below T2: ``Pause(low=T2 - 1)`` of dfcmodel, which releases at its
-        ``low`` or below.
+        T2, in 1 .. T1; None is T1. The queue is released below T2: ``Pause(low=T2 - 1)`` of dfcmodel, which releases
+        at its ``low`` or below.
     link_rate
         mu1 > 0, packets/s.
     paused_rate
@@ -247,8 +247,8 @@ class PauseTandem(ChainModel):
         dict
             Over ``queue`` (1, 2): ``mean_queue`` (packets), ``waiting_time`` (s, service included),
             ``effective_rate``, ``loss_rate`` (packets/s), ``loss_probability``; and ``throughput``
-            (packets/s), ``pause_fraction`` (of the time), ``pause_rate`` (pauses begun per second).
-            A loss probability is the lost fraction of the arrivals at that queue. Waiting time and loss probability are NaN
+            (packets/s), ``pause_fraction`` (of the time), ``pause_rate`` (pauses begun per second). A loss
+            probability is the lost fraction of the arrivals at that queue. Waiting time and loss probability are NaN
             at a queue where nothing arrives.
 
         Notes

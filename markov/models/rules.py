@@ -231,7 +231,8 @@ class ChainModel(Parametrized):
         Raises
         ------
         RuleError
-            When it takes neither one nor two arguments, or a second argument with a default although there are parameters.
+            When it takes neither one nor two arguments, or a second argument with a default although there are
+            parameters.
         """
         return _with_parameters(getattr(self, kind), f"{self.name}.{kind}", q)
 
