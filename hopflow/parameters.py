@@ -112,8 +112,8 @@ class Declaration(NamedTuple):
         value
             Its argument; None is allowed where it is the default.
         annotation
-            Type of the parameter as written. ``int`` demands a whole number, an array type numbers of any shape,
-            other types one number.
+            Type of the parameter as written. ``int`` demands a whole number, ``float`` one number, an array type
+            numbers of any shape. Values of other types are returned as they are, after the conversion of units.
         packet_size
             Bytes of a packet of rates in bits and amounts in bytes; None: the default size.
         """
@@ -130,6 +130,8 @@ class Declaration(NamedTuple):
             low = -MAX_EXACT_INTEGER if self.at_least is None else int(self.at_least)
             high = MAX_EXACT_INTEGER if self.at_most is None else int(self.at_most)
             return integer(name, value, low, high, why=self.hint)
+        if not annotation.startswith(("float", "int", "WithUnit", "WholeWithUnit")):
+            return value
         checked = self._check_range(one_number, name, value)
         value = unwrap_scalar(value)
         return value if isinstance(value, (int, float)) else checked

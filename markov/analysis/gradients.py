@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hopflow.checks import choice, instance, one_number
+from hopflow.checks import instance
+from hopflow.parameters import param, validate_parameters
 from markov.driver import stationary
 from markov.selections import as_chain
 from markov.sensitivities.model_parameters import parameters_of
@@ -19,12 +20,13 @@ from markov.sensitivities.model_parameters import parameters_of
 __all__ = ["differentiable"]
 
 
+@validate_parameters
 def differentiable(
     model: Any,
     of: str,
     *,
-    tolerance: float = 1e-8,
-    side: Literal["left", "right"] | None = None,
+    tolerance: float = param(1e-8, above=0.0, below=1.0),
+    side: Literal["left", "right"] | None = param(None, choices=(None, "left", "right")),
 ) -> Callable[[Mapping[str, Any]], Any]:
     """Return a measure of a model as a function of its parameters, for `jax.grad`.
 
@@ -69,9 +71,7 @@ def differentiable(
     """
     import jax
 
-    tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     instance("of", of, str, "the name of a label or reward")
-    choice("side", side, (None, "left", "right"))
     options = {"of": of, "tolerance": tolerance, "side": side}
     chain = as_chain(model)
     model = chain.model

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import ascending, instance, one_number
+from hopflow.checks import ascending, instance
+from hopflow.parameters import param, validate_parameters
 from hopflow.units import quantities
 from markov.driver import stationary
 from markov.models.measures import chosen
@@ -97,7 +98,8 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     )
 
 
-def mixing_time(model: Any, within: float = 0.01, *, start: Any = None) -> Bounded:
+@validate_parameters
+def mixing_time(model: Any, within: float = param(0.01, above=0.0, below=1.0), *, start: Any = None) -> Bounded:
     """Return the time after which a chain is near its stationary distribution.
 
     Parameters
@@ -128,7 +130,6 @@ def mixing_time(model: Any, within: float = 0.01, *, start: Any = None) -> Bound
     >>> round(mixing_time([[-1.0, 1.0], [3.0, -3.0]], 0.01, start=1).value, 6)  # log(75) / 4
     1.079372
     """
-    within = one_number("within", within, above=0.0, below=1.0)
     chain = as_chain(model)
     vector = distribution(chain, start)
     answer = stationary(chain)

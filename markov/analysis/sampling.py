@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import integer, one_number, random_generator
+from hopflow.checks import random_generator
 from hopflow.deprecations import accept_old_names, attribute_alias
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 from markov.computing.memory import check_room
@@ -124,8 +125,15 @@ class Paths(Result):
 
 
 @accept_old_names(horizon="duration", rng="seed")
-@quantities(duration="time")
-def paths(model: Any, duration: WithUnit, *, start: Any = None, runs: int = 1, seed: Any = None) -> Paths:
+@validate_parameters
+def paths(
+    model: Any,
+    duration: WithUnit = param(unit="time", above=0.0),
+    *,
+    start: Any = None,
+    runs: int = param(1, at_least=1, at_most=10**9),
+    seed: Any = None,
+) -> Paths:
     """Return simulated paths of a chain.
 
     Parameters
@@ -161,8 +169,6 @@ def paths(model: Any, duration: WithUnit, *, start: Any = None, runs: int = 1, s
     >>> bool(abs(means.mean() - stationary(MM1K(capacity=5)).pi @ range(6)) < 0.2)
     True
     """
-    duration = one_number("duration", duration, above=0.0)
-    runs = integer("runs", runs, 1, 10**9)
     rng = random_generator("seed", seed)
     chain = as_chain(model)
     initial = distribution(chain, start)

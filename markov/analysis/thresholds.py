@@ -17,6 +17,7 @@ import numpy as np
 
 from hopflow.checks import dimensions, format_value, instance, integer, one_number, seconds, unwrap_scalar
 from hopflow.deprecations import takes_options
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import Result, figure
 from hopflow.sweeps.planning import sweep
 from hopflow.units import (
@@ -60,7 +61,8 @@ LOSSES_NOT_OF_TCP = (
 """Row of the summary next to losses of senders that react to them."""
 
 
-@quantities(link_rate="rate", bottleneck_rate="rate", buffers="amount", rtt="time")
+@quantities(buffers="amount")
+@validate_parameters
 @dataclass(frozen=True)
 class PausedPort:
     """A port that pauses the link before it, as in `PauseTandem`.
@@ -89,17 +91,16 @@ class PausedPort:
     (10, 20)
     """
 
-    link_rate: WithUnit
-    bottleneck_rate: WithUnit
-    buffers: tuple[WholeWithUnit, WholeWithUnit]
-    rtt: WithUnit | None = None
+    link_rate: WithUnit = param(unit="rate", above=0.0, hint="in packets/s: mbps(1000) converts")
+    bottleneck_rate: WithUnit = param(unit="rate", above=0.0)
+    buffers: tuple[WholeWithUnit, WholeWithUnit] = param()
+    rtt: WithUnit | None = param(None, "time", above=0.0)
 
     def __post_init__(self) -> None:
         """Check the parameters, and convert buffers to whole packets."""
-        link_rate = one_number("link_rate", self.link_rate, above=0.0, hint="in packets/s: mbps(1000) converts")
-        one_number("bottleneck_rate", self.bottleneck_rate, above=0.0, at_most=link_rate, hint="the link_rate")
+        one_number("bottleneck_rate", self.bottleneck_rate, at_most=float(self.link_rate), hint="the link_rate")
         if self.rtt is not None:
-            seconds("rtt", one_number("rtt", self.rtt, above=0.0, hint="in s"))
+            seconds("rtt", self.rtt)
         buffers: Any = self.buffers
         if isinstance(buffers, (str, Mapping)) or dimensions(buffers) != (2,):
             raise ValueError(f"buffers = {format_value(buffers)}: must be two numbers of packets")
@@ -223,14 +224,14 @@ class ThresholdAdvice(Result):
 
 @takes_options(PausedPort, into="port")
 @declares(thresholds="amount")
-@quantities(response="time", load="share", most_loss="share", within="share")
+@validate_parameters
 def pause_thresholds(
     port: PausedPort,
     *,
-    load: WithUnit = 1.5,
-    response: float | str = 0.0,
-    within: WithUnit = 0.01,
-    most_loss: WithUnit | None = None,
+    load: WithUnit = param(1.5, "share", above=0.0, at_most=10.0, hint="over the bottleneck's rate; '80%' is 0.8"),
+    response: WithUnit = param(0.0, "time", at_least=0.0, at_most=10.0),
+    within: WithUnit = param(0.01, "share", above=0.0, below=1.0),
+    most_loss: WithUnit | None = param(None, "share", above=0.0, below=1.0),
     levels: tuple[int, ...] = (2, 4),
     thresholds: Sequence[WholeWithUnit] | None = None,
     method: Method | None = None,
@@ -294,7 +295,6 @@ def pause_thresholds(
         raise ValueError(
             f"rtt = None: must be given with levels = {levels}; levels=(1,) stands for senders that do not react"
         )
-    one_number("load", load, above=0.0, at_most=10.0, hint="over the bottleneck's rate; '80%' is 0.8")
     buffers = port.buffers
     states = 2 * max(levels) * (buffers[0] + 1) * (buffers[1] + 1)
     if states > MAX_STATES:
@@ -304,7 +304,6 @@ def pause_thresholds(
             f"buffers = {buffers}: {states:.3g} states with levels = {levels}, must be at most {MAX_STATES:.3g}; "
             f"write {remedy}"
         )
-    one_number("response", response, at_least=0.0, at_most=10.0, hint="in s")
     arriving = math.ceil(port.link_rate * float(response))
     if arriving >= buffers[1] - 1:
         raise ValueError(
@@ -312,12 +311,9 @@ def pause_thresholds(
             f"which the buffer of {buffers[1]} cannot hold above any threshold"
         )
     ceiling = buffers[1] - max(arriving, 1)
-    one_number("within", within, above=0.0, below=1.0)
-    if most_loss is not None:
-        one_number("most_loss", most_loss, above=0.0, below=1.0)
-        if max(levels) > 1:
-            reason = "losses of this chain are not those of TCP; count them in packets (simulate)"
-            raise ValueError(f"most_loss = {most_loss:g}: must be None with levels = {levels}: {reason}")
+    if most_loss is not None and max(levels) > 1:
+        reason = "losses of this chain are not those of TCP; count them in packets (simulate)"
+        raise ValueError(f"most_loss = {most_loss:g}: must be None with levels = {levels}: {reason}")
     tried = _thresholds_to_try(thresholds, buffers[1], ceiling)
 
     bottleneck_rate = float(port.bottleneck_rate)

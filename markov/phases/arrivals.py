@@ -21,6 +21,7 @@ import numpy as np
 from hopflow.checks import count_of, format_value, integer, number, one_number
 from hopflow.fork_safety import cached_property
 from hopflow.labels import aligned, refuse_labels, square
+from hopflow.parameters import param, validate_parameters
 from hopflow.progress import progress_bar
 from hopflow.results import ByValue, Result, Status, figure
 from hopflow.units import WithUnit, quantities
@@ -126,9 +127,9 @@ class MAP(ByValue):
             raise ValueError("D1: there are no arrivals in the phases that recur")
 
     @classmethod
-    def poisson(cls, rate: float) -> MAP:
+    @validate_parameters
+    def poisson(cls, rate: float = param(above=0.0)) -> MAP:
         """Return the Poisson process of a rate in 1/s."""
-        rate = one_number("rate", rate, above=0.0)
         return cls(np.array([[-rate]]), np.array([[rate]]))
 
     @classmethod
@@ -166,8 +167,13 @@ class MAP(ByValue):
         return cls(generator - np.diag(arrival_rates), np.diag(arrival_rates))
 
     @classmethod
-    @quantities(mean="time")
-    def correlated(cls, mean: WithUnit, scv: float, correlation: float) -> MAP:
+    @validate_parameters
+    def correlated(
+        cls,
+        mean: WithUnit = param(unit="time", above=0.0),
+        scv: float = param(above=1.0),
+        correlation: float = param(at_least=0.0),
+    ) -> MAP:
         """Return a process with given mean, variability and correlation of its intervals.
 
         Intervals are hyperexponential with two phases of balanced means. With a probability the next interval has the
@@ -182,7 +188,6 @@ class MAP(ByValue):
         correlation
             Correlation of neighbouring intervals, at least 0 and below (1 - 1/scv) / 2.
         """
-        one_number("scv", scv, above=1.0)
         interval = phase_type_of(mean, scv)
         limit = 0.5 * (1.0 - 1.0 / scv)
         repeat = one_number("correlation", correlation, at_least=0.0, below=limit) / limit

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import integer, number, one_number
+from hopflow.parameters import param, validate_parameters
 from hopflow.progress import progress_bar
 from hopflow.results import Result, Status, figure
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit
 from markov.phases.phase_types import FOR_FEW_VALUES, MOMENTS_FIX_NO_LOSS, PhaseType
 from markov.phases.sample_fits import Moment, moments_of, warn_of_difference
 
@@ -59,8 +59,12 @@ LOG_RANGE = 25.0
 """Range of log rates, for times with a mean of one."""
 
 
-@quantities(mean="time")
-def phase_type_of(mean: WithUnit, scv: float, skewness: float | None = None) -> PhaseType:
+@validate_parameters
+def phase_type_of(
+    mean: WithUnit = param(unit="time", above=0.0),
+    scv: float = param(at_least=MIN_SCV, at_most=1e9),
+    skewness: float | None = param(None),
+) -> PhaseType:
     """Return a phase-type distribution with given moments.
 
     Two or three moments fix neither the distribution nor the loss of a queue; for a service of few values or of fixed
@@ -90,10 +94,8 @@ def phase_type_of(mean: WithUnit, scv: float, skewness: float | None = None) -> 
     >>> service.order, round(service.mean, 12), round(service.scv, 12)
     (4, 2.0, 0.3)
     """
-    mean = one_number("mean", mean, above=0.0)
-    scv = one_number("scv", scv, at_least=MIN_SCV, at_most=1e9)
     if skewness is not None:
-        return _from_three_moments(mean, scv, one_number("skewness", skewness))
+        return _from_three_moments(mean, scv, skewness)
     if scv < 1.0:
         k = math.ceil(1.0 / scv - 1e-12)
         p = (k * scv - math.sqrt(max(k * (1.0 + scv) - k * k * scv, 0.0))) / (1.0 + scv)
@@ -216,8 +218,12 @@ class PhaseFit(Result):
         return ax
 
 
-@quantities(times="time")
-def fit_phase_type(times: ArrayLike, *, phases: int | None = None) -> PhaseFit:
+@validate_parameters
+def fit_phase_type(
+    times: ArrayLike = param(unit="time", above=0.0),
+    *,
+    phases: int | None = param(None, at_least=1, at_most=MAX_FITTED_PHASES),
+) -> PhaseFit:
     """Return a mixture of Erlang distributions fitted to times, with their mean, scv and skewness.
 
     The result is the most likely mixture with the three moments of the sample that the searches reach.
@@ -263,16 +269,15 @@ def fit_phase_type(times: ArrayLike, *, phases: int | None = None) -> PhaseFit:
     >>> fit.matched, [moment.differs for moment in fit.moments]
     (3, [False, False, False])
     """
-    sample = number("times", times, above=0.0)
+    sample: Floats = np.asarray(times)
     if sample.ndim != 1 or len(sample) < 2:
         raise ValueError(f"times has shape {sample.shape}: at least two times in one row are expected")
-    count = None if phases is None else integer("phases", phases, 1, MAX_FITTED_PHASES)
     scale = float(sample.mean())
     groups = group_times(sample / scale)
     # two branches of equal order have the three moments; None: not with up to 40 phases
     sufficient = next((2 * k for k in range(1, MAX_FITTED_PHASES // 2 + 1) if may_match(groups, k, 3)), None)
-    if count is not None:
-        fit, matched = _fit_groups(sample / scale, groups, count)
+    if phases is not None:
+        fit, matched = _fit_groups(sample / scale, groups, phases)
     else:
         phases_tried = DEFAULT_PHASES if sufficient is not None else MAX_FITTED_PHASES
         fit, matched = _fit_groups(sample / scale, groups, phases_tried)

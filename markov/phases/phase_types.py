@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import count_of, integer, number, one_number, random_generator
+from hopflow.checks import count_of, number, random_generator
 from hopflow.deprecations import accept_old_names
 from hopflow.fork_safety import cached_property
 from hopflow.labels import aligned, labels_of, square
+from hopflow.parameters import param, validate_parameters
 from hopflow.results import ByValue
 from hopflow.units import WithUnit, WithUnits, quantities
 from markov.time.squaring import Evolution
@@ -135,17 +136,19 @@ class PhaseType(ByValue):
             object.__setattr__(self, name, array)
 
     @classmethod
-    def exponential(cls, rate: float) -> PhaseType:
+    @validate_parameters
+    def exponential(cls, rate: float = param(above=0.0)) -> PhaseType:
         """Return the exponential distribution of a rate in 1/s."""
-        return cls.erlang(1, mean=1.0 / one_number("rate", rate, above=0.0))
+        return cls.erlang(1, mean=1.0 / rate)
 
     @classmethod
-    @quantities(mean="time")
-    def erlang(cls, phases: int, *, mean: WithUnit) -> PhaseType:
+    @validate_parameters
+    def erlang(
+        cls, phases: int = param(at_least=1, at_most=MAX_PHASES), *, mean: WithUnit = param(unit="time", above=0.0)
+    ) -> PhaseType:
         """Return the sum of ``phases`` equal exponential times, of a mean in s."""
-        count = integer("phases", phases, 1, MAX_PHASES)
-        rate = count / one_number("mean", mean, above=0.0)
-        return cls(np.eye(count)[0], rate * (np.eye(count, k=1) - np.eye(count)))
+        rate = phases / mean
+        return cls(np.eye(phases)[0], rate * (np.eye(phases, k=1) - np.eye(phases)))
 
     @classmethod
     @quantities(probabilities="share")
@@ -182,9 +185,9 @@ class PhaseType(ByValue):
         """Number of phases."""
         return len(self.alpha)
 
-    def moment(self, k: int) -> float:
+    @validate_parameters
+    def moment(self, k: int = param(at_least=0, at_most=100)) -> float:
         """Return E X^k, in s^k: k! alpha (-T)^-k 1."""
-        k = integer("k", k, 0, 100)
         power: Any = np.ones(self.order)
         for n in range(1, k + 1):
             power = n * self._solve(power)
@@ -246,7 +249,8 @@ class PhaseType(ByValue):
         """Return the density at x (s), in 1/s, with the relative error of `cdf`."""
         return self._at(x).density.reshape(np.shape(x))
 
-    def quantile(self, q: float) -> float:
+    @validate_parameters
+    def quantile(self, q: float = param(above=0.0, below=1.0)) -> float:
         """Return the x in s with P(X <= x) = q, to a relative error of 1e-10.
 
         Warns
@@ -254,7 +258,7 @@ class PhaseType(ByValue):
         RuntimeWarning
             Names the relative error if it is larger, as it is where the density is nearly zero over a long time.
         """
-        return self._absorption_time.quantile(one_number("q", q, above=0.0, below=1.0))
+        return self._absorption_time.quantile(q)
 
     def _at(self, x: ArrayLike) -> DistributionValues:
         """Return the distribution at the entries of x (s)."""
@@ -265,15 +269,15 @@ class PhaseType(ByValue):
         return AbsorptionTime(self.alpha, rates_between("T", self.T), self.exits)
 
     @accept_old_names(rng="seed")
-    def sample(self, size: int, *, seed: Any = None) -> Floats:
+    @validate_parameters
+    def sample(self, size: int = param(at_least=0, at_most=10**9), *, seed: Any = None) -> Floats:
         """Return independent times in s, shape (size,)."""
         rng = random_generator("seed", seed)
-        count = integer("size", size, 0, 10**9)
         jumps = np.hstack([self.T - np.diag(np.diag(self.T)), self.exits[:, None]])
         holding = jumps.sum(axis=1)
         cumulative = np.cumsum(jumps / holding[:, None], axis=1)
-        phase = rng.choice(self.order, count, p=self.alpha)
-        times, active = np.zeros(count), np.arange(count)
+        phase = rng.choice(self.order, size, p=self.alpha)
+        times, active = np.zeros(size), np.arange(size)
         while len(active):
             times[active] += rng.exponential(1.0 / holding[phase])
             target = (rng.random(len(active))[:, None] > cumulative[phase]).sum(axis=1)
@@ -298,9 +302,9 @@ class PhaseType(ByValue):
         exits = np.add.outer(self.exits, other.exits).ravel()
         return PhaseType(alpha, T, exits).with_fits(self.fits + other.fits)
 
-    def scaled(self, factor: float) -> PhaseType:
+    @validate_parameters
+    def scaled(self, factor: float = param(above=0.0)) -> PhaseType:
         """Return the distribution of ``factor`` times the time."""
-        factor = one_number("factor", factor, above=0.0)
         return PhaseType(self.alpha, self.T / factor, self.exits / factor).with_fits(self.fits)
 
     def __repr__(self) -> str:

@@ -26,6 +26,7 @@ from hopflow import mbps
 from hopflow.keywords import ELSEWHERE
 from hopflow.public_names import LEFT_OUT, load_moved, new_locations
 from hopflow.results import Result
+from hopflow.parameters import declarations_of
 from hopflow.units import quantities_of
 from responsefn import HTCP
 from tests.surface import PUBLIC, ROOT, for_each, printed_by, python
@@ -191,7 +192,7 @@ def test_every_parameter_with_a_unit_takes_a_string() -> None:
     for name, function, is_method in _public():
         declared = quantities_of(function)
         for parameter in _numbers(function):
-            if parameter in getattr(function, "declared", ()):
+            if parameter in declarations_of(function):
                 continue  # `hopflow.parameters.param` states its unit
             keys = [f"{name}.{parameter}"]
             keys += [f"{name.partition('.')[2]}().{parameter}"] if is_method else []
