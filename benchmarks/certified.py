@@ -30,8 +30,8 @@ from hopflow.text_files import write_rows
 from markov import stationary
 from markov.files import FileError, FileModel, read_prism
 from markov.files.queries import Operator, parse_properties, parse_property
+from markov.proofs.certificate_files import write_long_run
 from markov.proofs.checker import CertificateError, check, format_rounded_up
-from markov.proofs.long_runs import write_long_run
 from markov.proofs.sources import source_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "certified.csv"

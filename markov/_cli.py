@@ -41,8 +41,8 @@ class FilesToo(cli.Group):
             elif word.lower() in chains:
                 args = ["chain", *args]
             elif not ctx.resilient_parsing:
-                near = difflib.get_close_matches(word.lower(), [*self.commands, *chains], 1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+                matches = difflib.get_close_matches(word.lower(), [*self.commands, *chains], 1)
+                hint = f"; did you mean {matches[0]!r}?" if matches else ""
                 allowed = f"must be one of {', '.join(chains)}, or a file ending in {', '.join(SUFFIXES)}"
                 ctx.fail(f"No such chain {word!r}: {allowed}{hint}")
         return super().resolve_command(ctx, args)
@@ -137,13 +137,13 @@ class _Tandem:
 
     def model(self) -> PauseTandem:
         """Return the chain."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        usual = PauseTandem()
+        params = {name: value for name, value in vars(self).items() if value is not None}
+        default = PauseTandem()
         for name in ("link_rate", "bottleneck_rate"):
-            if self.arrival_rates is None and given[name] != getattr(usual.params, name):
+            if self.arrival_rates is None and params[name] != getattr(default.params, name):
                 msg = f"arrival_rates is missing: with another {name}, say what arrives, such as --arrival-rates 6Gbps,1Gbps"
                 raise ValueError(msg)
-        return PauseTandem(**given)
+        return PauseTandem(**params)
 
 
 @solve.command(
@@ -174,7 +174,7 @@ def _refuse_details(*, verbose: bool, json: bool) -> None:
 
 
 def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool, states: int | None = None) -> None:
-    """Print the measures of an answer, with the solver's details where asked to, and draw it where asked to.
+    """Print the measures of an answer, with the solver's details and a picture on request.
 
     ``states`` is the largest number of states whose probabilities are listed; None: `LISTED_STATES` of a chain without
     measures, otherwise 0.
@@ -182,7 +182,7 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool, s
     _refuse_details(verbose=verbose, json=json)
     if states is None:
         states = 0 if answer._measures else LISTED_STATES
-    probabilities = _most_probable(answer, states)
+    probabilities = _largest_probabilities(answer, states)
     if json:
         names = (
             "status", "chain", "measures", "error_bound", "entry_error", "residual", "method",
@@ -205,8 +205,8 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool, s
     _end(answer.status)
 
 
-def _most_probable(answer: Stationary, count: int) -> list[tuple[Any, float]]:
-    """Return all states with their probabilities, in the order of the chain; of more than ``count`` the most probable first."""
+def _largest_probabilities(answer: Stationary, count: int) -> list[tuple[Any, float]]:
+    """Return the states with their probabilities in the order of the chain; of more than ``count``, the largest first."""
     import numpy as np
 
     if not count:
@@ -232,7 +232,7 @@ def _state_text(state: Any) -> str:
 
 @dataclass(frozen=True)
 class _Output:
-    """What is written of an answer, and how."""
+    """Outputs of an answer, and their form."""
 
     plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals into this file.")] = None
     certificate: Certified = None
@@ -254,7 +254,7 @@ class _Output:
         _refuse_details(verbose=self.verbose, json=self.json)
 
     def show(self, answer: Stationary) -> None:
-        """Print an answer, and draw it where asked to."""
+        """Print an answer, and draw it on request."""
         _show(answer, self.plot, json=self.json, verbose=self.verbose, states=self.states)
 
 
@@ -280,16 +280,16 @@ def chain(
 
     output.check()
     kind = chain_named("chain", name)
-    by = _method(method)
-    given: dict[str, Any] = {}
+    solver = _method(method)
+    params: dict[str, Any] = {}
     for parameter, value in map(_setting, set or ()):
-        if parameter in given:
+        if parameter in params:
             raise ValueError(f"set = '{parameter}={value}': {parameter!r} is given twice")
-        given[parameter] = value
+        params[parameter] = value
     fields = getattr(kind, "Params", None)
-    for each in given:
-        choice("set", each, fields._fields if fields is not None else ())
-    answer = stationary(kind(**given), by)
+    for parameter_name in params:
+        choice("set", parameter_name, fields._fields if fields is not None else ())
+    answer = stationary(kind(**params), solver)
     if output.certificate is not None:
         answer.certificate(output.certificate)
     output.show(answer)
@@ -314,7 +314,7 @@ def _method(name: str | None) -> Method | None:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Questions:
     """Properties of a model in a file, and its constants."""
 
     property: Annotated[  # the option's name
@@ -349,8 +349,8 @@ class _Asked:
                 choice("const", name, tuple(units(model)))
             return variant(model, **changes) if changes else model
         if changes:
-            given = ",".join(self.const or ())
-            raise ValueError(f"const = {given!r}: a file of transitions has no constants")
+            text = ",".join(self.const or ())
+            raise ValueError(f"const = {text!r}: a file of transitions has no constants")
         return read_explicit(path)
 
     def read(self, path: Path) -> tuple[FileModel, list[str]]:
@@ -378,7 +378,7 @@ class _Asked:
 @cli.expand_options
 def file(
     path: Annotated[Path, typer.Argument(help=f"A model: {', '.join(SUFFIXES)}.")],
-    asked: _Asked,
+    questions: _Questions,
     output: _Output,
     method: ByMethod = None,
 ) -> None:
@@ -391,23 +391,23 @@ def file(
     from markov.driver import stationary
 
     output.check()
-    constants_of(asked.const)  # refused before anything is read
-    choice("proof", asked.proof, PROOFS)
-    by, proof = _method(method), PROOFS[asked.proof]
+    constants_of(questions.const)  # refused before anything is read
+    choice("proof", questions.proof, PROOFS)
+    solver, proof = _method(method), PROOFS[questions.proof]
     model: Any
-    plain = not (asked.property or asked.properties)
+    plain = not (questions.property or questions.properties)
     if path.suffix in PYTHON + MATRIX or (path.suffix in LISTED and plain):
-        model = asked.without_properties(path)
+        model = questions.without_properties(path)
     else:
-        model, names = asked.read(path)
+        model, names = questions.read(path)
         if names:
             if proof is False:
                 raise ValueError("proof = 'off': must be on or tight, a property has a bound")
-            if by is not None:
+            if solver is not None:
                 raise ValueError(f"method = {method!r}: is for stationary distributions, not for properties")
-            if asked.max_seconds is not None:
-                used = f"max_seconds = {asked.max_seconds:g}: goes with properties over a time"
-                if asked.exact:
+            if questions.max_seconds is not None:
+                used = f"max_seconds = {questions.max_seconds:g}: goes with properties over a time"
+                if questions.exact:
                     raise ValueError(f"{used}, not with --exact")
                 if not any(map(model.follows_time, names)):
                     raise ValueError(f"{used}, such as F<=1, and no property has one")
@@ -417,31 +417,31 @@ def file(
                 raise ValueError(f"states = {output.states}: lists a stationary distribution, not properties")
             if output.verbose:
                 raise ValueError("verbose = True: is for stationary distributions, not for properties")
-            if output.certificate is not None or asked.exact:
+            if output.certificate is not None or questions.exact:
                 functions = model.long_run_functions(names)
             if output.certificate is not None:
-                _certify(_writer(model), output.certificate, path, asked.const, functions)
-            if asked.exact:
+                _certify(_writer(model), output.certificate, path, questions.const, functions)
+            if questions.exact:
                 _evaluate_exactly(stationary(model, proof=proof), functions, output.json)
             else:
-                _evaluate(model, names, output.json, proof=proof, max_seconds=asked.max_seconds)
+                _evaluate(model, names, output.json, proof=proof, max_seconds=questions.max_seconds)
             return
-    if asked.max_seconds is not None:
-        raise ValueError(f"max_seconds = {asked.max_seconds:g}: goes with --property")
-    if asked.exact:
+    if questions.max_seconds is not None:
+        raise ValueError(f"max_seconds = {questions.max_seconds:g}: goes with --property")
+    if questions.exact:
         raise ValueError("exact = True: is for long-run properties of PRISM, JANI and SBML files, with --property")
-    answer = stationary(model, by, proof=proof)
+    answer = stationary(model, solver, proof=proof)
     if output.certificate is not None:
-        _certify(answer.certificate, output.certificate, path, asked.const)
+        _certify(answer.certificate, output.certificate, path, questions.const)
     output.show(answer)
 
 
 def _writer(model: FileModel) -> Callable[..., Any]:
-    """Return what writes a certificate of a model: of long-run means where it has several recurrent classes."""
+    """Return the writer of a model's certificate: of long-run means for several recurrent classes."""
     from functools import partial
 
     from markov.driver import stationary
-    from markov.proofs.long_runs import write_long_run
+    from markov.proofs.certificate_files import write_long_run
 
     if len(model.chain.recurrent_classes) == 1:
         return stationary(model).certificate
@@ -463,7 +463,7 @@ def _certify(
 
     if path.suffix in PRISM + JANI:
         try:
-            write(certificate, measures=functions, model=path, constants=written_constants(const))
+            write(certificate, measures=functions, model=path, constants=parse_constants(const))
         except CertificateError as error:
             typer.echo(f"certificate: rates as float64, not as in the file: {error}", err=True)
         else:
@@ -494,17 +494,17 @@ def check(
     The check shares no code with the solver. Exit status 1: the certificate is refused.
     """
     from markov.proofs.checker import CertificateError
-    from markov.proofs.checker import check as checked
+    from markov.proofs.checker import check as check_certificate
     from markov.proofs.sources import source_of
 
     if const and model is None:
         raise ValueError(f"const = {','.join(const)!r}: is for a MODEL, which is missing")
-    constants = written_constants(const)
+    constants = parse_constants(const)
     if not certificate.is_file():
         raise FileNotFoundError(ENOENT, "there is no such file", str(certificate))
     try:
-        found = checked(certificate, None if model is None else source_of(model, constants))
-        typer.echo(cli.as_json(_of_statement(found)) if json else found)
+        statement = check_certificate(certificate, None if model is None else source_of(model, constants))
+        typer.echo(cli.as_json(_of_statement(statement)) if json else statement)
     except CertificateError as error:
         if model is not None and not model.is_file():
             raise FileNotFoundError(ENOENT, "there is no such file", str(model)) from None
@@ -512,14 +512,14 @@ def check(
         raise typer.Exit(1) from None
 
 
-def _of_statement(found: Statement) -> dict[str, object]:
-    """Return what JSON has of a statement: bounds as exact fractions."""
-    means = {name: {"low": str(low), "high": str(high)} for name, (low, high) in found.means.items()}
+def _of_statement(statement: Statement) -> dict[str, object]:
+    """Return a statement for JSON, with bounds as exact fractions."""
+    means = {name: {"low": str(low), "high": str(high)} for name, (low, high) in statement.means.items()}
     return {
-        "states": found.states, "transitions": found.transitions,
-        "total_variation_bound": None if found.bound is None else str(found.bound),
-        "from_state": found.start, "means": means, "rows": found.rows,
-        "not_checked": found.information,
+        "states": statement.states, "transitions": statement.transitions,
+        "total_variation_bound": None if statement.bound is None else str(statement.bound),
+        "from_state": statement.start, "means": means, "rows": statement.rows,
+        "not_checked": statement.information,
     }  # fmt: skip
 
 
@@ -528,14 +528,14 @@ def _evaluate(model: FileModel, names: list[str], json: bool, *, proof: Any, max
     from markov.computing.time_limits import MAX_SECONDS
 
     seconds = MAX_SECONDS if max_seconds is None else max_seconds
-    found = [model.property(text, proof=proof, max_seconds=seconds, on_failure="return") for text in names]
+    answers = [model.property(text, proof=proof, max_seconds=seconds, on_failure="return") for text in names]
     if json:
         fields = ("text", "value", "error_bound", "status", "reason", "seconds")
-        typer.echo(cli.as_json([{name: getattr(each, name) for name in fields} for each in found]))
+        typer.echo(cli.as_json([{name: getattr(answer, name) for name in fields} for answer in answers]))
     else:
-        for each in found:
-            typer.echo(each)
-    _end(*(each.status for each in found))
+        for answer in answers:
+            typer.echo(answer)
+    _end(*(answer.status for answer in answers))
 
 
 def _end(*statuses: Status) -> None:
@@ -548,14 +548,17 @@ def _end(*statuses: Status) -> None:
 
 def _evaluate_exactly(answer: Stationary, functions: Mapping[str, Any], json: bool) -> None:
     """Print long-run means with bounds evaluated in integers; JSON has the ends as fractions."""
-    found = {text: answer.bound(f, exact=True) for text, f in functions.items()}
+    bounds = {text: answer.bound(f, exact=True) for text, f in functions.items()}
     if json:
-        ends = ("value", "lower", "upper")
-        fields = [{"text": text, **{name: str(getattr(each, name)) for name in ends}} for text, each in found.items()]
+        fields_of_bound = ("value", "lower", "upper")
+        fields = [
+            {"text": text, **{name: str(getattr(bound, name)) for name in fields_of_bound}}
+            for text, bound in bounds.items()
+        ]
         typer.echo(cli.as_json(fields))
         return
-    for text, each in found.items():
-        typer.echo(f"{text}: {each!r}")
+    for text, bound in bounds.items():
+        typer.echo(f"{text}: {bound!r}")
 
 
 def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
@@ -564,21 +567,21 @@ def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
 
     if path.suffix in LISTED:
         if constants:
-            given = ",".join(constants)
-            raise ValueError(f"const = {given!r}: a file of transitions has no constants")
+            text = ",".join(constants)
+            raise ValueError(f"const = {text!r}: a file of transitions has no constants")
         return read_explicit(path).model
     if path.suffix in JANI:
         return read_jani(path, constants=constants)
     if path.suffix in SBML:
         return read_sbml(path, constants=constants)
     if path.suffix not in PRISM:
-        said = "; DRN files of Storm are not read: export .umb instead" if path.suffix == ".drn" else ""
-        raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}{said}")
+        hint = "; DRN files of Storm are not read: export .umb instead" if path.suffix == ".drn" else ""
+        raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}{hint}")
     return read_prism(path, constants=constants)
 
 
-def written_constants(texts: Sequence[str] | None) -> dict[str, str]:
-    """Return constants from ``["N=5,rate=0.1", "fast=true"]`` as they are written."""
+def parse_constants(texts: Sequence[str] | None) -> dict[str, str]:
+    """Return constants from ``["N=5,rate=0.1", "fast=true"]`` as strings."""
     constants: dict[str, str] = {}
     for part in filter(None, ",".join(texts or ()).split(",")):
         name, sign, value = (piece.strip() for piece in part.partition("="))
@@ -604,7 +607,7 @@ def constants_of(texts: Sequence[str] | None) -> dict[str, Any]:
             return written == "true"
         return int(written) if written.lstrip("+-").isdigit() else float(written)
 
-    return {name: value_of(written) for name, written in written_constants(texts).items()}
+    return {name: value_of(written) for name, written in parse_constants(texts).items()}
 
 
 def python_model(path: Path) -> Any:

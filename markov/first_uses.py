@@ -12,7 +12,7 @@ __all__ = ["short_calls"]
 
 
 def short_calls() -> Mapping[str, Callable[[], Any]]:
-    """Return small answers by what they are: stationary and transient distributions, passage times."""
+    """Warm-up calls by name: stationary and transient distributions, passage times."""
     from markov import (
         GaussSeidel,
         Kanban,
@@ -32,7 +32,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
     return {
         "of a small chain": partial(stationary, pause),  # compiled, now that Numba is loaded
         "of a chain that is found from its rules": partial(stationary, Kanban(2)),
-        "of a chain of one's own": _own,
+        "of a chain of one's own": _user_defined,
         "passage times": partial(passage, pause, "pause_fraction"),
         "transient distributions": partial(transient, pause, [1.0, 10.0]),
         "without a matrix": partial(stationary, large, MatrixFree()),
@@ -45,7 +45,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
     }
 
 
-def _own() -> None:
+def _user_defined() -> None:
     from markov import explore, stationary
 
     def repairs(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:

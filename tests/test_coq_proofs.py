@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from markov import JacksonTandem, Kanban, explore, read_prism, stationary
+from markov.proofs.certificate_files import write_long_run
 from markov.proofs.checker import CertificateError, Contents, check, read
-from markov.proofs.long_runs import write_long_run
 from tests.markov.proofs.test_checker import BRANCHES, TWO, corrupted
 from tests.surface import HANG
 

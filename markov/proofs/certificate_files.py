@@ -1,50 +1,329 @@
-"""Write the proof of a stationary distribution into a file that others can check without this package.
+"""Write the proof of a stationary distribution, or of long-run means, into a file for independent checkers.
 
 Vectors of float64 become integers: the printed probabilities and the rates exactly, the better vector, h and g to
-more digits than matter. `markov.proofs.checker` then computes every claim from these integers.
+more digits than matter. `markov.proofs.checker` then computes every claim from these integers. In this order: the listing
+(names of the states, functions, exact rates), the integers, and the file.
+
+The long-run mean of f from a state s of a chain with several recurrent classes is u(s): in a recurrent class the mean of f,
+in a transient state the average of those means by the class that is entered. With g that solves Q g = u - f, and e that
+falls where u is not exactly harmonic,
+
+    |Q u| <= -Q e  and  |f + Q g - u| <= e
+
+prove that it is within e(s) of u(s) (``docs/markov-bound.md``). Solutions of float64 become integers and are corrected by
+their exact residuals; e is then computed from the remaining residuals. Rounding enters nowhere else.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import io
 import math
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
+from scipy.sparse.linalg import splu
 
-from markov.computing.matrices import inner
-from markov.proofs.certificate_writing import (
-    UNCLAIMED,
-    add_steps,
-    binary_digits,
-    integer_rows,
-    integer_values,
-    outward,
-    scale_to_integer,
-    write,
-)
+import hopflow
+from hopflow.whole_files import replacing
+from markov.computing.matrices import inner, row_numbers
+from markov.models.measures import chosen, functionals
 from markov.proofs.certificates import solve_balance, solve_poisson
 from markov.proofs.checker import (
+    LONG_RUN,
+    STATIONARY,
+    CertificateError,
     Contents,
     Function,
+    Rows,
+    decimal_exponent,
     drift,
     net_flow,
+    poisson_residual,
     prove_rest,
     verify,
 )
+from markov.proofs.sources import model_rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from markov.proofs.certificates import Certificate
-    from markov.proofs.checker import Rows
-    from markov.proofs.listings import Listing
+    from markov.proofs.checker import Interval
+    from markov.proofs.model_rows import ModelRows
 
     Vector = NDArray[np.float64]
+    States = NDArray[np.int64]
 
-__all__ = ["contents_of", "integer_proof", "with_poisson_solution", "write_certificate"]
+__all__ = [
+    "UNCLAIMED",
+    "Listing",
+    "Rates",
+    "add_steps",
+    "binary_digits",
+    "contents_of",
+    "describe_model_file",
+    "exact_rates",
+    "functions_of",
+    "integer_proof",
+    "integer_rows",
+    "integer_values",
+    "listing_of",
+    "outward",
+    "scale_to_integer",
+    "with_poisson_solution",
+    "write",
+    "write_certificate",
+    "write_long_run",
+]
+
+CLAIMED_DIGITS = 6
+UNCLAIMED = Fraction(10) ** 400  # interval of a mean without a claim
+COMPRESSION_LEVEL = 6  # of compression: 9 takes three times as long for 2 percent
+
+
+class Rates(NamedTuple):
+    """The rates of a chain's transitions.
+
+    Attributes
+    ----------
+    values
+        Distinct rates.
+    which
+        The index in ``values`` for each entry off the diagonal of the generator, in its order; shape (transitions,).
+    """
+
+    values: list[Fraction]
+    which: NDArray[np.int64]
+
+
+def integer_rows(Q: sp.csr_matrix, rates: Rates | None) -> tuple[Fraction, Rows]:
+    """Return the unit of the rates, and the transitions out of each state in that unit.
+
+    Parameters
+    ----------
+    Q
+        Generator, shape (n, n).
+    rates
+        Exact rates; None: the rates of Q.
+    """
+    sources = row_numbers(Q.indptr)
+    off_diagonal = sources != Q.indices
+    if rates is None:
+        distinct, which = np.unique(Q.data[off_diagonal], return_inverse=True)
+        rates = Rates(list(map(Fraction, distinct.tolist())), which)
+    denominator = math.lcm(*(a.denominator for a in rates.values))
+    numerators = [a.numerator * (denominator // a.denominator) for a in rates.values]
+    divisor = math.gcd(*numerators) or 1
+    numbers = np.array([a // divisor for a in numerators], dtype=object)
+    stops = np.cumsum(np.bincount(sources[off_diagonal], minlength=Q.shape[0]))
+    rows = Rows(
+        _integer_array(np.append(0, stops)), _integer_array(Q.indices[off_diagonal]), numbers[rates.which].tolist()
+    )
+    return Fraction(divisor, denominator), rows
+
+
+def _integer_array(numbers: NDArray[np.integer]) -> array[int]:
+    return array("q", numbers.astype(np.int64).tobytes())
+
+
+def binary_digits(value: float) -> int:
+    """Return the number of binary digits of a float64 behind the point."""
+    return value.as_integer_ratio()[1].bit_length() - 1
+
+
+def integer_values(f: NDArray[np.float64]) -> tuple[tuple[int, int], Interval, list[int]]:
+    """Return the scales, an open claim and the values of a function of the state, shape (n,)."""
+    bits = max(0, *(binary_digits(v) for v in f.tolist()))
+    return (1 << bits, 1), (-UNCLAIMED, UNCLAIMED), [scale_to_integer(v, bits) for v in f.tolist()]
+
+
+def scale_to_integer(value: float, bits: int) -> int:
+    """Return value times 2^bits, rounded down."""
+    top, bottom = value.as_integer_ratio()
+    shift = bits - bottom.bit_length() + 1
+    return top << shift if shift >= 0 else top >> -shift
+
+
+def add_steps(values: list[int], steps: NDArray[np.float64], unit: Fraction) -> list[int]:
+    """Add rounded steps to integers; steps have another unit and shape (n,)."""
+    sums, factor, divisor = [], 2 * unit.numerator, unit.denominator
+    for value, step in zip(values, steps.tolist(), strict=True):
+        top, bottom = step.as_integer_ratio()
+        bottom *= divisor
+        sums.append(value + (top * factor + bottom) // (2 * bottom))
+    return sums
+
+
+def outward(value: Fraction, width: Fraction, *, up: bool = False) -> str:
+    """Return a number with six digits of ``width``, not above the value, or not below it."""
+    if width <= 0:
+        return str(value)
+    e = decimal_exponent(width) - CLAIMED_DIGITS + 1
+    unit = Fraction(10) ** e
+    return f"{-(-value // unit) if up else value // unit}e{e}"
+
+
+def write(path: str | Path, contents: Contents) -> None:
+    """Write a certificate; compressed where the name of the file ends in ``.gz``."""
+    path = Path(path)
+    with replacing(path) as scratch, scratch.open("wb") as raw:
+        binary = gzip.GzipFile(path.name, "wb", COMPRESSION_LEVEL, raw) if path.suffix == ".gz" else raw
+        with io.TextIOWrapper(binary, encoding="ascii", newline="\n") as file:
+            _write(file, contents)
+
+
+def _printable(text: str) -> str:
+    """Return a string in one line of printable ASCII characters, others escaped."""
+    line = " ".join(str(text).split())
+    return "".join(c if " " <= c <= "~" else f"\\u{ord(c):04x}" for c in line)
+
+
+def _write(file: IO[str], contents: Contents) -> None:
+    stationary = contents.schema == STATIONARY
+    print("hopflow-certificate", contents.schema, file=file)
+    for key, text in contents.information.items():
+        print(key, _printable(text), file=file)
+    print("rate-unit", contents.unit, file=file)
+    if stationary:
+        print(f"scale {contents.scale:x}", file=file)
+        print("bound", contents.bound, file=file)
+    print("reference", contents.reference, file=file)
+    print("columns", *map(_printable, contents.columns), file=file)
+    for function in contents.functions:
+        scales = function.scales if stationary else (*function.scales, function.u_scale)
+        print("function", *map("{:x}".format, scales), *function.claimed, _printable(function.name), file=file)
+    print("states", len(contents.rows), file=file)
+    for s, (targets, rates) in enumerate(contents.rows.parts()):
+        numbers = [contents.X[s], contents.Y[s] - contents.X[s], contents.H[s]] if stationary else []
+        for function in contents.functions:
+            numbers += (
+                (function.F[s], function.G[s])
+                if stationary
+                else (function.F[s], function.G[s], function.U[s], function.E[s])
+            )
+        numbers += chain.from_iterable(zip(targets, rates, strict=True))
+        values = map(str, contents.values[s])
+        file.write(" ".join((*values, *map("{:x}".format, numbers))) + "\n")
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The part of a certificate about states that is not proved.
+
+    Attributes
+    ----------
+    columns
+        Whole numbers of shape (n,) that name the states, by the name of the variable.
+    functions
+        Functions of the state, shape (n,), whose means are to be proved, by name.
+    information
+        Text by key, repeated by the checker without a check.
+    rates
+        Exact rates of the entries off the diagonal of Q; None: the rates of Q.
+    """
+
+    columns: Mapping[str, NDArray[np.int64]]
+    functions: Mapping[str, Vector] = field(default_factory=dict)
+    information: Mapping[str, str] = field(default_factory=dict)
+    rates: Rates | None = None
+
+
+def listing_of(
+    chain: Any,
+    states: NDArray[np.int64],
+    Q: sp.csr_matrix,
+    measures: Sequence[str] | Mapping[str, Any] | None,
+    model: str | Path | None,
+    constants: Mapping[str, Any] | None,
+) -> Listing:
+    """Return the listing of states of a chain.
+
+    Parameters
+    ----------
+    states, Q
+        Their numbers, and the generator on them.
+    measures
+        As for `functions_of`.
+    model, constants
+        The chain's file, which has the exact rates, and its constants; None: the rates of Q.
+
+    Raises
+    ------
+    CertificateError
+        Where the file has other transitions.
+    """
+    columns = chain.components_of(states) or {"state": states}
+    source = getattr(chain.model, "source", None)
+    if source is not None:
+        names = (r.name for r in source.explored.bound.ranges)
+        columns = dict(zip(names, columns.values(), strict=True))
+    information, rates = {"made-by": f"hopflow {hopflow.__version__}"}, None
+    if model is not None:
+        information |= describe_model_file(model, constants or {})
+        rates = exact_rates(model_rows(model, constants), columns, Q)
+    return Listing(columns, functions_of(chain, states, measures), information, rates)
+
+
+def functions_of(
+    chain: Any, states: NDArray[np.int64], measures: Sequence[str] | Mapping[str, Any] | None
+) -> dict[str, Vector]:
+    """Return functions in ``states`` by name; None: all labels and rewards of one number per state."""
+    if measures is None:
+        by_name = {} if chain.model is None else functionals(chain.model, chain.table)
+        measures = [name for name, f in by_name.items() if f.over is None and np.ndim(f.of) == 1]
+    functions = {}
+    named = measures if isinstance(measures, Mapping) else {name: name for name in measures}
+    for name, measure in named.items():
+        mean = chosen(measure, chain.model, chain.table, states)
+        if mean.over is not None or mean.of.ndim != 1:
+            requirement = "must be one number for each state, no ratio and no vector"
+            raise ValueError(f"measures = {name!r}: {requirement}")
+        functions[" ".join(name.split())] = mean.of
+    return functions
+
+
+def describe_model_file(path: str | Path, constants: Mapping[str, Any]) -> dict[str, str]:
+    """Return the metadata of a model's file, for readers."""
+    path = Path(path)
+    information = {"model": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    text = ",".join(f"{name}={value}" for name, value in constants.items())
+    return information | ({"constants": text} if text else {})
+
+
+def exact_rates(source: ModelRows, columns: Mapping[str, NDArray[np.int64]], Q: sp.csr_matrix) -> Rates:
+    """Return the exact rates of a file's commands for the entries off the diagonal of Q.
+
+    Raises
+    ------
+    CertificateError
+        Where the file has other transitions.
+    """
+    numbers_of = source.numbers_of_states(columns, zip(*(c.tolist() for c in columns.values()), strict=True))
+    numbers: dict[tuple[int, int], int] = {}
+    indices = array("q")
+    for (values, s), derived in zip(numbers_of.items(), source.rows(numbers_of), strict=True):
+        targets = [t for t in Q.indices[Q.indptr[s] : Q.indptr[s + 1]].tolist() if t != s]
+        if len(targets) != len(derived) or not all(t in derived for t in targets):
+            state = dict(zip(source.ranges, values, strict=True))
+            raise CertificateError(f"{source.name}: has other transitions out of {state}")
+        for target in targets:
+            key = derived[target].as_integer_ratio()
+            indices.append(numbers.setdefault(key, len(numbers)))
+    return Rates([Fraction(*key) for key in numbers], np.array(indices, dtype=np.int64))
+
 
 MIN_PROBABILITY_BITS = 140
 """Of the fractions of probabilities: their rounding is far below the residual of a refined vector."""
@@ -188,3 +467,168 @@ def with_poisson_solution(proof: Certificate, contents: Contents, function: Func
             for a, b in zip(high.tolist(), low.tolist(), strict=True)
         ]
     return function
+
+
+VALUE_BITS = 150  # of u and g, relative to their largest sizes
+CORRECTIONS = 4
+UNPROVED = "nothing was proved: float64 does not resolve how recurrent states are reached"
+
+
+def write_long_run(
+    path: str | Path,
+    chain: Any,
+    start: int,
+    *,
+    measures: Sequence[str] | Mapping[str, Any] | None = None,
+    model: str | Path | None = None,
+    constants: Mapping[str, Any] | None = None,
+) -> Contents:
+    """Write a certificate of long-run means from a state, and return its contents.
+
+    Parameters
+    ----------
+    path
+        The file; compressed where its name ends in ``.gz``.
+    chain
+        A `MarkovChain` with any number of recurrent classes.
+    start
+        Number of the initial state.
+    measures, model, constants
+        As for `Stationary.certificate`.
+
+    Raises
+    ------
+    ValueError
+        For a measure that is a ratio or a vector, or a model that has other transitions.
+    """
+    order = breadth_first_order(chain.Q, start, return_predecessors=False)
+    visited = np.sort(order).astype(np.int64)
+    Q = chain.Q[visited][:, visited].tocsr()
+    listing = listing_of(chain, visited, Q, measures, model, constants)
+    unit, rows = integer_rows(Q, listing.rates)
+    start_index = int(np.searchsorted(visited, start))
+    contents = Contents(
+        dict(listing.information), unit, 1, start_index, Fraction(0), tuple(listing.columns), [],
+        list(zip(*(v.tolist() for v in listing.columns.values()), strict=True)),
+        rows=rows, schema=LONG_RUN,
+    )  # fmt: skip
+    classes = [np.searchsorted(visited, c) for c in chain.recurrent_classes if c[0] in visited]
+    solver = _Solver.of(Q, classes)
+    contents.functions = [_function(solver, contents, *function) for function in listing.functions.items()]
+    for name, (low, high) in verify(contents).means.items():
+        function = next(function for function in contents.functions if function.name == name)
+        width = high - low or max(abs(low), abs(high)) * Fraction(1, 10**20)
+        function.claimed = Fraction(outward(low, width)), Fraction(outward(high, width, up=True))
+    write(path, contents)
+    return contents
+
+
+class _Solver(NamedTuple):
+    """Factors of a generator.
+
+    Attributes
+    ----------
+    Q
+        The generator, shape (n, n).
+    classes
+        The states of each recurrent class; the first is its reference.
+    transient
+        All others.
+    free
+        Q x = b in all states but references, where x is 0.
+    passing
+        Q x = b in transient states, where x is 0 in all others.
+    lengths
+        Mean time until a reference is entered, with the sign changed.
+    """
+
+    Q: sp.csr_matrix
+    classes: list[States]
+    transient: States
+    free: Callable[[Vector], Vector]
+    passing: Callable[[Vector], Vector]
+    lengths: Vector
+
+    @classmethod
+    def of(cls, Q: sp.csr_matrix, classes: list[States]) -> _Solver:
+        """Return the factors of a generator with these recurrent classes."""
+        n = Q.shape[0]
+        transient = np.setdiff1d(np.arange(n), np.concatenate(classes))
+        free_states = np.setdiff1d(np.arange(n), [states[0] for states in classes])
+        free, passing = _factors(Q, free_states), _factors(Q, transient)
+        return cls(Q, classes, transient, free, passing, free(np.ones(n)))
+
+
+def _factors(Q: sp.csr_matrix, states: States) -> Callable[[Vector], Vector]:
+    """Return the solution of Q x = b in ``states``, x = 0 in all others, as a function of b."""
+    if not len(states):
+        return np.zeros_like
+    try:
+        factors = splu(Q[states][:, states].tocsc())
+    except RuntimeError:  # exactly singular
+        raise ValueError(UNPROVED) from None
+
+    def solution(b: Vector) -> Vector:
+        x = np.zeros(len(b))
+        x[states] = factors.solve(b[states])
+        return x
+
+    return solution
+
+
+def _function(solver: _Solver, contents: Contents, name: str, f: Vector) -> Function:
+    """Return f with u, g and e as integers."""
+    size = float(np.abs(f).max()) or 1.0
+    largest_integral = size * max(1.0, float(np.abs(solver.lengths).max()))
+    u_bits, g_bits = (max(0, VALUE_BITS - math.frexp(v)[1]) for v in (size, largest_integral))
+    function = Function(name, *integer_values(f), u_scale=1 << u_bits)
+    function.scales = function.scales[0], 1 << g_bits
+    function.G, function.U = [0] * len(f), [0] * len(f)
+    for _ in range(CORRECTIONS):
+        _correct_function(solver, contents, function)
+    function.E = _slack(solver, contents, function)
+    return function
+
+
+def _correct_function(solver: _Solver, contents: Contents, function: Function) -> None:
+    """Correct u, then g, by the exact residuals."""
+    residual, unit = _floats(*_residual(contents, function))
+    integral, correction = solver.free(-residual), np.zeros(len(residual))
+    for states in solver.classes:  # the residual in the reference, spread over a cycle
+        row = solver.Q[states[:1]]
+        correction[states] = (residual[states[0]] + row @ integral) / (1.0 - row @ solver.lengths)
+    function.U = add_steps(function.U, correction, unit * function.u_scale)
+    slopes, unit = _floats(drift(contents.rows, function.U), contents.unit)
+    function.U = add_steps(function.U, solver.passing(-slopes), unit)
+    residual, unit = _floats(*_residual(contents, function))
+    function.G = add_steps(function.G, solver.free(-residual), unit * function.scales[1])
+
+
+def _residual(contents: Contents, function: Function) -> tuple[list[int], Fraction]:
+    """Return f + Q g - u in every state, as integers and their unit."""
+    rho, scale = poisson_residual(contents, function)
+    residual = [r * function.u_scale - u * scale for r, u in zip(rho, function.U, strict=True)]
+    return residual, Fraction(1, scale * function.u_scale)
+
+
+def _floats(values: list[int], unit: Fraction) -> tuple[Vector, Fraction]:
+    """Return numbers of at most 1 and their unit, from integers and their unit."""
+    size = max(1, max(map(abs, values)))
+    return np.array([value / size for value in values]), unit * size
+
+
+def _slack(solver: _Solver, contents: Contents, function: Function) -> list[int]:
+    """Return e in the unit of u: constant where u is, and falling in transient states as fast as u changes."""
+    residual, unit = _residual(contents, function)
+    base = math.ceil(max(map(abs, residual)) * unit * function.u_scale)
+    slopes = drift(contents.rows, function.U)
+    times = -solver.passing(np.ones(len(residual)))
+    largest_rate = float(np.abs(solver.Q.diagonal()).max())
+    for extra_bits in (10, 20, 40):
+        heights = [max(0, -scale_to_integer(-v, extra_bits + math.frexp(largest_rate)[1])) for v in times.tolist()]
+        falls = drift(contents.rows, heights)
+        if all(falls[s] < 0 for s in solver.transient.tolist()):
+            ratios = (-(-abs(slopes[s]) // -falls[s]) for s in solver.transient.tolist())
+            steepest = max(ratios, default=0)
+            return [base + steepest * h for h in heights]
+    raise ValueError(UNPROVED)

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 from markov.computing.matrices import inner
 from markov.proofs.bounded import ExactBounded
-from markov.proofs.certificate_files import integer_proof, with_poisson_solution
-from markov.proofs.certificate_writing import integer_values
+from markov.proofs.certificate_files import Listing, integer_proof, integer_values, with_poisson_solution
 from markov.proofs.checker import Function, prove_mean, prove_rest
-from markov.proofs.listings import Listing
 from markov.proofs.means import rows_of
 
 if TYPE_CHECKING:

@@ -15,12 +15,10 @@ from hopflow.results import Status
 from markov.computing.rounding import U
 from markov.models.bare import NO_MEASURES, has_no_measures
 from markov.models.measures import chosen, measures_of
-from markov.proofs.certificate_files import write_certificate
+from markov.proofs.certificate_files import listing_of, write_certificate
 from markov.proofs.certificates import Certificate
-from markov.proofs.deviations import asymptotic_variance, deviation
 from markov.proofs.exact_means import ExactMeans
-from markov.proofs.listings import listing_of
-from markov.proofs.means import bound_measure, input_error
+from markov.proofs.means import asymptotic_variance, bound_measure, deviation, input_error
 from markov.results.answers import Solved
 from markov.results.plots import draw_convergence, draw_marginals
 from markov.selections import selected

@@ -18,8 +18,7 @@ from markov.methods.choice import choose
 from markov.models.functions import Mean
 from markov.models.measures import chosen
 from markov.proofs.certificates import Certificate
-from markov.proofs.deviations import deviation
-from markov.proofs.means import bound_mean, bound_measure, rows_of
+from markov.proofs.means import bound_mean, bound_measure, deviation, rows_of
 from markov.selections import as_chain
 from markov.sensitivities.differences import Irregular, Jump, Kinked, Side
 from markov.sensitivities.perturbations import STATES_CHANGE, Perturbation

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "GrowingChain", "MovingSet", "Sets", "Slice", "empty_columns", "follow_distribution"]
 
 FIRST_THRESHOLD = 5e-13
-LOWERING, THRESHOLD_GROWTH = 0.25, 1.5  # ratio of successive thresholds
+THRESHOLD_LOWERING, THRESHOLD_GROWTH = 0.25, 1.5  # ratio of successive thresholds
 STAYING_RATIO = 0.2  # threshold to stay over threshold to enter
 
 
@@ -172,7 +172,7 @@ class Sets:
             elif self.full or elsewhere <= 0.5 * caution * may_be_lost:
                 break
             else:
-                self.threshold *= LOWERING
+                self.threshold *= THRESHOLD_LOWERING
                 occupied = occupied[:0]
         self.flux[self.entered[1 : 1 + self.entered[0]]] = 0.0
         self.entered[0] = 0
@@ -255,7 +255,7 @@ MAX_CHANGE = 0.4  # of the distribution in a slice, relative, where its set is a
 MAX_STATES_PER_HELD_STATE = 8.0  # of rows in memory: with more, states without mass are discarded
 SERIES_SHARE = 0.02  # error of a series over the mass that may be lost in a slice
 MAX_AMPLIFICATION = 30.0  # of rounding errors by a series
-LOWERING = 0.25  # ratio of cautions after a slice that has lost too much
+CAUTION_LOWERING = 0.25  # ratio of cautions after a slice that has lost too much
 SLICE_GROWTH_AFTER_FAILURE = 1.1  # of slices after one that was too long; 2 otherwise
 CAUTION_GROWTH, MIN_CAUTION = 1.2, 1e-9
 
@@ -377,7 +377,7 @@ class _Sweep:
             if end is not None and mass is self.values:
                 begin = slice_.states, slice_.values
                 mass = np.maximum(slice_.values, end.values)
-                self.caution = max(LOWERING * self.caution, MIN_CAUTION)
+                self.caution = max(CAUTION_LOWERING * self.caution, MIN_CAUTION)
             else:
                 self.jumps, self.growth = 0.5 * rate * duration, SLICE_GROWTH_AFTER_FAILURE
                 begin, mass = (self.states, self.values), self.values

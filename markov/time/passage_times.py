@@ -158,7 +158,7 @@ class PowerSums:
         end_rates: tuple[Vector, Vector],
         initial: tuple[float, float],
     ) -> None:
-        self._system, self._end_error = system, initial
+        self._system, self._initial_ends = system, initial
         self._rights = [np.ones(len(start)), *end_rates]
         self._leading = [np.flatnonzero(rates) for rates in end_rates]
         self._rates = [rates[states] for rates, states in zip(end_rates, self._leading, strict=True)]
@@ -349,7 +349,7 @@ class PowerSums:
 
     def _point(self, time: float, parts: _Parts) -> TimePoint:
         reached, missed = (
-            end.plus(_Sum(ended, ended * U)) for end, ended in zip(parts.end_sums, self._end_error, strict=True)
+            end.plus(_Sum(ended, ended * U)) for end, ended in zip(parts.end_sums, self._initial_ends, strict=True)
         )
         survival = parts.running.plus(missed)
         relative = max(
@@ -517,10 +517,10 @@ class PassageTime:
         transient = leads_to(sp.csr_matrix(rates.T), target) & ~target
         self._running = transient & leads_to(rates, start > 0.0, transient)
         self._rates, self._target, self._start = rates, target, start
-        self._end_error = math.fsum(start[target]), math.fsum(start[~(transient | target)])
+        self._initial_ends = math.fsum(start[target]), math.fsum(start[~(transient | target)])
         self._evolution: Evolution | None = None
         self._time_span = math.inf, 0.0  # requested times
-        self._begin = TimePoint(0.0, self._end_error[0], math.fsum(start[~target]), 0.0, U, U)
+        self._begin = TimePoint(0.0, self._initial_ends[0], math.fsum(start[~target]), 0.0, U, U)
 
     @cached_property
     def _powers(self) -> PowerSums | None:
@@ -530,7 +530,7 @@ class PassageTime:
         system = Absorbing(self._rates, self._running)
         into = system.rates_into(self._target), system.rates_into(~(self._running | self._target))
         end_rates = into[0].astype(np.float64), into[1].astype(np.float64)
-        return PowerSums(system, self._start[self._running], end_rates, self._end_error)
+        return PowerSums(system, self._start[self._running], end_rates, self._initial_ends)
 
     def _point_at(self, time: float) -> TimePoint:
         if time <= 0.0 or self._powers is None:
@@ -553,7 +553,7 @@ class PassageTime:
             if evolution is None:
                 return None
             self._evolution = evolution
-        first = np.append(self._start[self._running], self._end_error)
+        first = np.append(self._start[self._running], self._initial_ends)
         result = evolution.forward(first, [time])
         values, relative = result.values[0], float(result.relative[0])
         relative += U * (1.0 + relative)  # of the probabilities at time 0

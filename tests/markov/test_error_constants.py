@@ -33,7 +33,7 @@ from markov.infinite.bounds import most_merged
 from markov.methods.gth import MIN_ENTRY, MIN_PRODUCT
 from markov.models.functions import Mean
 from markov.proofs.certificates import Certificate
-from markov.proofs.deviations import asymptotic_variance
+from markov.proofs.means import asymptotic_variance
 from markov.time.chebyshev import chebyshev_weights
 from markov.time.passage_times import CLOSED_FORM_JUMPS, RARE_JUMPS_DECAY
 from markov.time.squaring import BLOCKS, FACTORS, MAX_MADE_JUMPS_PER_STEP, TRUNCATION_ERROR

@@ -25,8 +25,8 @@ from markov import (
     read_prism,
     stationary,
 )
+from markov.proofs.certificate_files import write_long_run
 from markov.proofs.checker import CertificateError, check, format_interval, format_rounded_up, read, verify
-from markov.proofs.long_runs import write_long_run
 from tests.markov.conftest import Coin, Machine, Queue, generator_of
 from tests.markov.proofs.certificates import checked, holds
 from tests.markov.proofs.conftest import exact_long_run, exact_solution

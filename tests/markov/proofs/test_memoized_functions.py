@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from markov.proofs import remembered
-from markov.proofs.remembered import MemoizedFunction
+from markov.proofs import model_rows
+from markov.proofs.model_rows import MemoizedFunction
 
 STATES = [dict(zip("abc", values, strict=True)) for values in product(range(4), (False, True), range(3))]
 
@@ -72,7 +72,7 @@ def test_what_is_raised_is_raised_again():
 
 
 def test_memory_is_limited(monkeypatch):
-    monkeypatch.setattr(remembered, "MAX_RESULTS", 5)
+    monkeypatch.setattr(model_rows, "MAX_RESULTS", 5)
     found, calls = counted(lambda s: (s["a"], s["b"], s["c"]))
     for _ in range(2):
         assert [found(s) for s in STATES] == [tuple(s.values()) for s in STATES]
