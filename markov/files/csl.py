@@ -149,7 +149,7 @@ class Checker:
         limit = None
         if jumps.rate * time > MIN_JUMPS_FOR_LIMIT:
             ever = self.until(running, right)
-            ever = ever.negated() if rewards[-2] == 0.0 else ever
+            ever = ever.complement() if rewards[-2] == 0.0 else ever
             if np.isfinite(ever.error).all():
                 limit = Limit(
                     np.append(ever.values[running], rewards[-2:]), float(ever.error[running].max(initial=0.0))
@@ -199,7 +199,7 @@ class Checker:
         result = self.until(left, right) if infinite else self.until_within(left, right, high - low)
         if low > 0.0:
             result = self.value_while(left, low, result)
-        return result.negated() if avoided else result
+        return result.complement() if avoided else result
 
     def value_while(self, left: Marks, time: float, later: Estimate) -> Estimate:
         """E[later(X(time)); left until then] in each state, for probabilities and a time above zero.
@@ -214,7 +214,7 @@ class Checker:
             part, _ = stop_outside(self.rates, left, np.zeros(self.n, dtype=bool))
             rewards = np.append(later.values[left], [0.0, 0.0])
             jumps = Uniformized(part)
-            limit = Checker(part, np.zeros(len(rewards)), self.proof)._limit(jumps, rewards, time)
+            limit = Checker(part, np.zeros(len(rewards)), self.proof)._long_run_limit(jumps, rewards, time)
             result = jumps.expectation(rewards, time, TOLERANCE, limit)
             self.settled |= result.settled
             values[left] = np.clip(result.values[:-2], 0.0, 1.0)
@@ -239,14 +239,14 @@ class Checker:
         span = np.exp(-rate * low) - (0.0 if np.isinf(high) else np.exp(-rate * high))
         max_terms = int(np.diff(self.rates.indptr).max(initial=0)) + 8
 
-        def follows(marks: Marks) -> Marks:
+        def may_be_followed(marks: Marks) -> Marks:
             """Return the states with a marked successor."""
             jumped = (self.rates @ marks.astype(float) > 0.0) | ((self.loops > 0.0) & marks)
             return np.where(moves, jumped, marks)
 
         never, always = np.full(self.n, low == high), np.full(self.n, low == 0.0 and np.isinf(high))
-        positive = later.positive.map(lambda marks: follows(marks) & ~never)
-        partial = later.partial.map(lambda marks: follows(marks) | ~always)
+        positive = later.positive.map(lambda marks: may_be_followed(marks) & ~never)
+        partial = later.partial.map(lambda marks: may_be_followed(marks) | ~always)
         return probability(mean * span, errors + max_terms * U * np.abs(mean), positive, partial)
 
     def _reward_by_squaring(self, rewards: Vector, time: float) -> Estimate | None:
@@ -265,7 +265,7 @@ class Checker:
         errors = (above.relative[0] + 4.0 * U) * values + above.absolute[0] + 4.0 * U * abs(lowest)
         return Estimate(values + lowest, errors)
 
-    def _limit(self, jumps: Uniformized, values: Vector, time: float) -> Limit | None:
+    def _long_run_limit(self, jumps: Uniformized, values: Vector, time: float) -> Limit | None:
         """Return the long-run means of a function from each state for a far time; None if near or without a bound."""
         if jumps.rate * time <= MIN_JUMPS_FOR_LIMIT:
             return None
@@ -288,7 +288,7 @@ class Checker:
     def reward_within(self, rewards: Vector, time: float) -> Estimate:
         """Return the mean reward earned until a time."""
         jumps = Uniformized(self.Q)
-        result = jumps.accumulated(rewards, time, TOLERANCE, self._limit(jumps, rewards, time))
+        result = jumps.accumulated(rewards, time, TOLERANCE, self._long_run_limit(jumps, rewards, time))
         self.settled |= result.settled
         return Estimate(result.values, np.full(self.n, result.error))
 
@@ -296,7 +296,7 @@ class Checker:
         """Return the mean reward per second at a time."""
         jumps = Uniformized(self.Q)
         try:
-            result = jumps.expectation(rewards, time, TOLERANCE, self._limit(jumps, rewards, time))
+            result = jumps.expectation(rewards, time, TOLERANCE, self._long_run_limit(jumps, rewards, time))
         except ValueError:  # too many products
             evolved = self._reward_by_squaring(rewards, time)
             if evolved is None:
@@ -305,7 +305,7 @@ class Checker:
         self.settled |= result.settled
         return Estimate(result.values, np.full(self.n, result.error))
 
-    def reward_in_all(self, rewards: Vector) -> Estimate:
+    def total_reward(self, rewards: Vector) -> Estimate:
         """Return the mean reward earned for ever; inf where it grows without bound."""
         assert self.chain is not None
         endless = np.zeros(self.n, dtype=bool)
@@ -339,7 +339,7 @@ class Checker:
         assert self.chain is not None
         classes = self.chain.closed_classes
         values, error = np.zeros(self.n), np.zeros(self.n)
-        means = [self._mean_in(number, rewards) for number in range(len(classes))]
+        means = [self._class_mean(number, rewards) for number in range(len(classes))]
         for states, (mean, mean_error) in zip(classes, means, strict=True):
             values[states], error[states] = mean, mean_error
         running = np.ones(self.n, dtype=bool)
@@ -360,7 +360,7 @@ class Checker:
             error[running] += U * len(classes) * np.abs(values[running])
         return Estimate(values, error)
 
-    def _mean_in(self, number: int, rewards: Vector) -> tuple[float, float]:
+    def _class_mean(self, number: int, rewards: Vector) -> tuple[float, float]:
         """Return the mean reward under the stationary distribution of a class, and its error."""
         assert self.chain is not None
         states = self.chain.closed_classes[number]
@@ -455,10 +455,12 @@ class Operators:
     def _probability(self, path: Path, state: int | None = None) -> Estimate:
         low, high = self._times(path.interval, path.line)
         if path.kind == "X":
-            inner = self._probability(path.right) if isinstance(path.right, Path) else self._now(path.right)
+            inner = (
+                self._probability(path.right) if isinstance(path.right, Path) else self._initial_probability(path.right)
+            )
             return self.checker.next(inner, low, high)
         if path.kind == "state":
-            return self._now(path.right)
+            return self._initial_probability(path.right)
         right = self.scope.truth(path.right)
         everywhere = Truth.exactly(np.ones(self.n, dtype=bool))
         if path.kind == "F":
@@ -472,7 +474,7 @@ class Operators:
             return self._avoidance(left & ~right, ~left & ~right, (low, high), state)
         return self._avoidance(~left, ~right, (low, high), state)
 
-    def _now(self, states: Any) -> Estimate:
+    def _initial_probability(self, states: Any) -> Estimate:
         """Return the probability that the first state belongs to a set: zero or one."""
 
         def indicator(marks: Marks) -> Estimate:
@@ -504,7 +506,7 @@ class Operators:
         if path.kind == "I":
             return self.checker.reward_at(states, low)
         if path.kind == "C" and math.isinf(high):
-            return self.checker.reward_in_all(total)
+            return self.checker.total_reward(total)
         if path.kind == "C":
             return self.checker.reward_within(total, high)
         target = self.scope.truth(path.right)

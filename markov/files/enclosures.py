@@ -100,7 +100,7 @@ class Estimate:
     positive: Truth | None = None
     partial: Truth | None = None
 
-    def negated(self) -> Estimate:
+    def complement(self) -> Estimate:
         """Return one minus the numbers."""
         error = self.error + np.where(self.error > 0.0, U, 0.0)
         return Estimate(1.0 - self.values, error, self.partial, self.positive)

@@ -194,9 +194,9 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         name = other_name = ""
         values = flows = np.zeros(n)
         if state_file.is_file():
-            name, values = _rewards(state_file, n, counted=not of_storm)
+            name, values = _state_rewards(state_file, n, counted=not of_storm)
         if transition_file.is_file():
-            other_name, flows = _flows(transition_file, rates, counted=not of_storm)
+            other_name, flows = _transition_rewards(transition_file, rates, counted=not of_storm)
         elif not values.any():
             reason = f"lists no reward: those of transitions would be in {transition_file.name}, which is missing"
             raise FileError((state_file.name, None), reason)
@@ -233,23 +233,23 @@ def _lines(text: str) -> list[tuple[int, list[str]]]:
     return [(k, line.split()) for k, line in numbered if line.strip() and line[0] != "#"]
 
 
-def _state(word: str, n: int, location: tuple[str, int]) -> int:
+def _parse_state(word: str, n: int, location: tuple[str, int]) -> int:
     if not NATURAL.fullmatch(word) or int(word) >= n:
         raise FileError(location, f"{word[:20]!r}: must be a state, 0 to {n - 1}")
     return int(word)
 
 
-def _real(word: str, location: tuple[str, int]) -> float:
+def _parse_number(word: str, location: tuple[str, int]) -> float:
     if decimal(word) is None:
         raise FileError(location, f"{word[:20]!r}: must be a finite number")
     return float(word)
 
 
-def _ratio(word: str, location: tuple[str, int]) -> float:
+def _parse_ratio(word: str, location: tuple[str, int]) -> float:
     """Return a decimal number or a ratio of integers as float64."""
     if RATIO.fullmatch(word) and int(word.partition("/")[2]):
         return float(Fraction(word))
-    return _real(word, location)
+    return _parse_number(word, location)
 
 
 def _reward_structures(path: Path) -> list[tuple[Path, Path]]:
@@ -333,7 +333,7 @@ def _transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, bool]:
     for number, words in initial_lines:
         if len(words) != 3 or words[2] != "-":
             raise FileError((path.name, number), "a line of an initial state is - STATE -")
-        started[_state(words[1], n, (path.name, number))] = True  # type: ignore[index]
+        started[_parse_state(words[1], n, (path.name, number))] = True  # type: ignore[index]
     check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (count if of_storm else n + count))
     rows, columns = np.empty((2, count), dtype=np.int64)
     rates = np.empty(count)
@@ -343,8 +343,8 @@ def _transitions(path: Path) -> tuple[_Rates, NDArray[np.bool_] | None, bool]:
             raise FileError(location, "a line is FROM TO RATE, and an action after it")
         if len(words) == 4 and not words[3].isidentifier():
             raise FileError(location, f"{words[3][:20]!r} after the rate: must be the name of an action")
-        rows[k], columns[k] = _state(words[0], n, location), _state(words[1], n, location)
-        rates[k] = _ratio(words[2], location)
+        rows[k], columns[k] = _parse_state(words[0], n, location), _parse_state(words[1], n, location)
+        rates[k] = _parse_ratio(words[2], location)
         if rates[k] < 0.0:
             raise FileError(location, f"rate {rates[k]:g}: must be >= 0")
     if of_storm:
@@ -366,7 +366,7 @@ def _names(path: Path, n: int) -> tuple[list[str] | None, dict[str, NDArray[Any]
         location = path.name, number
         if not colon:
             raise FileError(location, "a line is STATE:(VALUES)")
-        state = _state(word, n, location)
+        state = _parse_state(word, n, location)
         if names[state] is not None or state_by_name.setdefault(name, state) != state:
             raise FileError(location, f"state {state} or its values have a line before")
         names[state] = name
@@ -445,7 +445,7 @@ def _mark_labels(
     visited = np.zeros(n, dtype=bool)
     for number, words in lines:
         location = path.name, number
-        state = _state(words[0].removesuffix(":"), n, location)
+        state = _parse_state(words[0].removesuffix(":"), n, location)
         if visited[state]:
             raise FileError(location, f"state {state} has a line before")
         visited[state] = True
@@ -456,7 +456,7 @@ def _mark_labels(
     return labels
 
 
-def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, Vector]:
+def _state_rewards(path: Path, n: int, *, counted: bool) -> tuple[str, Vector]:
     """Return the name of rewards, and the rewards of the states."""
     name, lines = _reward_lines(path, n, counted)
     values, visited = np.zeros(n), np.zeros(n, dtype=bool)
@@ -464,14 +464,14 @@ def _rewards(path: Path, n: int, *, counted: bool) -> tuple[str, Vector]:
         location = path.name, number
         if len(words) != 2:
             raise FileError(location, "a line is STATE REWARD")
-        state = _state(words[0], n, location)
+        state = _parse_state(words[0], n, location)
         if visited[state]:
             raise FileError(location, f"state {state} has a reward before")
-        visited[state], values[state] = True, _ratio(words[1], location)
+        visited[state], values[state] = True, _parse_ratio(words[1], location)
     return name, values
 
 
-def _flows(path: Path, rates: _Rates, *, counted: bool) -> tuple[str, Vector]:
+def _transition_rewards(path: Path, rates: _Rates, *, counted: bool) -> tuple[str, Vector]:
     """Return the name of rewards of transitions, and their sum per second in each state."""
     n = rates.total.shape[0]
     name, lines = _reward_lines(path, n, counted)
@@ -480,7 +480,7 @@ def _flows(path: Path, rates: _Rates, *, counted: bool) -> tuple[str, Vector]:
         location = path.name, number
         if len(words) != 3:
             raise FileError(location, "a line is FROM TO REWARD")
-        pair = _state(words[0], n, location), _state(words[1], n, location)
+        pair = _parse_state(words[0], n, location), _parse_state(words[1], n, location)
         if pair in visited:
             raise FileError(location, f"the transition from {pair[0]} to {pair[1]} has a reward before")
         count = int(rates.transitions[pair])
@@ -488,7 +488,7 @@ def _flows(path: Path, rates: _Rates, *, counted: bool) -> tuple[str, Vector]:
             reason = "its reward may be of one of them: export .umb" if count else "no reward can be of it"
             raise FileError(location, f"{count_of(count, 'transition')} from {pair[0]} to {pair[1]}: {reason}")
         visited.add(pair)
-        values[pair[0]] += float(rates.total[pair]) * _ratio(words[2], location)
+        values[pair[0]] += float(rates.total[pair]) * _parse_ratio(words[2], location)
     return name, values
 
 
@@ -553,14 +553,14 @@ def _matrix_market(path: Path) -> sp.csr_matrix:
         if len(entry) != (3 if form == "coordinate" else 1):
             raise FileError(location, "a line is ROW COLUMN VALUE, or one VALUE of an array")
         if form == "coordinate":
-            row, column = (_state(word, n + 1, location) - 1 for word in entry[:2])
+            row, column = (_parse_state(word, n + 1, location) - 1 for word in entry[:2])
             if row < 0 or column < 0 or (symmetry != "general" and column > row - first):
                 raise FileError(
                     location,
                     f"entry ({row + 1}, {column + 1}): must be within the matrix, "
                     f"below its diagonal where it is {symmetry}",
                 )
-        rows[k], columns[k], values[k] = row, column, _real(entry[-1], location)
+        rows[k], columns[k], values[k] = row, column, _parse_number(entry[-1], location)
         if form == "array":
             row += 1
             if row == n:
@@ -627,7 +627,7 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None
     triples = zip(rates.row.tolist(), rates.col.tolist(), rates.data.tolist(), strict=True)
     lines += [f"{x} {y} {rate!r}" for x, y, rate in triples]
     files = {path: lines}
-    labels = _of_model(chain)
+    labels = _indicator_measures(chain)
     if labels:
         names = list(labels)
         files[path.with_suffix(".lab")] = lines = [" ".join(f'{k}="{name}"' for k, name in enumerate(names))]
@@ -641,7 +641,7 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None
             scratch.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
-def _of_model(chain: MarkovChain) -> dict[str, NDArray[np.bool_]]:
+def _indicator_measures(chain: MarkovChain) -> dict[str, NDArray[np.bool_]]:
     """Return measures that are zero or one in every state."""
     measures = {} if chain.model is None else functionals(chain.model, chain.table)
     means = {name: m.of for name, m in measures.items() if m.over is None and m.of.ndim == 1}

@@ -40,7 +40,7 @@ __all__ = [
     "FIELDS",
     "Element",
     "Formulas",
-    "Function",
+    "FunctionDefinition",
     "LawSigns",
     "check_attributes",
     "describe",
@@ -59,7 +59,7 @@ VERSIONS = {"2": "12345", "3": "12"}
 """Levels that are read, with their versions."""
 
 
-class Fields(NamedTuple):
+class AllowedContents(NamedTuple):
     """Allowed contents of an element.
 
     Attributes
@@ -76,54 +76,54 @@ class Fields(NamedTuple):
     skipped_elements: str = ""
 
 
-ALWAYS_SKIPPED = Fields("", "metaid sboTerm name", "", "notes annotation")
+ALWAYS_SKIPPED = AllowedContents("", "metaid sboTerm name", "", "notes annotation")
 """Skipped in every element, as are elements and attributes of packages that are not required."""
-FIELDS: dict[str, Fields] = {
-    "sbml": Fields("level version", "", "model"),
-    "model": Fields(
+FIELDS: dict[str, AllowedContents] = {
+    "sbml": AllowedContents("level version", "", "model"),
+    "model": AllowedContents(
         "substanceUnits extentUnits timeUnits",
         "id volumeUnits areaUnits lengthUnits",
         "listOfFunctionDefinitions listOfUnitDefinitions listOfCompartments listOfSpecies listOfParameters "
         "listOfInitialAssignments listOfRules listOfReactions listOfEvents",
         "listOfCompartmentTypes listOfSpeciesTypes",
     ),
-    "listOfFunctionDefinitions": Fields(elements="functionDefinition"),
-    "functionDefinition": Fields("id", "", "math"),
-    "listOfUnitDefinitions": Fields(elements="unitDefinition"),
-    "unitDefinition": Fields("id", "", "listOfUnits"),
-    "listOfUnits": Fields(elements="unit"),
-    "unit": Fields("kind exponent scale multiplier offset"),
-    "listOfCompartments": Fields(elements="compartment"),
-    "compartment": Fields("id size spatialDimensions", "constant units outside compartmentType"),
-    "listOfSpecies": Fields(elements="species"),
-    "species": Fields(
+    "listOfFunctionDefinitions": AllowedContents(elements="functionDefinition"),
+    "functionDefinition": AllowedContents("id", "", "math"),
+    "listOfUnitDefinitions": AllowedContents(elements="unitDefinition"),
+    "unitDefinition": AllowedContents("id", "", "listOfUnits"),
+    "listOfUnits": AllowedContents(elements="unit"),
+    "unit": AllowedContents("kind exponent scale multiplier offset"),
+    "listOfCompartments": AllowedContents(elements="compartment"),
+    "compartment": AllowedContents("id size spatialDimensions", "constant units outside compartmentType"),
+    "listOfSpecies": AllowedContents(elements="species"),
+    "species": AllowedContents(
         "id compartment initialAmount initialConcentration hasOnlySubstanceUnits boundaryCondition constant "
         "substanceUnits",
         "speciesType spatialSizeUnits charge",
     ),
-    "listOfParameters": Fields(elements="parameter"),
-    "parameter": Fields("id value", "constant units"),
-    "listOfLocalParameters": Fields(elements="localParameter"),
-    "localParameter": Fields("id value", "units"),
-    "listOfInitialAssignments": Fields(elements="initialAssignment"),
-    "initialAssignment": Fields("symbol", "id", "math"),
-    "listOfRules": Fields(elements="assignmentRule"),
-    "assignmentRule": Fields("variable", "id", "math"),
-    "listOfReactions": Fields(elements="reaction"),
-    "reaction": Fields(
+    "listOfParameters": AllowedContents(elements="parameter"),
+    "parameter": AllowedContents("id value", "constant units"),
+    "listOfLocalParameters": AllowedContents(elements="localParameter"),
+    "localParameter": AllowedContents("id value", "units"),
+    "listOfInitialAssignments": AllowedContents(elements="initialAssignment"),
+    "initialAssignment": AllowedContents("symbol", "id", "math"),
+    "listOfRules": AllowedContents(elements="assignmentRule"),
+    "assignmentRule": AllowedContents("variable", "id", "math"),
+    "listOfReactions": AllowedContents(elements="reaction"),
+    "reaction": AllowedContents(
         "id fast reversible", "compartment", "listOfReactants listOfProducts listOfModifiers kineticLaw"
     ),
-    "listOfReactants": Fields(elements="speciesReference"),
-    "listOfProducts": Fields(elements="speciesReference"),
-    "listOfModifiers": Fields(elements="modifierSpeciesReference"),
-    "speciesReference": Fields("species stoichiometry", "id constant"),
-    "modifierSpeciesReference": Fields("species", "id"),
-    "kineticLaw": Fields("", "id", "math listOfParameters listOfLocalParameters"),
-    "listOfEvents": Fields(elements="event"),
-    "event": Fields("id useValuesFromTriggerTime", "", "trigger listOfEventAssignments"),
-    "trigger": Fields("initialValue", "id persistent", "math"),
-    "listOfEventAssignments": Fields(elements="eventAssignment"),
-    "eventAssignment": Fields("variable", "id", "math"),
+    "listOfReactants": AllowedContents(elements="speciesReference"),
+    "listOfProducts": AllowedContents(elements="speciesReference"),
+    "listOfModifiers": AllowedContents(elements="modifierSpeciesReference"),
+    "speciesReference": AllowedContents("species stoichiometry", "id constant"),
+    "modifierSpeciesReference": AllowedContents("species", "id"),
+    "kineticLaw": AllowedContents("", "id", "math listOfParameters listOfLocalParameters"),
+    "listOfEvents": AllowedContents(elements="event"),
+    "event": AllowedContents("id useValuesFromTriggerTime", "", "trigger listOfEventAssignments"),
+    "trigger": AllowedContents("initialValue", "id persistent", "math"),
+    "listOfEventAssignments": AllowedContents(elements="eventAssignment"),
+    "eventAssignment": AllowedContents("variable", "id", "math"),
 }
 """Elements that are read, by their tag. All else is refused by its name."""
 
@@ -297,7 +297,7 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 USED = {"cn": {"type"}, "csymbol": {"definitionURL"}}
 
 
-class Function(NamedTuple):
+class FunctionDefinition(NamedTuple):
     """A function definition: the names of its parameters, and its body."""
 
     parameters: tuple[str, ...]
@@ -330,7 +330,7 @@ class Formulas:
     def __init__(
         self,
         meanings: Mapping[str, Expression],
-        functions: Mapping[str, Function],
+        functions: Mapping[str, FunctionDefinition],
         refuse: Callable[[str, str], Exception],
         *,
         timed: bool = False,
@@ -561,20 +561,20 @@ class LawSigns:
     def of(self, tree: Expression) -> Signs:
         """Return the possible signs of a formula; both if they are not evident."""
         if id(tree) not in self._signs:
-            signs = self._of(tree)
+            signs = self._signs_of(tree)
             value = self._constant(tree) if signs == ANY else None
-            self._signs[id(tree)] = signs if value is None else _of_number(value)
+            self._signs[id(tree)] = signs if value is None else _signs_of_number(value)
         return self._signs[id(tree)]
 
-    def _of(self, tree: Expression) -> Signs:
+    def _signs_of(self, tree: Expression) -> Signs:
         match tree:
             case Literal(value):
-                return _of_number(value)
+                return _signs_of_number(value)
             case Name(name):
                 if name in self.instance.program.formulas:
                     return self.of(self.instance.program.formulas[name])
                 constants = self.instance.constants
-                return _of_number(constants[name]) if name in constants else POSITIVE
+                return _signs_of_number(constants[name]) if name in constants else POSITIVE
             case Negation("-", of):
                 return -self.of(of)
             case Chain(first, rest) if all(sign in ("+", "-") for sign, _ in rest):
@@ -658,7 +658,7 @@ class LawSigns:
         return not self.of(tree).negative and any((self._constant(term) or 0.0) >= 1.0 for term in terms)
 
 
-def _of_number(value: float) -> Signs:
+def _signs_of_number(value: float) -> Signs:
     return ANY if math.isnan(value) else Signs(negative=value < 0, positive=value > 0)
 
 

@@ -66,7 +66,7 @@ MAX_NODES = 100_000  # of an expression, with the bodies of the called functions
 KINDS = {"int": "int", "real": "double", "bool": "bool"}
 
 
-class Function(NamedTuple):
+class FunctionDefinition(NamedTuple):
     """A function of a file: the names of its parameters, and its body as JSON."""
 
     parameters: tuple[str, ...]
@@ -119,7 +119,7 @@ class JaniReader:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.functions: dict[str, Function] = {}
+        self.functions: dict[str, FunctionDefinition] = {}
         self._arguments: dict[str, Expression] = {}  # arguments of the current call, by parameter
         self._called: list[str] = []  # names of the functions of nested calls
 
@@ -136,37 +136,37 @@ class JaniReader:
                 self.check_keys(entry, "parameter", path)
             for entry in (value, *value["parameters"]):
                 if not isinstance(entry.get("type"), str) or entry["type"] not in KINDS:
-                    raise self.wrong(path, f"type {entry.get('type')!r}: must be int, real or bool")
+                    raise self.error(path, f"type {entry.get('type')!r}: must be int, real or bool")
             if name in self.functions or len(set(parameters)) < len(parameters):
-                raise self.wrong(path, f"function {name!r}: it or a parameter is defined twice")
+                raise self.error(path, f"function {name!r}: it or a parameter is defined twice")
             if "body" not in value:
-                raise self.wrong(path, "'body' is missing")
-            self.functions[name] = Function(tuple(parameters), value["body"])
+                raise self.error(path, "'body' is missing")
+            self.functions[name] = FunctionDefinition(tuple(parameters), value["body"])
 
-    def wrong(self, where: str, reason: str) -> FileError:
+    def error(self, where: str, reason: str) -> FileError:
         """Return an error at a path such as ``automata[0].edges[2].guard``."""
         return FileError((self.file, None), f"{where}: {reason}")
 
     def of(self, value: Any, name: str, where: str, kind: type | tuple[type, ...]) -> Any:
         """Return a required entry of an object, which must have a type."""
         if not isinstance(value, dict) or not isinstance(value.get(name), kind):
-            raise self.wrong(where, f"{name!r} is missing or of a wrong type")
+            raise self.error(where, f"{name!r} is missing or of a wrong type")
         return value[name]
 
     def check_keys(self, value: Any, kind: str, where: str) -> Any:
         """Return a value after a check that it is an object with the keys of its kind alone."""
         if not isinstance(value, dict):
-            raise self.wrong(where, f"{kind}: an object is expected")
+            raise self.error(where, f"{kind}: an object is expected")
         for key in value:
             if key not in KEYS[kind].split() and key != "comment":
-                raise self.wrong(where, f"{kind}: {key[:40]!r} is not read")
+                raise self.error(where, f"{kind}: {key[:40]!r} is not read")
         return value
 
     def list_of(self, value: Any, name: str, where: str) -> list[Any]:
         """Return a list of an object; empty if it is omitted."""
         values = value.get(name, [])
         if not isinstance(values, list):
-            raise self.wrong(where, f"{name!r} is of a wrong type: must be a list")
+            raise self.error(where, f"{name!r} is of a wrong type: must be a list")
         return values
 
     def expression(self, value: Any, where: str, depth: int = 0) -> Expression:
@@ -178,23 +178,23 @@ class JaniReader:
             With the position in the file, for an unsupported expression.
         """
         if depth > MAX_DEPTH:
-            raise self.wrong(where, f"expressions nested more than {MAX_DEPTH} deep")
+            raise self.error(where, f"expressions nested more than {MAX_DEPTH} deep")
         if isinstance(value, bool):
             return Literal(value, 1)
         if isinstance(value, (int, float)):
             if (isinstance(value, int) and abs(value) >= INT_LIMIT) or not math.isfinite(value):
-                raise self.wrong(where, f"{value}: beyond the range of numbers")
+                raise self.error(where, f"{value}: beyond the range of numbers")
             return Literal(value, 1)
         if isinstance(value, str):
             return self._arguments.get(value) or Name(value, 1)
         if not isinstance(value, dict):
-            raise self.wrong(where, f"{type(value).__name__} is no expression")
+            raise self.error(where, f"{type(value).__name__} is no expression")
         self.check_keys(value, "expression", where)
         if "constant" in value:
             return self._constant(value["constant"], where)
         operator = value.get("op")
         if not isinstance(operator, str):
-            raise self.wrong(where, f"operator {operator!r} is not read")
+            raise self.error(where, f"operator {operator!r} is not read")
         if operator in SIGNS:
             return self._chain(value, where, depth)
         if operator == "call":
@@ -204,20 +204,20 @@ class JaniReader:
     def _constant(self, name: Any, where: str) -> Expression:
         number = {"e": math.e, "π": math.pi}.get(name) if isinstance(name, str) else None
         if number is None:
-            raise self.wrong(where, f"constant {name!r}: must be e or π")
+            raise self.error(where, f"constant {name!r}: must be e or π")
         return Literal(number, 1)
 
     def _inline(self, value: Any, where: str, depth: int) -> Expression:
         """Return the body of the called function, with the arguments in place of its parameters."""
         name, values = self.of(value, "function", where, str), self.of(value, "args", where, list)
         if name not in self.functions:
-            raise self.wrong(where, f"function {name!r} is not defined")
+            raise self.error(where, f"function {name!r} is not defined")
         if name in self._called:
-            raise self.wrong(where, f"{' -> '.join([*self._called, name])}: functions in a circle")
+            raise self.error(where, f"{' -> '.join([*self._called, name])}: functions in a circle")
         parameters, body = self.functions[name]
         if len(values) != len(parameters):
             signature = f"{count_of(len(parameters), 'argument')} ({', '.join(parameters)})"
-            raise self.wrong(where, f"{name!r} with {count_of(len(values), 'argument')}: takes {signature}")
+            raise self.error(where, f"{name!r} with {count_of(len(values), 'argument')}: takes {signature}")
         arguments = [self.expression(argument, where, depth + 1) for argument in values]
         outer_arguments, self._arguments = self._arguments, dict(zip(parameters, arguments, strict=True))
         self._called.append(name)
@@ -225,7 +225,7 @@ class JaniReader:
         self._called.pop()
         self._arguments = outer_arguments
         if size_of(tree, {})[0] > MAX_NODES:
-            raise self.wrong(where, f"{name!r}: more than {MAX_NODES:,} nodes with all calls")
+            raise self.error(where, f"{name!r}: more than {MAX_NODES:,} nodes with all calls")
         return tree
 
     def _chain(self, value: Any, where: str, depth: int) -> Expression:
@@ -244,7 +244,7 @@ class JaniReader:
     def _operation(self, operator: Any, value: Any, where: str, depth: int) -> Expression:
         def part(name: str) -> Expression:
             if name not in value:
-                raise self.wrong(where, f"{operator!r} without {name!r}")
+                raise self.error(where, f"{operator!r} without {name!r}")
             return self.expression(value[name], where, depth + 1)
 
         if operator == "¬":
@@ -255,7 +255,7 @@ class JaniReader:
             name = FUNCTION_NAMES[operator]
             operands = ("exp",) if FUNCTIONS[name].arguments == 1 else ("left", "right")
             return Call(name, tuple(part(operand) for operand in operands), 1)
-        raise self.wrong(where, f"operator {operator!r} is not read")
+        raise self.error(where, f"operator {operator!r} is not read")
 
 
 def _flatten(step: tuple[str, Expression]) -> list[tuple[str, Expression]]:
@@ -304,7 +304,7 @@ class JaniProperties(JaniReader):
             where = f"properties[{k}]"
             name = self.of(value, "name", where, str)
             if name in properties.properties:
-                raise self.wrong(where, f"property {name!r} is defined twice")
+                raise self.error(where, f"property {name!r} is defined twice")
             try:
                 self.check_keys(value, "property", where)
                 properties.properties[name] = self._filter(value.get("expression"), where)
@@ -315,13 +315,13 @@ class JaniProperties(JaniReader):
 
     def _filter(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict) or value.get("op") != "filter":
-            raise self.wrong(where, "a filter is expected")
+            raise self.error(where, "a filter is expected")
         self.check_keys(value, "filter", where)
         how = FILTERS.get(str(value.get("fun", "")))
         states = value.get("states")
         initial = isinstance(states, dict) and states.get("op") == "initial"
         if how is None or not initial:
-            raise self.wrong(where, f"filter {value.get('fun')!r} over {states!r} is not read")
+            raise self.error(where, f"filter {value.get('fun')!r} over {states!r} is not read")
         inner = self._query(value.get("values"), where)
         return inner if how in ("default", "min", "max") else Filter(how, inner, None, 1)
 
@@ -330,7 +330,7 @@ class JaniProperties(JaniReader):
         if operator not in ("Emin", "Emax") and isinstance(value, dict):
             self.check_keys(value, "query", where)
         if not isinstance(operator, str):
-            raise self.wrong(where, f"operator {operator!r} is not read")
+            raise self.error(where, f"operator {operator!r} is not read")
         if operator in COMPARED:
             inner = self._query(value.get("left"), where)
             limit = self.expression(value.get("right"), where)
@@ -345,19 +345,19 @@ class JaniProperties(JaniReader):
                 accumulate = value.get("accumulate", ["steps", "time"])
                 return Operator("SR", None, None, Path("S"), 1, self._accumulation(tree, accumulate, where))
             if "accumulate" in value:
-                raise self.wrong(where, f"{operator!r} of a truth value: 'accumulate' is not read")
+                raise self.error(where, f"{operator!r} of a truth value: 'accumulate' is not read")
             return Operator("S", None, None, tree, 1)
         if operator in ("Emin", "Emax"):
             return self._expectation(value, where)
-        raise self.wrong(where, f"operator {operator!r} is not read")
+        raise self.error(where, f"operator {operator!r} is not read")
 
     def _path(self, value: Any, where: str) -> Path:
         operator = value.get("op") if isinstance(value, dict) else None
         if operator not in ("U", "W", "R", "F", "G", "X"):
-            raise self.wrong(where, f"path operator {operator!r} is not read")
+            raise self.error(where, f"path operator {operator!r} is not read")
         self.check_keys(value, "path", where)
         if "reward-bounds" in value or "step-bounds" in value:
-            raise self.wrong(where, "bounds on steps or rewards of a path are not read")
+            raise self.error(where, "bounds on steps or rewards of a path are not read")
         bounds = self.check_keys(value.get("time-bounds", {}), "bounds", where)
         low, high = bounds.get("lower"), bounds.get("upper")
         interval = Interval(
@@ -376,7 +376,7 @@ class JaniProperties(JaniReader):
         tree = self.expression(value.get("exp", 1), where)
         reward = self._accumulation(tree, accumulate or ["time"], where)
         if any(name in value for name in ("step-instant", "reward-instants")):
-            raise self.wrong(where, "instants in steps or rewards are not read")
+            raise self.error(where, "instants in steps or rewards are not read")
         if "reach" in value:
             path = Path("F", right=self.expression(value["reach"], where))
         elif "time-instant" in value:
@@ -390,9 +390,9 @@ class JaniProperties(JaniReader):
     def _accumulation(self, tree: Expression, accumulate: Any, where: str) -> Accumulated:
         """Return an expression as a reward of states, of transitions and of leaving states."""
         if not isinstance(accumulate, list) or not all(event in ("steps", "time", "exit") for event in accumulate):
-            raise self.wrong(where, f"accumulate {accumulate!r}: must be a list of steps, time and exit")
+            raise self.error(where, f"accumulate {accumulate!r}: must be a list of steps, time and exit")
         if self._is_boolean(tree) and not (isinstance(tree, Name) and tree.name not in self.kinds):
-            raise self.wrong(where, "a truth value is accumulated: must be a number")
+            raise self.error(where, "a truth value is accumulated: must be a number")
         step = None
         if "steps" in accumulate:
             step = (
@@ -481,17 +481,17 @@ class _Reader(JaniReader):
     def program(self, contents: dict[str, Any]) -> Program:
         """Return the program of the file."""
         if contents.get("type") != "ctmc":
-            raise self.wrong("type", f"{contents.get('type')!r}: must be 'ctmc'")
+            raise self.error("type", f"{contents.get('type')!r}: must be 'ctmc'")
         self.check_keys(contents, "model", "file")
         if (version := contents.get("jani-version", 1)) != 1:
-            raise self.wrong("jani-version", f"{version!r}: must be 1")
+            raise self.error("jani-version", f"{version!r}: must be 1")
         features = self.list_of(contents, "features", "file")
         if unread := {str(feature) for feature in features} - FEATURES:
-            raise self.wrong("features", f"{', '.join(sorted(unread))}: not read")
+            raise self.error("features", f"{', '.join(sorted(unread))}: not read")
         actions = self.list_of(contents, "actions", "file")
         names = [self.of(self.check_keys(a, "action", "actions"), "name", "actions", str) for a in actions]
         if len(set(names)) < len(names):
-            raise self.wrong("actions", "an action is declared twice")
+            raise self.error("actions", "an action is declared twice")
         self.actions = set(names)
         program = Program(self.file, "ctmc")
         self.read_functions(self.list_of(contents, "functions", "file"), "functions")
@@ -514,7 +514,7 @@ class _Reader(JaniReader):
     def _check_unrestricted(self, contents: Any, where: str) -> None:
         start = self.check_keys(contents.get("restrict-initial", {}), "exp", where)
         if start.get("exp", True) is not True:
-            raise self.wrong(where, "initial states by a condition are not read")
+            raise self.error(where, "initial states by a condition are not read")
 
     def _constant_of(self, program: Program, value: Any, where: str) -> None:
         name = self.of(value, "name", where, str)
@@ -523,10 +523,10 @@ class _Reader(JaniReader):
         if isinstance(kind, dict):
             self.check_keys(kind, "type", where)
             if kind.get("kind") != "bounded" or "lower-bound" in kind or "upper-bound" in kind:
-                raise self.wrong(where, f"type {kind!r}: bounds of constants are not read")
+                raise self.error(where, f"type {kind!r}: bounds of constants are not read")
         kind = kind.get("base") if isinstance(kind, dict) else kind
         if not isinstance(kind, str) or kind not in KINDS:
-            raise self.wrong(where, f"type {kind!r}: must be int, real or bool")
+            raise self.error(where, f"type {kind!r}: must be int, real or bool")
         definition = value.get("value")
         tree = None if definition is None else self.expression(definition, where)
         program.check_new(name, 1)
@@ -536,7 +536,7 @@ class _Reader(JaniReader):
     def _variable(self, program: Program, value: Any, where: str) -> None:
         name = self.of(value, "name", where, str)
         if name in self.transient:
-            raise self.wrong(where, f"{name!r} is defined twice")
+            raise self.error(where, f"{name!r} is defined twice")
         program.check_new(name, 1)
         self.check_keys(value, "variable", where)
         kind, low, high = value.get("type"), None, None
@@ -546,17 +546,17 @@ class _Reader(JaniReader):
             high = self.expression(kind.get("upper-bound"), where)
             kind = kind.get("base")
         if not isinstance(kind, str) or kind not in KINDS:
-            raise self.wrong(where, f"type {kind!r} is not read")
+            raise self.error(where, f"type {kind!r} is not read")
         default = {"bool": False, "int": 0, "real": 0.0}[kind]
         start = self.expression(value.get("initial-value", default), where)
         if not isinstance(value.get("transient", False), bool):
-            raise self.wrong(where, f"transient = {value['transient']!r}: must be true or false")
+            raise self.error(where, f"transient = {value['transient']!r}: must be true or false")
         self.kinds[name] = KINDS[kind]
         if value.get("transient"):
             self.transient[name] = Transient(name, KINDS[kind], start)
             return
         if kind == "real":
-            raise self.wrong(where, "real variables make the states uncountable: not read")
+            raise self.error(where, "real variables make the states uncountable: not read")
         program.variables[name] = Variable(name, KINDS[kind], low, high, start, 1)
 
     def _automaton(self, program: Program, value: Any, where: str) -> None:
@@ -573,11 +573,11 @@ class _Reader(JaniReader):
             for x in locations
         ]
         if len(set(names)) < len(names):
-            raise self.wrong(f"{where}.locations", "a location is defined twice")
+            raise self.error(f"{where}.locations", "a location is defined twice")
         location_name = f"{name}.location"
         starts = self.of(value, "initial-locations", where, list)
         if len(starts) != 1 or starts[0] not in names:
-            raise self.wrong(where, "one initial location is expected")
+            raise self.error(where, "one initial location is expected")
         if len(names) > 1:
             last = Literal(len(names) - 1, 1)
             start = Literal(names.index(starts[0]), 1)
@@ -587,7 +587,7 @@ class _Reader(JaniReader):
             for assignment in self.list_of(location, "transient-values", where):
                 ref = self._ref(assignment, where)
                 if ref not in self.transient:
-                    raise self.wrong(where, f"{ref!r} is no transient variable")
+                    raise self.error(where, f"{ref!r} is no transient variable")
                 tree = self.expression(assignment.get("value"), f"{where}.locations[{number}]")
                 self.state_values.setdefault(ref, []).append((name, condition, tree))
         commands = tuple(
@@ -595,7 +595,7 @@ class _Reader(JaniReader):
             for k, edge in enumerate(self.of(value, "edges", where, list))
         )
         if name in program.modules:
-            raise self.wrong(where, f"automaton {name!r} is defined twice")
+            raise self.error(where, f"automaton {name!r} is defined twice")
         program.modules[name] = Module(name, commands, 1)
         self.functions = model_functions
 
@@ -603,7 +603,7 @@ class _Reader(JaniReader):
         ref: str = self.of(value, "ref", where, str)
         self.check_keys(value, "assignment", where)
         if value.get("index", 0) != 0:
-            raise self.wrong(where, "assignments one after the other (index) are not read")
+            raise self.error(where, "assignments one after the other (index) are not read")
         return ref
 
     def _edge(self, edge: Any, names: list[str], location_name: str, where: str) -> Command:
@@ -611,9 +611,9 @@ class _Reader(JaniReader):
         self.check_keys(edge, "edge", where)
         action = edge.get("action", "")
         if not isinstance(action, str) or (action and action not in self.actions):
-            raise self.wrong(where, f"action {action!r} is not declared in 'actions'")
+            raise self.error(where, f"action {action!r} is not declared in 'actions'")
         if source not in names:
-            raise self.wrong(where, f"location {source!r} is not defined")
+            raise self.error(where, f"location {source!r} is not defined")
         guard = self.expression(
             self.check_keys(edge.get("guard", {"exp": True}), "exp", f"{where}.guard").get("exp"),
             f"{where}.guard",
@@ -639,7 +639,7 @@ class _Reader(JaniReader):
         shares = [share.get("exp") if isinstance(share, dict) else None for share in probabilities]
         numbers = [float(share) for share in shares if isinstance(share, int | float) and not isinstance(share, bool)]
         if len(numbers) == len(shares) and abs(math.fsum(numbers) - 1.0) > SHARE_ROUNDING:
-            raise self.wrong(f"{where}.destinations", f"probabilities sum to {math.fsum(numbers):.12g}: must be 1")
+            raise self.error(f"{where}.destinations", f"probabilities sum to {math.fsum(numbers):.12g}: must be 1")
 
     def _destination(
         self, destination: Any, rate: Expression, shared: Any, names: list[str], location_name: str, where: str
@@ -654,11 +654,11 @@ class _Reader(JaniReader):
             ref = self._ref(assignment, where)
             value = self.expression(assignment.get("value"), where)
             if ref in {assigned.name for assigned in transient}:
-                raise self.wrong(where, f"{ref!r} is assigned twice")
+                raise self.error(where, f"{ref!r} is assigned twice")
             (transient if ref in self.transient else changes).append(Assignment(ref, value, 1))
         target = self.of(destination, "location", where, str)
         if target not in names:
-            raise self.wrong(where, f"location {target!r} is not defined")
+            raise self.error(where, f"location {target!r} is not defined")
         if len(names) > 1:
             changes.append(Assignment(location_name, Literal(names.index(target), 1), 1))
         return Branch(rate, tuple(changes), tuple(transient))
@@ -667,9 +667,9 @@ class _Reader(JaniReader):
         """Return the value of a transient variable in states: the value of the location, or the initial value."""
         cases = self.state_values.get(variable.name, [])
         if len({automaton for automaton, _, _ in cases}) > 1:
-            raise self.wrong(variable.name, "a value in several automata: not read")
+            raise self.error(variable.name, "a value in several automata: not read")
         if len(cases) > len({repr(condition) for _, condition, _ in cases}):
-            raise self.wrong(variable.name, "two values in one location")
+            raise self.error(variable.name, "two values in one location")
         by_condition = tuple((condition, value) for _, condition, value in cases if condition is not None)
         if len(by_condition) < len(cases):
             return cases[0][2]
@@ -689,12 +689,12 @@ class _Reader(JaniReader):
             self.check_keys(sync, "sync", f"system.syncs[{k}]")
             actions = self.of(sync, "synchronise", f"system.syncs[{k}]", list)
             if len(actions) != len(names):
-                raise self.wrong(f"system.syncs[{k}]", "one entry for each element is expected")
+                raise self.error(f"system.syncs[{k}]", "one entry for each element is expected")
             result = sync.get("result", "")
             for action in (*actions, result or None):
                 if action is not None and (not isinstance(action, str) or action not in self.actions):
                     message = f"action {action!r} is not declared in 'actions'"
-                    raise self.wrong(f"system.syncs[{k}]", message)
+                    raise self.error(f"system.syncs[{k}]", message)
             vectors.append((tuple(actions), result or ""))
         composition = Composition("vectors", parts, tuple(vectors))
         return Program(**{**vars(program), "composition": composition})

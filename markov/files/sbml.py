@@ -21,7 +21,7 @@ from markov.files.formulas import (
     CLOCK,
     Element,
     Formulas,
-    Function,
+    FunctionDefinition,
     LawSigns,
     check_attributes,
     describe,
@@ -306,15 +306,15 @@ class _Reader:
         self.species = {self.new_id(element): element for element in self.elements("Species")}
         self.parameters = {self.new_id(element): element for element in self.elements("Parameters")}
         for name, element in self.species.items():
-            self._meaning(name, element)
+            self._read_symbol(name, element)
         self.functions = self._functions()
-        self.formulas = Formulas(self.amount_of, self.functions, self.wrong)
+        self.formulas = Formulas(self.amount_of, self.functions, self.error)
         self.formulas.check_functions()
         self.rules = self._of_variables("Rules", "variable")
         self._values: dict[str, Expression] = {}  # of rules
         self.assigned = self._of_variables("InitialAssignments", "symbol")
         for name in self.rules.keys() & self.assigned.keys():
-            raise self.wrong(f"initialAssignment {name!r}", "an assignment rule has its value")
+            raise self.error(f"initialAssignment {name!r}", "an assignment rule has its value")
         self.counts: dict[str, tuple[Expression, int | None]] = {}
         self.fixed: dict[str, Expression] = {}
         self.converted: set[str] = set()  # compartments whose sizes are in initial amounts
@@ -328,9 +328,9 @@ class _Reader:
         self.reversible: dict[int, Expression] = {}  # laws by the numbers of reactions
         self.resets, self.trigger = self._events()
         if self.resets and not self.limited:
-            raise self.wrong("listOfEvents", "events at given times need limits=")
+            raise self.error("listOfEvents", "events at given times need limits=")
 
-    def wrong(self, where: str, reason: str) -> FileError:
+    def error(self, where: str, reason: str) -> FileError:
         """Return an error at the current element."""
         return FileError((self.file, self.line), f"{where}: {reason}")
 
@@ -345,9 +345,9 @@ class _Reader:
         """Return the id of an element, which must be unique in the model."""
         name = element.get("id")
         if not name:
-            raise self.wrong(element.tag, "without an id")
+            raise self.error(element.tag, "without an id")
         if name in self.ids:
-            raise self.wrong(f"{element.tag} {name!r}", f"a {self.ids[name]} has the same id")
+            raise self.error(f"{element.tag} {name!r}", f"a {self.ids[name]} has the same id")
         self.ids[name] = element.tag
         return name
 
@@ -356,13 +356,13 @@ class _Reader:
         text = element.get(name)
         value = None if text is None else decimal(text.strip())
         if text is not None and value is None:
-            raise self.wrong(describe(element), f"{name} = {text[:40]!r}: a number is expected")
+            raise self.error(describe(element), f"{name} = {text[:40]!r}: a number is expected")
         return value
 
     def truth(self, element: Element, name: str, *, default: bool) -> bool:
         text = element.get(name)
         if text is not None and text not in ("true", "false", "1", "0"):
-            raise self.wrong(describe(element), f"{name} = {text[:40]!r}: must be true or false")
+            raise self.error(describe(element), f"{name} = {text[:40]!r}: must be true or false")
         return default if text is None else text in ("true", "1")
 
     # ------------------------------------------------------------------ units
@@ -373,7 +373,7 @@ class _Reader:
         for definition in self.elements("UnitDefinitions"):
             name = definition.get("id", "")
             if name in self.units:
-                raise self.wrong(describe(definition), "a second one of this id")
+                raise self.error(describe(definition), "a second one of this id")
             self.units[name] = definition.findall("listOfUnits/unit")
         self.line = self.model.line
         expected_units = {"substanceUnits": "item", "extentUnits": "item", "timeUnits": "second"}
@@ -397,7 +397,7 @@ class _Reader:
                 return
         shown = "; ".join(" ".join(f"{k}={v}" for k, v in part.attrib.items()) for part in parts or ())
         message = f"the unit {name!r}{f' ({shown})' if shown else ''} is not read: must be {expected}"
-        raise self.wrong(where, f"{message}, numbers are not converted")
+        raise self.error(where, f"{message}, numbers are not converted")
 
     # ------------------------------------------------------------------ species and constants
 
@@ -405,27 +405,27 @@ class _Reader:
         """Return the size of a compartment; None without a size."""
         dimensions = compartment.get("spatialDimensions", "3")
         if dimensions.strip() not in ("0", "1", "2", "3"):
-            raise self.wrong(describe(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3")
+            raise self.error(describe(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3")
         size = self.real(compartment, "size")
         if size is not None and (size <= 0 or dimensions == "0"):
-            raise self.wrong(
+            raise self.error(
                 describe(compartment),
                 f"size = {compartment.get('size')!r}: must be > 0, and is not given in 0 dimensions",
             )
         return Fraction(1) if dimensions == "0" else size
 
-    def _meaning(self, name: str, species: Element) -> None:
+    def _read_symbol(self, name: str, species: Element) -> None:
         """Determine whether a species stands for an amount or for a concentration in formulas."""
         self.line, where = species.line, f"species {name!r}"
         self._check_unit(f"{where}, substanceUnits", species.get("substanceUnits"), "item")
         compartment = species.get("compartment")
         if compartment is not None and compartment not in self.sizes:
-            raise self.wrong(where, f"compartment {compartment!r} is not defined")
+            raise self.error(where, f"compartment {compartment!r} is not defined")
         self.amount_of[name] = Name(name, self.line)
         if self.truth(species, "hasOnlySubstanceUnits", default=False):
             return
         if compartment is None:
-            raise self.wrong(where, "stands for a concentration (hasOnlySubstanceUnits), and has no compartment")
+            raise self.error(where, "stands for a concentration (hasOnlySubstanceUnits), and has no compartment")
         self.concentrations[name] = Name(compartment, self.line)
         per = (("/", self.concentrations[name]),)
         self.amount_of[name] = Chain(Name(name, self.line), per, self.line)
@@ -441,12 +441,12 @@ class _Reader:
         amount, concentration = (self.real(species, f"initial{kind}") for kind in ("Amount", "Concentration"))
         is_fixed = [self.truth(species, key, default=False) for key in ("boundaryCondition", "constant")]
         if amount is not None and concentration is not None:
-            raise self.wrong(where, "initialAmount and initialConcentration: must have one of them")
+            raise self.error(where, "initialAmount and initialConcentration: must have one of them")
         if concentration is not None:
             compartment = species.get("compartment", "")
             size = self.sizes.get(compartment)
             if size is None:
-                raise self.wrong(
+                raise self.error(
                     where,
                     f"compartment {compartment!r} has no size, which its initialConcentration needs",
                 )
@@ -461,13 +461,13 @@ class _Reader:
                 self.counts[name] = start, self._limit(name, 0, limits)
             return
         if amount is None:
-            raise self.wrong(where, "has neither initialAmount nor initialConcentration")
+            raise self.error(where, "has neither initialAmount nor initialConcentration")
         if any(is_fixed):
             self.fixed[name] = Literal(float(amount), self.line)
         else:
             if amount < 0 or amount.denominator != 1 or amount >= INT_LIMIT:
                 message = f"initial amount {float(amount):g}: a whole number of molecules, >= 0, is expected"
-                raise self.wrong(where, message)
+                raise self.error(where, message)
             initial = int(amount)
             self.counts[name] = Literal(initial, self.line), self._limit(name, initial, limits)
 
@@ -491,11 +491,11 @@ class _Reader:
                 "parameter",
                 "compartment",
             ):
-                raise self.wrong(where, "must be of a species, a parameter or a compartment")
+                raise self.error(where, "must be of a species, a parameter or a compartment")
             if self.ids[name] == "compartment" and kind == "Rules":
-                raise self.wrong(where, "a size that changes is not read")
+                raise self.error(where, "a size that changes is not read")
             if name in elements:
-                raise self.wrong(where, "a second one")
+                raise self.error(where, "a second one")
             elements[name] = element
         return elements
 
@@ -510,7 +510,7 @@ class _Reader:
             return map_parts(tree, lambda part: self._at_start(part, inside))
         name = tree.name
         if name in inside or len(inside) > 20:
-            raise self.wrong(" -> ".join([*inside, name]), "initial values in a circle, or too many in a row")
+            raise self.error(" -> ".join([*inside, name]), "initial values in a circle, or too many in a row")
         within = (*inside, name)
         if name in self.rules:
             return self._at_start(self._rule(name), within)
@@ -529,7 +529,7 @@ class _Reader:
             self._values[name] = self._amount(name, tree)
         return self._values[name]
 
-    def _functions(self) -> dict[str, Function]:
+    def _functions(self) -> dict[str, FunctionDefinition]:
         functions = {}
         for element in self.elements("FunctionDefinitions"):
             name = self.new_id(element)
@@ -538,34 +538,34 @@ class _Reader:
             parameters = [(part.findtext("ci") or "").strip() for part in parts[:-1]]
             plain = all(part.tag == "bvar" for part in parts[:-1]) and all(parameters)
             if not parts or not plain or len(set(parameters)) < len(parameters):
-                raise self.wrong(
+                raise self.error(
                     f"functionDefinition {name!r}",
                     "a lambda with bound variables and a body is expected",
                 )
             for node in element.iter():
                 if node is not element:
-                    check_attributes(node, f"functionDefinition {name!r}", self.wrong)
-            functions[name] = Function(tuple(parameters), parts[-1])
+                    check_attributes(node, f"functionDefinition {name!r}", self.error)
+            functions[name] = FunctionDefinition(tuple(parameters), parts[-1])
         return functions
 
     # ------------------------------------------------------------------ events
 
     def _events(self) -> tuple[tuple[Reset, ...], Trigger | None]:
         """Return the events at given times, or the single event that reactions trigger."""
-        math = Formulas(self.amount_of, self.functions, self.wrong, timed=True).read
+        math = Formulas(self.amount_of, self.functions, self.error, timed=True).read
         events = [
-            read_event(event, math, self.counts.keys(), self._amount, self.wrong) for event in self.elements("Events")
+            read_event(event, math, self.counts.keys(), self._amount, self.error) for event in self.elements("Events")
         ]
         resets = tuple(event for event in events if isinstance(event, Reset))
         triggers = [event for event in events if isinstance(event, Trigger)]
         if len(triggers) > 1 or (triggers and resets):
             message = "several, and one of them depends on the state: their order is not given"
-            raise self.wrong("listOfEvents", message)
+            raise self.error("listOfEvents", message)
         if triggers and set(names_in(triggers[0].condition)) & self.rules.keys():
-            raise self.wrong("listOfEvents", "a trigger that depends on a rule is not read")
+            raise self.error("listOfEvents", "a trigger that depends on a rule is not read")
         if self.limited:
             resets = tuple(
-                replace(reset, exceeding=self._leaving(1)) if self._depends_on_amounts(reset) else reset
+                replace(reset, exceeding=self._exceed_limits(1)) if self._depends_on_amounts(reset) else reset
                 for reset in resets
             )
         return resets, triggers[0] if triggers else None
@@ -593,7 +593,7 @@ class _Reader:
                 self._constant(program, name, Literal(float(size), self.line))
             elif dependent := [x for x, c in self.concentrations.items() if c.name == name]:
                 message = f"has no size; species {dependent[0]!r} stands for a concentration in it"
-                raise self.wrong(f"compartment {name!r}", message)
+                raise self.error(f"compartment {name!r}", message)
         for name, tree in self.fixed.items():
             self._constant(program, name, tree)
         for name, (start, limit) in self.counts.items():
@@ -607,7 +607,7 @@ class _Reader:
         for name in self.rules:
             program.formulas[name] = self._rule(name)
         for name in (*self.counts, *self.rules):
-            program.rewards[name] = (RewardItem(None, self.inside, Name(name, 1), 1),)
+            program.rewards[name] = (RewardItem(None, self.within_limits, Name(name, 1), 1),)
         commands = [
             command
             for number, reaction in enumerate(self.elements("Reactions"), FIRST_REACTION)
@@ -615,12 +615,12 @@ class _Reader:
         ]
         if not commands and not reactions and not self.resets:
             self.line = self.model.line
-            raise self.wrong("model", "has no reactions")
+            raise self.error("model", "has no reactions")
         program.modules["network"] = Module("network", tuple(commands), 1)
         return program
 
     @property
-    def inside(self) -> Expression:
+    def within_limits(self) -> Expression:
         """The condition that no limit was exceeded."""
         return Negation("!", Name(OUTSIDE, 1), 1) if self.limited else Literal(True, 1)
 
@@ -631,7 +631,7 @@ class _Reader:
             return self._at_start(self._initial_assignment(name))
         value = self.real(parameter, "value")
         if value is None:
-            raise self.wrong(describe(parameter), "has no value")
+            raise self.error(describe(parameter), "has no value")
         return Literal(float(value), parameter.line)
 
     def _constant(self, program: Program, name: str, value: Expression) -> None:
@@ -644,31 +644,31 @@ class _Reader:
         where = f"reaction {name!r}"
         program.reactions[number] = reaction.line, where
         if self.truth(reaction, "fast", default=False):
-            raise self.wrong(where, "fast reactions are not read")
+            raise self.error(where, "fast reactions are not read")
         laws: list[Element] = reaction.findall("kineticLaw")
         if len(laws) != 1:
-            raise self.wrong(where, "must have one kinetic law")
+            raise self.error(where, "must have one kinetic law")
         (law,) = laws
         local: dict[str, Expression] = {}
         for kind in ("listOfLocalParameters", "listOfParameters"):
             for parameter in law.findall(f"{kind}/*"):
                 key = parameter.get("id", "")
                 if not key or key in local:
-                    raise self.wrong(where, f"local parameter {key!r}: must have an id, once")
+                    raise self.error(where, f"local parameter {key!r}: must have an id, once")
                 local[key] = Name(f"{name}.{key}", parameter.line)
                 self._constant(program, f"{name}.{key}", self._value(parameter))
         rate = self.formulas.read(law, where, local)
         changes = self._changes(reaction, where)
         needed = tuple(self._required_species(changes, rate))
-        fits, exceeds = self.inside, []
+        fits, exceeds = self.within_limits, []
         for species in needed:
-            fits = _and(fits, Chain(Name(species, 1), ((">", Literal(0, 1)),), 1))
+            fits = _conjunction(fits, Chain(Name(species, 1), ((">", Literal(0, 1)),), 1))
         has_reactants = fits
         for species, change in changes.items():
             limit = self.counts[species][1]
             if change > 0 and limit is not None:
                 room = Literal(limit - change, 1)
-                fits = _and(fits, Chain(Name(species, 1), (("<=", room),), 1))
+                fits = _conjunction(fits, Chain(Name(species, 1), (("<=", room),), 1))
                 exceeds.append(Chain(Name(species, 1), ((">", room),), 1))
         step = tuple(
             Assignment(species, Chain(Name(species, 1), (("+", Literal(change, 1)),), 1), number)
@@ -681,13 +681,20 @@ class _Reader:
         plain = Command("", fits, (Branch(rate, step),), number)
         yield from ((plain,) if self.trigger is None else split_by_trigger(plain, changes, self.trigger))
         if needed:  # without reactants the reaction is disabled, but a negative law is refused in such states as well
-            is_exhausted = _any(Chain(Name(species, 1), (("=", Literal(0, 1)),), 1) for species in needed)
+            is_exhausted = _disjunction(Chain(Name(species, 1), (("=", Literal(0, 1)),), 1) for species in needed)
             negative = Chain(rate, (("<", Literal(0, 1)),), 1)
-            yield Command("", _and(_and(self.inside, is_exhausted), negative), (Branch(rate, ()),), number)
+            yield Command(
+                "", _conjunction(_conjunction(self.within_limits, is_exhausted), negative), (Branch(rate, ()),), number
+            )
         if exceeds:
-            yield Command("", _and(has_reactants, _any(exceeds)), (Branch(rate, self._leaving(number)),), number)
+            yield Command(
+                "",
+                _conjunction(has_reactants, _disjunction(exceeds)),
+                (Branch(rate, self._exceed_limits(number)),),
+                number,
+            )
 
-    def _leaving(self, line: int) -> tuple[Assignment, ...]:
+    def _exceed_limits(self, line: int) -> tuple[Assignment, ...]:
         """Return the assignments of leaving the limits."""
         cleared = [Assignment(species, Literal(0, 1), line) for species in self.counts]
         return (*cleared, Assignment(OUTSIDE, Literal(True, 1), line))
@@ -716,27 +723,27 @@ class _Reader:
             for reference in references:
                 name = reference.get("species", "")
                 if name not in self.species:
-                    raise self.wrong(where, f"{name!r} is no species of the model")
+                    raise self.error(where, f"{name!r} is no species of the model")
                 if not sign:
                     continue
                 amount = self.real(reference, "stoichiometry")
                 if amount is None and self.level > 2:
-                    raise self.wrong(where, f"stoichiometry of {name!r} is missing")
+                    raise self.error(where, f"stoichiometry of {name!r} is missing")
                 amount = Fraction(1) if amount is None else amount
                 if amount.denominator != 1 or not 0 <= amount < INT_LIMIT:
                     message = f"stoichiometry {float(amount):g} of {name!r}: a whole number is expected"
-                    raise self.wrong(where, message)
+                    raise self.error(where, message)
                 if name in self.counts:
                     changes[name] = changes.get(name, 0) + sign * int(amount)
                 elif name not in self.fixed:
-                    raise self.wrong(where, f"{name!r} has an assignment rule: reactions cannot change it")
+                    raise self.error(where, f"{name!r} has an assignment rule: reactions cannot change it")
         return {name: change for name, change in changes.items() if change}
 
 
-def _and(one: Expression, other: Expression) -> Expression:
+def _conjunction(one: Expression, other: Expression) -> Expression:
     return Chain(one, (("&", other),), 1)
 
 
-def _any(conditions: Iterable[Expression]) -> Expression:
+def _disjunction(conditions: Iterable[Expression]) -> Expression:
     first, *others = conditions
     return Chain(first, tuple(("|", condition) for condition in others), 1) if others else first

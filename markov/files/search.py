@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OutsideError",
-    "Reached",
     "SearchResult",
+    "StateSet",
     "StateSpace",
     "TableSearch",
     "WrittenRows",
@@ -142,7 +142,7 @@ class SearchResult(NamedTuple):
     rewarded_rates: NDArray[np.float64]
 
 
-class Reached(NamedTuple):
+class StateSet(NamedTuple):
     """A set of states, and the rank of each in the order of their numbers."""
 
     bits: NDArray[np.int64]
@@ -151,13 +151,13 @@ class Reached(NamedTuple):
     mask: int
 
     @classmethod
-    def bitmap(cls, span: int) -> Reached:
+    def bitmap(cls, span: int) -> StateSet:
         """Return an empty set with a bit for each number below ``span``."""
         size = -(-span // BITS_PER_WORD)
         return cls(np.zeros(size, np.int64), np.zeros(0, np.int64), np.zeros(size, np.int64), -1)
 
     @classmethod
-    def table(cls, size: int) -> Reached:
+    def table(cls, size: int) -> StateSet:
         """Return an empty set with room for half of ``size`` words, a power of two."""
         bits, keys, ranks = np.zeros((3, size), np.int64)
         return cls(bits, keys, ranks, size - 1)
@@ -170,7 +170,7 @@ class Reached(NamedTuple):
         arguments = words, bits, self
         make_kernel(kernels.enter, helpers=(kernels.locate_word,))(*arguments)
 
-    def enlarge(self) -> Reached:
+    def enlarge(self) -> StateSet:
         """Return the set with room for twice as many words."""
         larger, used = self.table(2 * len(self.bits)), self.bits != 0
         larger.enter(self.keys[used], self.bits[used])
@@ -218,9 +218,9 @@ class TableSearch:
         self.numbers[: len(initial)] = initial
         words, bits = initial // BITS_PER_WORD, np.left_shift(1, initial % BITS_PER_WORD)
         if transitions.layout.span <= MAX_BITMAP_STATES:
-            self.reached = Reached.bitmap(transitions.layout.span)
+            self.reached = StateSet.bitmap(transitions.layout.span)
         else:
-            self.reached = Reached.table(1 << (2 * (len(initial) + transitions.max_transitions)).bit_length())
+            self.reached = StateSet.table(1 << (2 * (len(initial) + transitions.max_transitions)).bit_length())
         self.reached.enter(words, bits)
         self.progress = np.array([0, len(initial), 0, len(words), 0, 0, 0])
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.files.language import Batch, FileError
-from markov.files.transitions import Guarded, ModuleMoves, Rows, merge_rows
+from markov.files.transitions import GuardedCommand, ModuleMoves, Rows, merge_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -181,14 +181,14 @@ def groups_of(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
     return [*alone, *synchronised]
 
 
-def _tables_of(commands: list[Guarded], instance: Instance) -> list[Table] | None:
+def _tables_of(commands: list[GuardedCommand], instance: Instance) -> list[Table] | None:
     """Return the tables of commands: small tables are merged, commands with more variables have separate tables."""
     counts = [r.count for r in instance.ranges]
 
     def size(reads: set[int]) -> int:
         return math.prod(counts[k] for k in reads)
 
-    batches: list[tuple[set[int], list[Guarded]]] = []
+    batches: list[tuple[set[int], list[GuardedCommand]]] = []
     for command in sorted(commands, key=lambda command: -size(command.reads)):
         for k, (reads, batch) in enumerate(batches):
             if size(reads | command.reads) <= max(MAX_SHARED_TABLE_SIZE, size(reads)):
@@ -204,7 +204,7 @@ def _tables_of(commands: list[Guarded], instance: Instance) -> list[Table] | Non
         return None
 
 
-def _table(variables: list[int], commands: list[Guarded], instance: Instance) -> Table:
+def _table(variables: list[int], commands: list[GuardedCommand], instance: Instance) -> Table:
     counts = [instance.ranges[k].count for k in variables]
     strides = [math.prod(counts[k + 1 :]) for k in range(len(counts))]
     size = math.prod(counts)

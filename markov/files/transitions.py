@@ -27,7 +27,7 @@ __all__ = [
     "NEGATIVE",
     "NO_ONE_VALUE",
     "TOO_FEW_MOLECULES",
-    "Guarded",
+    "GuardedCommand",
     "ModuleMoves",
     "Moves",
     "Rows",
@@ -138,7 +138,7 @@ def transient_changes(program: Program, branch: Branch) -> list[tuple[int, Expre
     return [(numbers[change.name], change.value) for change in branch.transient if change.name in numbers]
 
 
-class _Branch:
+class _Outcome:
     """One outcome of a command."""
 
     def __init__(self, instance: Instance, branch: Branch, command: Command, renamed: Any) -> None:
@@ -210,11 +210,11 @@ class _Branch:
         return Rows(sources, rate, change, fault, transient)
 
 
-class Guarded(NamedTuple):
+class GuardedCommand(NamedTuple):
     """A command: a condition and its outcomes."""
 
     guard: Value
-    branches: list[_Branch]
+    branches: list[_Outcome]
 
     @property
     def reads(self) -> set[int]:
@@ -240,7 +240,7 @@ class ModuleMoves:
     def __init__(self, instance: Instance, module: Module) -> None:
         self.name, self.alphabet = module.name, module.alphabet
         self.writes: dict[str, set[int]] = {}
-        self.commands: dict[str, list[Guarded]] = {}
+        self.commands: dict[str, list[GuardedCommand]] = {}
         for command in module.commands:
             action = module.renamed.get(command.action, command.action)
             guard = instance.scope.value(command.guard, module.renamed)
@@ -248,8 +248,8 @@ class ModuleMoves:
             if guard.fixed and not guard.single():
                 self.commands.setdefault(action, [])
                 continue
-            outcomes = [_Branch(instance, b, command, module.renamed) for b in command.branches]
-            self.commands.setdefault(action, []).append(Guarded(guard, outcomes))
+            outcomes = [_Outcome(instance, b, command, module.renamed) for b in command.branches]
+            self.commands.setdefault(action, []).append(GuardedCommand(guard, outcomes))
             self.writes.setdefault(action, set()).update(*(b.writes for b in outcomes))
 
     def rows(self, c: Batch) -> dict[str, Rows]:

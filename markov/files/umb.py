@@ -97,7 +97,7 @@ class Archive:
     files: dict[str, bytes]
     index: dict[str, Any]
 
-    def refuse(self, reason: str) -> FileError:
+    def error(self, reason: str) -> FileError:
         """Return the error of this file."""
         return FileError((self.path.name, None), reason)
 
@@ -107,7 +107,7 @@ class Archive:
         for key in keys:
             inner: Any = section.get(key, {})
             if not isinstance(inner, dict):
-                raise self.refuse(f"index.json: {'.'.join(keys)} must be an object")
+                raise self.error(f"index.json: {'.'.join(keys)} must be an object")
             section = inner
         return section
 
@@ -115,7 +115,7 @@ class Archive:
         """Return a count of the index."""
         value = self.section("transition-system").get(key)
         if type(value) is not int or not 0 <= value < 2**62:
-            raise self.refuse(f"index.json: {key} = {value!r}: must be a whole number, 0 to 2^62")
+            raise self.error(f"index.json: {key} = {value!r}: must be a whole number, 0 to 2^62")
         return value
 
     def integers(self, name: str, count: int) -> NDArray[np.int64] | None:
@@ -124,7 +124,7 @@ class Archive:
             return None
         values = self._array(name, "<u8", count)
         if len(values) and values.max() >= 2**62:
-            raise self.refuse(f"{name}: {values.max()} is out of range")
+            raise self.error(f"{name}: {values.max()} is out of range")
         return values.astype(np.int64)
 
     def ranges(self, name: str, count: int, targets: int) -> NDArray[np.int64]:
@@ -133,7 +133,7 @@ class Archive:
         if starts is None:
             starts = np.arange(count + 1)
         if starts[0] != 0 or starts[-1] != targets or (np.diff(starts) < 0).any():
-            raise self.refuse(f"{name}: must ascend from 0 to {targets}")
+            raise self.error(f"{name}: must ascend from 0 to {targets}")
         return starts
 
     def truths(self, name: str, count: int) -> NDArray[np.bool_]:
@@ -148,28 +148,28 @@ class Archive:
         kind = kind if isinstance(kind, dict) else {}
         named, size = kind.get("type"), kind.get("size")
         if named not in ("double", "rational"):
-            raise self.refuse(f"{name}: has type {named!r}: must be 'double' or 'rational'")
+            raise self.error(f"{name}: has type {named!r}: must be 'double' or 'rational'")
         if name not in self.files:
-            raise self.refuse(f"{name} is missing")
+            raise self.error(f"{name} is missing")
         if named == "double":
             values = self._array(name, "<f8", count).astype(np.float64)
             if not np.isfinite(values).all():
-                raise self.refuse(f"{name}: must have finite numbers")
+                raise self.error(f"{name}: must have finite numbers")
             return values
         size = 128 if size is None else size
         if type(size) is not int or size < 128 or size % 128:
-            raise self.refuse(f"{name}: rationals of {size!r} bits: must be a multiple of 128")
+            raise self.error(f"{name}: rationals of {size!r} bits: must be a multiple of 128")
         half = size // 16
         rows = self._array(name, np.dtype((np.void, 2 * half)), count).tolist()
         pairs = [(int.from_bytes(r[:half], "little", signed=True), int.from_bytes(r[half:], "little")) for r in rows]
         if any(bottom == 0 for _, bottom in pairs):
-            raise self.refuse(f"{name}: a denominator is zero")
+            raise self.error(f"{name}: a denominator is zero")
         return [Fraction(top, bottom) for top, bottom in pairs]
 
     def _array(self, name: str, dtype: Any, count: int) -> NDArray[Any]:
         data, expected = self.files[name], np.dtype(dtype).itemsize * count
         if len(data) != expected:
-            raise self.refuse(f"{name}: has {len(data)} bytes: must have {expected}")
+            raise self.error(f"{name}: has {len(data)} bytes: must have {expected}")
         return np.frombuffer(data, dtype=dtype)
 
 
@@ -179,10 +179,10 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
     for key, message in OTHER_MODELS.items():
         value = archive.section("transition-system").get(key)
         if value != CHAIN[key] or isinstance(value, bool):
-            raise archive.refuse(message.format(value))
+            raise archive.error(message.format(value))
     n, branches = archive.count("#states"), archive.count("#branches")
     if n < 1 or archive.count("#choices") > n:
-        raise archive.refuse(f"has {archive.count('#choices')} choices in {n} states")
+        raise archive.error(f"has {archive.count('#choices')} choices in {n} states")
     check_room(f"{path.name}: {n} states", BYTES_PER_BRANCH * (n + branches))
     starts, targets = _read_branches(archive, n, branches)
     sources = np.repeat(np.arange(n), np.diff(starts))
@@ -228,14 +228,14 @@ def _open(path: Path) -> Archive:
             for member in tar:
                 before += member.size
                 if before > MAX_BYTES_BEFORE_INDEX:
-                    raise archive.refuse(f"{member.name[:80]!r}: too much before index.json")
+                    raise archive.error(f"{member.name[:80]!r}: too much before index.json")
                 if _name_of(archive, member) == "index.json":
                     if member.size > MAX_INDEX_BYTES:
-                        raise archive.refuse(f"index.json: larger than {MAX_INDEX_BYTES} bytes")
+                        raise archive.error(f"index.json: larger than {MAX_INDEX_BYTES} bytes")
                     archive.index = _index(archive, _content(tar, member))
                     break
             else:
-                raise archive.refuse("index.json is missing")
+                raise archive.error("index.json is missing")
         with tarfile.open(path, "r:*") as tar:
             _read_members(archive, tar)
     except UNREADABLE as error:
@@ -260,13 +260,13 @@ def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
         if name is None:
             continue
         if name in names:
-            raise archive.refuse(f"{name!r}: two members have this name")
+            raise archive.error(f"{name!r}: two members have this name")
         names.add(name)
         total += member.size
         needed = name in REQUIRED or name.startswith(REQUIRED_FOLDERS)
         allowed = MAX_INDEX_BYTES if name == "index.json" or not needed else longest
         if member.size > allowed:
-            raise archive.refuse(f"{name!r}: has {member.size} bytes: must have at most {allowed}")
+            raise archive.error(f"{name!r}: has {member.size} bytes: must have at most {allowed}")
         check_room(f"{archive.path.name}: {total} bytes", total)
         if needed:
             archive.files[name] = _content(tar, member)
@@ -281,7 +281,7 @@ def _name_of(archive: Archive, member: tarfile.TarInfo) -> str | None:
     is_format_name = name in REQUIRED or name == "index.json" or name.startswith((*REQUIRED_FOLDERS, *SKIPPED))
     if not member.isreg() or not is_format_name or any(part in ("", ".", "..") for part in parts):
         message = "is no plain member of the format UMB"
-        raise archive.refuse(f"{member.name[:80]!r}: {message}")
+        raise archive.error(f"{member.name[:80]!r}: {message}")
     return name
 
 
@@ -295,9 +295,9 @@ def _index(archive: Archive, text: bytes) -> dict[str, Any]:
     try:
         index = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise archive.refuse(f"index.json: {error}") from None
+        raise archive.error(f"index.json: {error}") from None
     if not isinstance(index, dict) or index.get("format-version") not in VERSIONS:
-        raise archive.refuse("index.json: must be an object with format-version 0 or 1")
+        raise archive.error("index.json: must be an object with format-version 0 or 1")
     return index
 
 
@@ -306,13 +306,13 @@ def _read_branches(archive: Archive, n: int, branches: int) -> tuple[NDArray[np.
     choices = archive.count("#choices")
     of_states = archive.ranges("state-to-choices.bin", n, choices)
     if (np.diff(of_states) > 1).any():
-        raise archive.refuse("has states with several choices: must be a Markov chain")
+        raise archive.error("has states with several choices: must be a Markov chain")
     of_choices = archive.ranges("choice-to-branches.bin", choices, branches)
     targets = archive.integers("branch-to-target.bin", branches)
     if targets is None:
         targets = np.arange(branches)
     if len(targets) and targets.max() >= n:
-        raise archive.refuse(f"branch-to-target.bin: {targets.max()}: must be below {n}")
+        raise archive.error(f"branch-to-target.bin: {targets.max()}: must be below {n}")
     return of_choices[of_states], targets
 
 
@@ -324,12 +324,12 @@ def _read_rates(archive: Archive, sources: NDArray[np.int64], n: int, branches: 
     probabilities = archive.numbers(name, system.get("branch-probability-type"), branches)
     both = _floats(exits), _floats(probabilities)
     if min(v.min(initial=0.0) for v in both) < 0.0:
-        raise archive.refuse("has a negative probability or exit rate")
+        raise archive.error("has a negative probability or exit rate")
     sums = np.bincount(sources, both[1], n)
     wrong = (np.abs(sums - 1.0) > SUM_TOLERANCE) & (np.bincount(sources, minlength=n) > 0)
     if wrong.any():
         s = int(np.argmax(wrong))
-        raise archive.refuse(f"{name}: those of state {s} sum to {sums[s]}: must sum to 1")
+        raise archive.error(f"{name}: those of state {s} sum to {sums[s]}: must sum to 1")
     if isinstance(exits, list) or isinstance(probabilities, list):
         pairs = zip(sources.tolist(), probabilities, strict=True)
         exact = [Fraction(exits[s]) * Fraction(p) for s, p in pairs]
@@ -385,7 +385,7 @@ def _read_states(archive: Archive, n: int) -> tuple[Space, NDArray[np.int64]]:
         return numbers
     width = sum(v[2] for v in read if v)
     if width % 8:
-        raise archive.refuse(f"index.json: variables of {width} bits: must be whole bytes")
+        raise archive.error(f"index.json: variables of {width} bits: must be whole bytes")
     data = archive._array(name, np.dtype((np.uint8, width // 8)), n)
     check_room(f"{archive.path.name}: values of variables", 9.0 * n * width)
     bits = np.unpackbits(data, axis=1, bitorder="little")

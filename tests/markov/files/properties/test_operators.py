@@ -193,7 +193,7 @@ def test_the_graph_decides_zero_and_one() -> None:
     found = probability(np.array([1e-9, 0.5, 0.99]), np.full(3, 1e-8), *map(Truth.exactly, marks))
     assert found.values.tolist() == [0.0, 0.5, 1.0]
     assert found.error.tolist() == [0.0, 1e-8, 0.0]
-    assert found.negated().values.tolist() == [1.0, 0.5, 0.0]
+    assert found.complement().values.tolist() == [1.0, 0.5, 0.0]
 
 
 def test_all_states_are_found_where_no_slowest_decay_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
