@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov.files import search as state_space
+from markov.files import search
 from markov.files.search import StateSpace
 
 LINE = """
@@ -42,8 +42,8 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[StateSpace
     def both(model: Any) -> list[StateSpace]:
         found = []
         for few in (0, 10**9):
-            monkeypatch.setattr(state_space, "MIN_TABLE_STATES", few)
-            found.append(state_space.explore(model.instance, 10**6))
+            monkeypatch.setattr(search, "MIN_TABLE_STATES", few)
+            found.append(search.explore(model.instance, 10**6))
         return found
 
     return both

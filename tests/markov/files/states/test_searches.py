@@ -12,8 +12,7 @@ import pytest
 
 from markov import read_prism, stationary
 from markov.errors import FileError, TooLargeError
-from markov.files import search as table_search
-from markov.files import tables
+from markov.files import search, tables
 from markov.files.queries import parse_property
 from markov.files.rules import FileRules, StateExpressions
 from markov.files.search import explore_by_rules
@@ -151,9 +150,9 @@ def test_both_searches_find_the_same(
     text: str, states: int, direct: int,
     tmp_path: Path, searches: Any, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(table_search, "MAX_BITMAP_STATES", direct)
-    monkeypatch.setattr(table_search, "INITIAL_CAPACITY", 4)  # all arrays are enlarged on the way
-    monkeypatch.setattr(table_search, "STATES_PER_CALL", 1)
+    monkeypatch.setattr(search, "MAX_BITMAP_STATES", direct)
+    monkeypatch.setattr(search, "INITIAL_CAPACITY", 4)  # all arrays are enlarged on the way
+    monkeypatch.setattr(search, "STATES_PER_CALL", 1)
     found = searches(model_of(tmp_path, text, **({"N": 9} if text == LINE else {"t": 3})))
     assert found[0].Q.shape == (states, states)
     assert min(rates.max() for rates in found[0].action_rates.values() if rates.any()) > 0.1
@@ -175,7 +174,7 @@ def test_groups_are_chosen_by_the_digit_that_leaves_fewest(tmp_path: Path) -> No
 
 
 def test_long_rows_are_sorted_together(tmp_path: Path, searches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_search, "MAX_INSERTION_ROW", 1)
+    monkeypatch.setattr(search, "MAX_INSERTION_ROW", 1)
     assert_equal(searches(model_of(tmp_path, LINE)))
 
 
