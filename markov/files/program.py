@@ -509,7 +509,8 @@ def common_steps(program: Program, ranges: Sequence[Range], scope: Scope) -> dic
 def _increment(tree: Expression, name: str, renamed: Mapping[str, str], scope: Scope, start: int) -> int | None:
     """Return c of an assignment x + c, or c - start of an assignment of c; None for other assignments."""
 
-    def fixed(part: Expression) -> int | None:
+    def integer_value(part: Expression) -> int | None:
+        """Return the value of a constant integer expression; None for other expressions."""
         used = {renamed.get(name, name) for name in names_in(part)}
         if not used <= scope.symbols.keys():
             return None
@@ -519,7 +520,7 @@ def _increment(tree: Expression, name: str, renamed: Mapping[str, str], scope: S
             return None
         return int(value.single()) if value.kind == "int" else None
 
-    if (constant_value := fixed(tree)) is not None:
+    if (constant_value := integer_value(tree)) is not None:
         return constant_value - start
     if not isinstance(tree, Chain) or not isinstance(tree.first, Name):
         return None
@@ -527,7 +528,7 @@ def _increment(tree: Expression, name: str, renamed: Mapping[str, str], scope: S
         return None
     total = 0
     for sign, part in tree.rest:
-        summand = fixed(part)
+        summand = integer_value(part)
         if sign not in ("+", "-") or summand is None:
             return None
         total += summand if sign == "+" else -summand
@@ -602,6 +603,7 @@ def _range(variable: Variable, scope: Scope) -> Range:
     location = scope.file, variable.line
 
     def constant_of(expression: Any, role: str, kind: str = "int") -> int:
+        """Return an integer or a truth value that must be constant."""
         value = scope.value(expression, variable.renamed)
         if not value.fixed or value.kind != kind:
             raise FileError(location, f"{role} of {variable.name!r}: must be a constant of type {kind}")
@@ -629,6 +631,7 @@ def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range
     scope = Scope(program.file, symbols, program.formulas)
 
     def label_value(name: str) -> Value | None:
+        """Return the values of a label; None if it is not defined."""
         if name not in program.labels:
             return None
         line = program.labels[name].line

@@ -629,6 +629,7 @@ class Unlisted:
         at_once = first == 0.0
 
         def stops(state: Any) -> bool:
+            """Return whether the path ends in a state."""
             return not left(state) or (at_once and right(state))
 
         calls = Calls(self.rules, None)
@@ -669,6 +670,7 @@ class Unlisted:
         location = self.instance.location(path.line)
 
         def conditions(instance: Instance) -> tuple[Value, Value]:
+            """Return the conditions for the ranges of an instance."""
             scope = instance.with_names(self.names).scope
             is_target, may_continue = constant(False), constant(True)
             if at_once:

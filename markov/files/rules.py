@@ -131,6 +131,7 @@ def _negation(sign: str, of: StateFunction) -> StateFunction:
 
 def _choice(cases: list[tuple[StateFunction, StateFunction]], otherwise: StateFunction) -> StateFunction:
     def choose(s: Any) -> Any:
+        """Return the value of the first condition that holds."""
         for condition, value in cases:
             if condition(s):
                 return value(s)

@@ -360,6 +360,7 @@ class _Reader:
         return value
 
     def truth(self, element: Element, name: str, *, default: bool) -> bool:
+        """Return a truth value, the default without the attribute."""
         text = element.get(name)
         if text is not None and text not in ("true", "false", "1", "0"):
             raise self.error(describe(element), f"{name} = {text[:40]!r}: must be true or false")

@@ -509,6 +509,7 @@ class _Search:
         self.count = self.transitions = 0
 
     def run(self, extra: NDArray[np.int64] | None) -> StateSpace:
+        """Return the reachable states, from the initial states and extra numbers."""
         initial = self._initial()
         first = initial if extra is None else np.union1d(initial, extra)
         visited = _VisitedStates(self.instance.span)

@@ -172,6 +172,7 @@ class _Outcome:
 
     @property
     def writes(self) -> set[int]:
+        """Indices of the variables that the outcome changes."""
         return {k for k, _ in self.changes}
 
     @property
