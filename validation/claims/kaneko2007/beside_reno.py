@@ -37,6 +37,7 @@ MORE_WINDOWS = {
     "ns-3": (
         "kaneko2007/windows-with-reno-seeds-ns3",
         "kaneko2007/windows-with-reno-more-seeds-ns3",
+        "kaneko2007/windows-with-reno-compound-ns3",
     ),
 }
 OTHERS = ("fusion", "areno", "compound")
