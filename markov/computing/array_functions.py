@@ -28,6 +28,7 @@ import numpy as np
 
 from hopflow.kernels.source import KernelError, parse, syntax_tree
 from markov.computing.arrays import (
+    SCALARS,
     NotOnArraysError,
     PerState,
     Uniform,
@@ -148,6 +149,8 @@ def narrow(value: Any, rows: Any) -> Any:
     kind = type(value)
     if kind is np.ndarray:
         return value[rows]
+    if kind in SCALARS:
+        return value
     if kind is States:
         return States(value.make, [None] * len(value.values), value, rows)
     if kind is Updated:
@@ -657,6 +660,15 @@ class Translator:
         if isinstance(yielded, ast.IfExp):
             yes, no = (ast.Expr(ast.Yield(part)) for part in (yielded.body, yielded.orelse))
             return self._if(ast.copy_location(ast.If(yielded.test, [yes], [no]), node))
+        parts = yielded.elts if isinstance(yielded, ast.Tuple) else []
+        if len(parts) == 2 and not any(isinstance(part, ast.Starred) for part in parts):
+            target, rate = map(self.value, parts)
+
+            def receive_pair(frame: Frame) -> Signal:
+                frame.receive(frame.rows_of_run, frame.count, target(frame), rate(frame))
+                return FALL_THROUGH
+
+            return receive_pair
         transition = self.value(yielded)
 
         def run(frame: Frame) -> Signal:

@@ -25,6 +25,7 @@ __all__ = [
     "FLOAT",
     "INTEGER",
     "LIMIT",
+    "SCALARS",
     "NotOnArraysError",
     "PerState",
     "Uniform",

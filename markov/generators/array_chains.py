@@ -194,14 +194,15 @@ class _Run:
             if not (rate.min() > 0.0 and rate.max() < np.inf):
                 happens = (rate > 0.0) & (rate < np.inf)
                 self.invalid.append(sources[~(happens | (rate == 0.0))])
-        elif isinstance(rate, numbers.Real):
-            rate = float(rate)
         else:
-            raise NotOnArraysError("a rate that is no number")
-        if type(rate) is float and not 0.0 < rate < np.inf:
-            if rate != 0.0:
-                self.invalid.append(sources)
-            return
+            if type(rate) is not float:
+                if not isinstance(rate, numbers.Real):
+                    raise NotOnArraysError("a rate that is no number")
+                rate = float(rate)
+            if not 0.0 < rate < np.inf:
+                if rate != 0.0:
+                    self.invalid.append(sources)
+                return
         step, inside = self._step(rows, target)
         if inside is not True and not np.all(inside):
             outside = ~(inside | np.zeros(count, dtype=bool))
