@@ -842,8 +842,8 @@ class Translator:
                 return of.field(of.index(name)) if name in of.make._fields else _property(of, name, frame)
             if type(of) is np.ndarray:
                 raise NotOnArraysError(f"{name} of a number")
-            if isinstance(of, tuple) and holds_arrays(of):
-                return getattr(of, name)
+            if isinstance(of, tuple) and name in getattr(type(of), "_fields", ()):
+                return getattr(of, name)  # no array of the user: a tuple with one is a `Uniform`
             return uniform(getattr(unwrap(of), name))
 
         return value
@@ -1099,8 +1099,8 @@ def item_of(owner: Any, index: Any) -> Any:
         return element(owner, index)
     if type(owner) is np.ndarray or holds_arrays(index):
         raise NotOnArraysError("an element of a number, or one that a state selects")
-    if holds_arrays(owner):
-        return owner[index]
+    if isinstance(owner, (tuple, list)):
+        return owner[index]  # no array of the user: a tuple with one is a `Uniform`
     return uniform(unwrap(owner)[index])
 
 
