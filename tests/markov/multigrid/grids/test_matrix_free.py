@@ -15,6 +15,7 @@ import pytest
 
 from hopflow import NotSolvedError, Status
 from markov import (
+    MM1K,
     ChainModel,
     Cluster,
     MarkovChain,
@@ -27,6 +28,7 @@ from markov import (
 )
 from markov.computing.progress import watch_residuals
 from markov.errors import TooLargeError
+from markov.methods.choice import grid_pays
 from markov.models.measures import measures_of
 from markov.multigrid.grid import Unsuitable
 from markov.multigrid.levels import SOURCE_RATE
@@ -162,6 +164,34 @@ def test_two_hundred_random_tandems_converge():
             distance = 0.5 * np.abs(bounded.pi - other.pi).sum()
             assert distance <= bounded.error_bound + other.error_bound, model
     assert np.median(cycles) <= 30
+
+
+@pytest.mark.parametrize(
+    ("model", "pays"),
+    [
+        (PauseTandem(buffers=(80, 160), high_threshold=120), True),
+        (PauseTandem(buffers=(40, 80), high_threshold=60), False),  # a smaller space
+        (MM1K(capacity=39_999), False),  # elimination of short transitions is as cheap
+        (PauseTandem(buffers=(20_000, 40_000), high_threshold=30_000), False),  # too large
+    ],
+)
+def test_spaces_from_30000_states_on_need_no_matrix_unless_elimination_is_as_cheap(model, pays):
+    assert grid_pays(model) is pays
+
+
+@pytest.mark.parametrize(
+    ("imbalances", "cycles"),
+    [
+        ([9.0, 8.0, 7.0], 4),  # tails at the floor of float64 never settle
+        ([64.0, 30.0, 14.0, 6.0, 2.5, 1.9], 10),
+        ([1.9], 0),
+    ],
+)
+def test_cycles_for_tails_end_when_they_settle_or_stagnate(small, imbalances, cycles):
+    solver, remaining = levels(TANDEM), iter(imbalances)
+    solver.finest.imbalance = lambda *_: next(remaining)
+    assert solver.cycle_tails(0, 100, grid_of(TANDEM).states.marks) == cycles
+    assert next(remaining, None) is None
 
 
 # A chain without a matrix: the same states, classes and measures as with one.
