@@ -83,7 +83,7 @@ PROOFS: dict[str, Any] = {"on": True, "tight": "tight", "off": False}
 LISTED_STATES = 10
 """Number of states whose probabilities are printed of a chain without measures."""
 UNDECIDED, INACCURATE = 3, 4
-"""Exit statuses for properties without a truth value, and for values without a useful bound; 2 is that of a wrong call."""
+"""Exit statuses for properties without a truth value, and for values without a useful bound; wrong calls have 2."""
 commands = cli.Commands()
 solve = cli.Commands(
     cls=FilesToo,
@@ -206,7 +206,7 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool, s
 
 
 def _largest_probabilities(answer: Stationary, count: int) -> list[tuple[Any, float]]:
-    """Return the states with their probabilities in the order of the chain; of more than ``count``, the largest first."""
+    """Return states with their probabilities in the chain's order; of more than ``count`` the largest, these first."""
     import numpy as np
 
     if not count:

@@ -100,8 +100,8 @@ def methods(_: str) -> Answers:
             attempt(lambda x=model, s=first: np.round(m.transient(x, times, start=s).pi, 9)),  # noqa: B023
         )
         yield f"passage {name}", attempt(lambda x=model: _passage(m, x))
-    yield from public_calls("markov.time.passages")
-    yield from public_calls("markov.time.transients")
+    for module in ("passages", "perron", "transients"):
+        yield from public_calls(f"markov.time.{module}")
     kanban = m.PauseTandem(buffers=(30, 60), high_threshold=40)
     for method in kinds:
         yield (

@@ -1,17 +1,17 @@
 """Write the proof of a stationary distribution, or of long-run means, into a file for independent checkers.
 
 Vectors of float64 become integers: the printed probabilities and the rates exactly, the better vector, h and g to
-more digits than matter. `markov.proofs.checker` then computes every claim from these integers. In this order: the listing
-(names of the states, functions, exact rates), the integers, and the file.
+more digits than matter. `markov.proofs.checker` then computes every claim from these integers. In this order: the
+listing (names of the states, functions, exact rates), the integers, and the file.
 
-The long-run mean of f from a state s of a chain with several recurrent classes is u(s): in a recurrent class the mean of f,
-in a transient state the average of those means by the class that is entered. With g that solves Q g = u - f, and e that
-falls where u is not exactly harmonic,
+The long-run mean of f from a state s of a chain with several recurrent classes is u(s): in a recurrent class the mean of
+f, in a transient state the average of these means by the class that is entered. With g that solves Q g = u - f, and e
+that falls where u is not exactly harmonic,
 
     |Q u| <= -Q e  and  |f + Q g - u| <= e
 
-prove that it is within e(s) of u(s) (``docs/markov-bound.md``). Solutions of float64 become integers and are corrected by
-their exact residuals; e is then computed from the remaining residuals. Rounding enters nowhere else.
+prove that it is within e(s) of u(s) (``docs/markov-bound.md``). Solutions of float64 become integers and are corrected
+by their exact residuals; e is then computed from the remaining residuals. Rounding enters nowhere else.
 """
 
 from __future__ import annotations

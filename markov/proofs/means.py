@@ -55,8 +55,10 @@ __all__ = [
 ]
 
 REFINEMENTS = 3
+MAX_REFINEMENTS = 4  # of deviations
 ROUNDING_OF_SIZE = 2.0 * U  # of the mean size of a function: smallest requested error
 INPUT_ERROR_TOLERANCE = 1e-2
+ROUNDING_UP = 1.0 + 32.0 * U  # more than the roundings of a bound
 DENOMINATOR_TOLERANCE = 0.1  # relative error of a denominator that does not matter
 
 
@@ -288,10 +290,6 @@ def _below(value: float, change: float) -> float:
 
 def _above(value: float, change: float) -> float:
     return math.nextafter(value + change, math.inf)
-
-
-MAX_REFINEMENTS = 4
-ROUNDING_UP = 1.0 + 32.0 * U  # more than the roundings of a bound
 
 
 class Deviation(NamedTuple):

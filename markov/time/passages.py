@@ -91,6 +91,7 @@ __all__ = [
 
 VARIANCE_SOLVE_SHARE = 0.3  # of the error that the means cause: tolerance of the variance
 ROUNDING_UP = 1.0 + 2.0**-40  # more than the roundings of a sum of errors
+USEFUL_RELATIVE_ERROR = 1e-6  # of a mean, up to which the answer counts as converged
 
 
 @dataclass(frozen=True, eq=False)
@@ -955,6 +956,13 @@ def finite_until(
     return MarkovChain.of_built(infinite.model, built), ~bracket_.projection.inside, search.start
 
 
+def _status(probability_error: float, mean: float, mean_error: float) -> Status:
+    """Return whether the bounds of a passage are useful."""
+    useful = probability_error <= USEFUL_RELATIVE_ERROR
+    useful = useful and (math.isinf(mean) or mean_error <= USEFUL_RELATIVE_ERROR * mean)
+    return Status.CONVERGED if useful else Status.INACCURATE
+
+
 def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure: OnFailure) -> InfinitePassage:
     """Return the time until an infinite chain first enters a set.
 
@@ -980,7 +988,6 @@ def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure:
         reason = "it was not proved that the set is entered within a finite mean time"
         hint = f"{reason}, or that it may never be: values in {chain.size} states"
         raise RuleError(f"to = {format_value(to)}: {infinite.model.name}: {hint}")
-    useful = probability_error <= USEFUL_RELATIVE_ERROR and (math.isinf(mean) or error <= USEFUL_RELATIVE_ERROR * mean)
     result = InfinitePassage(
         chain=chain,
         target=~projection.inside,
@@ -990,7 +997,7 @@ def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure:
         probability_error=probability_error,
         mean=mean,
         mean_error=error,
-        status=Status.CONVERGED if useful else Status.INACCURATE,
+        status=_status(probability_error, mean, error),
         seconds=watch.seconds(),
         infinite=infinite,
         lyapunov=str(lyapunov),
@@ -998,9 +1005,6 @@ def passage_of_infinite(infinite: InfiniteChain, question: Question, on_failure:
         question=question,
     )
     return deliver(result, on_failure)
-
-
-USEFUL_RELATIVE_ERROR = 1e-6  # of a mean, up to which the answer counts as converged
 
 
 def passage(
@@ -1016,7 +1020,7 @@ def passage(
     Parameters
     ----------
     model
-        A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
+        A `ChainModel`, a `MarkovChain`, a result of `explore`, a model read from a file, or a
         generator matrix.
     to
         The set: a function of a state that returns whether it is in the set, as Python reads conditions;
@@ -1084,15 +1088,12 @@ def passage(
         answers = moments.from_start(first)
         if math.isinf(answers["mean"]) and answers["probability"] == 1.0 and answers["probability_error"] == 0.0:
             raise OverflowError
-    useful = answers["probability_error"] <= USEFUL_RELATIVE_ERROR and (
-        math.isinf(answers["mean"]) or answers["mean_error"] <= USEFUL_RELATIVE_ERROR * answers["mean"]
-    )
     result = Passage(
         chain=chain,
         target=target,
         start=first,
         moments=moments,
-        status=Status.CONVERGED if useful else Status.INACCURATE,
+        status=_status(answers["probability_error"], answers["mean"], answers["mean_error"]),
         seconds=watch.seconds(),
         question=question,
         **answers,

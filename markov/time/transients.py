@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Flow", "InfiniteTransient", "Transient", "transient", "transient_of_infinite"]
 
+TOLERANCE = 1e-12
 MAX_DRAWN_STATES = 8  # states that are drawn when a chain has no measures
 
 
@@ -354,9 +355,10 @@ def transient_of_infinite(
     moments: Vector,
     start: object,
     tolerance: float,
+    acceptable: float,
     on_failure: OnFailure,
 ) -> InfiniteTransient:
-    """Return the distribution of an infinite chain at times."""
+    """Return the distribution of an infinite chain at times; a bound above ``acceptable`` is useless."""
     watch = Stopwatch()
     state, calls = start_of(infinite, start), infinite.hull.layout.calls
     flow = Flow(calls, state, infinite.most)
@@ -367,7 +369,6 @@ def transient_of_infinite(
     outside = values[:, size:].sum(axis=1)
     count = values.shape[1] - size
     bound = (errors + outside) * (1.0 + (count + 8) * U)
-    useful = bound[-1] <= max(1000.0 * tolerance, 1e-6)
     result = InfiniteTransient(
         chain=MarkovChain.of_built(infinite.model, projection.built),
         start=first[:size],
@@ -375,7 +376,7 @@ def transient_of_infinite(
         pi=values[:, :size],
         error_bound=bound,
         tolerance=tolerance,
-        status=Status.CONVERGED if useful else Status.INACCURATE,
+        status=Status.CONVERGED if bound[-1] <= acceptable else Status.INACCURATE,
         steps=steps + more_steps,
         method=f"{method}, on a set grown along the flow",
         seconds=watch.seconds(),
@@ -388,9 +389,6 @@ def transient_of_infinite(
 
 def _zero_heights(states: Sequence[object]) -> Vector:
     return np.zeros(len(states))
-
-
-TOLERANCE = 1e-12
 
 
 @quantities(times="time", max_seconds="time")
@@ -408,7 +406,7 @@ def transient(
     Parameters
     ----------
     model
-        A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
+        A `ChainModel`, a `MarkovChain`, a result of `explore`, a model read from a file, or a
         generator matrix. One with events at fixed times (`read_sbml`) goes through them.
     times
         In s (or the unit of the rates), >= 0, ascending, shape (times,); or one time.
@@ -455,15 +453,14 @@ def transient(
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     timed: tuple[TimedJump, ...] = getattr(model, "timed_jumps", ())
     seconds = one_number("max_seconds", max_seconds, above=0.0)
+    acceptable = max(1000.0 * tolerance, 1e-6)
     chain = as_any_chain(model.chain_between_events if timed else model)
     if isinstance(chain, InfiniteChain):
         with time_limit(seconds):
-            return transient_of_infinite(chain, checked_times, start, tolerance, on_failure)
+            return transient_of_infinite(chain, checked_times, start, tolerance, acceptable, on_failure)
     initial = distribution(chain, start)
-    acceptable = max(1000.0 * tolerance, 1e-6)
     with rates_in_range(chain.Q), time_limit(seconds):
         solution = evolve(chain, initial, checked_times, tolerance, acceptable=acceptable, timed=timed)
-    good = solution.errors[-1] <= acceptable
     result = Transient(
         chain=chain,
         start=initial,
@@ -472,7 +469,7 @@ def transient(
         error_bound=solution.errors,
         relative_error=solution.relative,
         tolerance=tolerance,
-        status=Status.CONVERGED if good else Status.INACCURATE,
+        status=Status.CONVERGED if solution.errors[-1] <= acceptable else Status.INACCURATE,
         steps=solution.steps,
         method=solution.method,
         timed=bool(timed),
