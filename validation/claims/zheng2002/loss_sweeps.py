@@ -67,7 +67,7 @@ class Points:
     p: Values
     ratio: Values
     half: Values
-    runs: NDArray[np.intp]
+    runs: NDArray[np.integer[Any]]
 
     def where(self, keep: NDArray[np.bool_]) -> Points:
         """Return the points that a mask of shape (n,) keeps."""
