@@ -206,7 +206,7 @@ COMBINE_FACTOR = 0.6  # iterates are combined if the residual falls by less per 
 MAX_PAUSE = 4  # cycles between two residuals: slow convergence is detected by the tenth cycle
 MAX_TAIL_IMBALANCE = 2.0  # inflow / outflow in tails that serve a bound
 MAX_TAIL_PAIRS = 8  # pairs of cycles until tails have settled
-MAX_STAGNANT_PAIRS = 2
+MAX_STAGNANT_PAIRS, STAGNANT_IMBALANCE = 2, 1e3  # tails above this imbalance that stagnate are given up
 UNDERFLOW_GUARD = 1e-300
 MAX_FLOW_RATIO = 1e3  # flow of the likeliest state over that of the state that supplies all sources
 WIDE_STAGNANT_CYCLES = 10  # after which levels with two cells to one are set up
@@ -320,12 +320,13 @@ class Multigrid:
         A residual does not depend on states without probability. As weights, such states serve a bound if their
         inflow is
         at most their outflow. At the source of 1e-280, less than twice the outflow is enough.
-        Tails whose imbalance is not halved by two pairs of cycles are at the floor of float64: they never settle.
+        An imbalance above 1e3 that two pairs of cycles do not halve is that of tails at the floor of float64: they never
+        settle.
         """
         minimum, stagnant_pairs = np.inf, 0
         for _ in range(MAX_TAIL_PAIRS):
             imbalance = self.finest.imbalance(RECURRENT, marks)
-            stagnant_pairs = 0 if imbalance < 0.5 * minimum else stagnant_pairs + 1
+            stagnant_pairs = stagnant_pairs + 1 if imbalance > max(STAGNANT_IMBALANCE, 0.5 * minimum) else 0
             minimum = min(minimum, imbalance)
             if done + 2 > max_cycles or imbalance < MAX_TAIL_IMBALANCE or stagnant_pairs == MAX_STAGNANT_PAIRS:
                 break
