@@ -24,9 +24,9 @@ from dfcmodel import CBR, Flow, Link, Scenario, chain, lossless, simulate, takan
 from dfcmodel.sharing.bottlenecks import bottleneck_of
 from hopflow import mbps
 from hopflow.keywords import ELSEWHERE
+from hopflow.parameters import declarations_of
 from hopflow.public_names import LEFT_OUT, load_moved, new_locations
 from hopflow.results import Result
-from hopflow.parameters import declarations_of
 from hopflow.units import quantities_of
 from responsefn import HTCP
 from tests.surface import PUBLIC, ROOT, for_each, printed_by, python
