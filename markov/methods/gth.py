@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import integer
+from hopflow.parameters import param, validate_parameters
 from markov.computing.rounding import U
 from markov.elimination.patterns import BLOCK, Band, ascent, band, eliminate_band
 from markov.methods.solution import Solution
@@ -36,6 +36,7 @@ MIN_ENTRY, MIN_PRODUCT = 1e-250, 1e-290
 CHUNK = 1 << 15
 
 
+@validate_parameters
 @dataclass(frozen=True)
 class GTH:
     """Elimination without subtractions (Grassmann, Taksar, Heyman): entrywise accurate.
@@ -65,10 +66,7 @@ class GTH:
     array([0.75, 0.25])
     """
 
-    block: int = BLOCK
-
-    def __post_init__(self) -> None:
-        integer("block", self.block, 1, 10**6)
+    block: int = param(BLOCK, at_least=1, at_most=10**6)
 
     def solve(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice, number
+from hopflow.parameters import param, validate_parameters
 from markov.computing.progress import report
 from markov.methods.jump_chain import (
     SWEEPS_AT_ONCE,
@@ -28,6 +28,7 @@ __all__ = ["GaussSeidel", "Power"]
 STEPS_AT_ONCE = 50
 
 
+@validate_parameters
 @dataclass(frozen=True)
 class GaussSeidel(Iteration):
     """Gauss-Seidel on the jump chain, a forward and a backward sweep per iteration.
@@ -59,13 +60,9 @@ class GaussSeidel(Iteration):
     (True, True)
     """
 
-    ordering: str = "natural"
-    tolerance: float = 1e-12
-    max_iterations: int = 10_000
-
-    def __post_init__(self) -> None:
-        choice("ordering", self.ordering, ("natural", "cuthill-mckee", "flow"))
-        super().__post_init__()
+    ordering: str = param("natural", choices=("natural", "cuthill-mckee", "flow"))
+    tolerance: float = param(1e-12, above=0.0, below=1.0)
+    max_iterations: int = param(10_000, at_least=1, at_most=10**9)
 
     def flows(self, chain: JumpChain) -> Flows:
         """Return the flows out of the states."""
@@ -87,6 +84,7 @@ class GaussSeidel(Iteration):
         return np.argsort(-flow, kind="stable")
 
 
+@validate_parameters
 @dataclass(frozen=True)
 class Power(Iteration):
     """Power iteration on the lazy jump chain, y <- laziness y + (1 - laziness) y P.
@@ -116,13 +114,9 @@ class Power(Iteration):
     True
     """
 
-    laziness: float = 0.1
-    tolerance: float = 1e-12
-    max_iterations: int = 200_000
-
-    def __post_init__(self) -> None:
-        number("laziness", self.laziness, above=0.0, below=1.0)
-        super().__post_init__()
+    laziness: float = param(0.1, above=0.0, below=1.0)
+    tolerance: float = param(1e-12, above=0.0, below=1.0)
+    max_iterations: int = param(200_000, at_least=1, at_most=10**9)
 
     def flows(self, chain: JumpChain) -> Flows:
         """Return the flows out of the states."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import integer, one_number
 from hopflow.kernels import make_kernel
 from markov.computing.progress import report
 from markov.methods.solution import Solution
@@ -83,10 +82,6 @@ class Iteration:
 
     tolerance: float
     max_iterations: int
-
-    def __post_init__(self) -> None:
-        one_number("tolerance", self.tolerance, above=0.0, below=1.0)
-        integer("max_iterations", self.max_iterations, 1, 10**9)
 
     def solve(self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> Solution:
         """Return pi of an irreducible generator."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice, number
+from hopflow.parameters import param, validate_parameters
 from markov.computing import costs
 from markov.computing.interruption import interruptible
 from markov.computing.progress import watch_residuals
@@ -41,6 +41,7 @@ FREEZING_RESIDUAL = 1e-3  # residual at which the levels of the preconditioner a
 MAX_FREEZING_CYCLES = 20  # to get there
 
 
+@validate_parameters
 @dataclass(frozen=True)
 class Krylov(Iteration):
     """GMRES or BiCGSTAB, preconditioned by incomplete LU or multigrid, then Gauss-Seidel.
@@ -79,19 +80,12 @@ class Krylov(Iteration):
     True
     """
 
-    preconditioner: str = "ilu"
-    solver: str = "gmres"
-    drop_tolerance: float = 1e-4
-    fill_factor: float = 20.0
-    tolerance: float = 1e-12
-    max_iterations: int = 2000
-
-    def __post_init__(self) -> None:
-        choice("preconditioner", self.preconditioner, ("ilu", "multilevel"))
-        choice("solver", self.solver, ("gmres", "bicgstab"))
-        number("drop_tolerance", self.drop_tolerance, at_least=0.0, below=1.0)
-        number("fill_factor", self.fill_factor, at_least=1.0)
-        super().__post_init__()
+    preconditioner: str = param("ilu", choices=("ilu", "multilevel"))
+    solver: str = param("gmres", choices=("gmres", "bicgstab"))
+    drop_tolerance: float = param(1e-4, at_least=0.0, below=1.0)
+    fill_factor: float = param(20.0, at_least=1.0)
+    tolerance: float = param(1e-12, above=0.0, below=1.0)
+    max_iterations: int = param(2000, at_least=1, at_most=10**9)
 
     def flows(self, chain: JumpChain) -> Flows:
         """Return the flows out of the states."""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice
 from hopflow.kernels import make_kernel
+from hopflow.parameters import param, validate_parameters
 from markov.computing.progress import report
 from markov.methods.jump_chain import Flows, Iteration, JumpChain, held_bytes, relax
 from markov.multigrid.cycle import GROWTH_FACTOR, MIN_ENTRY_SHARE, StoppingRule, best_shares
@@ -37,6 +37,7 @@ SLOW_CYCLES_IN_A_ROW = 3
 MAX_SWEEPS = 16
 
 
+@validate_parameters
 @dataclass(frozen=True)
 class Multilevel(Iteration):
     """Aggregation multigrid: the number of cycles hardly depends on the size of the chain.
@@ -71,13 +72,9 @@ class Multilevel(Iteration):
     True
     """
 
-    geometric: bool = True
-    tolerance: float = 1e-12
-    max_iterations: int = 500
-
-    def __post_init__(self) -> None:
-        choice("geometric", self.geometric, (True, False))
-        super().__post_init__()
+    geometric: bool = param(True, choices=(True, False))
+    tolerance: float = param(1e-12, above=0.0, below=1.0)
+    max_iterations: int = param(500, at_least=1, at_most=10**9)
 
     def flows(self, chain: JumpChain, isolated: int | None = None) -> Flows:
         """Return the flows out of the states.

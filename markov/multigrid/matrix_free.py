@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from hopflow.checks import integer, one_number
+from hopflow.parameters import param, validate_parameters
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["MatrixFree", "is_numbered"]
 
 
+@validate_parameters
 @dataclass(frozen=True)
 class MatrixFree:
     """Aggregation multigrid on the grid of a model's states, with rates from its rules: no matrix.
@@ -63,18 +64,14 @@ class MatrixFree:
     MatrixFree(tolerance=1e-10, max_iterations=500, checkpoint=None, threads=None)
     """
 
-    tolerance: float = 1e-12
-    max_iterations: int = 500
+    tolerance: float = param(1e-12, above=0.0)
+    max_iterations: int = param(500, at_least=1, at_most=10**9)
     checkpoint: str | os.PathLike[str] | None = None
-    threads: int | None = None
+    threads: int | None = param(None, at_least=1, at_most=10**9)
 
     def __post_init__(self) -> None:
-        one_number("tolerance", self.tolerance, above=0.0)
-        integer("max_iterations", self.max_iterations, 1, 10**9)
         if not isinstance(self.checkpoint, str | os.PathLike | None):
             raise TypeError(f"checkpoint = {self.checkpoint!r}: must be a path, or None")
-        if self.threads is not None:
-            integer("threads", self.threads, 1, 10**9)
 
     def solve(self, Q: object, components: object = None) -> NoReturn:  # noqa: ARG002
         """Raise ValueError: there is a matrix already, so `Multilevel` is the method for it."""
