@@ -8,6 +8,7 @@ text, evaluated in the namespace of this module with ``s`` for the state.
 from __future__ import annotations
 
 import functools
+import linecache
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -275,7 +276,7 @@ class Kind:
     def functions(self, step: int = 1) -> dict[str, Callable[[Any], Any]]:
         """Return every ``step``-th function, by its text."""
         texts = [text.format(n=self.n, m=self.m, x=self.x) for text in COMMON]
-        return {text: self.made(text) for text in list(dict.fromkeys((*texts, *self.own)))[::step]}
+        return {text: self.made(text, source=True) for text in list(dict.fromkeys((*texts, *self.own)))[::step]}
 
     def refused(self) -> dict[str, Callable[[Any], Any]]:
         """Return the functions that are no condition, or fail, in some state."""
@@ -283,10 +284,14 @@ class Kind:
         texts = [text for text in texts if text != self.n]  # a state that is a number is one
         return {text: self.made(text) for text in texts}
 
-    def made(self, text: str) -> Callable[[Any], Any]:
-        """Return a function of the state by its text."""
+    def made(self, text: str, *, source: bool = False) -> Callable[[Any], Any]:
+        """Return a function of the state by its text, which `inspect` finds if ``source`` is set."""
         scope = {**globals(), "X": self.X, "Y": self.Y, "START": self.start}
-        code = compile(f"lambda s: {text}", f"{self.name} functions", "eval")
+        written, file = f"lambda s: {text}", f"{self.name} functions"
+        if source:
+            file = f"{file}: {text}"
+            linecache.cache[file] = len(written), None, [f"{written}\n"], file
+        code = compile(written, file, "eval")
         made: Callable[[Any], Any] = eval(code, scope)
         return made
 
