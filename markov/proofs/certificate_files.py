@@ -266,9 +266,9 @@ def listing_of(
         Where the file has other transitions.
     """
     columns = chain.components_of(states) or {"state": states}
-    source = getattr(chain.model, "source", None)
-    if source is not None:
-        names = (r.name for r in source.explored.bound.ranges)
+    state_space = getattr(getattr(chain.model, "source", None), "state_space", None)
+    if state_space is not None:  # of a program; listed states have their components already
+        names = (r.name for r in state_space.instance.ranges)
         columns = dict(zip(names, columns.values(), strict=True))
     information, rates = {"made-by": f"hopflow {hopflow.__version__}"}, None
     if model is not None:
