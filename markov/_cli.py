@@ -141,7 +141,8 @@ class _Tandem:
         default = PauseTandem()
         for name in ("link_rate", "bottleneck_rate"):
             if self.arrival_rates is None and params[name] != getattr(default.params, name):
-                msg = f"arrival_rates is missing: with another {name}, say what arrives, such as --arrival-rates 6Gbps,1Gbps"
+                example = "--arrival-rates 6Gbps,1Gbps"
+                msg = f"arrival_rates is missing: with another {name}, say what arrives, such as {example}"
                 raise ValueError(msg)
         return PauseTandem(**params)
 
@@ -239,7 +240,8 @@ class _Output:
     states: Annotated[
         int | None,
         typer.Option(
-            help="List the probabilities of so many states, the most probable; default: 10 where the chain has no measures."
+            help="List the probabilities of so many states, the most probable; "
+            "default: 10 where the chain has no measures."
         ),
     ] = None
     verbose: cli.Verbose = False
@@ -489,7 +491,7 @@ def check(
     ] = None,
     json: cli.AsJson = False,
 ) -> None:
-    """Check a certificate of a stationary distribution, or of long-run means, in exact integers, and print what it proves.
+    """Check a certificate in exact integers, and print what it proves: a stationary distribution or long-run means.
 
     The check shares no code with the solver. Exit status 1: the certificate is refused.
     """

@@ -4,9 +4,9 @@ An expression without P, S and R has exact values. Other expressions are enclose
 and truth values may be undecided, as may be the sets of states in operators.
 
 For infinitely many states, or too many for a list, values are computed from the initial state: long-run means by
-`stationary`, probabilities until a time on a set of states that moves with the distribution (`follow_distribution`), or, for states
-without numbers, on a set that grows along the flow (`Flow`). Probability that has left the set counts as zero for the
-lower and in full for the upper bound.
+`stationary`, probabilities until a time on a set of states that moves with the distribution (`follow_distribution`),
+or, for states without numbers, on a set that grows along the flow (`Flow`). Probability that has left the set counts as
+zero for the lower and in full for the upper bound.
 """
 
 from __future__ import annotations

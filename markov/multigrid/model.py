@@ -296,8 +296,8 @@ class GridModel:
         regions = find_regions(calls, self.space, allowed, counts=True)
         if regions is None:
             msg = (
-                f"its rules are not alike on few boxes of the space, {allowed} at most (a condition on a sum or difference "
-                "of components, a rate that depends on two of them or on a power of one, or many thresholds?)"
+                f"its rules are not alike on few boxes of the space, {allowed} at most (a condition on a sum or "
+                "difference of components, a rate that depends on two of them or on a power of one, or many thresholds?)"
             )
             raise Unsuitable(msg)
         moves = [region for region in regions if region.moves is not None]

@@ -317,11 +317,9 @@ class Multigrid:
     def cycle_tails(self, done: int, max_cycles: int, marks: NDArray[np.uint8]) -> int:
         """Cycle until tails balance, to at most ``max_cycles`` cycles in all; return the number of all cycles.
 
-        A residual does not depend on states without probability. As weights, such states serve a bound if their
-        inflow is
-        at most their outflow. At the source of 1e-280, less than twice the outflow is enough.
-        An imbalance above 1e3 that two pairs of cycles do not halve is that of tails at the floor of float64: they never
-        settle.
+        A residual does not depend on states without probability. As weights, such states serve a bound if their inflow
+        is at most their outflow. At the source of 1e-280, less than twice the outflow is enough. An imbalance above 1e3
+        that two pairs of cycles do not halve is that of tails at the floor of float64: they never settle.
         """
         minimum, stagnant_pairs = np.inf, 0
         for _ in range(MAX_TAIL_PAIRS):

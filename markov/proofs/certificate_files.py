@@ -4,9 +4,9 @@ Vectors of float64 become integers: the printed probabilities and the rates exac
 more digits than matter. `markov.proofs.checker` then computes every claim from these integers. In this order: the
 listing (names of the states, functions, exact rates), the integers, and the file.
 
-The long-run mean of f from a state s of a chain with several recurrent classes is u(s): in a recurrent class the mean of
-f, in a transient state the average of these means by the class that is entered. With g that solves Q g = u - f, and e
-that falls where u is not exactly harmonic,
+The long-run mean of f from a state s of a chain with several recurrent classes is u(s): in a recurrent class the mean
+of f, in a transient state the average of these means by the class that is entered. With g that solves Q g = u - f, and
+e that falls where u is not exactly harmonic,
 
     |Q u| <= -Q e  and  |f + Q g - u| <= e
 

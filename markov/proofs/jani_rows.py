@@ -32,8 +32,8 @@ BINARY = {
 UNARY = {entry.jani: entry.call for entry in EXACT if entry.jani and entry.arguments == 1}
 """Operators and functions of two operands, and functions of one."""
 KEYS = {
-    "model": "jani-version name metadata type features actions constants variables restrict-initial properties automata "
-    "system functions",
+    "model": "jani-version name metadata type features actions constants variables restrict-initial properties "
+    "automata system functions",
     "action": "name", "constant": "name type value", "variable": "name type transient initial-value",
     "type": "kind base lower-bound upper-bound", "system": "elements syncs", "element": "automaton",
     "sync": "synchronise result", "automaton": "name variables restrict-initial locations initial-locations edges",

@@ -1,4 +1,4 @@
-"""Tokens and expressions of the PRISM language, evaluated exactly, and the operators and functions of both exact readers.
+"""Exact evaluation of expressions of the PRISM language; operators and functions of both exact readers.
 
 With the standard library alone, and without the readers of `markov.files`.
 """
@@ -240,11 +240,17 @@ OPERATORS = (*COMPARISONS, *SUMS, *PRODUCTS)
 """Operators of exact readers, by rank in the PRISM language; &, | and => decide from the left, in each reader."""
 
 EXACT = (
-    ExactFunction(min, "min", "min", None), ExactFunction(max, "max", "max", None), ExactFunction(floor, "floor", "floor", 1),
-    ExactFunction(ceil, "ceil", "ceil", 1), ExactFunction(round_half_up, "round", "", 1), ExactFunction(trunc, "", "trc", 1),
-    ExactFunction(abs, "", "abs", 1), ExactFunction(sign, "", "sgn", 1), ExactFunction(remainder, "mod", "%", 2),
+    ExactFunction(min, "min", "min", None),
+    ExactFunction(max, "max", "max", None),
+    ExactFunction(floor, "floor", "floor", 1),
+    ExactFunction(ceil, "ceil", "ceil", 1),
+    ExactFunction(round_half_up, "round", "", 1),
+    ExactFunction(trunc, "", "trc", 1),
+    ExactFunction(abs, "", "abs", 1),
+    ExactFunction(sign, "", "sgn", 1),
+    ExactFunction(remainder, "mod", "%", 2),
     ExactFunction(power, "pow", "pow", 2),
-)  # fmt: skip
+)
 """All functions of exact readers; like these readers, it is independent of `markov.files.language`."""
 FUNCTIONS = {entry.prism: entry.call for entry in EXACT if entry.prism}
 _COMPARISONS, _SUMS, _PRODUCTS = ({entry.prism: entry.call for entry in rank} for rank in (COMPARISONS, SUMS, PRODUCTS))
