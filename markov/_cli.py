@@ -527,7 +527,7 @@ def _of_statement(statement: Statement) -> dict[str, object]:
 
 def _evaluate(model: FileModel, names: list[str], json: bool, *, proof: Any, max_seconds: float | None) -> None:
     """Print the values of properties; exit status 4 where one is inaccurate, 3 where one is undecided."""
-    from markov.computing.time_limits import MAX_SECONDS
+    from markov.computing.resources import MAX_SECONDS
 
     seconds = MAX_SECONDS if max_seconds is None else max_seconds
     answers = [model.property(text, proof=proof, max_seconds=seconds, on_failure="return") for text in names]

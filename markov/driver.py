@@ -14,9 +14,7 @@ from hopflow.checks import choice, one_number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Status, deliver
 from markov.chains import MarkovChain
-from markov.computing.memory import InfiniteStatesError, available
-from markov.computing.progress import watch_residuals
-from markov.computing.rate_range import rates_in_range
+from markov.computing.resources import InfiniteStatesError, available, rates_in_range, watch_residuals
 from markov.exploration import InfiniteChain
 from markov.methods.choice import choose, grid_pays
 from markov.methods.exact import exact_distribution

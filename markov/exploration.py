@@ -11,7 +11,7 @@ from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from hopflow.results import same, table_html
 from markov.chains import MarkovChain
-from markov.computing.memory import InfiniteStatesError
+from markov.computing.resources import InfiniteStatesError
 from markov.generators.building import MAX_STATES, build_chain
 from markov.models.bare import FunctionModel
 from markov.models.rules import ChainModel

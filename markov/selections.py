@@ -10,7 +10,7 @@ import numpy as np
 from hopflow.checks import choice, count_of, format_value
 from hopflow.labels import aligned, labels_of
 from markov.chains import MarkovChain
-from markov.computing.memory import InfiniteStatesError
+from markov.computing.resources import InfiniteStatesError
 from markov.exploration import InfiniteChain
 from markov.models.functions import Mean, members_of, name_of
 from markov.models.measures import functionals

@@ -14,7 +14,7 @@ import numpy as np
 
 from hopflow.errors import RuleError
 from hopflow.results import NotSolvedError
-from markov.computing.memory import TooLargeError
+from markov.computing.resources import TooLargeError
 from responsefn.diagnostics import AmbiguousRateError, UnreachableRateError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,7 +19,7 @@ from hopflow.checks import count_of, format_value
 from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal
-from markov.computing.progress import Counter
+from markov.computing.resources import Counter
 from markov.models.measures import chosen, functionals
 from markov.selections import as_chain
 

@@ -17,8 +17,7 @@ from hopflow.deprecations import accept_old_names, attribute_alias
 from hopflow.parameters import param, validate_parameters
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
-from markov.computing.memory import check_room
-from markov.computing.progress import Counter
+from markov.computing.resources import Counter, check_room
 from markov.models.measures import chosen
 from markov.selections import as_chain, distribution
 

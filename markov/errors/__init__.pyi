@@ -2,7 +2,7 @@
 from hopflow.errors import RuleError, RuleWarning
 from hopflow.results import ConvergenceError, UndecidedError
 
-from ..computing.memory import TooLargeError
+from ..computing.resources import TooLargeError
 from ..files.language import FileError
 from ..phases.sample_fits import FitWarning
 from ..sensitivities.results import NoDerivativeError

@@ -29,7 +29,7 @@ from hopflow.results import ByValue
 from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal, with_diagonal
-from markov.computing.memory import check_room
+from markov.computing.resources import check_room
 from markov.files.chains import FileChain, ListedStates, chain_of
 from markov.files.language import FileError
 from markov.files.models import model_from_chain

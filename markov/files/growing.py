@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.kernels import make_kernel
-from markov.computing.memory import check_room
+from markov.computing.resources import check_room
 from markov.files import kernels
 from markov.files.language import Batch
 from markov.files.search import GATHER, OutsideError, transitions

@@ -19,9 +19,7 @@ from hopflow.results import OnFailure, deliver, same
 from hopflow.units import quantities
 from markov.chains import MarkovChain
 from markov.computing.graphs import leads_to
-from markov.computing.memory import TooLargeError
-from markov.computing.rate_range import rates_in_range
-from markov.computing.time_limits import MAX_SECONDS, time_limit
+from markov.computing.resources import MAX_SECONDS, TooLargeError, rates_in_range, time_limit
 from markov.files.chains import FileChain, ListedStates, chain_of
 from markov.files.csl import Checker
 from markov.files.jani import parse_jani

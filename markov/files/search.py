@@ -19,8 +19,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import MAX_INT32, from_edges, rank_of, with_diagonal
-from markov.computing.memory import StateLimitError, check_room
-from markov.computing.progress import Counter
+from markov.computing.resources import Counter, StateLimitError, check_room
 from markov.files import kernels
 from markov.files.language import Batch, FileError, boolean
 from markov.files.program import Instance

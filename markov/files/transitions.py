@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.computing.memory import check_room
+from markov.computing.resources import check_room
 from markov.files.language import FileError, Value, boolean
 from markov.files.program import Branch, Command, Composition, Instance, Module, Program
 

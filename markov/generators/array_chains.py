@@ -35,7 +35,7 @@ from markov.computing.array_functions import (
 from markov.computing.arrays import LIMIT, NotOnArraysError, holds_arrays, uniform
 from markov.computing.graphs import reachable_from
 from markov.computing.matrices import MAX_INT32, with_diagonal
-from markov.computing.memory import StateLimitError, check_room
+from markov.computing.resources import StateLimitError, check_room
 from markov.generators.plain import Edges
 from markov.models.state_tables import sample_of
 

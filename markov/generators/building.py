@@ -37,8 +37,14 @@ from hopflow.checks import choice
 from hopflow.errors import RuleError, RuleWarning, format_location, location_of
 from markov.computing.graphs import reachable_from
 from markov.computing.matrices import from_edges, rank_of
-from markov.computing.memory import GrowingStatesError, InfiniteStatesError, StateLimitError, TooLargeError, check_room
-from markov.computing.progress import Counter
+from markov.computing.resources import (
+    Counter,
+    GrowingStatesError,
+    InfiniteStatesError,
+    StateLimitError,
+    TooLargeError,
+    check_room,
+)
 from markov.generators.array_chains import COMPLETE_SPACE_STATES, ArrayChain, chain_on_arrays
 from markov.generators.hulls import Hull, hull_of
 from markov.generators.plain import (

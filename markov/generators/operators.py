@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 from hopflow.errors import RuleError
 from hopflow.fork_safety import cached_property
 from markov.computing.arrays import NotOnArraysError
-from markov.computing.memory import check_room
+from markov.computing.resources import check_room
 from markov.generators.array_chains import CHUNK, ArrayRules
 from markov.generators.plain import Calls, Edges, by_source, difference, edges_by_python, refuse_changing
 from markov.generators.regions import Region, find_regions

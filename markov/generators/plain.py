@@ -21,7 +21,7 @@ from hopflow.checks import count_of
 from hopflow.errors import RuleError, location_of, rule_error
 from hopflow.fork_safety import cached_property
 from markov.computing.matrices import from_edges, row_numbers
-from markov.computing.memory import StateLimitError, check_room
+from markov.computing.resources import StateLimitError, check_room
 from markov.generators.standins import asks_for_identity
 from markov.models.rules import ChainModel
 from markov.models.spaces import fields_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from markov.computing.matrices import from_edges, rank_of
-from markov.computing.memory import StateLimitError, check_room
+from markov.computing.resources import StateLimitError, check_room
 from markov.generators.building import Built
 from markov.generators.plain import BYTES_PER_STATE, BYTES_PER_TRANSITION, Rows
 from markov.infinite.bounds import FiniteSet, most_merged

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.parameters import param, validate_parameters
-from markov.computing.progress import report
+from markov.computing.resources import report
 from markov.methods.jump_chain import (
     SWEEPS_AT_ONCE,
     Flows,

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
-from markov.computing.progress import report
+from markov.computing.resources import report
 from markov.methods.solution import Solution
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 
 from hopflow.parameters import param, validate_parameters
 from markov.computing import costs
-from markov.computing.interruption import interruptible
-from markov.computing.progress import watch_residuals
+from markov.computing.resources import interruptible, watch_residuals
 from markov.methods.jump_chain import (
     SWEEPS_AT_ONCE,
     Flows,

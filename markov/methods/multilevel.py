@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from hopflow.parameters import param, validate_parameters
-from markov.computing.progress import report
+from markov.computing.resources import report
 from markov.methods.jump_chain import Flows, Iteration, JumpChain, held_bytes, relax
 from markov.multigrid.cycle import GROWTH_FACTOR, MIN_ENTRY_SHARE, StoppingRule, best_shares
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy

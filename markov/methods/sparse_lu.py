@@ -14,9 +14,8 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from markov.computing import costs
-from markov.computing.interruption import interruptible
 from markov.computing.matrices import inner
-from markov.computing.memory import check_room
+from markov.computing.resources import check_room, interruptible
 from markov.elimination.patterns import Pattern, short_order
 from markov.methods import symbolic_kernels as kernels
 from markov.methods.solution import Solution

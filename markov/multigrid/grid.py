@@ -34,7 +34,7 @@ import scipy.sparse as sp
 
 from hopflow.fork_safety import cached_property
 from markov.computing.graphs import breadth_first_order
-from markov.computing.memory import check_room
+from markov.computing.resources import check_room
 from markov.generators.standins import Curve
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import row_numbers
-from markov.computing.progress import Counter
-from markov.elimination.gth_numpy import eliminate_block
+from markov.computing.resources import Counter
+from markov.elimination.patterns import eliminate_block
 from markov.multigrid.cycle import StoppingRule
 from markov.multigrid.kernels import linear_kernels as kernels
 from markov.multigrid.kernels.cycle_kernels import Schedule, cycle

@@ -12,7 +12,7 @@ from hopflow.errors import RuleError, location_of
 from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.compilation import bound_kernel
-from markov.computing.memory import available, check_room
+from markov.computing.resources import available, check_room
 from markov.generators.building import build_chain
 from markov.generators.plain import Calls, by_source, difference, edges_by_python
 from markov.generators.regions import find_regions
@@ -297,7 +297,8 @@ class GridModel:
         if regions is None:
             msg = (
                 f"its rules are not alike on few boxes of the space, {allowed} at most (a condition on a sum or "
-                "difference of components, a rate that depends on two of them or on a power of one, or many thresholds?)"
+                "difference of components, a rate that depends on two of them or on a power of one, or many "
+                "thresholds?)"
             )
             raise Unsuitable(msg)
         moves = [region for region in regions if region.moves is not None]

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from markov.computing.compilation import bound_kernel
 from markov.computing.double_double_kernels import two_product, two_sum
-from markov.computing.memory import available
+from markov.computing.resources import available
 from markov.computing.rounding import U
 from markov.multigrid import unrolling
 from markov.multigrid.cycle import COARSEST_LEVEL_STATES, w_cycle

@@ -26,8 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.whole_files import replacing
-from markov.computing.memory import available
-from markov.computing.progress import report
+from markov.computing.resources import available, report
 from markov.multigrid.cycle import (
     COARSEST_LEVEL_STATES,
     GROWTH_FACTOR,

@@ -28,11 +28,9 @@ from hopflow.fork_safety import cached_property
 from hopflow.results import WithoutCaches
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.matrices import row_numbers
-from markov.computing.memory import check_room
-from markov.computing.progress import Counter, watch_residuals
+from markov.computing.resources import Counter, check_room, watch_residuals
 from markov.computing.rounding import WIDE_U, U
-from markov.elimination.gth_numpy import Substitution, eliminate_block, lay_out, square
-from markov.elimination.patterns import band, update
+from markov.elimination.patterns import Substitution, band, eliminate_block, lay_out, square, update
 from markov.methods.jump_chain import jumps, normalize
 from markov.methods.multilevel import Multilevel
 from markov.multigrid.linear_multigrid import CoarseLevels, LinearMultigrid

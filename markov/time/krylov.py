@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.matrices import exit_errors
-from markov.computing.memory import check_room
+from markov.computing.resources import check_room
 from markov.computing.rounding import U
 from markov.methods.sparse_lu import factorize
 

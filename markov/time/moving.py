@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from hopflow.kernels import make_kernel
-from markov.computing.progress import Counter
+from markov.computing.resources import Counter
 from markov.computing.rounding import U
 from markov.time.chebyshev import chebyshev_weights
 from markov.time.kernels import moving as kernels

@@ -33,7 +33,7 @@ import scipy.sparse as sp
 from hopflow.fork_safety import cached_property
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal
-from markov.computing.progress import Counter
+from markov.computing.resources import Counter
 from markov.computing.rounding import WIDE_U, U
 from markov.proofs.bounded import Bounded
 from markov.time.absorbing import Absorbing

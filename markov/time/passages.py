@@ -37,8 +37,7 @@ from hopflow.units import quantities
 from markov.chains import MarkovChain
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal
-from markov.computing.memory import TooLargeError
-from markov.computing.rate_range import rates_in_range
+from markov.computing.resources import TooLargeError, rates_in_range
 from markov.computing.rounding import U
 from markov.exploration import InfiniteChain
 from markov.generators.polynomials import Unfollowed

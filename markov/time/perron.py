@@ -27,7 +27,7 @@ from scipy.sparse.linalg import splu
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Result, Status, deliver, figure
 from markov.computing.graphs import strong_components
-from markov.computing.memory import TooLargeError
+from markov.computing.resources import TooLargeError
 from markov.computing.rounding import U
 from markov.models.rules import scope_of_bound
 from markov.proofs.bounded import Bounded

@@ -20,9 +20,8 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import OnFailure, Result, Status, deliver, figure
 from hopflow.units import quantities
 from markov.chains import MarkovChain
-from markov.computing.rate_range import rates_in_range
+from markov.computing.resources import MAX_SECONDS, rates_in_range, time_limit
 from markov.computing.rounding import U
-from markov.computing.time_limits import MAX_SECONDS, time_limit
 from markov.exploration import InfiniteChain
 from markov.infinite.members import start_of
 from markov.infinite.truncations import Truncations

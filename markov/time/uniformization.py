@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from markov.computing.progress import Counter
+from markov.computing.resources import Counter, Prediction
 from markov.computing.rounding import WIDE_U, U
-from markov.computing.time_limits import Prediction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,13 +12,12 @@ import psutil
 import pytest
 
 import markov
-import markov.computing.memory
+import markov.computing.resources
 from markov import GTH, Levels, MarkovChain, PauseTandem, explore, generator, stationary
-from markov.computing import costs, progress
+from markov.computing import costs, resources
 from markov.computing.compilation import bound_kernel
 from markov.computing.double_double_kernels import variation
-from markov.computing.interruption import interruptible
-from markov.computing.progress import Counter, report, watch_residuals
+from markov.computing.resources import Counter, interruptible, report, watch_residuals
 from markov.errors import TooLargeError
 from tests.surface import HANG, printed_by
 
@@ -41,8 +40,8 @@ def test_too_large_is_predicted(monkeypatch):
     with pytest.raises(TooLargeError, match=r"^PauseTandem: a matrix on 4\d* states") as caught:
         generator(model, reachable=False)
     assert caught.value.predicted > 4e12 * 24 > caught.value.available
-    monkeypatch.setattr(markov.computing.memory, "available", lambda: 1e5)
-    monkeypatch.setattr(markov.computing.memory, "MIN_CHECKED_BYTES", 0.0)
+    monkeypatch.setattr(markov.computing.resources, "available", lambda: 1e5)
+    monkeypatch.setattr(markov.computing.resources, "MIN_CHECKED_BYTES", 0.0)
     with pytest.raises(TooLargeError, match=r"^PauseTandem: more than \d+ reachable states: "):
         explore(PauseTandem(buffers=(100, 100)))
 
@@ -50,7 +49,7 @@ def test_too_large_is_predicted(monkeypatch):
 LIMITED = """
 import resource
 from markov import MM1K, generator
-from markov.computing.memory import available
+from markov.computing.resources import available
 from markov.errors import TooLargeError
 
 free = available()
@@ -77,8 +76,8 @@ def test_filled_in_too_large_is_predicted(monkeypatch, method):
     """The prediction covers what the method then holds, and is of its order."""
     chain = MarkovChain(PauseTandem())
     used = stationary(chain, method).memory
-    monkeypatch.setattr(markov.computing.memory, "available", lambda: 1e5)
-    monkeypatch.setattr(markov.computing.memory, "MIN_CHECKED_BYTES", 0.0)
+    monkeypatch.setattr(markov.computing.resources, "available", lambda: 1e5)
+    monkeypatch.setattr(markov.computing.resources, "MIN_CHECKED_BYTES", 0.0)
     with pytest.raises(TooLargeError, match=rf"^{type(method).__name__}\(\) o.* states: ") as caught:
         stationary(chain, method)
     assert used <= caught.value.predicted <= 2 * used
@@ -174,7 +173,7 @@ def test_a_factorization_is_interrupted(module, method, arguments, model):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 def test_a_call_that_never_looks_is_interrupted():
     """A call that waits for ever, without holding the interpreter's lock."""
-    script = "import threading, markov.computing.interruption as m\n"
+    script = "import threading, markov.computing.resources as m\n"
     script += f"def call():\n    {STARTS}\n    threading.Event().wait()\n"
     script += "m.interruptible(call, 60.0)"
     assert "KeyboardInterrupt" in interrupted(script, 0.0)
@@ -223,8 +222,8 @@ def test_reports_are_collected():
 
 def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
-    monkeypatch.setattr("markov.computing.progress.DELAY", 0.0)
-    monkeypatch.setattr("markov.computing.progress.REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr("markov.computing.resources.DELAY", 0.0)
+    monkeypatch.setattr("markov.computing.resources.REFRESH_SECONDS", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with watch_residuals(1e-4):
         for n in range(5):
@@ -236,7 +235,7 @@ def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
 
 def test_the_time_left_counts_from_the_beginning(monkeypatch, capsys):
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
-    monkeypatch.setattr("markov.computing.progress.DELAY", 0.0)
+    monkeypatch.setattr("markov.computing.resources.DELAY", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with Counter("levels", total=100) as counter:
         counter.begin -= 50.0  # as if it had taken as long
@@ -245,9 +244,9 @@ def test_the_time_left_counts_from_the_beginning(monkeypatch, capsys):
     assert "50/100" in capsys.readouterr().err
     with watch_residuals(1e-4):
         report(0, 1.0)
-        progress._active_watch.get().begin -= 50.0
-        monkeypatch.setattr("markov.computing.progress.REFRESH_SECONDS", 0.0)
-        progress._active_watch.get().bar = None  # not shown until now
-        progress._active_watch.get().next = 0.0
+        resources._active_watch.get().begin -= 50.0
+        monkeypatch.setattr("markov.computing.resources.REFRESH_SECONDS", 0.0)
+        resources._active_watch.get().bar = None  # not shown until now
+        resources._active_watch.get().next = 0.0
         report(10, 1e-2)
         assert "50 % of the digits [00:50<00:" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import markov
-import markov.computing.memory
+import markov.computing.resources
 from markov import (
     MM1K,
     ChainModel,

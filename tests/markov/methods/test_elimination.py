@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 from hopflow import Status
 from markov import GTH, CoxTandem, MarkovChain, SparseLU, stationary
 from markov.elimination import patterns
-from markov.elimination.gth_numpy import eliminate_block, lay_out, square
 from markov.elimination.patterns import (
     BLOCK,
     Pattern,
     ascent,
     band,
     eliminate_band,
+    eliminate_block,
     eliminate_down_to,
+    lay_out,
     short_order,
+    square,
     update,
 )
 from markov.methods.gth import MAX_ASCENT

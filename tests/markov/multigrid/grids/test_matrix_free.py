@@ -26,7 +26,7 @@ from markov import (
     explore,
     stationary,
 )
-from markov.computing.progress import watch_residuals
+from markov.computing.resources import watch_residuals
 from markov.errors import TooLargeError
 from markov.methods.choice import grid_pays
 from markov.models.measures import measures_of
@@ -549,7 +549,7 @@ def test_what_cannot_be_laid_out_is_refused_with_a_reason(model, why, monkeypatc
 
 def test_memory_is_predicted_before_it_is_taken(monkeypatch):
     model = PauseTandem(buffers=(2_000, 2_500), high_threshold=900)
-    monkeypatch.setattr("markov.computing.memory.available", lambda: 1.2e8)
+    monkeypatch.setattr("markov.computing.resources.available", lambda: 1.2e8)
     with pytest.raises(TooLargeError, match="on a grid of 1001") as caught:
         GridModel(model)
     assert 16.0 < caught.value.predicted / 1e7 < 18.0
