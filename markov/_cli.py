@@ -56,7 +56,7 @@ def _chains(incomplete: str) -> list[str]:
 
 
 def _methods(incomplete: str) -> list[str]:
-    """Complete the name of a method."""
+    """Return the completions of the name of a method."""
     from markov.registries import method_names
 
     return cli.completions(incomplete, method_names())
@@ -549,7 +549,7 @@ def _end(*statuses: Status) -> None:
 
 
 def _evaluate_exactly(answer: Stationary, functions: Mapping[str, Any], json: bool) -> None:
-    """Print long-run means with bounds evaluated in integers; JSON has the ends as fractions."""
+    """Print long-run means with bounds that are evaluated in integers."""
     bounds = {text: answer.bound(f, exact=True) for text, f in functions.items()}
     if json:
         fields_of_bound = ("value", "lower", "upper")

@@ -236,7 +236,7 @@ def pause_thresholds(
     thresholds: Sequence[WholeWithUnit] | None = None,
     method: Method | None = None,
 ) -> ThresholdAdvice:
-    """Return a range of pause thresholds for a port, with loss, delay and pauses over the thresholds.
+    """Recommend a range of pause thresholds for a port, with loss, delay and pauses over the thresholds.
 
     Parameters
     ----------

@@ -569,7 +569,7 @@ class Translator:
         return run
 
     def statement(self, node: ast.stmt) -> Statement:
-        """Return one statement."""
+        """Return a function of the frame that executes a statement."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise refusal(node)

@@ -80,12 +80,12 @@ def sparse_lu(fill: float, work: float) -> float:
 
 
 def substitutions(entries: float) -> float:
-    """Return the seconds of the solves of a proof with factors of ``entries`` entries."""
+    """Estimate the time in s of the solves of a proof with factors of ``entries`` entries."""
     return entries * PER_SUBSTITUTION
 
 
 def multigrid(n: int, entries: int) -> float:
-    """Return the seconds of multigrid for pi, some thirty cycles."""
+    """Estimate the time of multigrid for pi in s: about thirty cycles."""
     return MULTIGRID + n * MULTIGRID_STATE + entries * MULTIGRID_ENTRY
 
 

@@ -717,7 +717,7 @@ def model_from_chain(chain: MarkovChain) -> FileModel:
         return Value("bool" if values.dtype == bool else "int", run, reads=frozenset(range(len(variables))))
 
     def label_value(name: str) -> Value | None:
-        """Return the listed values of a label; None if it is not listed."""
+        """Return a listed label as an expression; None if it is not listed."""
         return value_of(listed.label_arrays[name]) if name in listed.label_arrays else None
 
     model.instance.scope.labels = label_value

@@ -231,7 +231,7 @@ class Program:
     reactions: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def location(self, line: int) -> tuple[str, int | None]:
-        """Return the location of a command or an expression in the file."""
+        """Return file and line of a command or an expression; the line is None if it is unknown."""
         line, _ = self.reactions.get(line, (line, ""))
         return self.file, line or None
 

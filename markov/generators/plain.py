@@ -421,7 +421,7 @@ class Enumeration:
             raise refusal from refusal.__cause__
 
     def _adder(self, space: Space | None) -> Callable[[Any], int]:
-        """Return a function that numbers target states, and adds new ones."""
+        """Return a function that adds a target state without a number, and returns its number."""
         numbers, states, make = self._number_of, self.states, self.calls.make
         admit: Callable[[Any], bool] = lambda _state: False
         if space is not None:

@@ -411,7 +411,7 @@ def _logarithm_above_one(x: Any) -> Any:
 
 
 def factorial(x: Any) -> Any:
-    """Return the factorial of a whole number."""
+    """Return bounds on the factorial of a polynomial with whole values."""
     if not is_integral(x.terms):
         raise Unfollowed("a factorial of a number that may not be whole")
     if not x >= 0:

@@ -379,7 +379,7 @@ class Term(NamedTuple):
     empty: int | None = None
 
     def at(self, mode: Mode, components: Sequence[Any]) -> Any:
-        """Return its value in a state, whose components may be polynomials."""
+        """Return the term at a mode and components, which may be polynomials."""
         if self.mode_component is not None and mode[self.mode_component] != self.value:
             return 0
         if self.empty is not None and components[self.empty] != 0:

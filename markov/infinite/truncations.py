@@ -326,7 +326,7 @@ class Truncations:
 
 
 def include_inner(sets: Truncations, lyapunov: Lyapunov) -> None:
-    """Include all states in which the drift of a function was not verified.
+    """Add to the truncation sets all states in which the drift of a function was not verified.
 
     Changes of a component may have a common divisor. States that the start cannot lead to for that reason are left out.
     """

@@ -65,7 +65,7 @@ class GaussSeidel(Iteration):
     max_iterations: int = param(10_000, at_least=1, at_most=10**9)
 
     def flows(self, chain: JumpChain) -> Flows:
-        """Return the flows out of the states."""
+        """Solve for the flows out of the states by Gauss-Seidel iteration, up to a factor."""
         inflow, exit_rates, _ = chain
         order = self._order(inflow, exit_rates)
         ordered, exits = inflow[order][:, order], exit_rates[order]

@@ -91,7 +91,9 @@ class StoppingRule:
 
 
 def best_shares(products: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the shares of m former iterates in the combination with the smallest residual, shape (m,).
+    """Return the shares of m former iterates in the combination with the smallest residual.
+
+    Shape (m,); the current iterate has the rest.
 
     ``products``, shape (m, m + 1), are the scalar products of the changes of the residual with each other and, in
     the last column, with the negative residual. The equations are scaled to a unit diagonal.

@@ -136,7 +136,7 @@ class Grid:
 
     @cached_property
     def step(self) -> NDArray[np.int64]:
-        """Number of the other state less that of this one, for each entry."""
+        """Offset from the number of a state to that of the other state, for each entry."""
         return np.asarray(self.steps @ self.strides + self.others - self.slots)
 
     @cached_property
@@ -490,7 +490,7 @@ class Boxes:
         return math.prod(self.n_cells) * int(self.occupied.sum(axis=-1).max())
 
     def shift_states(self, n: int, shift: Numbers) -> Boxes:
-        """Return the boxes of states shifted along an axis, each combination by its own distance."""
+        """Return the boxes of states shifted along an axis, each by its own distance."""
         n_cells = *self.n_cells[:n], self.n_cells[n] + int(shift.max()), *self.n_cells[n + 1 :]
         moves = self.moves.shift_states(n, shift)
         cut, old = cuts_of(moves, n_cells)[n], self.cuts[n]

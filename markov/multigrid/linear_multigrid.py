@@ -113,7 +113,7 @@ class CoarseLevels(NamedTuple):
 
 
 def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
-    """Return the mean time in each state of the last level per unit of mass, until the ground state is hit.
+    """Return the mean times in the states of the last level from each start, until the ground state is hit.
 
     The inverse of its equations, shape (m, m), by elimination without subtractions.
     """

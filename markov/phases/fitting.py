@@ -381,7 +381,7 @@ def log_likelihood(times: Floats, fit: HyperErlang) -> float:
 
 
 def free_fits(groups: Groups, phases: int) -> list[HyperErlang]:
-    """Return the fits of the EM algorithm, one or two per division into branches, in order of falling likelihood."""
+    """Return the fits of the EM algorithm without conditions on moments, the most likely one first."""
     if phases <= MAX_PHASES_FOR_ALL_DIVISIONS:
         divisions = list(_ascending_sums(phases, 1))
     else:

@@ -256,7 +256,7 @@ class _Edge(NamedTuple):
 
 
 def find_level_runs(model: ChainModel, component: Any) -> tuple[list[LevelRun], Space, NDArray[np.int64]]:
-    """Return the runs of a model's levels with equal rows, and the states of a level.
+    """Return the runs of a model's levels with equal rows, its space, and the codes of the states of a level.
 
     If the component has no last value (`NO_END`), the last run has no end.
 

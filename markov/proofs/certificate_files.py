@@ -168,7 +168,7 @@ def add_steps(values: list[int], steps: NDArray[np.float64], unit: Fraction) -> 
 
 
 def outward(value: Fraction, width: Fraction, *, up: bool = False) -> str:
-    """Return a number with six digits of ``width``, not above the value, or not below it."""
+    """Format a value rounded down, or up, to six digits of ``width``."""
     if width <= 0:
         return str(value)
     e = decimal_exponent(width) - CLAIMED_DIGITS + 1

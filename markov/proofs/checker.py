@@ -449,7 +449,7 @@ def poisson_residual(contents: Contents, function: Function) -> tuple[list[int],
 
 
 def _check_claim(function: Function, low: Fraction, high: Fraction) -> Interval:
-    """Return a proved interval; CertificateError where it is not within the claimed interval."""
+    """Return a proved interval after checking that it is within the claimed one."""
     if not function.claimed[0] <= low <= high <= function.claimed[1]:
         raise CertificateError(f"{function.name}: proved is {format_interval(low, high)}, less than claimed")
     return low, high

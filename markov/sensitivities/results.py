@@ -12,7 +12,7 @@ __all__ = ["NoDerivativeError", "Sensitivity", "combine_sides", "format_shortest
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The derivative of a measure by a parameter, or its difference for one more of a whole number.
+    """Derivative of a measure with respect to a parameter, or the change for one more if it is whole.
 
     Attributes
     ----------

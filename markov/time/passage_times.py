@@ -448,7 +448,7 @@ class _Tail(NamedTuple):
         return _Parts(_Sum(running, running * error), end_sums, densities)
 
     def beyond(self, weights: PoissonWeights) -> _Parts:
-        """Return the contribution of the entries from ``begin`` on to `PowerSums._sum`."""
+        """Return the parts of the tail's entries, for Poisson weights, that `PowerSums._sum` adds."""
         first = max(self.begin, weights.left)
         jumps = np.arange(first, weights.right + 1)
         tail_weights = weights.weights[first - weights.left :]

@@ -155,7 +155,7 @@ class Moments(WithoutCaches):
 
     @property
     def probability(self) -> Vector:
-        """Of ever entering the set from each state, shape (n,)."""
+        """Probability of ever entering the set from each state, shape (n,)."""
         return self._entry[0]
 
     @property

@@ -241,7 +241,7 @@ def weights_of(words: int) -> range:
 
 
 def _error_at_longest(words: int, n: int, longest: float, squarings: int) -> float:
-    """Return the relative error at the longest time where all matrices have ``words`` words."""
+    """Return the relative error at the longest time if all matrices have ``words`` words."""
     per_product, first_error = _per_jump(words, n), _per_step(words)
     return max_jumps(longest) * per_product + 2.0**squarings * (first_error + unit_error(words, n))
 
