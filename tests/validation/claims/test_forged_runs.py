@@ -202,7 +202,7 @@ FORGERIES = [
     Forgery("D04", "ripples with DFC", SHAPED, ripples, {"settles": C}),
     Forgery("D10", "a queue at node 1", QUEUES, put("queued", 900, node=1), {"at_node_15": C}, "occupancy"),
     Forgery("D10", "a queue that stays", QUEUES, put("queued", 900, node=15), {"drains": C}, "occupancy"),
-    Forgery("D11", "a full queue in a few runs", DFC, put("peak", 1800, node=3), [R, N, R, R], "nodes"),
+    Forgery("D11", "a full queue in all runs", DFC, put("peak", 1800, node=3), [R, C, R, R], "nodes"),
     Forgery("D11", "packets that stay", DFC, put("queued_target", 10), {"recovers": C}, "occupancy"),
     Forgery("D16", "losses", "takano2006/scenario-4v-without-dfc", put("dropped", 1), {"lossless, without DFC": Verdict.DISAGREE},
             "flows", slow=True),

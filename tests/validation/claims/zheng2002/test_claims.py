@@ -323,7 +323,7 @@ def test_losses_that_ecn_spares_grow_at_each_step(doctor, judged) -> None:
 def points(ratio: list[float], half: float = 0.0) -> Points:
     values = np.array(ratio, dtype=np.float64)
     k = np.array([100.0 * n for n in range(values.size, 0, -1)], dtype=np.float64)
-    return Points(k, np.reciprocal(k), values, np.full_like(values, half))
+    return Points(k, np.reciprocal(k), values, np.full_like(values, half), np.full(len(values), 5))
 
 
 def test_steps_split_points_by_tolerance() -> None:
