@@ -97,6 +97,15 @@ class Labelled:
     def symbols(self) -> None:
         """Return no parameters."""
 
+    def function_of_state(self, kind: str, _q: Any) -> Callable[[Any, Any], Any]:
+        """Return ``labels`` or ``rewards`` as a function of the state and of no parameters."""
+        function = getattr(self, kind)
+        return lambda s, _q: function(s)
+
+    def measures(self, _pi: Any, _s: Any = None) -> dict[str, Any]:
+        """Return no measures."""
+        return {}
+
 
 def main(side: int = 500) -> int:
     """Print the table; return 1 where a function takes too long."""
