@@ -30,8 +30,6 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order
-from scipy.sparse.linalg import splu
 
 import hopflow
 from hopflow.whole_files import replacing
@@ -501,6 +499,8 @@ def write_long_run(
     ValueError
         For a measure that is a ratio or a vector, or a model that has other transitions.
     """
+    from scipy.sparse.csgraph import breadth_first_order
+
     order = breadth_first_order(chain.Q, start, return_predecessors=False)
     visited = np.sort(order).astype(np.int64)
     Q = chain.Q[visited][:, visited].tocsr()
@@ -561,6 +561,8 @@ class _Solver(NamedTuple):
 
 def _factors(Q: sp.csr_matrix, states: States) -> Callable[[Vector], Vector]:
     """Return the solution of Q x = b in ``states``, x = 0 in all others, as a function of b."""
+    from scipy.sparse.linalg import splu
+
     if not len(states):
         return np.zeros_like
     try:

@@ -105,7 +105,7 @@ STARTS = '__import__("os").write(1, b"starts\\n")'
 """Not by ``print``: a thread that still holds the lock of stdout when the interpreter ends would abort the process."""
 SCRIPT = """
 from markov import {method}, PauseTandem, explore, stationary
-import markov.methods.{module} as module
+import markov.{module} as module
 from markov import Kanban, Polling
 
 def told(call, seconds):
@@ -118,8 +118,8 @@ stationary(chain, {method}({arguments}), proof=False)
 print("ended", flush=True)
 """
 LONG = [
-    ("krylov", "Krylov", "drop_tolerance=1e-10, fill_factor=100.0", "Polling(stations=12)"),
-    ("elimination", "GTH", "block=10**6", "PauseTandem(buffers=(223, 223), high_threshold=150)"),
+    ("methods.krylov", "Krylov", "drop_tolerance=1e-10, fill_factor=100.0", "Polling(stations=12)"),
+    ("elimination.patterns", "GTH", "block=10**6", "PauseTandem(buffers=(223, 223), high_threshold=150)"),
 ]
 """Incomplete factors that drop little, and one call of a kernel: some 8 s or more."""
 
@@ -185,7 +185,7 @@ def test_an_order_is_interrupted():
     """An order of minimum degree takes a quarter of a minute here."""
     script = SCRIPT.format(
         STARTS=STARTS,
-        module="sparse_lu",
+        module="methods.sparse_lu",
         method="SparseLU",
         arguments="",
         model="Kanban(tickets=3)",
