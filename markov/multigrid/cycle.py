@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COARSEST_LEVEL_STATES",
     "GROWTH_FACTOR",
+    "MIN_COARSENING_FOR_W",
     "MIN_ENTRY_SHARE",
     "RANK_TOLERANCE",
     "CorrectedLevel",

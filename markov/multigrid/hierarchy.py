@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
+from markov.multigrid.cycle import MIN_COARSENING_FOR_W
 from markov.multigrid.kernels import aggregation_kernels
 from markov.multigrid.kernels import aggregation_kernels as kernels
 from markov.multigrid.kernels.aggregation_kernels import Aggregates, Pattern
@@ -30,7 +31,6 @@ MIN_STRENGTH = 0.5  # of the largest flow: components that are halved
 PAIRING_PASSES = 3  # pairs of pairs of pairs
 MIN_COUPLING = 0.01  # minimum coupling in a pass, relative to the strongest
 MAX_COARSENING_RATIO = 0.8  # of the states: aggregates that are worth it
-W_CYCLE_RATIO = 2.5  # states over those of the next level for which two visits per cycle pay
 N_DUMMY_ENTRIES = 64  # dummy entries, several of them to avoid a dependence between successive sums
 MAX_CODE_RATIO = 16  # codes over states; sparser codes are sorted
 UNDERFLOW_GUARD = 1e-300
@@ -147,7 +147,7 @@ def build_hierarchy(
     sizes = np.diff(first)
     return Hierarchy(
         first=np.array(first),
-        repeats=np.concatenate([[1], np.where(sizes[:-1] > W_CYCLE_RATIO * sizes[1:], 2, 1)]),
+        repeats=np.concatenate([[1], np.where(sizes[:-1] > MIN_COARSENING_FOR_W * sizes[1:], 2, 1)]),
         indptr=np.concatenate(all_indptr),
         indices=np.concatenate(all_indices),
         values=np.concatenate([values, np.zeros(entries[-1] + N_DUMMY_ENTRIES - len(values))]),
