@@ -26,7 +26,41 @@ from markov.files.language import (
     names_of_language,
 )
 
-__all__ = ["MAX_BYTES", "Cursor", "ExpressionParser", "Token", "decimal", "read_text", "tokenize"]
+__all__ = [
+    "EXPRESSION_GRAMMAR",
+    "MAX_BYTES",
+    "Construct",
+    "Cursor",
+    "ExpressionParser",
+    "Token",
+    "decimal",
+    "read_text",
+    "tokenize",
+]
+
+# --------------------------------------------------------------------------------------------- grammar
+
+
+class Construct(NamedTuple):
+    """A construct of the language.
+
+    Attributes
+    ----------
+    part
+        ``"model"`` (a declaration), ``"expression"`` or ``"property"``.
+    name
+        Description.
+    example
+        Text that a test reads; declarations stand beside two modules A and B (`tests/markov/files/parsing`).
+    refused
+        Part of the error message for a refused construct; empty if it is read.
+    """
+
+    part: str
+    name: str
+    example: str
+    refused: str = ""
+
 
 # ---------------------------------------------------------------------------------------------- tokens
 
@@ -190,6 +224,22 @@ MAX_DEPTH = 60  # of nested parentheses and operators
 MAX_NUMBER_LENGTH = 400  # characters
 RANKS = {"^": POWER_RANK, **{sign: entry.rank for sign, entry in OPERATORS.items()}}
 FUNCTIONS = names_of_language("prism")
+
+
+EXPRESSION_GRAMMAR = (
+    Construct("expression", "Choices", "x = 0 ? 1 : y = 0 ? 2 : 3"),
+    Construct("expression", "Logic", "(x = 0 => y = 0) & !(x = 1 | y = 1) <=> true"),
+    Construct("expression", "Comparisons", "x <= 1 & x >= 0 & x < 2 & x > -1 & x = y & x != 2"),
+    Construct("expression", "Arithmetic; 1 / 2 is 0.5", "-x + 2 * y - 1 / 2 + 2 ^ 3"),
+    Construct(
+        "expression",
+        "Functions, listed in [Functions of expressions](#functions-of-expressions)",
+        "pow(2, x) + max(x, y, 1)",
+    ),
+    Construct("expression", "Functions in the older form", "func(min, x, y)"),
+    Construct("expression", "Other functions", "sqrt(x)", "'sqrt' is no function"),
+)
+"""Constructs that `ExpressionParser` reads or refuses."""
 
 
 class ExpressionParser:

@@ -1,8 +1,9 @@
 """Models in the PRISM language: continuous- and discrete-time Markov chains.
 
 The language is that of M. Kwiatkowska, G. Norman, D. Parker, PRISM 4.0: verification of probabilistic
-real-time systems, CAV 2011, and of the tool's manual. `GRAMMAR` is the documentation's table: constructs follow the
-grammar of PRISM 4.8 ("The PRISM Language" and "Property Specification"), including older words that it accepts.
+real-time systems, CAV 2011, and of the tool's manual. `GRAMMAR` is the documentation's table, with the constructs of
+expressions (`markov.files.parsing`) and of properties (`markov.files.queries`). They follow the grammar of PRISM 4.8
+("The PRISM Language" and "Property Specification"), including older words that it accepts.
 """
 
 from __future__ import annotations
@@ -10,11 +11,19 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hopflow.checks import file_path
 from markov.files.language import Expression, FileError, Literal, Name
-from markov.files.parsing import Cursor, ExpressionParser, Token, read_text, tokenize
+from markov.files.parsing import (
+    EXPRESSION_GRAMMAR,
+    Construct,
+    Cursor,
+    ExpressionParser,
+    Token,
+    read_text,
+    tokenize,
+)
 from markov.files.program import (
     Assignment,
     Branch,
@@ -26,35 +35,12 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
+from markov.files.queries import PROPERTY_GRAMMAR
 
-__all__ = ["GRAMMAR", "Construct", "parse_prism"]
+__all__ = ["GRAMMAR", "parse_prism"]
 
 # --------------------------------------------------------------------------------------------- grammar
 
-
-class Construct(NamedTuple):
-    """A construct of the language.
-
-    Attributes
-    ----------
-    part
-        ``"model"`` (a declaration), ``"expression"`` or ``"property"``.
-    name
-        Description.
-    example
-        Text that a test reads; declarations stand beside two modules A and B (`tests/markov/files/parsing`).
-    refused
-        Part of the error message for a refused construct; empty if it is read.
-    """
-
-    part: str
-    name: str
-    example: str
-    refused: str = ""
-
-
-LTL = "a path formula beyond CSL (LTL)"
-NOT_MARKOV = "is not of Markov chains"
 
 GRAMMAR = (
     Construct(
@@ -131,38 +117,8 @@ GRAMMAR = (
         "mdp",
         "models of type mdp are not read",
     ),
-    Construct("expression", "Choices", "x = 0 ? 1 : y = 0 ? 2 : 3"),
-    Construct("expression", "Logic", "(x = 0 => y = 0) & !(x = 1 | y = 1) <=> true"),
-    Construct("expression", "Comparisons", "x <= 1 & x >= 0 & x < 2 & x > -1 & x = y & x != 2"),
-    Construct("expression", "Arithmetic; 1 / 2 is 0.5", "-x + 2 * y - 1 / 2 + 2 ^ 3"),
-    Construct(
-        "expression",
-        "Functions, listed in [Functions of expressions](#functions-of-expressions)",
-        "pow(2, x) + max(x, y, 1)",
-    ),
-    Construct("expression", "Functions in the older form", "func(min, x, y)"),
-    Construct("expression", "Other functions", "sqrt(x)", "'sqrt' is no function"),
-    Construct("property", "Probabilities, with or without a threshold", "P>=0.5 [ F x=1 ]"),
-    Construct("property", "`X`, `F`, `G`, `U`, `W`, `R`, with bounds on the time", "P=? [ x=0 U[1,2] y=1 ]"),
-    Construct("property", "Long-run probabilities", "S=? [ x=1 ]"),
-    Construct(
-        "property",
-        "Rewards until a set, in total, until a time, at a time, in the long run",
-        'R{"r"}=? [ C<=2 ] + R{1}=? [ I=2 ] + R=? [ F x=1 ] + R=? [ S ]',
-    ),
-    Construct("property", "Filters", "filter(max, P=? [ F x=1 ], y=0)"),
-    Construct("property", "Filters in the older form", "P=? [ F x=1 {y=0}{max} ]"),
-    Construct("property", "Names of labels, of `init` and `deadlock`, and of other properties", 'P=? [ F "init" ]'),
-    Construct("property", "Names of properties", '"p": S=? [ x=1 ]'),
-    Construct("property", "Formulas of LTL", "P=? [ G F x=1 ]", LTL),
-    Construct("property", "`Pmin`, `Pmax`, `Rmin`, `Rmax`", "Pmax=? [ F x=1 ]", NOT_MARKOV),
-    Construct("property", "`A` and `E` of CTL", "E [ F x=1 ]", NOT_MARKOV),
-    Construct("property", "Several objectives", "multi(P>0.1 [ F x=1 ])", "several objectives (multi) are not read"),
-    Construct("property", "Coalitions of players", "<<p>> P=? [ F x=1 ]", "coalitions of players are not read"),
-    Construct(
-        "property", "Differences of two rewards", 'R{"r"}{"s"}=? [ F x=1 ]', "two rewards in one operator are not read"
-    ),
-    Construct("property", "Rewards until a path formula", "R=? [ x=0 U x=1 ]", LTL),
+    *EXPRESSION_GRAMMAR,
+    *PROPERTY_GRAMMAR,
 )
 
 

@@ -13,10 +13,11 @@ from pathlib import Path as File
 from typing import Any, NamedTuple
 
 from markov.files.language import Expression, FileError, Label, Literal
-from markov.files.parsing import RANKS, Cursor, ExpressionParser, Token, read_text, tokenize
+from markov.files.parsing import RANKS, Construct, Cursor, ExpressionParser, Token, read_text, tokenize
 from markov.files.program import Constant
 
 __all__ = [
+    "PROPERTY_GRAMMAR",
     "Accumulated",
     "Filter",
     "Interval",
@@ -186,7 +187,34 @@ FILTERS = (
 )
 COMPARED = ("<", "<=", ">", ">=")
 BINARY = ("U", "W", "R")
-LTL = "a path formula beyond CSL (LTL): X, F, G, U, W or R of sets of states is expected"
+BEYOND_CSL = "a path formula beyond CSL (LTL)"
+LTL = f"{BEYOND_CSL}: X, F, G, U, W or R of sets of states is expected"
+
+
+PROPERTY_GRAMMAR = (
+    Construct("property", "Probabilities, with or without a threshold", "P>=0.5 [ F x=1 ]"),
+    Construct("property", "`X`, `F`, `G`, `U`, `W`, `R`, with bounds on the time", "P=? [ x=0 U[1,2] y=1 ]"),
+    Construct("property", "Long-run probabilities", "S=? [ x=1 ]"),
+    Construct(
+        "property",
+        "Rewards until a set, in total, until a time, at a time, in the long run",
+        'R{"r"}=? [ C<=2 ] + R{1}=? [ I=2 ] + R=? [ F x=1 ] + R=? [ S ]',
+    ),
+    Construct("property", "Filters", "filter(max, P=? [ F x=1 ], y=0)"),
+    Construct("property", "Filters in the older form", "P=? [ F x=1 {y=0}{max} ]"),
+    Construct("property", "Names of labels, of `init` and `deadlock`, and of other properties", 'P=? [ F "init" ]'),
+    Construct("property", "Names of properties", '"p": S=? [ x=1 ]'),
+    Construct("property", "Formulas of LTL", "P=? [ G F x=1 ]", BEYOND_CSL),
+    Construct("property", "`Pmin`, `Pmax`, `Rmin`, `Rmax`", "Pmax=? [ F x=1 ]", "is not of Markov chains"),
+    Construct("property", "`A` and `E` of CTL", "E [ F x=1 ]", "is not of Markov chains"),
+    Construct("property", "Several objectives", "multi(P>0.1 [ F x=1 ])", "several objectives (multi) are not read"),
+    Construct("property", "Coalitions of players", "<<p>> P=? [ F x=1 ]", "coalitions of players are not read"),
+    Construct(
+        "property", "Differences of two rewards", 'R{"r"}{"s"}=? [ F x=1 ]', "two rewards in one operator are not read"
+    ),
+    Construct("property", "Rewards until a path formula", "R=? [ x=0 U x=1 ]", BEYOND_CSL),
+)
+"""Constructs of properties, read or refused here."""
 
 
 def parse_property(text: str, name: str = "property") -> Any:

@@ -19,8 +19,8 @@ from markov.errors import FileError
 from markov.files import queries
 from markov.files.jani import JaniProperties, JaniReader
 from markov.files.language import Chain, Label, Literal, Name
-from markov.files.parsing import Cursor, ExpressionParser, tokenize
-from markov.files.prism import GRAMMAR, Construct, parse_prism
+from markov.files.parsing import Construct, Cursor, ExpressionParser, tokenize
+from markov.files.prism import GRAMMAR, parse_prism
 from markov.files.queries import parse_properties, parse_property
 from tests.markov.files.conftest import jani_queue, model_of
 from tests.surface import for_each
