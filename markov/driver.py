@@ -60,8 +60,8 @@ def stationary(
     chain
         A `ChainModel`, a `MarkovChain`, the result of `explore`, or a generator matrix.
     method
-        `GTH()`, `Levels()`, `SparseLU()`, `Multilevel()`, `MatrixFree()`, `GaussSeidel()`, `Krylov()`,
-        `Power()`; None chooses by predicted cost and gives the reason.
+        Such as `GTH()` or `Multilevel()`; ``markov.registries.METHODS`` lists all of them. None chooses by predicted
+        cost and gives the reason.
     proof
         True bounds the error in total variation; ``"tight"`` sharply for methods that iterate too, for
         about a third of their time more; False leaves the bound out.

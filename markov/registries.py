@@ -45,6 +45,8 @@ class MethodEntry(NamedTuple):
         Entries of the table in the documentation, in Markdown.
     variants
         The method with other options, for the tests.
+    bounds_entries
+        Whether its solutions have an ``entry_error``.
     """
 
     method: Method
@@ -52,6 +54,7 @@ class MethodEntry(NamedTuple):
     cost: str
     when: str
     variants: tuple[Method, ...] = ()
+    bounds_entries: bool = False
 
 
 class ChainEntry(NamedTuple):
@@ -67,6 +70,7 @@ METHODS = (
         "elimination without subtractions",
         "$n^3$ time, $n^2$ memory",
         "up to some thousand states; nearly decomposable chains",
+        bounds_entries=True,
     ),
     MethodEntry(
         Levels(),
@@ -74,6 +78,7 @@ METHODS = (
         r"$L m^3$ time, $L m^2$ memory for $L$ levels of $m$ states; $m^3 \log L$ for a run of equal ones",
         "some numbering keeps the levels small",
         (Levels(cyclic=False),),
+        bounds_entries=True,
     ),
     MethodEntry(SparseLU(), "sparse factorization with diagonal pivots", "the fill-in", "middle size"),
     MethodEntry(

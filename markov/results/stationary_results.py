@@ -506,9 +506,12 @@ class Stationary(Solved):
     @property
     def _reason_without_entry_error(self) -> str:
         """Return the reason why no bound on entries was proved."""
-        if type(self.method).__name__ in ("GTH", "Levels"):
+        from markov.registries import METHODS
+
+        names = [type(entry.method).__name__ for entry in METHODS if entry.bounds_entries]
+        if type(self.method).__name__ in names:
             return ": a rate or a probability may have been lost to underflow"
-        return ": only GTH() and Levels() have one"
+        return f": only {' and '.join(f'{name}()' for name in names)} have one"
 
     def _table_of_levels(self) -> dict[str, str]:
         if not self.levels:
