@@ -79,8 +79,7 @@ COMMANDS = {
     ),
     "check": CommandSource(
         "markov._cli",
-        "Check a certificate of a stationary distribution, or of long-run means, in exact integers, and "
-        "print what it proves.",
+        "Check a certificate in exact integers, and print what it proves: a stationary distribution or long-run means.",
     ),
     "response": CommandSource(
         "responsefn._cli",
