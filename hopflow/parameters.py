@@ -29,6 +29,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 import operator
 from collections import namedtuple
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -45,6 +46,7 @@ from hopflow.units import (
     Dimension,
     PacketUnits,
     convert_arguments,
+    convert_fields,
     in_units,
     quantity,
     with_strings,
@@ -127,14 +129,21 @@ class Declaration(NamedTuple):
         if any(word in annotation for word in ARRAY_TYPES):
             return self._check_range(number, name, value)
         if annotation.startswith(("int", "WholeWithUnit")) and not isinstance(value, PacketUnits):
-            low = -MAX_EXACT_INTEGER if self.at_least is None else int(self.at_least)
-            high = MAX_EXACT_INTEGER if self.at_most is None else int(self.at_most)
-            return integer(name, value, low, high, why=self.hint)
-        if not annotation.startswith(("float", "int", "WithUnit", "WholeWithUnit")):
+            return integer(name, value, *self._whole_range, why=self.hint)
+        if not annotation.startswith(NUMBER_TYPES):
             return value
         checked = self._check_range(one_number, name, value)
         value = unwrap_scalar(value)
         return value if isinstance(value, (int, float)) else checked
+
+    @property
+    def _whole_range(self) -> tuple[int, int]:
+        """Smallest and largest allowed whole number."""
+        low = [-MAX_EXACT_INTEGER] if self.at_least is None else [math.ceil(self.at_least)]
+        high = [MAX_EXACT_INTEGER] if self.at_most is None else [math.floor(self.at_most)]
+        low += [] if self.above is None else [math.floor(self.above) + 1]
+        high += [] if self.below is None else [math.ceil(self.below) - 1]
+        return max(low), min(high)
 
     def inherit_from(self, base: Declaration | None) -> Declaration:
         """Return the declaration with unit and range of the base class's parameter where it has none itself."""
@@ -169,6 +178,8 @@ class Declaration(NamedTuple):
 
 ARRAY_TYPES = ("ArrayLike", "NDArray", "Sequence", "WithUnits")
 """Annotations of parameters that take several numbers contain one of these words."""
+NUMBER_TYPES = ("float", "int", "WithUnit", "WholeWithUnit")
+"""Annotations of parameters that take one number begin with one of these words."""
 
 
 def param(
@@ -233,7 +244,8 @@ def validate_parameters(target: C) -> C:
     Raises
     ------
     TypeError
-        At the definition: for a required parameter behind one with a default.
+        At the definition: for a required parameter behind one with a default, and for a range of a parameter that is
+        not annotated as one number or an array.
     ValueError
         At the definition: for a default out of its range.
 
@@ -261,7 +273,11 @@ def validate_parameters(target: C) -> C:
     parameters: list[inspect.Parameter] = []
     for name, parameter in signature.parameters.items():
         if isinstance(declaration := parameter.default, Declaration):
-            annotations[name] = str(getattr(parameter.annotation, "__name__", parameter.annotation))
+            annotations[name] = text = str(getattr(parameter.annotation, "__name__", parameter.annotation))
+            is_number = text.startswith(NUMBER_TYPES) or any(word in text for word in ARRAY_TYPES)
+            if declaration.has_range and not is_number:
+                expected = f"a range needs a type that begins with {', '.join(NUMBER_TYPES)}, or an array type"
+                raise TypeError(f"{kind.__name__}: {name}: {text}: {expected}")
             if declaration.default is not REQUIRED:
                 default = declaration.convert(name, declaration.default, annotations[name])
                 declaration = declaration._replace(default=default)
@@ -300,18 +316,12 @@ def validate_parameters(target: C) -> C:
 
 def _check_fields(kind: Any, declarations: Mapping[str, Declaration], annotations: Mapping[str, str]) -> None:
     """Let a dataclass convert and check its declared fields before its ``__post_init__``, in derived classes too."""
-    check = getattr(kind, "__post_init__", None)
 
-    def convert_and_check(self: Any) -> None:
-        for name, annotation in annotations.items():
-            size = PACKET_SIZE if name == "packet_size" else getattr(self, "packet_size", None)
-            declaration = type(self).__declarations__[name]  # of a derived class, where it declares the field again
-            object.__setattr__(self, name, declaration.convert(name, getattr(self, name), annotation, size))
-        if check is not None:
-            check(self)
+    def convert(self: Any, name: str, value: Any, packet_size: float | None) -> Any:
+        declaration = type(self).__declarations__[name]  # of a derived class, where it declares the field again
+        return declaration.convert(name, value, annotations[name], packet_size)
 
-    kind.__post_init__ = convert_and_check
-    if check is None:  # then the constructor does not call it
+    if not hasattr(kind, "__post_init__"):  # then the constructor does not call it
         assign_fields = kind.__init__
 
         @functools.wraps(assign_fields)
@@ -320,6 +330,7 @@ def _check_fields(kind: Any, declarations: Mapping[str, Declaration], annotation
             self.__post_init__()
 
         kind.__init__ = construct
+    convert_fields(kind, annotations, convert)
     for field in dataclasses.fields(kind):
         if isinstance(field.default, Declaration):
             default = declarations[field.name].default
@@ -465,9 +476,12 @@ def _take_declarations(params: Any) -> dict[str, Declaration]:
     declarations = {name: value for name, value in defaults_or_declarations.items() if isinstance(value, Declaration)}
     if declarations:
         defaults = {
-            **defaults_or_declarations,
-            **{name: declaration.default for name, declaration in declarations.items()},
+            name: declarations[name].default if name in declarations else default
+            for name, default in defaults_or_declarations.items()
         }
+        defaults = {name: default for name, default in defaults.items() if default is not REQUIRED}
+        if tuple(defaults) != params._fields[len(params._fields) - len(defaults) :]:
+            raise TypeError(f"{params.__qualname__}: a required parameter stands behind one with a default")
         params._field_defaults = defaults
         params.__new__.__defaults__ = tuple(defaults.values())
         params._declarations = declarations

@@ -16,6 +16,7 @@ import numbers
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = [
     "WithUnit",
     "WithUnits",
     "convert_arguments",
+    "convert_fields",
     "declares",
     "distinction",
     "gbps",
@@ -554,7 +556,7 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
         declared = {**getattr(kind, "__quantities__", {}), **dimensions}
         signature = with_strings(inspect.signature(inner), dimensions)
         if of_class and _has_own_checks(kind, dimensions):
-            _convert_fields(kind, dimensions)
+            convert_fields(kind, dimensions, partial(_convert_field, dimensions))
             inner.__signature__, kind.__quantities__ = signature, declared
             return function
         converters = {name: _converter(name, dimension) for name, dimension in dimensions.items()}
@@ -632,25 +634,44 @@ def _has_own_checks(kind: Any, names: Iterable[str]) -> bool:
     return set(names) <= {field.name for field in dataclasses.fields(kind)}
 
 
-def _convert_fields(kind: Any, dimensions: Mapping[str, Dimension]) -> None:
-    """Convert strings in fields before ``__post_init__`` of a dataclass: cheaper than a wrapped constructor."""
-    check, items = kind.__post_init__, tuple(dimensions.items())
+def _convert_field(
+    dimensions: Mapping[str, Dimension], _self: Any, name: str, value: Any, packet_size: float | None
+) -> Any:
+    """Return the value of a field in SI units; NumPy's scalars as numbers of Python, so that the object has a hash."""
+    if type(value) is float or value is None or type(value) is int:
+        return value
+    converted = in_units(name, value, dimensions[name], PACKET_SIZE if packet_size is None else packet_size)
+    if not isinstance(converted, np.generic):
+        with contextlib.suppress(TypeError):  # a number that JAX traces has no value yet
+            converted = unwrap_scalar(converted)
+    return converted
 
-    @functools.wraps(check)
+
+def convert_fields(kind: Any, names: Iterable[str], convert: Callable[[Any, str, Any, float | None], Any]) -> None:
+    """Convert fields before ``__post_init__`` of a dataclass: cheaper than a wrapped constructor.
+
+    Parameters
+    ----------
+    kind
+        The dataclass, which is changed.
+    names
+        The fields.
+    convert
+        A function of the object, the name, the value, and the field ``packet_size`` (None without it).
+    """
+    check, names = getattr(kind, "__post_init__", None), tuple(names)
+
     def convert_and_check(self: Any) -> None:
-        for name, dimension in items:
+        for name in names:
             value = getattr(self, name)
-            if type(value) is float or value is None or type(value) is int:
-                continue
             size = PACKET_SIZE if name == "packet_size" else getattr(self, "packet_size", None)
-            converted = in_units(name, value, dimension, PACKET_SIZE if size is None else size)
-            if not isinstance(converted, np.generic):
-                with contextlib.suppress(TypeError):  # a number that JAX traces has no value yet
-                    converted = unwrap_scalar(converted)  # so that the object has a hash
-            object.__setattr__(self, name, converted)
-        check(self)
+            converted = convert(self, name, value, size)
+            if converted is not value:
+                object.__setattr__(self, name, converted)
+        if check is not None:
+            check(self)
 
-    kind.__post_init__ = convert_and_check
+    kind.__post_init__ = convert_and_check if check is None else functools.wraps(check)(convert_and_check)
 
 
 def with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect.Signature:

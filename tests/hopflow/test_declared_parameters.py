@@ -7,7 +7,7 @@ import inspect
 import re
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from hopflow import gbps
 from hopflow.deprecations import takes_options
-from hopflow.parameters import declarations_of, param, validate_parameters
+from hopflow.parameters import Parametrized, declarations_of, param, validate_parameters
 from hopflow.units import PacketUnits, WholeWithUnit, WithUnit, WithUnits, quantities_of
 
 
@@ -180,3 +180,43 @@ def test_a_function_takes_two_option_objects() -> None:
     ]
     with pytest.raises(TypeError, match="area: line and thickness were given; Line has the parameters"):
         area(line=Line(), **former)
+
+
+@validate_parameters
+def positions(first: int = param(above=0.0, below=3.5), last: int | None = param(None, at_least=0.5)) -> Any:
+    return first, last
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, None), (4, None), (1, 0)])
+def test_exclusive_and_fractional_bounds_of_whole_numbers_hold(first: int, last: int | None) -> None:
+    assert positions(1, 1) == (1, 1)
+    assert positions(3) == (3, None)
+    with pytest.raises(ValueError, match="must be a whole number"):
+        positions(first, last)
+
+
+def test_a_range_needs_numbers() -> None:
+    with pytest.raises(TypeError, match=r"ranged: x: list\[str\]: a range needs a type"):
+
+        @validate_parameters
+        def ranged(x: list[str] = param(above=0.0)) -> None: ...
+
+
+class Window(Parametrized):
+    class Params(NamedTuple):
+        size: float = param(above=0.0)
+        growth: float = param(1.0, above=0.0)
+
+
+def test_a_parameter_of_an_object_may_be_required() -> None:
+    assert (Window(2.0).size, Window(2.0).growth) == (2.0, 1.0)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'size'"):
+        Window()
+    with pytest.raises(ValueError, match="size = 0: must be a finite number > 0"):
+        Window(0.0)
+    with pytest.raises(TypeError, match="a required parameter stands behind one with a default"):
+
+        class Late(Parametrized):
+            class Params(NamedTuple):
+                growth: float = param(1.0)
+                size: float = param(above=0.0)
