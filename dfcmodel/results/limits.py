@@ -289,7 +289,8 @@ def _unused_options(run: Any) -> tuple[str, ...]:
     """
     table = run.scenario.table
     is_window = table.of_kind(WindowRule)
-    bounded = is_window | (table.of_kind(RateRule) & (np.array([*run.recoveries, ""])[:-1] == "selective"))
+    recoveries = run.recoveries or ["selective"] * len(table)  # not recorded: nothing is known of rate rules
+    bounded = is_window | (table.of_kind(RateRule) & (np.array(recoveries) == "selective"))
     limits = []
     for name, unused in (
         ("max_window", ~bounded & (table.numbers("max_window") != DEFAULT_MAX_WINDOW)),

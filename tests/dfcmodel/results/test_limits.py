@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -113,3 +115,14 @@ def test_options_that_a_sender_does_not_use_are_named(source, recovery, options,
     assert [limit.split(": ")[1] for limit in limits] == [unused] * bool(unused)
     if options.get("max_window") == 1 and not unused:
         assert run.delivered[0, -1] <= 0.5 / 4e-4 + 1
+
+
+def test_without_recorded_recoveries_nothing_is_said_of_rate_rules() -> None:
+    """Runs that were made elsewhere have none; a sender without a window is named all the same."""
+    links = [dfc.Link("a", "s", 1e5, 1e-4, 100), dfc.Link("s", "d", 1e5, 1e-4, 100)]
+    sources = {"f": FixedRate(), "g": dfc.CBR(100.0)}
+    flows = [dfc.Flow(name, ("a", "s", "d"), source, max_window=1) for name, source in sources.items()]
+    run = dfc.simulate(dfc.Scenario("two", links, flows, duration=0.05), dfc.Packets(seed=1))
+    assert "max_window of flows f, g:" in run.limits[0]
+    (limit,) = dataclasses.replace(run, recoveries=()).limits
+    assert "max_window of flow g:" in limit
