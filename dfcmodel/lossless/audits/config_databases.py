@@ -24,7 +24,7 @@ from dfcmodel.lossless.audits.profiles import (
     numbers_of,
     pool_name,
     rate_of,
-    whole_number,
+    shared_headroom,
 )
 from dfcmodel.lossless.quantities import metres
 from hopflow.checks import format_value
@@ -127,8 +127,8 @@ class _Configuration:
         self.paused = self._paused()
         self.shared: dict[str, int] = {}
         for name, fields in tables["BUFFER_POOL"].items():
-            if fields.get("xoff") not in (None, "", "0", 0):
-                self.shared[pool_name(name)] = whole_number(f"BUFFER_POOL, {name}", "xoff", fields["xoff"])
+            if size := shared_headroom(f"BUFFER_POOL, {name}", fields.get("xoff")):
+                self.shared[pool_name(name)] = size
         localhost = tables["DEVICE_METADATA"].get("localhost", {})
         # without a model in the file, a profile of dynamic headroom says that the switch computes what is NULL
         computes = any(fields.get("headroom_type") == "dynamic" for fields in tables["BUFFER_PROFILE"].values())

@@ -22,7 +22,7 @@ from dfcmodel.lossless.audits.profiles import (
     named_port,
     numbers_of,
     pool_name,
-    whole_number,
+    shared_headroom,
 )
 from hopflow.checks import format_value
 
@@ -73,8 +73,8 @@ def read_template(text: str) -> Found:
                 xoff = plain.value(fields["xoff"], match.start())
                 if "{" in xoff or plain.branch_at(match.start()) or STATEMENT in body:
                     skipped.append((name, "the headroom that its classes share depends on statements"))
-                elif xoff != "0":
-                    pools[name] = whole_number(name, "xoff", xoff)
+                elif size := shared_headroom(name, xoff):
+                    pools[name] = size
             continue
         visited.add(match.start())
         branch = plain.branch_at(match.start())

@@ -24,7 +24,7 @@ __all__ = [
     "numbers_of",
     "pool_name",
     "rate_of",
-    "whole_number",
+    "shared_headroom",
 ]
 
 NO_XOFF = "no xoff: not a profile of a lossless ingress"
@@ -122,6 +122,11 @@ def whole_number(place: str, name: str, value: Any) -> int:
     if len(text.lstrip("0")) > MAX_DIGITS:
         raise ValueError(f"{place}: {name} = {format_value(value)}: must be less than 1e{MAX_DIGITS}")
     return int(text)
+
+
+def shared_headroom(place: str, xoff: Any) -> int:
+    """Return the bytes of headroom that the classes of a pool share, by its xoff; 0: each has its own."""
+    return 0 if xoff in (None, "") else whole_number(place, "xoff", xoff)
 
 
 def rate_of(place: str, speed: Any) -> float:
