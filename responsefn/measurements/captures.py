@@ -507,7 +507,7 @@ def read_pcap(source: str | Path, least_packets: int = 20, *, mss: WithUnit | No
     omitted: list[str] = []
     for name, flow in order:
         if not flow.rtts or flow.last_time <= flow.first_time:
-            if flow.acked > 0 and flow.resent and (sent := sum(flow.lengths.values())) >= min_packets:
+            if not flow.rtts and flow.acked > 0 and flow.resent and (sent := sum(flow.lengths.values())) >= min_packets:
                 omitted.append(f"{name} ({sent} segments with data)")
             continue
         packet_size, largest = flow.packet_size(full), max(flow.lengths)
